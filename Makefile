@@ -1,0 +1,43 @@
+# `make study` and `make test` do all of their own set-up in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: study test lint format figures constraints clean
+
+study: $(READY)
+	$(BIN)/python -m pairmend study
+
+test: lint
+	$(BIN)/python -m pytest -n auto
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Draws the README's picture anew.
+figures: $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt matplotlib
+	$(BIN)/python examples/plot_mend.py --out docs/mend.svg
+
+# Pins the newest versions that pyproject.toml allows, for every Python it allows.
+constraints: $(READY)
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --upgrade --all-extras --no-annotate --no-header \
+		--no-emit-index-url --no-emit-find-links --output-file constraints.txt pyproject.toml
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "pairmend needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,21 @@
+"""Pairwise multi-label classification, mended by local fuzzy confusion matrices."""
+
+from pairmend.corrected import CorrectedPairwiseClassifier
+from pairmend.naive_bayes import RandomSubspaceNB
+from pairmend.neighbourhoods import (
+    AdaptiveNeighbourhood,
+    GaussianNeighbourhood,
+    GlobalNeighbourhood,
+)
+from pairmend.pairwise import PairwiseClassifier
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AdaptiveNeighbourhood",
+    "CorrectedPairwiseClassifier",
+    "GaussianNeighbourhood",
+    "GlobalNeighbourhood",
+    "PairwiseClassifier",
+    "RandomSubspaceNB",
+]

@@ -1,0 +1,7 @@
+"""``python -m pairmend``."""
+
+import sys
+
+from pairmend.cli import main
+
+sys.exit(main())

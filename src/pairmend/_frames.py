@@ -1,0 +1,94 @@
+"""Frames with categorical columns, as numbers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pairmend._typing import FloatArray, MatrixLike
+
+
+def is_frame(X: MatrixLike) -> bool:
+    """Tell whether X is a pandas frame, without importing pandas."""
+    return hasattr(X, "columns") and hasattr(X, "iloc")
+
+
+def has_categories(column: Any) -> bool:
+    """Tell whether a frame's column is of pandas' category dtype."""
+    return hasattr(column.dtype, "categories")
+
+
+@dataclass(frozen=True)
+class FrameEncoder:
+    """Turns a frame into an array: numbers as they are, categories as their codes.
+
+    Attributes
+    ----------
+    categories : tuple
+        For each column the index of its categories, None for a column of numbers.
+    """
+
+    categories: tuple[Any, ...]
+
+    @classmethod
+    def learn(cls, X: MatrixLike, named: frozenset[Any] = frozenset()) -> "FrameEncoder":
+        """Note the categories of a frame's columns.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Columns of category dtype are categorical with all their declared categories.
+        named : frozenset
+            Names of further columns to be taken as categorical, with the values they hold.
+        """
+        columns = (X.iloc[:, position] for position in range(X.shape[1]))
+        return cls(tuple(_categories(column, column.name in named) for column in columns))
+
+    def encode(self, X: MatrixLike, advice: str) -> FloatArray:
+        """Encode a frame.
+
+        Parameters
+        ----------
+        X : DataFrame
+            With the columns of the one learnt from.
+        advice : str
+            What to do about a column that is neither numbers nor categories; ends the
+            error message.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            A missing value is NaN; a category that was not there when the categories were
+            noted gets a code one beyond the last.
+        """
+        encoded = np.empty(X.shape)
+        for position, categories in enumerate(self.categories):
+            column = X.iloc[:, position]
+            encoded[:, position] = (
+                _numbers(column, advice) if categories is None else _codes(column, categories)
+            )
+        return encoded
+
+
+def _categories(column: Any, named: bool) -> Any:
+    if has_categories(column):
+        return column.cat.categories
+    return column.dropna().astype("category").cat.categories if named else None
+
+
+def _codes(column: Any, categories: Any) -> FloatArray:
+    codes = categories.get_indexer(column)
+    missing = column.isna().to_numpy()
+    return np.where(missing, np.nan, np.where(codes < 0, len(categories), codes))
+
+
+def _numbers(column: Any, advice: str) -> FloatArray:
+    if column.dtype.kind in "iufb":
+        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+    values = column.to_numpy(dtype=object, na_value=np.nan)
+    if column.dtype.kind == "O" and not any(isinstance(value, str) for value in values):
+        try:
+            return values.astype(float)
+        except (TypeError, ValueError):
+            pass
+    raise ValueError(f"Column {column.name!r} holds {column.dtype}, not numbers. {advice}")

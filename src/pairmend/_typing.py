@@ -1,0 +1,19 @@
+"""Names for the kinds of arrays that travel through the library."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+IntArray: TypeAlias = NDArray[np.integer[Any]]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+MatrixLike: TypeAlias = Any
+"""Rows of features as people have them: array, frame, sparse matrix, list of texts."""
+
+TargetLike: TypeAlias = Any
+"""Labels as people have them: indicator array, frame or sparse matrix, or 1-D classes."""
+
+Matrix: TypeAlias = Any
+"""A two-dimensional array of floats, dense or CSR."""

@@ -1,0 +1,280 @@
+"""Input checks, and the one file that meets scikit-learn's less public parts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import (
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_method_params,
+    _check_sample_weight,
+    _num_samples,
+    assert_all_finite,
+    column_or_1d,
+    has_fit_parameter,
+    validate_data,
+)
+
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "StrOptions",
+    "Target",
+    "check_base_classifier",
+    "check_features",
+    "check_rows",
+    "check_target",
+    "fit_context",
+    "new_seed",
+    "remember_features",
+    "route_fit_params",
+    "seed_estimator",
+    "take_params",
+    "take_rows",
+]
+
+fit_context = _fit_context
+"""Decorator of ``fit``: validates the estimator's parameters against its constraints."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is to be learnt.
+
+    Attributes
+    ----------
+    Y : ndarray of bool, shape (n, L)
+        Label indicators; for a 1-D target, one true cell a row.
+    classes : ndarray of shape (L,)
+        Names of the labels.
+    multilabel : bool
+        False for a 1-D target, of which each row has exactly one class.
+    """
+
+    Y: BoolArray
+    classes: np.ndarray[Any, Any]
+    multilabel: bool
+
+    def as_given(self, rows: IntArray) -> np.ndarray[Any, Any]:
+        """Return rows of the target in its own form: 0/1 indicators, or 1-D classes."""
+        if self.multilabel:
+            return self.Y[rows].astype(np.int64)
+        return np.asarray(self.classes[self.Y[rows].argmax(axis=1)])
+
+
+def check_rows(X: MatrixLike) -> MatrixLike:
+    """Make rows of X selectable and leave everything else to whoever reads them.
+
+    The base classifier may be a pipeline that takes texts, frames or missing values, so
+    nothing is said here about what the cells hold.
+    """
+    if sparse.issparse(X):
+        X = X.tocsr()
+    elif isinstance(X, list | tuple):
+        if not any(isinstance(row, str) for row in X):
+            X = np.asarray(X)
+    elif not (hasattr(X, "iloc") or hasattr(X, "__getitem__")):
+        X = np.asarray(X)
+    if _num_samples(X) == 0:
+        raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
+    return X
+
+
+def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
+    """Check X at prediction against the features seen in fit."""
+    X = check_rows(X)
+    if getattr(X, "ndim", 2) == 1 and hasattr(estimator, "n_features_in_"):
+        raise ValueError(
+            f"Expected a 2D array, got a 1D array of shape {X.shape}. Reshape your data: "
+            "X.reshape(1, -1) if it is a single sample, X.reshape(-1, 1) if it is a single "
+            "feature."
+        )
+    return validate_data(estimator, X, reset=False, skip_check_array=True)
+
+
+def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
+    """Set ``n_features_in_`` and ``feature_names_in_`` from the rows seen in fit."""
+    validate_data(estimator, X, skip_check_array=True)
+
+
+def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
+    """Select rows of an array, a frame, a CSR matrix or a list."""
+    return _safe_indexing(X, rows)
+
+
+def check_target(estimator: BaseEstimator, X: MatrixLike, y: TargetLike) -> Target:
+    """Read the target: indicators of labels, or a 1-D array of classes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Named in error messages.
+    X : array-like
+        The rows the target belongs to.
+    y : array-like, frame or sparse matrix
+        Indicators of shape (n, L), or classes of shape (n,).
+
+    Returns
+    -------
+    Target
+    """
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the "
+            "target y is None."
+        )
+    names = np.asarray(y.columns) if hasattr(y, "columns") else None
+    indicators = _as_array(y)
+    check_consistent_length(X, indicators)
+    if indicators.ndim == 2 and indicators.shape[1] != 1:
+        return Target(_check_indicators(indicators), _label_names(names, indicators), True)
+    if indicators.ndim > 2:
+        raise ValueError(
+            f"y has {indicators.ndim} dimensions, shape {indicators.shape}; expected label "
+            "indicators of shape (n_samples, n_labels) or classes of shape (n_samples,)."
+        )
+    if indicators.ndim == 2 and np.isin(indicators, [0, 1]).all():
+        raise ValueError(
+            "y has one label only, and pairs need at least two. To learn it as a binary "
+            "problem, pass a 1-D y, for instance y.ravel()."
+        )
+    return _check_classes(column_or_1d(indicators, warn=True))
+
+
+def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:
+    if sparse.issparse(y):
+        return np.asarray(y.toarray())
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        array = None
+        cause: Exception | None = error
+    else:
+        cause = None
+    if array is None or (array.dtype == object and array.ndim == 1 and _has_collections(array)):
+        raise ValueError(
+            "y holds collections of labels. Turn them into 0/1 indicators first, with "
+            "sklearn.preprocessing.MultiLabelBinarizer."
+        ) from cause
+    return array
+
+
+def _has_collections(array: np.ndarray[Any, Any]) -> bool:
+    return any(isinstance(cell, list | tuple | set | frozenset) for cell in array)
+
+
+def _label_names(
+    names: np.ndarray[Any, Any] | None, indicators: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    return np.arange(indicators.shape[1]) if names is None else names
+
+
+def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:
+    if indicators.shape[1] == 0:
+        raise ValueError("y has no label at all, shape (n_samples, 0); pairs need at least two.")
+    if indicators.dtype.kind == "f":
+        assert_all_finite(indicators, input_name="y")
+    valid = (indicators == 0) | (indicators == 1)
+    if not np.all(valid):
+        row, column = np.argwhere(~np.asarray(valid))[0]
+        raise ValueError(
+            f"Unknown label type: y must hold 0 and 1 only, but row {row}, column {column} "
+            f"is {indicators[row, column]!r}. For classes instead of label indicators, pass "
+            "a 1-D y."
+        )
+    return np.asarray(indicators == 1)
+
+
+def _check_classes(y: np.ndarray[Any, Any]) -> Target:
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only, {classes[0]!r}; a classifier needs at least two classes."
+        )
+    return Target(codes[:, np.newaxis] == np.arange(len(classes)), classes, False)
+
+
+def check_base_classifier(estimator: Any) -> None:
+    """Refuse a base classifier that gives no probabilities, and name the cure."""
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"estimator must be a scikit-learn classifier, got {estimator!r}.")
+    if not hasattr(estimator, "predict_proba"):
+        name = type(estimator).__name__
+        raise ValueError(
+            f"The base classifier {name} has no predict_proba, and supports of pairs are "
+            "made of probabilities. Wrap it: "
+            f"estimator=sklearn.calibration.CalibratedClassifierCV({name}(...))."
+        )
+
+
+def new_seed(rng: np.random.RandomState) -> int:
+    """Draw a seed."""
+    return int(rng.randint(np.iinfo(np.int32).max))
+
+
+def seed_estimator(estimator: Any, seed: int) -> Any:
+    """Clone an estimator with every ``random_state`` left at None set to one seed.
+
+    All pairs share the seed: which seed a pair gets must not depend on the order of the
+    labels or on who computes it.
+    """
+    estimator = clone(estimator)
+    unset = {
+        name: seed
+        for name, value in estimator.get_params(deep=True).items()
+        if (name == "random_state" or name.endswith("__random_state")) and value is None
+    }
+    return estimator.set_params(**unset)
+
+
+def route_fit_params(
+    estimator: BaseEstimator, base: Any, X: MatrixLike, params: dict[str, Any]
+) -> tuple[dict[str, Any], FloatArray]:
+    """Find what of fit's extra parameters goes to the base classifier's fit.
+
+    Returns
+    -------
+    params : dict
+        Parameters of the base classifier's ``fit``.
+    sample_weight : ndarray of shape (n,)
+        The weights among them, checked; ones if there are none.
+    """
+    if _routing_enabled():
+        routed = dict(process_routing(estimator, "fit", **params).estimator.fit)
+    else:
+        routed = dict(params)
+    weights = routed.get("sample_weight")
+    if weights is None:
+        routed.pop("sample_weight", None)
+        return routed, np.ones(_num_samples(X))
+    if not _takes_sample_weight(base):
+        raise ValueError(
+            f"The base classifier {type(base).__name__} takes no sample_weight in fit. Leave "
+            "the weights out, or choose a base classifier that takes them."
+        )
+    checked: FloatArray = _check_sample_weight(weights, X, ensure_non_negative=True)
+    return {**routed, "sample_weight": checked}, checked
+
+
+def _takes_sample_weight(base: Any) -> bool:
+    # A meta-estimator that forwards **params decides for itself.
+    return has_fit_parameter(base, "sample_weight") or _routing_enabled()
+
+
+def take_params(X: MatrixLike, params: dict[str, Any], rows: IntArray) -> dict[str, Any]:
+    """Select rows of those fit parameters that have one value a row."""
+    selected: dict[str, Any] = _check_method_params(X, params=params, indices=rows)
+    return selected

@@ -1,0 +1,1 @@
+"""The mathematics of the method: arrays in, arrays out, numpy and scipy only."""

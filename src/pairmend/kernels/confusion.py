@@ -1,0 +1,125 @@
+"""Local fuzzy confusion matrices of pairs, as sparse matrix products."""
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._pairs import FIRST, SECOND, PairRows
+from pairmend._typing import FloatArray
+
+
+def memberships(members: PairRows, overlap: float = 0.0) -> tuple[FloatArray, FloatArray]:
+    """Memberships of rows in the two classes of their pair.
+
+    A row with one of the two labels belongs to that class; a row with both belongs to
+    each with the weight ``overlap``: 0 for FCM, 1/2 for FCM-O (section 3.4.3).
+
+    Parameters
+    ----------
+    members : PairRows
+        Validation rows of each pair.
+    overlap : float
+        Membership of rows that carry both labels.
+
+    Returns
+    -------
+    v_first, v_second : ndarray of shape (n_entries,)
+
+    Examples
+    --------
+    >>> members = PairRows(np.array([0, 3]), np.array([0, 1, 3]), np.array([1, 0, -1]))
+    >>> v_first, v_second = memberships(members, overlap=0.5)
+    >>> v_first.tolist(), v_second.tolist()
+    ([1.0, 0.5, 0.0], [0.0, 0.5, 1.0])
+    """
+    side = members.side
+    return (
+        np.where(side == FIRST, 1.0, np.where(side == SECOND, 0.0, overlap)),
+        np.where(side == SECOND, 1.0, np.where(side == FIRST, 0.0, overlap)),
+    )
+
+
+def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weights that make the two classes of a pair count alike (FCM-W, section 3.4.2).
+
+    Parameters
+    ----------
+    n_first, n_second : ndarray of shape (n_pairs,)
+        How many validation rows each class has.
+
+    Returns
+    -------
+    w_first, w_second : ndarray of shape (n_pairs,)
+        ``min(1, n_second / n_first)`` and the other way round; a class without rows,
+        which has nothing to weigh, gets 1.
+
+    Examples
+    --------
+    >>> w_first, w_second = balance_weights(np.array([10, 2, 0]), np.array([5, 4, 3]))
+    >>> w_first.tolist(), w_second.tolist()
+    ([0.5, 1.0, 1.0], [1.0, 0.5, 0.0])
+    """
+
+    def weight(own: FloatArray, other: FloatArray) -> FloatArray:
+        return np.minimum(1, np.where(own > 0, other / np.where(own > 0, own, 1), 1))
+
+    return weight(n_first, n_second), weight(n_second, n_first)
+
+
+def local_confusion(
+    weights: FloatArray,
+    members: PairRows,
+    v_first: FloatArray,
+    v_second: FloatArray,
+    decided: FloatArray,
+) -> FloatArray:
+    """Count, around each point, what the pair classifiers decided against the truth.
+
+    With weights w_k, memberships v_k in the true class and r_k = P(h = first | x_k), the
+    sums over validation rows k (section 3.4.1, before division by the neighbourhood's size) are
+
+        e[first, first]  = sum w v_first r     e[first, second]  = sum w v_first (1 - r)
+        e[second, first] = sum w v_second r    e[second, second] = sum w v_second (1 - r)
+
+    Each of the four is summed for itself: a difference of two sums would leave rounding
+    where the method needs to see an exact zero.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (t, M)
+        Weights of the validation rows around each point.
+    members : PairRows
+        Validation rows of each of the B pairs.
+    v_first, v_second : ndarray of shape (n_entries,)
+        Memberships, see :func:`memberships`.
+    decided : ndarray of shape (n_entries,)
+        r_k, the probability that the pair's classifier decides for its first label.
+
+    Returns
+    -------
+    ndarray of shape (t, B, 2, 2)
+        Indices: point, pair, truth, decision.
+
+    Examples
+    --------
+    >>> members = PairRows(np.array([0, 2]), np.array([0, 1]), np.array([1, -1]))
+    >>> e = local_confusion(np.array([[1.0, 0.5]]), members,
+    ...                     *memberships(members), np.array([0.75, 0.5]))
+    >>> e[0, 0].tolist()
+    [[0.75, 0.25], [0.25, 0.25]]
+    """
+    n_pairs, n_points = members.n_pairs, weights.shape[0]
+    values = np.stack(
+        [v_first * decided, v_first * (1 - decided), v_second * decided, v_second * (1 - decided)]
+    ).astype(weights.dtype, copy=False)
+    # Four stacked matrices (pairs x validation rows), without the entries that are zero.
+    used = values != 0
+    per_pair = np.add.reduceat(
+        np.pad(used, ((0, 0), (0, 1))), members.indptr[:-1], axis=1, dtype=np.intp
+    )
+    per_pair[:, np.diff(members.indptr) == 0] = 0  # reduceat gives empty pairs a stray entry
+    columns = np.broadcast_to(members.rows, values.shape)[used]
+    stacked = sparse.csr_array(
+        (values[used], columns, np.concatenate([[0], np.cumsum(per_pair)])),
+        shape=(4 * n_pairs, weights.shape[1]),
+    )
+    return (stacked @ weights.T).reshape(2, 2, n_pairs, n_points).transpose(3, 2, 0, 1)

@@ -1,0 +1,107 @@
+"""Weights of validation points around each point in question.
+
+Points are rows of numbers, already scaled, dense or CSR. Weights come out as (t, M), one
+row for each of the t points in question; they are laid out column by column because the
+confusion sums read them that way.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._typing import FloatArray, Matrix
+
+KTH_NEIGHBOUR_WEIGHT = 0.3
+"""The weight the k-th neighbour gets in an adaptive neighbourhood."""
+
+
+def _squared_norms(points: Matrix) -> FloatArray:
+    if sparse.issparse(points):
+        return np.asarray(points.multiply(points).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", points, points)
+
+
+def _offsets(queries: Matrix, points: FloatArray) -> FloatArray:
+    """Squared distances less the query's own squared norm, shape (M, t)."""
+    products = points @ queries.T
+    if sparse.issparse(products):
+        products = products.toarray()
+    return _squared_norms(points)[:, np.newaxis] - 2 * products
+
+
+def gaussian_weights(
+    queries: Matrix,
+    points: Matrix,
+    beta: float,
+) -> FloatArray:
+    """Weigh points by exp(-beta * squared distance), relative to the nearest (eq. 17).
+
+    Only ratios of the weights of one query are ever used, so the smallest exponent is
+    taken out before the exponential: the nearest point weighs 1 however far it is, and
+    nothing vanishes where all points are far. A query's own norm cancels in the same step
+    and is never computed, which keeps the digits of queries far outside the points' range.
+
+    Parameters
+    ----------
+    queries : ndarray or CSR of shape (t, d)
+        Points in question.
+    points : ndarray or CSR of shape (M, d)
+        Validation points.
+    beta : float
+        How fast the weights fall.
+
+    Returns
+    -------
+    ndarray of shape (t, M)
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [1.0]])
+    >>> gaussian_weights(np.array([[0.0], [100.0]]), points, beta=1.0).round(3).tolist()
+    [[1.0, 0.368], [0.0, 1.0]]
+    """
+    offsets = _offsets(queries, points)
+    return np.exp(-beta * (offsets - offsets.min(axis=0))).T
+
+
+def adaptive_weights(
+    queries: Matrix,
+    points: Matrix,
+    k: int,
+) -> FloatArray:
+    """Weigh points by a Gaussian as wide as the distance of the k-th nearest.
+
+    That neighbour's weight is 0.3: the neighbourhood is wide where points are sparse and
+    narrow where they crowd. Where k or more points coincide with the query, they weigh 1
+    and all others 0, the limit of ever closer points.
+
+    Parameters
+    ----------
+    queries : ndarray or CSR of shape (t, d)
+        Points in question.
+    points : ndarray or CSR of shape (M, d)
+        Validation points.
+    k : int
+        Number of the neighbour that sets the width, from 1 to M.
+
+    Returns
+    -------
+    ndarray of shape (t, M)
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [1.0], [2.0]])
+    >>> adaptive_weights(np.array([[0.0]]), points, k=2).round(4).tolist()
+    [[1.0, 0.3, 0.0081]]
+    """
+    offsets = _offsets(queries, points)
+    own = _squared_norms(queries)
+    scale = _squared_norms(points)[:, np.newaxis] + own
+    squared = np.maximum(offsets + own, 0)
+    # What is left of the distance between equal points is rounding, not distance.
+    squared = np.where(squared > 8 * np.finfo(squared.dtype).eps * scale, squared, 0)
+    kth = np.partition(squared, k - 1, axis=0)[k - 1]
+    positive = kth > 0
+    ratio = np.where(
+        positive, squared / np.where(positive, kth, 1), np.where(squared > 0, np.inf, 0)
+    )
+    return np.exp(np.log(KTH_NEIGHBOUR_WEIGHT) * ratio).astype(squared.dtype, copy=False).T

@@ -1,0 +1,135 @@
+"""Any scikit-learn classifier as a pair learner: one clone a pair."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from pairmend._pairs import FIRST, SHARED, PairRows, pair_rows
+from pairmend._streaming import pair_blocks
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._validation import seed_estimator, take_params, take_rows
+
+
+@dataclass(frozen=True)
+class ConstantSupport:
+    """What stands in for a classifier where a pair lacks the rows of a side."""
+
+    value: float
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the same support for every row."""
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        return np.tile([1 - self.value, self.value], (n_rows, 1))
+
+
+def _train_pair(
+    estimator: Any,
+    X: MatrixLike,
+    rows: IntArray,
+    y: IntArray,
+    fit_params: dict[str, Any],
+    survey: Any,
+) -> Any:
+    weights = fit_params.get("sample_weight")
+    if weights is not None:
+        present = weights[rows] > 0
+        rows, y = rows[present], y[present]
+    mass = np.bincount(y, weights=None if weights is None else weights[rows], minlength=2)
+    if not mass.all():
+        # The Laplace-smoothed share of the first label; 1/2 without any row.
+        return ConstantSupport(float((mass[1] + 1) / (mass.sum() + 2)))
+    params = take_params(X, fit_params, rows)
+    if survey is not None:
+        params["survey"] = survey
+    try:
+        return clone(estimator).fit(take_rows(X, rows), y, **params)
+    except Exception as error:
+        error.add_note(
+            f"while training a pair of labels on {np.count_nonzero(y == 1)} rows of its first "
+            f"and {np.count_nonzero(y == 0)} rows of its second label"
+        )
+        raise
+
+
+def _ask(model: Any, X: MatrixLike) -> FloatArray:
+    support: FloatArray = np.asarray(model.predict_proba(X))[:, 1]
+    if not np.isfinite(support).all():
+        raise ValueError(
+            f"The base classifier {type(model).__name__} gave probabilities that are not finite."
+        )
+    return support
+
+
+class GenericPairLearner:
+    """Trains one clone of a classifier a pair.
+
+    A base classifier may have a method ``survey(X, sample_weight=None)`` and take its
+    result as ``fit(..., survey=...)``: what can be learnt of the features from all rows is
+    then learnt once and shared by all pairs.
+
+    Parameters
+    ----------
+    estimator : classifier
+        The base classifier, with ``predict_proba``.
+    n_jobs : int or None
+        Number of workers for training; asking runs in threads.
+    seed : int
+        Set as ``random_state`` of the base classifiers where that is None.
+
+    Attributes
+    ----------
+    models_ : list
+        The fitted classifiers, in the order of the pairs.
+    """
+
+    def __init__(self, estimator: Any, *, n_jobs: int | None, seed: int):
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.seed = seed
+
+    def fit(
+        self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
+    ) -> "GenericPairLearner":
+        """Train all pairs, each on the rows that carry exactly one of its labels."""
+        estimator = seed_estimator(self.estimator, self.seed)
+        survey = None
+        if hasattr(estimator, "survey"):
+            survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
+        self.models_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(_train_pair)(estimator, X, rows, y, fit_params, survey)
+            for rows, y in _problems(Y, pairs)
+        )
+        return self
+
+    def support(self, X: MatrixLike, block: slice) -> FloatArray:
+        """Return the supports for the first labels of a block of pairs, (n, block)."""
+        return np.column_stack(
+            Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(_ask)(model, X) for model in self.models_[block]
+            )
+        )
+
+    def support_at(self, X: MatrixLike, members: PairRows, block: slice) -> FloatArray:
+        """Return the supports at the entries of a block's rows only, (n_entries,)."""
+        rows = (members.rows[members.entries(slice(m, m + 1))] for m in range(members.n_pairs))
+        supports = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_ask)(model, take_rows(X, where))
+            for model, where in zip(self.models_[block], rows, strict=True)
+            if len(where)
+        )
+        return np.concatenate([np.empty(0), *supports])
+
+
+def _problems(Y: BoolArray, pairs: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the rows and the 0/1 target of each pair's binary problem."""
+    for block in pair_blocks(len(pairs), len(Y)):
+        members = pair_rows(Y, pairs[block])
+        for m in range(members.n_pairs):
+            entries = members.entries(slice(m, m + 1))
+            side = members.side[entries]
+            alone = side != SHARED
+            yield members.rows[entries][alone], (side[alone] == FIRST).astype(np.int64)

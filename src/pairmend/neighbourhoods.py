@@ -1,0 +1,336 @@
+"""Neighbourhoods: how much each validation row counts around a point.
+
+A neighbourhood is a small estimator given to a corrected classifier, which clones it and
+fits it on its validation rows. Anything with the same two methods, ``fit(X, y)`` and
+``weights(X)``, can stand in its place.
+"""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_array
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+from sklearn.utils.validation import check_is_fitted
+
+from pairmend._frames import FrameEncoder, has_categories, is_frame
+from pairmend._typing import FloatArray, Matrix, MatrixLike, TargetLike
+from pairmend._validation import HasMethods, Interval, StrOptions, fit_context
+from pairmend.kernels.neighbourhood import adaptive_weights, gaussian_weights
+
+_ADVICE = (
+    "Distances between rows need numbers. Give the neighbourhood a scikit-learn transformer "
+    "that makes them, neighbourhood={name}(transform=...), or turn columns whose values only "
+    "count as equal or not into pandas' category dtype."
+)
+
+
+class _DistanceNeighbourhood(BaseEstimator):
+    """What neighbourhoods by distance share: rows become points in a scaled space."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "scale": [StrOptions({"range", "standard"}), None],
+        "transform": [HasMethods(["fit", "transform"]), None],
+    }
+    scale: str | None
+    transform: Any
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: TargetLike = None) -> Self:
+        """Note the validation rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Validation rows; NaN, where the transformer leaves any, stands at the mean.
+        y : array-like, default=None
+            Their labels, handed to the transformer.
+
+        Returns
+        -------
+        self
+        """
+        self.transform_ = None if self.transform is None else clone(self.transform).fit(X, y)
+        rows = X if self.transform_ is None else self.transform_.transform(X)
+        self._encoder = _category_encoder(rows)
+        numbers, _ = self._split(rows)
+        self.mean_, self.scale_ = _mean_and_divisor(numbers, self.scale)
+        self.points_ = self._place(X)
+        return self
+
+    def _place(self, X: MatrixLike) -> Matrix:
+        """Return the points where rows lie."""
+        rows = X if self.transform_ is None else self.transform_.transform(X)
+        numbers, categories = self._split(rows)
+        counts = self.scale_ > 0
+        factor = np.where(counts, 1 / np.where(counts, self.scale_, 1), 0)
+        if sparse.issparse(numbers):
+            filled = numbers.copy()
+            missing = np.isnan(filled.data)
+            filled.data[missing] = self.mean_[filled.indices[missing]]
+            return (filled @ sparse.diags_array(factor)).tocsr()
+        # The shift cancels in distances; taking it out keeps digits where values are large.
+        centred = np.where(np.isnan(numbers), 0, numbers - self.mean_) * factor
+        return np.hstack([centred, categories.astype(centred.dtype)])
+
+    def _split(self, rows: MatrixLike) -> tuple[Any, FloatArray]:
+        """Return the numeric features, and coordinates that tell categories apart."""
+        advice = _ADVICE.format(name=type(self).__name__)
+        if self._encoder is None:
+            numbers = _check_numbers(rows, advice)
+            return numbers, np.empty((numbers.shape[0], 0))
+        encoded = self._encoder.encode(rows, advice)
+        categorical = np.array([c is not None for c in self._encoder.categories])
+        sizes = [len(c) for c in self._encoder.categories if c is not None]
+        numbers = check_array(
+            encoded[:, ~categorical], ensure_all_finite="allow-nan", ensure_min_features=0
+        )
+        return numbers, _indicators(encoded[:, categorical], sizes)
+
+
+class GaussianNeighbourhood(_DistanceNeighbourhood):
+    """Weights that fall with the distance like a Gaussian, exp(-beta * distance^2).
+
+    The paper's neighbourhood: every validation row counts, the nearer the more. The distance
+    is Euclidean over features scaled to comparable ranges. Columns of category dtype of a
+    frame count as equal or not; a missing value stands at its feature's mean.
+
+    Parameters
+    ----------
+    beta : float, default=1.0
+        How fast the weights fall. The larger, the more local is the correction; it is well
+        worth tuning.
+    scale : {"range", "standard"} or None, default="range"
+        Divide each feature by its range over the validation rows, by its standard deviation
+        over them, or not at all. Scaled, a feature that is constant there does not count.
+    transform : transformer, default=None
+        Makes numbers of rows: any scikit-learn transformer, fitted with the classifier on
+        the validation rows. For frames with mixed columns, texts or images.
+
+    Attributes
+    ----------
+    points_ : ndarray or CSR of shape (n_samples, n_coordinates)
+        Where the validation rows lie.
+    mean_, scale_ : ndarray
+        Mean and divisor of each numeric feature.
+    transform_ : transformer or None
+        The fitted transformer.
+
+    Examples
+    --------
+    >>> X = [[0.0, 5.0], [1.0, 5.0], [2.0, 5.0]]
+    >>> GaussianNeighbourhood(beta=4.0).fit(X).weights([[0.0, 7.0]]).round(3).tolist()
+    [[1.0, 0.368, 0.018]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        **_DistanceNeighbourhood._parameter_constraints,
+    }
+
+    def __init__(self, beta: float = 1.0, *, scale: str | None = "range", transform: Any = None):
+        self.beta = beta
+        self.scale = scale
+        self.transform = transform
+
+    def weights(self, X: MatrixLike) -> FloatArray:
+        """Weigh the validation rows around each row of X.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows in question.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_validation_rows)
+            Relative to the nearest validation row, which weighs 1.
+        """
+        check_is_fitted(self)
+        return gaussian_weights(self._place(X), self.points_, float(self.beta))
+
+
+class AdaptiveNeighbourhood(_DistanceNeighbourhood):
+    """A Gaussian neighbourhood as wide as the distance of the k-th neighbour.
+
+    Beta is set for each point so that its k-th nearest validation row weighs 0.3: wide where
+    rows are sparse, narrow where they crowd. Choose it where the density of rows varies, or
+    where no single beta suits.
+
+    Parameters
+    ----------
+    k : int, default=10
+        Number of the neighbour whose distance sets the width; at most the number of
+        validation rows.
+    scale : {"range", "standard"} or None, default="range"
+        Divide each feature by its range over the validation rows, by its standard deviation
+        over them, or not at all. Scaled, a feature that is constant there does not count.
+    transform : transformer, default=None
+        Makes numbers of rows: any scikit-learn transformer, fitted with the classifier on
+        the validation rows. For frames with mixed columns, texts or images.
+
+    Attributes
+    ----------
+    points_ : ndarray or CSR of shape (n_samples, n_coordinates)
+        Where the validation rows lie.
+    mean_, scale_ : ndarray
+        Mean and divisor of each numeric feature.
+    transform_ : transformer or None
+        The fitted transformer.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0]]
+    >>> AdaptiveNeighbourhood(k=2).fit(X).weights([[0.0]]).round(4).tolist()
+    [[1.0, 0.3, 0.0081]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "k": [Interval(Integral, 1, None, closed="left")],
+        **_DistanceNeighbourhood._parameter_constraints,
+    }
+
+    def __init__(self, k: int = 10, *, scale: str | None = "range", transform: Any = None):
+        self.k = k
+        self.scale = scale
+        self.transform = transform
+
+    def weights(self, X: MatrixLike) -> FloatArray:
+        """Weigh the validation rows around each row of X.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows in question.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_validation_rows)
+        """
+        check_is_fitted(self)
+        n_points = self.points_.shape[0]
+        if self.k > n_points:
+            raise ValueError(
+                f"AdaptiveNeighbourhood(k={self.k}) needs at least as many validation rows, "
+                f"got {n_points}. Choose a smaller k."
+            )
+        return adaptive_weights(self._place(X), self.points_, self.k)
+
+
+class GlobalNeighbourhood(BaseEstimator):
+    """Every validation row counts the same around every point.
+
+    The correction is then the same everywhere: one confusion matrix a pair. Choose it where
+    validation rows are too few for local ones, or where there is no sensible distance.
+
+    Attributes
+    ----------
+    n_points_ : int
+        Number of validation rows.
+
+    Examples
+    --------
+    >>> GlobalNeighbourhood().fit([[0.0], [1.0]]).weights([[9.0]]).tolist()
+    [[1.0, 1.0]]
+    """
+
+    def fit(self, X: MatrixLike, y: TargetLike = None) -> Self:
+        """Note the number of validation rows.
+
+        Parameters
+        ----------
+        X : array-like of n_samples rows
+            Validation rows.
+        y : array-like, default=None
+            Not used.
+
+        Returns
+        -------
+        self
+        """
+        self.n_points_ = _n_rows(X)
+        return self
+
+    def weights(self, X: MatrixLike) -> FloatArray:
+        """Weigh the validation rows around each row of X.
+
+        Parameters
+        ----------
+        X : array-like of n_samples rows
+            Rows in question.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_validation_rows)
+            All ones.
+        """
+        check_is_fitted(self)
+        return np.ones((self.n_points_, _n_rows(X))).T
+
+
+def _n_rows(X: MatrixLike) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _category_encoder(rows: MatrixLike) -> FrameEncoder | None:
+    if is_frame(rows) and any(has_categories(rows.iloc[:, f]) for f in range(rows.shape[1])):
+        return FrameEncoder.learn(rows)
+    return None
+
+
+def _check_numbers(rows: MatrixLike, advice: str) -> Any:
+    if is_frame(rows):  # its encoder names the column that is at fault
+        rows = FrameEncoder((None,) * rows.shape[1]).encode(rows, advice)
+    try:
+        return check_array(
+            rows,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            input_name="X",
+        )
+    except (TypeError, ValueError) as error:
+        if not _is_numeric(rows):
+            raise ValueError(f"X does not hold rows of numbers. {advice}") from error
+        raise
+
+
+def _is_numeric(rows: MatrixLike) -> bool:
+    return getattr(getattr(rows, "dtype", None), "kind", "O") in "iufbc"
+
+
+def _mean_and_divisor(numbers: Any, scale: str | None) -> tuple[FloatArray, FloatArray]:
+    """Return each feature's mean over its known values, and what to divide it by.
+
+    A divisor of 0 marks a feature that does not count, because it is constant.
+    """
+    if sparse.issparse(numbers):
+        mean, variance = mean_variance_axis(numbers, axis=0)
+        low, high = min_max_axis(numbers, axis=0, ignore_nan=True)
+    else:
+        known = ~np.isnan(numbers)
+        count = np.maximum(known.sum(axis=0), 1)
+        mean = np.where(known, numbers, 0).sum(axis=0) / count
+        variance = (np.where(known, numbers - mean, 0) ** 2).sum(axis=0) / count
+        low = np.where(known, numbers, np.inf).min(axis=0)
+        high = np.where(known, numbers, -np.inf).max(axis=0)
+    spread = np.where(high > low, high - low, 0)  # also 0 where no value is known
+    if scale is None:
+        divisor = np.ones_like(spread)
+    elif scale == "range":
+        divisor = spread
+    else:
+        divisor = np.where(spread > 0, np.sqrt(variance), 0)
+    return np.nan_to_num(mean).astype(numbers.dtype), divisor.astype(numbers.dtype)
+
+
+def _indicators(codes: FloatArray, sizes: list[int]) -> FloatArray:
+    """Place categories so that two rows are at distance 1 where they differ.
+
+    Each category, and one more for those that were not there in fit, has an axis of its own.
+    A missing value stays at the origin, halfway from all of them.
+    """
+    parts = [(codes[:, [f]] == np.arange(size + 1)) / np.sqrt(2.0) for f, size in enumerate(sizes)]
+    return np.hstack([np.empty((len(codes), 0)), *parts])
