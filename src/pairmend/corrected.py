@@ -28,7 +28,7 @@ from pairmend._validation import (
 )
 from pairmend.kernels.confusion import balance_weights, local_confusion, memberships
 from pairmend.kernels.correction import correct
-from pairmend.kernels.rrc import REFERENCES
+from pairmend.kernels.rrc import REFERENCES, decide
 from pairmend.learners import PairLearner, make_pair_learner
 from pairmend.model_selection import hold_out, shuffled_folds
 from pairmend.neighbourhoods import GaussianNeighbourhood
@@ -236,7 +236,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         self.neighbourhood_ = neighbourhood
         self.train_indices_, self.validation_indices_ = train_indices, validation_indices
         self._reference = REFERENCES[self.reference]
-        self._members, self._decided = members, self._reference(supports)
+        self._members, self._decided = members, decide(supports, self._reference)
         self._row_weights = weights[validation_indices]
         self._label_sizes = self._row_weights @ Y_validation
         return self
@@ -296,8 +296,9 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         """Yield the confusion sums around points, block of pairs by block."""
         for block in self._blocks(weights):
             members = self._members.block(block)
-            decided = self._decided[self._members.entries(block)]
-            yield local_confusion(weights, members, *self._memberships(members, block), decided)
+            entries = self._members.entries(block)
+            decided = (r[entries] for r in self._decided)
+            yield local_confusion(weights, members, *self._memberships(members, block), *decided)
 
     def _memberships(self, members: PairRows, block: slice) -> tuple[FloatArray, FloatArray]:
         """Return how much the entries of a block count for the labels of their pairs."""

@@ -52,6 +52,7 @@ class _DistanceNeighbourhood(BaseEstimator):
         -------
         self
         """
+        self._check_rows(_n_rows(X))
         self.transform_ = None if self.transform is None else clone(self.transform).fit(X, y)
         rows = X if self.transform_ is None else self.transform_.transform(X)
         self._encoder = _category_encoder(rows)
@@ -59,6 +60,9 @@ class _DistanceNeighbourhood(BaseEstimator):
         self.mean_, self.scale_ = _mean_and_divisor(numbers, self.scale)
         self.points_ = self._place(X)
         return self
+
+    def _check_rows(self, n_rows: int) -> None:
+        """Refuse a number of validation rows that the parameters do not suit."""
 
     def _place(self, X: MatrixLike) -> Matrix:
         """Return the points where rows lie."""
@@ -197,6 +201,13 @@ class AdaptiveNeighbourhood(_DistanceNeighbourhood):
         self.scale = scale
         self.transform = transform
 
+    def _check_rows(self, n_rows: int) -> None:
+        if self.k > n_rows:
+            raise ValueError(
+                f"AdaptiveNeighbourhood(k={self.k}) needs at least as many validation rows, "
+                f"got {n_rows}. Choose a smaller k."
+            )
+
     def weights(self, X: MatrixLike) -> FloatArray:
         """Weigh the validation rows around each row of X.
 
@@ -210,12 +221,6 @@ class AdaptiveNeighbourhood(_DistanceNeighbourhood):
         ndarray of shape (n_samples, n_validation_rows)
         """
         check_is_fitted(self)
-        n_points = self.points_.shape[0]
-        if self.k > n_points:
-            raise ValueError(
-                f"AdaptiveNeighbourhood(k={self.k}) needs at least as many validation rows, "
-                f"got {n_points}. Choose a smaller k."
-            )
         return adaptive_weights(self._place(X), self.points_, self.k)
 
 

@@ -70,15 +70,16 @@ def local_confusion(
     members: PairRows,
     v_first: FloatArray,
     v_second: FloatArray,
-    decided: FloatArray,
+    r_first: FloatArray,
+    r_second: FloatArray,
 ) -> FloatArray:
     """Count, around each point, what the pair classifiers decided against the truth.
 
-    With weights w_k, memberships v_k in the true class and r_k = P(h = first | x_k), the
-    sums over validation rows k (section 3.4.1, before division by the neighbourhood's size) are
+    With weights w, memberships v in the true class and probabilities r = P(h | x) of the
+    decision h, the sums over validation rows (section 3.4.1, before division by the
+    neighbourhood's size) are
 
-        e[first, first]  = sum w v_first r     e[first, second]  = sum w v_first (1 - r)
-        e[second, first] = sum w v_second r    e[second, second] = sum w v_second (1 - r)
+        e[truth, decision] = sum of w * v[truth] * r[decision]
 
     Each of the four is summed for itself: a difference of two sums would leave rounding
     where the method needs to see an exact zero.
@@ -91,8 +92,9 @@ def local_confusion(
         Validation rows of each of the B pairs.
     v_first, v_second : ndarray of shape (n_entries,)
         Memberships, see :func:`memberships`.
-    decided : ndarray of shape (n_entries,)
-        r_k, the probability that the pair's classifier decides for its first label.
+    r_first, r_second : ndarray of shape (n_entries,)
+        Probabilities that the pair's classifier decides for its first and for its second
+        label.
 
     Returns
     -------
@@ -103,13 +105,13 @@ def local_confusion(
     --------
     >>> members = PairRows(np.array([0, 2]), np.array([0, 1]), np.array([1, -1]))
     >>> e = local_confusion(np.array([[1.0, 0.5]]), members,
-    ...                     *memberships(members), np.array([0.75, 0.5]))
+    ...                     *memberships(members), np.array([0.75, 0.5]), np.array([0.25, 0.5]))
     >>> e[0, 0].tolist()
     [[0.75, 0.25], [0.25, 0.25]]
     """
     n_pairs, n_points = members.n_pairs, weights.shape[0]
     values = np.stack(
-        [v_first * decided, v_first * (1 - decided), v_second * decided, v_second * (1 - decided)]
+        [v_first * r_first, v_first * r_second, v_second * r_first, v_second * r_second]
     ).astype(weights.dtype, copy=False)
     # Four stacked matrices (pairs x validation rows), without the entries that are zero.
     used = values != 0

@@ -99,6 +99,37 @@ def identity_reference(support: FloatArray) -> FloatArray:
     return support
 
 
+def decide(
+    support: FloatArray, reference: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Probabilities of deciding for the first and for the second label of a pair.
+
+    Both are computed on their own, because one minus a number close to one keeps no digits.
+    A support so small that its complement cannot tell it from zero (below 1e-16) is taken as
+    zero: otherwise it would count or not depending on which label of the pair comes first.
+
+    Parameters
+    ----------
+    support : ndarray
+        Supports for the first label, in [0, 1].
+    reference : callable
+        One of :data:`REFERENCES`.
+
+    Returns
+    -------
+    first, second : ndarray
+        P(h = first | x) and P(h = second | x).
+
+    Examples
+    --------
+    >>> first, second = decide(np.array([0.3, 1 - 1e-9, 1e-20]), beta_reference)
+    >>> [f"{p:.3g}" for p in first], [f"{p:.3g}" for p in second]
+    (['0.151', '1', '0'], ['0.849', '5.8e-19', '1'])
+    """
+    second = 1 - support
+    return reference(1 - second), reference(second)
+
+
 REFERENCES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "beta": beta_reference,
     "constrained": constrained_reference,

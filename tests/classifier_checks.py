@@ -1,0 +1,220 @@
+"""What every pairwise classifier must do, whatever its base classifier.
+
+scikit-learn's common checks say little about labels. Each check here takes an unfitted
+classifier with a deterministic base and raises an AssertionError where it fails.
+"""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+from pairmend._pairs import label_pairs
+
+
+def _data(n_samples=90, n_classes=4):
+    return make_multilabel_classification(
+        n_samples, n_features=8, n_classes=n_classes, n_labels=2, random_state=1
+    )
+
+
+def _outputs(clf, X):
+    outputs = [clf.predict_proba(X), clf.pair_support(X)]
+    if hasattr(clf, "pair_corrected"):
+        outputs += [clf.pair_corrected(X), clf.confusion(X)]
+    return outputs
+
+
+def _assert_same(first, second, X, **tolerance):
+    for a, b in zip(_outputs(first, X), _outputs(second, X), strict=True):
+        np.testing.assert_allclose(a, b, **{"atol": 1e-10, **tolerance})
+
+
+def check_shapes_and_ranges(clf):
+    X, Y = _data()
+    clf.fit(X, Y)
+    assert clf.classes_.tolist() == [0, 1, 2, 3]
+    np.testing.assert_array_equal(clf.pairs_, label_pairs(4))
+    assert clf.n_features_in_ == 8
+    predicted = clf.predict(X)
+    assert predicted.shape == Y.shape
+    assert set(np.unique(predicted)) <= {0, 1}
+    shapes = [(90, 4), (90, 6), (90, 6), (90, 6, 2, 2)]
+    for output, shape in zip(_outputs(clf, X), shapes, strict=False):
+        assert output.shape == shape
+        assert output.min() >= 0
+        assert output.max() <= 1
+    np.testing.assert_array_equal(predicted, clf.predict_proba(X) > 0.5)
+
+
+def check_label_permutation_permutes_the_output(clf):
+    X, Y = _data()
+    order = np.array([2, 0, 3, 1])
+    plain = clone(clf).fit(X, Y).predict_proba(X)
+    permuted = clone(clf).fit(X, Y[:, order]).predict_proba(X)
+    np.testing.assert_allclose(permuted, plain[:, order], atol=1e-6)
+
+
+def check_swapping_a_pair_flips_its_support(clf):
+    X, Y = _data(n_classes=2)
+    plain, swapped = clone(clf).fit(X, Y), clone(clf).fit(X, Y[:, ::-1])
+    np.testing.assert_allclose(swapped.pair_support(X), 1 - plain.pair_support(X), atol=1e-6)
+    if hasattr(clf, "pair_corrected"):
+        np.testing.assert_allclose(
+            swapped.pair_corrected(X), 1 - plain.pair_corrected(X), atol=1e-6
+        )
+        np.testing.assert_allclose(
+            swapped.confusion(X), plain.confusion(X)[..., ::-1, ::-1], atol=1e-6
+        )
+
+
+def check_labels_that_never_or_always_occur(clf):
+    X, Y = _data()
+    Y[:, 0], Y[:, 3] = 0, 1
+    scores = clf.fit(X, Y).predict_proba(X)
+    assert np.isfinite(scores).all()
+    # A label that is always there wins over one that never is.
+    assert (scores[:, 3] > scores[:, 0]).all()
+
+
+def check_pairs_without_rows(clf):
+    X, Y = _data()
+    Y[:, 1] = Y[:, 0]  # never exactly one of the two
+    clf.fit(X, Y)
+    np.testing.assert_array_equal(clf.pair_support(X)[:, 0], 0.5)
+    Y[:] = 0
+    np.testing.assert_array_equal(clf.fit(X, Y).predict_proba(X), 0.5)
+    assert not clf.predict(X).any()
+
+
+def check_duplicate_rows(clf):
+    X, Y = _data()
+    X, Y = np.vstack([X[:30]] * 3), np.vstack([Y[:30]] * 3)
+    scores = clf.fit(X, Y).predict_proba(X)
+    np.testing.assert_allclose(scores[:30], scores[30:60], atol=1e-12)
+
+
+def check_inputs_are_not_modified(clf):
+    X, Y = _data()
+    X.flags.writeable = Y.flags.writeable = False
+    X_before, Y_before = X.copy(), Y.copy()
+    _outputs(clf.fit(X, Y), X)
+    np.testing.assert_array_equal(X, X_before)
+    np.testing.assert_array_equal(Y, Y_before)
+
+
+def check_block_and_chunk_change_nothing(clf):
+    X, Y = _data()
+    whole = clone(clf).fit(X, Y)
+    with config_context(working_memory=0.002):  # a few rows and one pair at a time
+        _assert_same(clone(clf).fit(X, Y), whole, X)
+        in_pieces = _outputs(whole, X)
+    for piece, output in zip(in_pieces, _outputs(whole, X), strict=True):
+        np.testing.assert_allclose(piece, output, atol=1e-12)
+
+
+def check_n_jobs_changes_nothing(clf):
+    X, Y = _data()
+    alone, together = clone(clf).fit(X, Y), clone(clf).set_params(n_jobs=2).fit(X, Y)
+    for a, b in zip(_outputs(alone, X), _outputs(together, X), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def check_a_row_does_not_depend_on_its_company(clf):
+    X, Y = _data()
+    clf.fit(X, Y)
+    for one, all_rows in zip(_outputs(clf, X[5:6]), _outputs(clf, X), strict=True):
+        np.testing.assert_allclose(one[0], all_rows[5], atol=1e-10)
+
+
+def check_clone_and_pickle(clf):
+    X, Y = _data()
+    fitted = clone(clf).fit(X, Y)
+    _assert_same(clone(fitted).fit(X, Y), fitted, X, atol=0)
+    _assert_same(pickle.loads(pickle.dumps(fitted)), fitted, X, atol=0)
+
+
+def check_pipeline_search_and_cross_validation(clf):
+    X, Y = _data()
+    piped = make_pipeline(MaxAbsScaler(), clone(clf)).fit(X, Y)
+    assert piped.predict(X).shape == Y.shape
+    search = GridSearchCV(clone(clf), {"threshold": [0.4, 0.5, 0.6]}, cv=2).fit(X, Y)
+    assert search.best_params_["threshold"] in (0.4, 0.5, 0.6)
+    assert cross_val_predict(clone(clf), X, Y, cv=2).shape == Y.shape
+    proba = cross_val_predict(clone(clf), X, Y, cv=2, method="predict_proba")
+    assert proba.shape == Y.shape
+
+
+def check_frames_and_sparse_targets(clf):
+    X, Y = _data()
+    plain = clone(clf).fit(X, Y)
+    X_frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(8)])
+    Y_frame = pd.DataFrame(Y, columns=["sea", "beach", "sun", "sky"])
+    framed = clone(clf).fit(X_frame, Y_frame)
+    assert framed.classes_.tolist() == ["sea", "beach", "sun", "sky"]
+    assert framed.feature_names_in_.tolist() == X_frame.columns.tolist()
+    np.testing.assert_allclose(framed.predict_proba(X_frame), plain.predict_proba(X), atol=1e-10)
+    for target in (sparse.csr_array(Y), sparse.coo_matrix(Y), Y.astype(bool), Y.tolist(), Y * 1.0):
+        _assert_same(clone(clf).fit(X, target), plain, X, atol=0)
+
+
+def check_sparse_rows(clf):
+    X, Y = _data()
+    X = np.where(X > np.median(X), X, 0)
+    dense = clone(clf).fit(X, Y)
+    for layout in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
+        other = clone(clf).fit(layout(X), Y)
+        np.testing.assert_allclose(
+            other.predict_proba(layout(X)), dense.predict_proba(X), atol=1e-5
+        )
+
+
+def check_float32(clf):
+    X, Y = _data()
+    X = X / 10 + 0.1
+    double, single = clone(clf).fit(X, Y), clone(clf).fit(X.astype(np.float32), Y)
+    np.testing.assert_allclose(
+        single.predict_proba(X.astype(np.float32)), double.predict_proba(X), atol=2e-3
+    )
+
+
+def check_one_dimensional_classes(clf):
+    X, Y = _data(150)
+    y = np.array(["ant", "bee", "cat"])[X[:, :3].argmax(axis=1)]
+    clf.fit(X, y)
+    assert clf.classes_.tolist() == ["ant", "bee", "cat"]
+    proba = clf.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_array_equal(clf.predict(X), clf.classes_[proba.argmax(axis=1)])
+    assert clf.score(X, y) > 0.6
+
+
+def check_votes_are_counted(clf):
+    X, Y = _data()
+    clf.set_params(voting="votes").fit(X, Y)
+    counts = clf.predict_proba(X) * 3
+    np.testing.assert_allclose(counts, np.round(2 * counts) / 2, atol=1e-12)
+
+
+def check_a_failed_fit_leaves_the_old_one(clf):
+    X, Y = _data()
+    clf.fit(X, Y)
+    before = [output.copy() for output in _outputs(clf, X)]
+    for X_bad, Y_bad in ((X[:, :3], Y + 1), (X[:40, :3], Y), (X[:, :2], Y[:, :1])):
+        try:
+            clf.fit(X_bad, Y_bad)
+        except ValueError:
+            continue
+        raise AssertionError("bad input was accepted")
+    for old, new in zip(before, _outputs(clf, X), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+CHECKS = [check for name, check in list(globals().items()) if name.startswith("check_")]

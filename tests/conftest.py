@@ -1,0 +1,34 @@
+"""Settings and data that many tests share."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from sklearn.datasets import make_multilabel_classification
+
+settings.register_profile("pairmend", deadline=None, max_examples=60, derandomize=True)
+settings.load_profile("pairmend")
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with real data and published tables, which not every machine has."""
+    if not SHARED.is_dir():
+        pytest.skip(f"needs the real data sets in {SHARED}")
+    return SHARED
+
+
+@pytest.fixture
+def rng() -> np.random.RandomState:
+    return np.random.RandomState(0)
+
+
+@pytest.fixture(scope="session")
+def small_set() -> tuple[np.ndarray, np.ndarray]:
+    """80 rows, 6 features, 4 labels, with rows that carry none or all of them."""
+    X, Y = make_multilabel_classification(80, n_features=6, n_classes=4, n_labels=2, random_state=3)
+    X.flags.writeable = Y.flags.writeable = False
+    return X, Y

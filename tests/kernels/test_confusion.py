@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+import references
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pairmend._pairs import label_pairs, pair_rows
+from pairmend.kernels.confusion import balance_weights, local_confusion, memberships
+
+unit = st.floats(0, 1)
+
+
+@st.composite
+def problems(draw):
+    n, labels, points = draw(st.integers(1, 8)), draw(st.integers(2, 4)), draw(st.integers(1, 3))
+    n_pairs = labels * (labels - 1) // 2
+    return (
+        draw(arrays(float, (points, n), elements=unit)),
+        draw(arrays(bool, (n, labels))),
+        draw(arrays(float, (n, n_pairs), elements=unit)),
+        draw(unit),
+    )
+
+
+def sums(weights, Y, decided, overlap):
+    members = pair_rows(Y, label_pairs(Y.shape[1]))
+    entries = decided[members.rows, members.pair]
+    return local_confusion(weights, members, *memberships(members, overlap), entries, 1 - entries)
+
+
+@given(problems())
+def test_equals_the_loop(problem):
+    weights, Y, decided, overlap = problem
+    expected = references.confusion(weights, Y, decided, overlap=overlap)
+    np.testing.assert_allclose(sums(*problem), expected, atol=1e-10)
+
+
+@given(problems())
+def test_is_linear_in_the_weights(problem):
+    weights, Y, decided, overlap = problem
+    np.testing.assert_allclose(
+        sums(3 * weights, Y, decided, overlap), 3 * sums(*problem), atol=1e-12
+    )
+
+
+def test_no_decision_is_an_exact_zero(rng):
+    # Crisp decisions: where nobody near decided for a label, the sum must be 0, not rounding.
+    Y = rng.rand(50, 3) < 0.5
+    decided = np.zeros((50, 3))
+    e = sums(rng.rand(4, 50), Y, decided, 0.5)
+    assert (e[..., 0] == 0).all()
+    assert (e[..., 1] > 0).all()
+
+
+def test_pairs_without_rows():
+    Y = np.zeros((3, 3), dtype=bool)
+    Y[1, 2] = True
+    e = sums(np.ones((2, 3)), Y, np.full((3, 3), 0.25), 0.0)
+    assert e[:, 0].tolist() == np.zeros((2, 2, 2)).tolist()
+    assert e[0, 1].tolist() == [[0, 0], [0.25, 0.75]]
+
+
+def test_float32(rng):
+    Y, weights, decided = rng.rand(40, 4) < 0.4, rng.rand(5, 40), rng.rand(40, 6)
+    single = sums(weights.astype(np.float32), Y, decided.astype(np.float32), 0.5)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, sums(weights, Y, decided, 0.5), rtol=1e-5)
+
+
+@given(st.integers(0, 9), st.integers(0, 9))
+def test_balance_equalises_the_classes(n_first, n_second):
+    w_first, w_second = balance_weights(np.array([n_first]), np.array([n_second]))
+    assert w_first * n_first == pytest.approx(w_second * n_second)
+    assert max(w_first, w_second) == 1

@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+import references
+from scipy import sparse
+
+from pairmend.kernels.neighbourhood import adaptive_weights, gaussian_weights
+
+
+@pytest.fixture
+def points(rng):
+    points = rng.rand(15, 4)
+    points[3] = points[7]  # duplicates
+    points[rng.rand(15, 4) < 0.3] = 0
+    return points
+
+
+@pytest.fixture
+def queries(rng, points):
+    return np.vstack([rng.rand(5, 4), points[[3, 0]], [[9, -9, 0, 4]]])
+
+
+@pytest.mark.parametrize("beta", [1e-3, 1.0, 64.0])
+def test_gaussian_equals_the_loop(queries, points, beta):
+    expected = references.gaussian_weights(queries, points, beta)
+    np.testing.assert_allclose(gaussian_weights(queries, points, beta), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 15])
+def test_adaptive_equals_the_loop(queries, points, k):
+    expected = references.adaptive_weights(queries, points, k)
+    np.testing.assert_allclose(adaptive_weights(queries, points, k), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "kernel", [lambda q, p: gaussian_weights(q, p, 2.0), lambda q, p: adaptive_weights(q, p, 3)]
+)
+class TestBothKernels:
+    def test_sparse_equals_dense(self, kernel, queries, points):
+        dense = kernel(queries, points)
+        np.testing.assert_allclose(
+            kernel(sparse.csr_array(queries), sparse.csr_array(points)), dense, atol=1e-12
+        )
+
+    def test_float32(self, kernel, queries, points):
+        single = kernel(queries.astype(np.float32), points.astype(np.float32))
+        assert single.dtype == np.float32
+        np.testing.assert_allclose(single, kernel(queries, points), atol=2e-4)
+
+    def test_coinciding_points_weigh_the_same(self, kernel, queries, points):
+        weights = kernel(queries, points)
+        np.testing.assert_allclose(weights[:, 3], weights[:, 7], atol=1e-12)
+
+
+def test_nearest_point_weighs_one_however_far(queries, points):
+    # Squared distances of 1e8 and more would vanish without the shift.
+    weights = gaussian_weights(queries + 1e4, points, beta=1.0)
+    np.testing.assert_array_equal(weights.max(axis=1), 1)
+
+
+def test_queries_far_outside_keep_their_digits(rng):
+    points = rng.rand(10, 2)
+    query = np.array([[1e6, 0.3]])
+    # Differences of squared distances, expanded by hand so that nothing cancels.
+    offsets = (points**2).sum(axis=1) - 2 * points @ query[0]
+    expected = np.exp(-1e-6 * (offsets - offsets.min()))
+    np.testing.assert_allclose(gaussian_weights(query, points, 1e-6)[0], expected, rtol=1e-9)
+
+
+def test_kth_neighbour_weighs_three_tenths(rng):
+    points, queries = rng.rand(30, 3), rng.rand(6, 3)
+    weights = adaptive_weights(queries, points, k=5)
+    np.testing.assert_allclose(np.sort(weights, axis=1)[:, -5], 0.3)
+
+
+def test_coinciding_points_weigh_one_and_all_others_zero():
+    points = np.array([[0.1, 0.7], [0.1, 0.7], [0.4, 0.2]])
+    assert adaptive_weights(points[:1], points, k=2).tolist() == [[1, 1, 0]]

@@ -1,0 +1,44 @@
+import numpy as np
+import references
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pairmend._pairs import label_pairs
+from pairmend.kernels.ranking import sum_supports, vote
+from pairmend.kernels.threshold import accept
+
+
+@given(
+    st.integers(2, 6).flatmap(
+        lambda n: arrays(float, (3, n * (n - 1) // 2), elements=st.floats(0, 1))
+    )
+)
+def test_scores_equal_the_loop(supports):
+    n_labels = int(round((1 + np.sqrt(1 + 8 * supports.shape[1])) / 2))
+    pairs = label_pairs(n_labels)
+    expected = references.scores(supports, n_labels)
+    scores = sum_supports(supports, pairs, n_labels) / (n_labels - 1)
+    np.testing.assert_allclose(scores, expected, atol=1e-10)
+    # Every pair hands out one vote in all, so scores average to one half.
+    np.testing.assert_allclose(scores.mean(axis=1), 0.5)
+
+
+def test_blocks_add_up(rng):
+    supports, pairs = rng.rand(4, 15), label_pairs(6)
+    parts = [sum_supports(supports[:, b], pairs[b], 6) for b in (slice(0, 4), slice(4, 15))]
+    np.testing.assert_allclose(sum(parts), sum_supports(supports, pairs, 6))
+
+
+def test_ties_give_half_a_vote_to_each():
+    votes = vote(np.array([[0.5, 0.9, 0.1]]))
+    assert sum_supports(votes, label_pairs(3), 3).tolist() == [[1.5, 0.5, 1.0]]
+
+
+def test_float32(rng):
+    supports = rng.rand(2, 3).astype(np.float32)
+    assert sum_supports(vote(supports), label_pairs(3), 3).dtype == np.float32
+
+
+def test_a_score_at_the_threshold_is_not_accepted():
+    assert accept(np.array([[0.5, np.nextafter(0.5, 1)]]), 0.5).tolist() == [[0, 1]]

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+import references
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import betainc
+
+from pairmend.kernels.rrc import REFERENCES, beta_reference, constrained_reference
+
+# From the derivation of the closed form; checked there against adaptive quadrature.
+GOLDEN = {
+    0.1: 0.009389349014,
+    0.3: 0.151248368107,
+    0.45: 0.400880100316,
+    0.5: 0.5,
+    0.7: 0.848751631893,
+}
+
+
+@pytest.mark.parametrize(("support", "expected"), GOLDEN.items())
+def test_golden_values(support, expected):
+    assert beta_reference(np.array(support)) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("support", [0.0, 0.02, 0.1, 0.249, 0.25, 0.251, 0.4, 0.49, 0.8, 0.97, 1.0])
+def test_closed_form_equals_quadrature(support):
+    assert beta_reference(np.array(support)) == pytest.approx(references.rrc(support), abs=1e-10)
+
+
+@pytest.mark.parametrize("q", [1e-3, 1e-6, 1e-10, 1e-15])
+def test_small_supports_keep_their_digits(q):
+    # Expanding the closed form around 0: p(q) = 4 q^2 (pi^2/6 - 3/2) + O(q^3).
+    leading = 4 * q**2 * (np.pi**2 / 6 - 1.5)
+    assert beta_reference(np.array(q)) == pytest.approx(leading, rel=10 * q + 1e-12)
+
+
+def test_constrained_value():
+    # 1 - I_{1/2}(1.4, 0.6), about 0.7625 by the method's description.
+    assert constrained_reference(np.array(0.7)) == pytest.approx(1 - betainc(1.4, 0.6, 0.5))
+    assert constrained_reference(np.array(0.7)) == pytest.approx(0.7625, abs=5e-5)
+
+
+@pytest.mark.parametrize("reference", REFERENCES.values(), ids=REFERENCES)
+class TestEveryReference:
+    @given(support=st.floats(0, 1))
+    def test_is_a_symmetric_probability(self, reference, support):
+        p, q = reference(np.array(support)), reference(np.array(1 - support))
+        assert 0 <= p <= 1
+        assert p + q == pytest.approx(1, abs=1e-12)
+
+    def test_is_monotone_and_keeps_the_decision(self, reference):
+        support = np.linspace(0, 1, 1001)
+        p = reference(support)
+        assert (np.diff(p) >= -1e-15).all()
+        assert (p[support < 0.5] < 0.5).all()
+        assert (p[support > 0.5] > 0.5).all()
+        assert reference(np.array(0.5)) == 0.5
+        assert reference(np.array([0.0, 1.0])).tolist() == [0, 1]
+
+    def test_float32(self, reference):
+        support = np.linspace(0, 1, 101)
+        single = reference(support.astype(np.float32))
+        assert single.dtype == np.float32
+        np.testing.assert_allclose(single, reference(support), atol=2e-6)
+
+    def test_leaves_its_input_alone(self, reference):
+        support = np.linspace(0, 1, 11)
+        support.flags.writeable = False
+        assert reference(support).shape == (11,)

@@ -1,0 +1,161 @@
+"""The method as slow, obvious loops, written from the definitions alone."""
+
+import math
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.stats import beta as beta_distribution
+
+
+def rrc(s: float) -> float:
+    """Pr[first > second] of independent Beta(2s, 2-2s) and Beta(2-2s, 2s), by quadrature."""
+    if s in (0.0, 1.0):
+        return s
+    first, second = beta_distribution(2 * s, 2 - 2 * s), beta_distribution(2 - 2 * s, 2 * s)
+    # Substituting u = first.ppf(t) takes the density's singular ends out of the integral.
+    value, _ = quad(lambda t: second.cdf(first.ppf(t)), 0, 1, epsabs=1e-12, epsrel=1e-12, limit=500)
+    return value
+
+
+def gaussian_weights(queries, points, beta):
+    out = np.zeros((len(queries), len(points)))
+    for a, z in enumerate(queries):
+        squared = [sum((p - q) ** 2 for p, q in zip(z, x, strict=True)) for x in points]
+        for k, d in enumerate(squared):
+            out[a, k] = math.exp(-beta * (d - min(squared)))
+    return out
+
+
+def adaptive_weights(queries, points, k):
+    out = np.zeros((len(queries), len(points)))
+    for a, z in enumerate(queries):
+        squared = [sum((p - q) ** 2 for p, q in zip(z, x, strict=True)) for x in points]
+        width = sorted(squared)[k - 1]
+        for m, d in enumerate(squared):
+            if width > 0:
+                out[a, m] = math.exp(math.log(0.3) * d / width)
+            else:
+                out[a, m] = 1.0 if d == 0 else 0.0
+    return out
+
+
+def pairs(n_labels):
+    return [(i, j) for i in range(n_labels) for j in range(i + 1, n_labels)]
+
+
+def class_memberships(y, i, j, overlap):
+    """Memberships of a row with labels y in the classes of pair (i, j)."""
+    if y[i] and not y[j]:
+        return 1.0, 0.0
+    if y[j] and not y[i]:
+        return 0.0, 1.0
+    if y[i] and y[j]:
+        return overlap, overlap
+    return 0.0, 0.0
+
+
+def balance(Y, i, j, how, weights):
+    """Weights of the two classes of a pair."""
+    if how is None:
+        return 1.0, 1.0
+    n_i = n_j = 0.0
+    for y, w in zip(Y, weights, strict=True):
+        if how == "labels":
+            n_i, n_j = n_i + w * y[i], n_j + w * y[j]
+        elif y[i] != y[j]:
+            n_i, n_j = n_i + w * y[i], n_j + w * y[j]
+    return (
+        min(1.0, n_j / n_i) if n_i else 1.0,
+        min(1.0, n_i / n_j) if n_j else 1.0,
+    )
+
+
+def confusion(weights, Y, decided, *, overlap=0.0, how=None, row_weights=None):
+    """Confusion sums (t, P, 2, 2) from weights (t, M), labels (M, L), decisions (M, P)."""
+    row_weights = np.ones(len(Y)) if row_weights is None else row_weights
+    t, all_pairs = len(weights), pairs(Y.shape[1])
+    e = np.zeros((t, len(all_pairs), 2, 2))
+    for m, (i, j) in enumerate(all_pairs):
+        b_i, b_j = balance(Y, i, j, how, row_weights)
+        for a in range(t):
+            for k, y in enumerate(Y):
+                v_i, v_j = class_memberships(y, i, j, overlap)
+                w, r = weights[a, k] * row_weights[k], decided[k, m]
+                e[a, m, 0, 0] += w * v_i * b_i * r
+                e[a, m, 0, 1] += w * v_i * b_i * (1 - r)
+                e[a, m, 1, 0] += w * v_j * b_j * r
+                e[a, m, 1, 1] += w * v_j * b_j * (1 - r)
+    return e
+
+
+def correct(p, e):
+    """Corrected support from P(h = first) and one confusion matrix."""
+    first = e[0][0] / (e[0][0] + e[1][0]) if e[0][0] + e[1][0] > 0 else 1.0
+    second = e[0][1] / (e[0][1] + e[1][1]) if e[0][1] + e[1][1] > 0 else 0.0
+    return p * first + (1 - p) * second
+
+
+def scores(supports, n_labels):
+    """Label scores (t, L) from supports (t, P)."""
+    out = np.zeros((len(supports), n_labels))
+    for a, row in enumerate(supports):
+        for m, (i, j) in enumerate(pairs(n_labels)):
+            out[a, i] += row[m] / (n_labels - 1)
+            out[a, j] += (1 - row[m]) / (n_labels - 1)
+    return out
+
+
+def scale_by_range(points, rows):
+    """Rows divided by the range of each feature over the points; constants count 0."""
+    out = np.zeros(rows.shape)
+    for f in range(rows.shape[1]):
+        low, high = min(points[:, f]), max(points[:, f])
+        for k in range(len(rows)):
+            out[k, f] = (rows[k, f] - low) / (high - low) if high > low else 0.0
+    return out
+
+
+def naive_bayes(X, y, queries, subspaces, kinds, floors, n_values, weights=None):
+    """Averaged class probabilities of naive Bayes in subspaces.
+
+    `kinds[f]` is None for a numeric feature, else the list of its values; `n_values[f]` is how
+    many values are declared.
+    """
+    weights = np.ones(len(y)) if weights is None else weights
+    classes = sorted(set(y[weights > 0].tolist()))
+    out = np.zeros((len(queries), len(classes)))
+    for a, z in enumerate(queries):
+        for subspace in subspaces:
+            joint = []
+            for c in classes:
+                mine = [k for k in range(len(y)) if y[k] == c]
+                total = sum(weights)
+                value = math.log((sum(weights[mine]) + 1) / (total + len(classes)))
+                for f in subspace:
+                    value += cell_log_likelihood(
+                        X, y, weights, mine, f, z[f], kinds[f], floors[f], n_values[f]
+                    )
+                joint.append(value)
+            top = max(joint)
+            odds = [math.exp(value - top) for value in joint]
+            out[a] += np.array(odds) / sum(odds) / len(subspaces)
+    return out
+
+
+def cell_log_likelihood(X, y, weights, mine, f, value, kind, floor, n_values):
+    if math.isnan(value):
+        return 0.0
+    known = [k for k in mine if not math.isnan(X[k, f])]
+    n = sum(weights[k] for k in known)
+    if kind is not None:
+        if value not in kind:
+            return 0.0
+        hits = sum(weights[k] for k in known if X[k, f] == value)
+        return math.log((hits + 1) / (n + n_values))
+    for c in set(y.tolist()):  # a class that never shows the feature makes it useless
+        if not sum(weights[k] for k in range(len(y)) if y[k] == c and not math.isnan(X[k, f])):
+            return 0.0
+    mean = sum(weights[k] * X[k, f] for k in known) / n
+    variance = sum(weights[k] * (X[k, f] - mean) ** 2 for k in known) / n
+    sd = max(math.sqrt(variance), floor)
+    return -math.log(sd) - ((value - mean) / sd) ** 2 / 2

@@ -1,0 +1,165 @@
+import numpy as np
+import pandas as pd
+import pytest
+import references
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
+
+from pairmend import RandomSubspaceNB
+
+
+def floor(values):
+    """A sixth of the mean gap between neighbouring distinct values."""
+    distinct = sorted({v for v in values if not np.isnan(v)})
+    gaps = [b - a for a, b in zip(distinct, distinct[1:], strict=False)]
+    return sum(gaps) / len(gaps) / 6 if gaps else 1.0
+
+
+def mixed_data(rng, n=40, missing=0.0):
+    """Two numeric features, a two-valued, a constant one, and codes of four values."""
+    X = np.column_stack(
+        [
+            rng.randn(n),
+            rng.exponential(size=n) * (rng.rand(n) < 0.6),
+            3.0 * (rng.rand(n) < 0.4),
+            np.full(n, 2.0),
+            rng.randint(4, size=n),
+        ]
+    )
+    X[rng.rand(*X.shape) < missing] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_the_loop(rng, missing, layout, weighted):
+    X, y = mixed_data(rng, missing=missing), rng.randint(3, size=40)
+    queries = np.vstack([mixed_data(rng, 8, missing), [[0, 0, 7, 2, 9]]])  # 7 and 9 are unknown
+    weights = rng.randint(3, size=40).astype(float) if weighted else None
+    clf = RandomSubspaceNB(7, 0.5, categorical=[2, 3, 4], random_state=1)
+    clf.fit(layout(X), y, sample_weight=weights)
+    seen = X if weights is None else X[weights > 0]
+    kinds = [None, None] + [sorted(set(seen[:, f][~np.isnan(seen[:, f])])) for f in (2, 3, 4)]
+    expected = references.naive_bayes(
+        X,
+        y,
+        queries,
+        clf.survey_.subspaces,
+        kinds,
+        [floor(column) for column in seen.T],
+        [None, None] + [len(kind) for kind in kinds[2:]],
+        weights,
+    )
+    np.testing.assert_allclose(clf.predict_proba(layout(queries)), expected, atol=1e-10)
+
+
+def test_auto_counts_features_with_at_most_two_values(rng):
+    X = mixed_data(rng)
+    survey = RandomSubspaceNB().survey(X)
+    assert survey.categorical.tolist() == [False, False, True, True, False]
+    assert RandomSubspaceNB().survey(sparse.csr_array(X)).categorical.tolist() == (
+        survey.categorical.tolist()
+    )
+    assert not RandomSubspaceNB(categorical=None).survey(X).categorical.any()
+    mask = [False, True, False, False, True]
+    assert RandomSubspaceNB(categorical=mask).survey(X).categorical.tolist() == mask
+
+
+def test_frame_columns_of_category_dtype_are_categorical(rng):
+    X, y = mixed_data(rng, missing=0.1), rng.randint(2, size=40)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    letters = pd.Categorical.from_codes(
+        np.nan_to_num(X[:, 4], nan=-1).astype(int), categories=["w", "x", "y", "z"]
+    )
+    frame["e"] = letters
+    from_frame = RandomSubspaceNB(subspace=0.6, random_state=0).fit(frame, y)
+    from_array = RandomSubspaceNB(subspace=0.6, categorical=[2, 3, 4], random_state=0).fit(X, y)
+    np.testing.assert_allclose(from_frame.predict_proba(frame), from_array.predict_proba(X))
+    assert from_frame.feature_names_in_.tolist() == list("abcde")
+    # The order of categories at prediction is not that of fit, and a value is new.
+    shuffled = frame.assign(e=frame["e"].astype(object).astype("category"))
+    shuffled["e"] = shuffled["e"].cat.set_categories(["new", "z", "x", "w", "y"])
+    np.testing.assert_allclose(from_frame.predict_proba(shuffled), from_frame.predict_proba(frame))
+    named = RandomSubspaceNB(subspace=0.6, categorical=["c", "d", "e"], random_state=0)
+    texts = frame.assign(e=frame["e"].astype(object))
+    np.testing.assert_allclose(
+        named.fit(texts, y).predict_proba(texts), from_array.predict_proba(X)
+    )
+
+
+def test_declared_categories_count_even_if_they_never_occur():
+    frame = pd.DataFrame({"a": pd.Categorical(["u", "v", "u", "v"], categories=["u", "v", "w"])})
+    clf = RandomSubspaceNB(1, 1.0).fit(frame, [0, 0, 1, 1])
+    np.testing.assert_allclose(np.exp(clf.value_log_prob_), [[2 / 5, 2 / 5, 1 / 5]] * 2)
+
+
+def test_one_subspace_of_all_features_is_gaussian_naive_bayes():
+    X, y = load_iris(return_X_y=True)
+    # Equal class sizes make both priors the same; the floor is below all deviations.
+    ours = RandomSubspaceNB(1, 1.0).fit(X, y).predict_proba(X)
+    theirs = GaussianNB(var_smoothing=0).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(ours, theirs, atol=1e-10)
+
+
+def test_variance_of_large_values_keeps_its_digits(rng):
+    X, y = 1e6 + rng.rand(30, 2), np.arange(30) % 2
+    clf = RandomSubspaceNB(1, 1.0).fit(X, y)
+    for c in (0, 1):
+        np.testing.assert_allclose(clf.scale_[c], X[y == c].std(axis=0), rtol=1e-9)
+
+
+def test_a_survey_of_more_rows_is_used_instead_of_ones_own(rng):
+    X, y = rng.rand(60, 6), np.arange(60) % 2
+    base = RandomSubspaceNB(random_state=0)
+    survey = base.survey(X)
+    part = RandomSubspaceNB(random_state=5).fit(X[:20], y[:20], survey=survey)
+    assert part.survey_ is survey
+    np.testing.assert_array_equal(part.survey_.floor, [floor(column) for column in X.T])
+
+
+@pytest.mark.parametrize(
+    ("subspace", "n_features", "size"),
+    [(0.2, 72, 14), (0.2, 2, 1), (0.5, 5, 3), (1.0, 3, 3), (2, 9, 2)],
+)
+def test_size_of_subspaces(subspace, n_features, size):
+    survey = RandomSubspaceNB(4, subspace).survey(np.arange(3.0 * n_features).reshape(3, -1))
+    assert survey.subspaces.shape == (4, size)
+    assert all(len(set(s)) == size for s in survey.subspaces.tolist())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"subspace": 5}, "subspace=5 features, but X has 2 features"),
+        ({"categorical": [2]}, "feature numbers from 0 to 1"),
+        ({"categorical": [True]}, "1 bools, but X has 2 features"),
+        ({"categorical": ["a"]}, "but X is no DataFrame"),
+        ({"n_subspaces": 0}, "n_subspaces"),
+        ({"subspace": 1.5}, "subspace"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        RandomSubspaceNB(**parameters).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+
+
+def test_bad_frames():
+    frame = pd.DataFrame({"n": [0.0, 1.0], "text": ["u", "v"]})
+    with pytest.raises(ValueError, match="columns that X lacks: \\['color'\\]"):
+        RandomSubspaceNB(categorical=["color"]).fit(frame, [0, 1])
+    with pytest.raises(ValueError, match=r"'text' holds .* name it in the option `categorical`"):
+        RandomSubspaceNB(categorical=["n"]).fit(frame, [0, 1])
+    fitted = RandomSubspaceNB(categorical=["text"]).fit(frame, [0, 1])
+    with pytest.raises(ValueError, match="pass X as a DataFrame"):
+        fitted.predict([[0.0, 1.0]])
+
+
+def test_feature_without_any_value_is_left_out(rng):
+    X, y = rng.rand(20, 3), np.arange(20) % 2
+    with_empty = np.column_stack([X, np.full(20, np.nan)])
+    for kind in ("auto", None):
+        clf = RandomSubspaceNB(1, 1.0, categorical=kind)
+        alone = clf.fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(clf.fit(with_empty, y).predict_proba(with_empty), alone)
