@@ -112,12 +112,10 @@ def check_inputs_are_not_modified(clf):
 
 def check_block_and_chunk_change_nothing(clf):
     X, Y = _data()
-    whole = clone(clf).fit(X, Y)
-    with config_context(working_memory=0.002):  # a few rows and one pair at a time
-        _assert_same(clone(clf).fit(X, Y), whole, X)
-        in_pieces = _outputs(whole, X)
-    for piece, output in zip(in_pieces, _outputs(whole, X), strict=True):
-        np.testing.assert_allclose(piece, output, atol=1e-12)
+    whole = clone(clf).fit(X, Y).predict_proba(X[:30])
+    with config_context(working_memory=0.002):  # one pair, and a few rows, at a time
+        pieces = clone(clf).fit(X, Y).predict_proba(X[:30])
+    np.testing.assert_allclose(pieces, whole, atol=1e-12)
 
 
 def check_n_jobs_changes_nothing(clf):
@@ -167,7 +165,7 @@ def check_frames_and_sparse_targets(clf):
 
 def check_sparse_rows(clf):
     X, Y = _data()
-    X = np.where(X > np.median(X), X, 0)
+    X = np.where(np.median(X) < X, X, 0)
     dense = clone(clf).fit(X, Y)
     for layout in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
         other = clone(clf).fit(layout(X), Y)
@@ -186,7 +184,7 @@ def check_float32(clf):
 
 
 def check_one_dimensional_classes(clf):
-    X, Y = _data(150)
+    X, _ = _data(150)
     y = np.array(["ant", "bee", "cat"])[X[:, :3].argmax(axis=1)]
     clf.fit(X, y)
     assert clf.classes_.tolist() == ["ant", "bee", "cat"]

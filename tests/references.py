@@ -4,17 +4,29 @@ import math
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.stats import beta as beta_distribution
+from scipy.special import beta, betainc
 
 
 def rrc(s: float) -> float:
     """Pr[first > second] of independent Beta(2s, 2-2s) and Beta(2-2s, 2s), by quadrature."""
-    if s in (0.0, 1.0):
-        return s
-    first, second = beta_distribution(2 * s, 2 - 2 * s), beta_distribution(2 - 2 * s, 2 * s)
-    # Substituting u = first.ppf(t) takes the density's singular ends out of the integral.
-    value, _ = quad(lambda t: second.cdf(first.ppf(t)), 0, 1, epsabs=1e-12, epsrel=1e-12, limit=500)
-    return value
+    if s > 0.5:
+        return 1 - rrc(1 - s)
+    if s == 0:
+        return 0.0
+    a, b = 2 * s, 2 - 2 * s
+    # Density of the first times distribution function of the second; the density's powers of
+    # u and 1 - u, singular at the ends, are a weight the quadrature knows.
+    integral, _ = quad(
+        lambda u: betainc(b, a, u),
+        0,
+        1,
+        weight="alg",
+        wvar=(a - 1, b - 1),
+        epsabs=0,
+        epsrel=1e-13,
+        limit=500,
+    )
+    return integral / beta(a, b)
 
 
 def gaussian_weights(queries, points, beta):
@@ -60,9 +72,7 @@ def balance(Y, i, j, how, weights):
         return 1.0, 1.0
     n_i = n_j = 0.0
     for y, w in zip(Y, weights, strict=True):
-        if how == "labels":
-            n_i, n_j = n_i + w * y[i], n_j + w * y[j]
-        elif y[i] != y[j]:
+        if how == "labels" or y[i] != y[j]:
             n_i, n_j = n_i + w * y[i], n_j + w * y[j]
     return (
         min(1.0, n_j / n_i) if n_i else 1.0,

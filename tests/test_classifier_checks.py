@@ -1,12 +1,12 @@
 """The project's own checks and scikit-learn's, for every classifier."""
 
 import pytest
-from classifier_checks import CHECKS
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from classifier_checks import CHECKS
 from pairmend import (
     AdaptiveNeighbourhood,
     CorrectedPairwiseClassifier,

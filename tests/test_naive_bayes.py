@@ -1,18 +1,20 @@
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
-import references
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
+import references
 from pairmend import RandomSubspaceNB
 
 
 def floor(values):
     """A sixth of the mean gap between neighbouring distinct values."""
     distinct = sorted({v for v in values if not np.isnan(v)})
-    gaps = [b - a for a, b in zip(distinct, distinct[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(distinct)]
     return sum(gaps) / len(gaps) / 6 if gaps else 1.0
 
 
@@ -152,7 +154,10 @@ def test_bad_frames():
     with pytest.raises(ValueError, match=r"'text' holds .* name it in the option `categorical`"):
         RandomSubspaceNB(categorical=["n"]).fit(frame, [0, 1])
     fitted = RandomSubspaceNB(categorical=["text"]).fit(frame, [0, 1])
-    with pytest.raises(ValueError, match="pass X as a DataFrame"):
+    with (
+        pytest.warns(UserWarning, match="valid feature names"),
+        pytest.raises(ValueError, match="pass X as a DataFrame"),
+    ):
         fitted.predict([[0.0, 1.0]])
 
 

@@ -1,9 +1,9 @@
 import numpy as np
-import references
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import references
 from pairmend._pairs import FIRST, SECOND, SHARED, PairRows, label_pairs, pair_rows
 
 indicators = st.tuples(st.integers(1, 12), st.integers(2, 6)).flatmap(lambda s: arrays(bool, s))

@@ -187,10 +187,10 @@ def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:
     valid = (indicators == 0) | (indicators == 1)
     if not np.all(valid):
         row, column = np.argwhere(~np.asarray(valid))[0]
+        found = indicators[row].tolist()[column]
         raise ValueError(
             f"Unknown label type: y must hold 0 and 1 only, but row {row}, column {column} "
-            f"is {indicators[row, column]!r}. For classes instead of label indicators, pass "
-            "a 1-D y."
+            f"is {found!r}. For classes instead of label indicators, pass a 1-D y."
         )
     return np.asarray(indicators == 1)
 

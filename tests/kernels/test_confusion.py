@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-import references
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import references
 from pairmend._pairs import label_pairs, pair_rows
 from pairmend.kernels.confusion import balance_weights, local_confusion, memberships
 

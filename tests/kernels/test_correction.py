@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-import references
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import references
 from pairmend.kernels.correction import competences, correct
 
 unit = st.floats(0, 1)

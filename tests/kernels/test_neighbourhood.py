@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
-import references
 from scipy import sparse
 
+import references
 from pairmend.kernels.neighbourhood import adaptive_weights, gaussian_weights
 
 
 @pytest.fixture
 def points(rng):
     points = rng.rand(15, 4)
-    points[3] = points[7]  # duplicates
     points[rng.rand(15, 4) < 0.3] = 0
+    points[3] = points[7]  # duplicates
     return points
 
 

@@ -1,9 +1,9 @@
 import numpy as np
-import references
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import references
 from pairmend._pairs import label_pairs
 from pairmend.kernels.ranking import sum_supports, vote
 from pairmend.kernels.threshold import accept
@@ -15,7 +15,7 @@ from pairmend.kernels.threshold import accept
     )
 )
 def test_scores_equal_the_loop(supports):
-    n_labels = int(round((1 + np.sqrt(1 + 8 * supports.shape[1])) / 2))
+    n_labels = round((1 + np.sqrt(1 + 8 * supports.shape[1])) / 2)
     pairs = label_pairs(n_labels)
     expected = references.scores(supports, n_labels)
     scores = sum_supports(supports, pairs, n_labels) / (n_labels - 1)

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-import references
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc
 
+import references
 from pairmend.kernels.rrc import REFERENCES, beta_reference, constrained_reference
 
 # From the derivation of the closed form; checked there against adaptive quadrature.

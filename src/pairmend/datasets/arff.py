@@ -13,7 +13,7 @@ from pairmend._typing import Matrix
 
 _QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|\S+)\s+(.*)", re.IGNORECASE | re.DOTALL)
-_VALUE = re.compile(rf"\s*({_QUOTED}|[^,]*?)\s*(?:,|$)")
+_VALUE = re.compile(rf"\s*({_QUOTED}|(?:[^,'\"][^,]*?)?)\s*(?:,|$)")
 _NUMERIC_TYPES = frozenset({"numeric", "real", "integer"})
 
 

@@ -1,0 +1,81 @@
+"""Imports go one way: from what people call down to the mathematics."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import pairmend
+
+PACKAGE = Path(pairmend.__file__).parent
+
+# Each room may import from its own and from those it lists.
+ROOMS = {
+    "_typing": [],
+    "_pairs": ["_typing"],
+    "kernels": ["_pairs", "_typing"],
+    "_frames": ["_typing"],
+    "_survey": ["_frames", "_typing"],
+    "_validation": ["_typing"],
+    "_streaming": [],
+    "naive_bayes": ["_frames", "_survey", "_typing", "_validation"],
+    "neighbourhoods": ["_frames", "_typing", "_validation", "kernels"],
+    "learners": ["_pairs", "_streaming", "_typing", "_validation", "kernels"],
+    "model_selection": ["_typing"],
+    "_base": [
+        "_streaming", "_typing", "_validation", "kernels", "learners", "naive_bayes",
+    ],
+    "pairwise": ["_base", "_pairs", "_typing", "_validation", "learners"],
+    "corrected": [
+        "_base", "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners",
+        "model_selection", "neighbourhoods",
+    ],
+    "metrics": [],
+    "datasets": ["_typing"],
+    "study": ["_typing", "_validation", "corrected", "metrics", "model_selection", "pairwise"],
+    "cli": ["metrics", "study"],
+    "__main__": ["cli"],
+    "__init__": ["corrected", "naive_bayes", "neighbourhoods", "pairwise"],
+}  # fmt: skip
+WITHOUT_SCIKIT_LEARN = {"_typing", "_pairs", "kernels", "_frames", "_survey", "datasets"}
+WITHOUT_PRINT = set(ROOMS) - {"cli"}
+
+
+MODULES = [
+    pytest.param(path, id=str(path.relative_to(PACKAGE))) for path in sorted(PACKAGE.rglob("*.py"))
+]
+
+
+def room_of(path):
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_imports_go_down_only(path):
+    room = room_of(path)
+    allowed = {room, *ROOMS[room]}
+    ours = {name.split(".")[1] for name in imported(path) if name.startswith("pairmend.")}
+    assert ours <= allowed
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_the_mathematics_needs_no_scikit_learn(path):
+    if room_of(path) in WITHOUT_SCIKIT_LEARN:
+        assert not any(name.split(".")[0] == "sklearn" for name in imported(path))
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_only_the_command_line_prints(path):
+    if room_of(path) in WITHOUT_PRINT:
+        calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+        assert not any(isinstance(c.func, ast.Name) and c.func.id == "print" for c in calls)

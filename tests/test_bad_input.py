@@ -1,0 +1,157 @@
+"""Bad input gets an error that says what was found, what was expected and what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from pairmend import (
+    CorrectedPairwiseClassifier,
+    GaussianNeighbourhood,
+    PairwiseClassifier,
+)
+
+X = np.random.RandomState(0).rand(20, 3)
+Y = (np.random.RandomState(1).rand(20, 3) < 0.5).astype(int)
+both = pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseClassifier])
+
+
+@both
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (Y + 1, "must hold 0 and 1 only, but row ., column . is 2.*pass a 1-D y"),
+        (np.where(Y == 1, 0.5, Y), "must hold 0 and 1 only.*0.5"),
+        (np.where(Y == 1, np.nan, Y), "contains NaN"),
+        (Y.astype(str), "must hold 0 and 1 only"),
+        (Y[:, :1], "one label only.*y.ravel()"),
+        (Y[:, :0], "no label at all"),
+        (Y[:19], "inconsistent numbers of samples: .20, 19"),
+        (np.zeros((20, 3, 2)), "3 dimensions"),
+        (None, "requires y"),
+        (np.ones(20), "one class only.*at least two classes"),
+        (np.linspace(0, 1, 20), "Unknown label type"),
+        ([["sea"], ["sea", "sun"]] * 10, "MultiLabelBinarizer"),
+        ([("sea",), ("sea", "sun")] * 10, "MultiLabelBinarizer"),
+        ([{"sea"}, {"sea", "sun"}] * 10, "MultiLabelBinarizer"),
+        (sparse.csr_array(Y * 3), "must hold 0 and 1 only"),
+        (pd.DataFrame({"a": ["yes", "no"] * 10, "b": 0}), "must hold 0 and 1 only"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_targets(kind, target, message):
+    with pytest.raises(ValueError, match=message):
+        kind(GaussianNB()).fit(X, target)
+
+
+@both
+def test_rows(kind):
+    with pytest.raises(ValueError, match="0 sample"):
+        kind(GaussianNB()).fit(X[:0], Y[:0])
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        kind(GaussianNB()).fit(X[:, 0], Y)
+    with pytest.raises(ValueError, match=r"NaN(.|\n)*GaussianNB"):
+        kind(GaussianNB()).fit(np.where(X > 0.5, np.nan, X), Y)
+    fitted = kind(GaussianNB()).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 2 features, but .* is expecting 3"):
+        fitted.predict(X[:, :2])
+    with pytest.raises(ValueError, match="Reshape your data"):
+        fitted.predict(X[0])
+    with pytest.raises(ValueError, match="NaN"):
+        fitted.predict(np.full((1, 3), np.nan))
+    with pytest.raises(ValueError, match="0 sample"):
+        fitted.predict(X[:0])
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    framed = kind(GaussianNB()).fit(frame, Y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        framed.predict(frame[["c", "b", "a"]])
+
+
+@both
+def test_base_classifiers(kind):
+    with pytest.raises(ValueError, match=r"LinearSVC has no predict_proba.*CalibratedClassifierCV"):
+        kind(LinearSVC()).fit(X, Y)
+    with pytest.raises(ValueError, match="'estimator' parameter"):
+        kind("svm").fit(X, Y)
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+        kind(KNeighborsClassifier()).fit(X, Y, sample_weight=np.ones(20))
+    with pytest.raises(ValueError, match="[Nn]egative"):
+        kind(GaussianNB()).fit(X, Y, sample_weight=-np.ones(20))
+    with pytest.raises(ValueError, match="shape"):
+        kind(GaussianNB()).fit(X, Y, sample_weight=np.ones(7))
+    with pytest.raises(TypeError, match="colour"):
+        kind(GaussianNB()).fit(X, Y, colour="red")
+
+
+@both
+def test_a_failing_pair_is_named(kind):
+    class Fragile(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            raise RuntimeError("cannot")
+
+    with pytest.raises(RuntimeError) as caught:
+        kind(Fragile()).fit(X, Y)
+    assert "while training a pair of labels on" in caught.value.__notes__[0]
+
+
+@both
+def test_probabilities_that_are_not_finite(kind):
+    class Lost(LogisticRegression):
+        def predict_proba(self, X):
+            return np.full((len(X), 2), np.nan)
+
+    with pytest.raises(ValueError, match="Lost gave probabilities that are not finite"):
+        kind(Lost()).fit(X, Y).predict(X)
+
+
+@both
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("voting", "loud"), ("threshold", 1.5), ("n_jobs", "many"), ("random_state", -1)],
+)
+def test_parameters(kind, name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of {kind.__name__}"):
+        kind(**{name: value}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("balance", "both"),
+        ("overlap", -0.1),
+        ("overlap", 1.1),
+        ("validation", 0.0),
+        ("validation", 1.0),
+        ("validation", 1),
+        ("reference", "gamma"),
+        ("neighbourhood", "near"),
+    ],
+)
+def test_parameters_of_the_correction(name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of CorrectedPairwiseClassifier"):
+        CorrectedPairwiseClassifier(**{name: value}).fit(X, Y)
+
+
+def test_splits_that_cannot_be():
+    with pytest.raises(ValueError, match="leaves the validation part of 20 .* empty"):
+        CorrectedPairwiseClassifier(validation=0.99).fit(X, Y)
+    with pytest.raises(ValueError, match="leaves the training part of 20 .* empty"):
+        CorrectedPairwiseClassifier(validation=0.01).fit(X, Y)
+    with pytest.raises(ValueError, match="21 folds need at least as many samples, got 20"):
+        CorrectedPairwiseClassifier(validation=21).fit(X, Y)
+
+
+def test_beta_must_be_positive():
+    with pytest.raises(ValueError, match="'beta' parameter of GaussianNeighbourhood"):
+        CorrectedPairwiseClassifier(neighbourhood=GaussianNeighbourhood(0.0)).fit(X, Y)
+
+
+@both
+def test_not_fitted(kind):
+    with pytest.raises(NotFittedError):
+        kind().predict(X)

@@ -1,0 +1,229 @@
+"""The whole method against the whole method as loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import references
+from pairmend import (
+    CorrectedPairwiseClassifier,
+    GaussianNeighbourhood,
+    GlobalNeighbourhood,
+    PairwiseClassifier,
+    RandomSubspaceNB,
+)
+from pairmend.kernels.rrc import REFERENCES
+from pairmend.model_selection import shuffled_folds
+
+BASE = LogisticRegression(C=0.5)
+
+
+def pair_supports(X, Y, queries, weights=None):
+    """Supports (n_queries, P) of logistic regressions trained pair by pair."""
+    columns = []
+    for i, j in references.pairs(Y.shape[1]):
+        rows = [k for k in range(len(Y)) if Y[k, i] != Y[k, j]]
+        if not rows:
+            columns.append(np.full(len(queries), 0.5))
+        elif len({Y[k, i] for k in rows}) == 1:
+            n_i, n_j = sum(Y[k, i] for k in rows), sum(Y[k, j] for k in rows)
+            columns.append(np.full(len(queries), (n_i + 1) / (n_i + n_j + 2)))
+        else:
+            model = clone(BASE).fit(X[rows], Y[rows, i], None if weights is None else weights[rows])
+            columns.append(model.predict_proba(queries)[:, 1])
+    return np.column_stack(columns)
+
+
+def reference(name, supports):
+    if name == "beta":
+        return np.vectorize(references.rrc)(supports)
+    return REFERENCES[name](supports)
+
+
+def by_loops(clf, X, Y, queries, weights=None):
+    """All outputs of the method for a fitted classifier's split and parameters."""
+    if isinstance(clf.validation, int):
+        rng = np.random.RandomState(clf.random_state)
+        rng.randint(np.iinfo(np.int32).max)  # the seed of the base classifiers comes first
+        on_validation = np.empty((len(Y), len(clf.pairs_)))
+        for rest, fold in shuffled_folds(len(Y), clf.validation, rng):
+            fold_weights = None if weights is None else weights[rest]
+            on_validation[fold] = pair_supports(X[rest], Y[rest], X[fold], fold_weights)
+    else:
+        T, V = clf.train_indices_, clf.validation_indices_
+        T_weights = None if weights is None else weights[T]
+        on_validation = pair_supports(X[T], Y[T], X[V], T_weights)
+    T, V = clf.train_indices_, clf.validation_indices_
+    support = pair_supports(X[T], Y[T], queries, None if weights is None else weights[T])
+    around = references.gaussian_weights(
+        references.scale_by_range(X[V], queries),
+        references.scale_by_range(X[V], X[V]),
+        clf.neighbourhood_.beta,
+    )
+    confusion = references.confusion(
+        around,
+        Y[V],
+        reference(clf.reference, on_validation),
+        overlap=clf.overlap,
+        how=clf.balance,
+        row_weights=None if weights is None else weights[V],
+    )
+    decided = reference(clf.reference, support)
+    corrected = np.array(
+        [
+            [references.correct(decided[a, m], confusion[a, m]) for m in range(len(clf.pairs_))]
+            for a in range(len(queries))
+        ]
+    )
+    shares = confusion / around.sum(axis=1)[:, None, None, None]
+    return support, corrected, shares, references.scores(corrected, Y.shape[1])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"balance": "pairs"},
+        {"balance": "labels"},
+        {"overlap": 0.5},
+        {"balance": "labels", "overlap": 0.25, "validation": 3},
+        {"validation": 4, "neighbourhood": GaussianNeighbourhood(16.0)},
+        {"reference": "constrained"},
+        {"reference": "identity", "validation": 0.3},
+        {"reference": "crisp", "overlap": 1.0},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_the_loops(small_set, parameters, weighted):
+    X, Y = small_set
+    weights = np.random.RandomState(0).rand(len(Y)) + 0.5 if weighted else None
+    fit_params = {"sample_weight": weights} if weighted else {}
+    clf = CorrectedPairwiseClassifier(BASE, random_state=4, **parameters).fit(X, Y, **fit_params)
+    support, corrected, shares, scores = by_loops(clf, X, Y, X[:12], weights)
+    np.testing.assert_allclose(clf.pair_support(X[:12]), support, atol=1e-10)
+    np.testing.assert_allclose(clf.confusion(X[:12]), shares, atol=1e-10)
+    np.testing.assert_allclose(clf.pair_corrected(X[:12]), corrected, atol=1e-9)
+    np.testing.assert_allclose(clf.predict_proba(X[:12]), scores, atol=1e-9)
+    np.testing.assert_array_equal(clf.predict(X[:12]), scores > 0.5)
+
+
+def test_the_plain_vote_equals_the_loops(small_set):
+    X, Y = small_set
+    clf = PairwiseClassifier(BASE).fit(X, Y)
+    support = pair_supports(X, Y, X)
+    np.testing.assert_allclose(clf.pair_support(X), support, atol=1e-10)
+    np.testing.assert_allclose(clf.predict_proba(X), references.scores(support, 4), atol=1e-10)
+    clf.set_params(voting="votes")
+    votes = references.scores((support > 0.5) * 1.0, 4)
+    np.testing.assert_allclose(clf.predict_proba(X), votes, atol=1e-10)
+
+
+def test_hold_out_parts_do_not_overlap(small_set):
+    X, Y = small_set
+    clf = CorrectedPairwiseClassifier(BASE, random_state=0).fit(X, Y)
+    T, V = clf.train_indices_, clf.validation_indices_
+    assert len(T) == 48
+    assert sorted([*T, *V]) == list(range(80))
+    assert CorrectedPairwiseClassifier(BASE, random_state=1).fit(X, Y).train_indices_.tolist() != (
+        T.tolist()
+    )
+
+
+def test_cross_fitting_uses_all_rows_for_both(small_set):
+    X, Y = small_set
+    clf = CorrectedPairwiseClassifier(BASE, validation=5).fit(X, Y)
+    assert clf.train_indices_.tolist() == clf.validation_indices_.tolist() == list(range(80))
+    plain = PairwiseClassifier(BASE).fit(X, Y)
+    np.testing.assert_allclose(clf.pair_support(X), plain.pair_support(X))
+
+
+@pytest.mark.parametrize(
+    "change", [{"balance": "pairs"}, {"balance": "labels"}, {"overlap": 0.5}, {"voting": "votes"}]
+)
+def test_parameters_of_prediction_need_no_new_fit(small_set, change):
+    X, Y = small_set
+    changed = CorrectedPairwiseClassifier(BASE, random_state=0).fit(X, Y).set_params(**change)
+    refitted = CorrectedPairwiseClassifier(BASE, random_state=0, **change).fit(X, Y)
+    assert set(change) <= set(CorrectedPairwiseClassifier.prediction_parameters)
+    np.testing.assert_array_equal(changed.predict_proba(X), refitted.predict_proba(X))
+
+
+def test_perfect_classifiers_are_left_alone(rng):
+    # Each label is a side of the plane, so trees decide every pair without error.
+    X = rng.rand(200, 2)
+    Y = np.column_stack([X[:, 0] > 0.5, X[:, 0] <= 0.5])
+    clf = CorrectedPairwiseClassifier(DecisionTreeClassifier(), random_state=0).fit(X, Y)
+    correct = (clf.pair_support(X)[:, 0] > 0.5) == Y[:, 0]
+    assert correct.mean() > 0.98
+    np.testing.assert_allclose(
+        clf.pair_corrected(X)[correct], clf.pair_support(X)[correct], atol=0.1
+    )
+
+
+def test_a_classifier_that_is_always_wrong_is_turned_round(rng):
+    class Contrary(LogisticRegression):
+        def predict_proba(self, X):
+            return super().predict_proba(X)[:, ::-1]
+
+    X = rng.rand(300, 2)
+    Y = np.column_stack([X[:, 0] > 0.5, X[:, 0] <= 0.5]).astype(int)
+    wrong = PairwiseClassifier(Contrary()).fit(X, Y).score(X, Y)
+    mended = CorrectedPairwiseClassifier(
+        Contrary(), neighbourhood=GlobalNeighbourhood(), random_state=0
+    ).fit(X, Y)
+    assert wrong < 0.1
+    assert mended.score(X, Y) > 0.9
+
+
+def test_without_weight_nearby_the_vote_is_left_uncorrected():
+    # Both labels' rows are so far from the query that their weights vanish beside the nearest.
+    X = np.array([[0.0]] * 10 + [[1.0]] * 20)
+    Y = np.zeros((30, 2), dtype=int)
+    Y[10:20, 0] = Y[20:, 1] = 1
+    clf = CorrectedPairwiseClassifier(
+        BASE, neighbourhood=GaussianNeighbourhood(1e6), random_state=0
+    ).fit(X, Y)
+    query = np.array([[0.0]])
+    decided = np.vectorize(references.rrc)(clf.pair_support(query))
+    np.testing.assert_allclose(clf.pair_corrected(query), decided, atol=1e-10)
+    assert not clf.confusion(query).any()
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_any_labels_give_finite_scores(data):
+    """Random labels, rare, constant and shared ones among them, never break anything."""
+    n, n_labels = data.draw(st.integers(6, 25)), data.draw(st.integers(2, 5))
+    rng = np.random.RandomState(data.draw(st.integers(0, 10**6)))
+    X = rng.randint(3, size=(n, 3)).astype(float)
+    Y = rng.rand(n, n_labels) < rng.choice([0, 0.1, 0.5, 1], size=n_labels)
+    clf = CorrectedPairwiseClassifier(
+        RandomSubspaceNB(3, 0.5),
+        balance=data.draw(st.sampled_from([None, "pairs", "labels"])),
+        overlap=data.draw(st.sampled_from([0.0, 0.5])),
+        validation=data.draw(st.sampled_from([0.5, 2])),
+        reference=data.draw(st.sampled_from(list(REFERENCES))),
+        random_state=0,
+    ).fit(X, Y)
+    order = rng.permutation(n_labels)
+    permuted = clone(clf).fit(X, Y[:, order])
+    scores = clf.predict_proba(X)
+    assert np.isfinite(scores).all()
+    np.testing.assert_allclose(scores.mean(axis=1), 0.5)
+    np.testing.assert_allclose(permuted.predict_proba(X), scores[:, order], atol=1e-6)
+
+
+def test_sample_weights_of_whole_numbers_are_repetitions(small_set):
+    X, Y = small_set
+    weights = np.random.RandomState(0).randint(3, size=len(Y))
+    rows = np.repeat(np.arange(len(Y)), weights)
+    weighted = PairwiseClassifier(RandomSubspaceNB(), random_state=0).fit(
+        X, Y, sample_weight=weights
+    )
+    repeated = PairwiseClassifier(RandomSubspaceNB(), random_state=0).fit(X[rows], Y[rows])
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-10)
