@@ -9,6 +9,8 @@ READY := $(VENV)/.ready
 study: $(READY)
 	$(BIN)/python -m pairmend study
 
+# One thread of BLAS for each of the test workers, which are as many as the processors.
+test: export OMP_NUM_THREADS = 1
 test: lint
 	$(BIN)/python -m pytest -n auto
 
@@ -24,7 +26,7 @@ format: $(READY)
 # Draws the README's picture anew.
 figures: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt matplotlib
-	$(BIN)/python examples/plot_mend.py --out docs/mend.svg
+	$(BIN)/python examples/plot_mend.py --out docs/mend.png
 
 # Pins the newest versions that pyproject.toml allows, for every Python it allows.
 constraints: $(READY)
