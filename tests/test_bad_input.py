@@ -96,7 +96,7 @@ def test_a_failing_pair_is_named(kind):
 
     with pytest.raises(RuntimeError) as caught:
         kind(Fragile()).fit(X, Y)
-    assert "while training a pair of labels on" in caught.value.__notes__[0]
+    assert "training the pair of labels number 0 and 1 on" in caught.value.__notes__[0]
 
 
 @both

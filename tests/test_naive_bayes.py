@@ -151,7 +151,7 @@ def test_bad_frames():
     frame = pd.DataFrame({"n": [0.0, 1.0], "text": ["u", "v"]})
     with pytest.raises(ValueError, match="columns that X lacks: \\['color'\\]"):
         RandomSubspaceNB(categorical=["color"]).fit(frame, [0, 1])
-    with pytest.raises(ValueError, match=r"'text' holds .* name it in the option `categorical`"):
+    with pytest.raises(ValueError, match=r"'text' holds .* name it in RandomSubspaceNB's option"):
         RandomSubspaceNB(categorical=["n"]).fit(frame, [0, 1])
     fitted = RandomSubspaceNB(categorical=["text"]).fit(frame, [0, 1])
     with (

@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._streaming import pair_blocks, row_chunks
 from pairmend._typing import FloatArray, IntArray, MatrixLike
-from pairmend._validation import Target, check_base_classifier, check_features, take_rows
+from pairmend._validation import (
+    Target,
+    check_base_classifier,
+    check_features,
+    count_rows,
+    take_rows,
+)
 from pairmend.kernels.ranking import sum_supports, vote
 from pairmend.kernels.threshold import accept
 from pairmend.learners import PairLearner
@@ -141,14 +147,14 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator):
         return check_features(self, X)
 
     def _chunks(self, X: MatrixLike) -> Iterator[slice]:
-        return row_chunks(_n_rows(X), self._row_size())
+        return row_chunks(count_rows(X), self._row_size())
 
     def _row_size(self) -> int:
         """Return how many floats a row takes while it is worked on, blocks left aside."""
         return len(self.classes_)
 
     def _blocks(self, X: MatrixLike) -> Iterator[slice]:
-        return pair_blocks(len(self.pairs_), _n_rows(X))
+        return pair_blocks(len(self.pairs_), count_rows(X))
 
     def _supports(self, X: MatrixLike) -> Blocks:
         for block in self._blocks(X):
@@ -163,7 +169,3 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator):
                 for rows in self._chunks(X)
             ]
         )
-
-
-def _n_rows(X: MatrixLike) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

@@ -34,6 +34,7 @@ __all__ = [
     "check_features",
     "check_rows",
     "check_target",
+    "count_rows",
     "fit_context",
     "new_seed",
     "remember_features",
@@ -42,6 +43,9 @@ __all__ = [
     "take_params",
     "take_rows",
 ]
+
+count_rows = _num_samples
+"""Number of rows of an array, a frame, a CSR matrix or a list."""
 
 fit_context = _fit_context
 """Decorator of ``fit``: validates the estimator's parameters against its constraints."""
@@ -85,7 +89,7 @@ def check_rows(X: MatrixLike) -> MatrixLike:
             X = np.asarray(X)
     elif not (hasattr(X, "iloc") or hasattr(X, "__getitem__")):
         X = np.asarray(X)
-    if _num_samples(X) == 0:
+    if count_rows(X) == 0:
         raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
     return X
 
@@ -259,11 +263,12 @@ def route_fit_params(
     weights = routed.get("sample_weight")
     if weights is None:
         routed.pop("sample_weight", None)
-        return routed, np.ones(_num_samples(X))
+        return routed, np.ones(count_rows(X))
     if not _takes_sample_weight(base):
         raise ValueError(
-            f"The base classifier {type(base).__name__} takes no sample_weight in fit. Leave "
-            "the weights out, or choose a base classifier that takes them."
+            f"The base classifier {type(base).__name__} takes no sample_weight in fit. Choose "
+            "one that does. For a pipeline, enable scikit-learn's metadata routing and let its "
+            "steps request sample_weight."
         )
     checked: FloatArray = _check_sample_weight(weights, X, ensure_non_negative=True)
     return {**routed, "sample_weight": checked}, checked

@@ -46,12 +46,11 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
     ----------
     estimator : classifier, default=None
         Base classifier with ``predict_proba``, cloned for each pair. None means
-        :class:`RandomSubspaceNB`.
+        :class:`RandomSubspaceNB`; pass one explicitly to tune its parameters.
     balance : {"pairs", "labels"} or None, default=None
-        Weigh a pair's two labels so that they count alike (FCM-W), by the number of
-        validation rows with exactly one of them ("pairs", as the paper prints it), or by the
-        number of all validation rows with either ("labels", which gives the losses the paper
-        publishes).
+        Weigh a pair's two labels so that they count alike (FCM-W). "labels" goes by how many
+        validation rows carry each label, which gives the losses the paper publishes; "pairs"
+        by how many carry it without the other, as the paper prints it.
     overlap : float, default=0.0
         How much validation rows with both labels of a pair count for each, in [0, 1]. FCM-O
         is 0.5.
@@ -63,16 +62,17 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
     neighbourhood : neighbourhood, default=None
         How validation rows are weighted around a point: :class:`GaussianNeighbourhood`,
         :class:`AdaptiveNeighbourhood`, :class:`GlobalNeighbourhood`. None means
-        ``GaussianNeighbourhood(beta=1.0)``, the paper's.
+        ``GaussianNeighbourhood(beta=1.0)``, the paper's; pass one explicitly to tune it.
     reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
-        Model of a classifier's random decision: independent beta variables, beta variables
-        that sum to one, the support itself, or the decision taken as certain.
+        How a support s becomes the probability of deciding for the label. "beta" is the
+        paper's randomized reference classifier; "constrained" another reading of it;
+        "identity" takes s itself; "crisp" takes 1 if s > 1/2 and 0 if less.
     voting : {"soft", "votes"}, default="soft"
         Whether corrected supports are averaged, or each pair gives its vote to the winner.
     threshold : float, default=0.5
         Labels with a score above it are predicted. Not used after a fit on 1-D classes.
     n_jobs : int, default=None
-        Number of workers that train pairs; asking them runs in as many threads.
+        Number of processes that train pairs, and of threads that predict.
     random_state : int, RandomState or None, default=None
         Splits the rows, and seeds the base classifiers whose own ``random_state`` is None.
 
@@ -103,8 +103,9 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
     Notes
     -----
     `balance`, `overlap`, `voting` and `threshold` take effect at prediction, so ``set_params``
-    changes them on a fitted classifier: FCM, FCM-W and FCM-O share one fit. Where no
-    validation row of a pair has any weight, its vote is left uncorrected.
+    changes them on a fitted classifier: FCM, FCM-W and FCM-O share one fit. All other
+    parameters need a new ``fit``. Where no validation row of a pair has any weight, its vote is
+    left uncorrected.
 
     References
     ----------

@@ -22,8 +22,8 @@ from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import Interval, StrOptions, fit_context
 
 _ADVICE = (
-    "Turn the column into pandas' category dtype, name it in the option `categorical`, or "
-    "encode it as numbers."
+    "Turn the column into pandas' category dtype, name it in RandomSubspaceNB's option "
+    "`categorical`, or encode it as numbers."
 )
 
 _NUMBERS: dict[str, Any] = {

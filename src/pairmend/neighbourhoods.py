@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._frames import FrameEncoder, has_categories, is_frame
 from pairmend._typing import FloatArray, Matrix, MatrixLike, TargetLike
-from pairmend._validation import HasMethods, Interval, StrOptions, fit_context
+from pairmend._validation import HasMethods, Interval, StrOptions, count_rows, fit_context
 from pairmend.kernels.neighbourhood import adaptive_weights, gaussian_weights
 
 _ADVICE = (
@@ -52,7 +52,7 @@ class _DistanceNeighbourhood(BaseEstimator):
         -------
         self
         """
-        self._check_rows(_n_rows(X))
+        self._check_rows(count_rows(X))
         self.transform_ = None if self.transform is None else clone(self.transform).fit(X, y)
         rows = X if self.transform_ is None else self.transform_.transform(X)
         self._encoder = _category_encoder(rows)
@@ -255,7 +255,7 @@ class GlobalNeighbourhood(BaseEstimator):
         -------
         self
         """
-        self.n_points_ = _n_rows(X)
+        self.n_points_ = count_rows(X)
         return self
 
     def weights(self, X: MatrixLike) -> FloatArray:
@@ -272,11 +272,7 @@ class GlobalNeighbourhood(BaseEstimator):
             All ones.
         """
         check_is_fitted(self)
-        return np.ones((self.n_points_, _n_rows(X))).T
-
-
-def _n_rows(X: MatrixLike) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+        return np.ones((self.n_points_, count_rows(X))).T
 
 
 def _category_encoder(rows: MatrixLike) -> FrameEncoder | None:

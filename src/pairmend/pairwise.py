@@ -35,14 +35,14 @@ class PairwiseClassifier(PairwiseVoting):
     ----------
     estimator : classifier, default=None
         Base classifier with ``predict_proba``, cloned for each pair. None means
-        :class:`RandomSubspaceNB`.
+        :class:`RandomSubspaceNB`; pass one explicitly to tune its parameters.
     voting : {"soft", "votes"}, default="soft"
         Whether supports are averaged, or each pair gives its vote to the winner, half a vote
         to each in a tie.
     threshold : float, default=0.5
         Labels with a score above it are predicted. Not used after a fit on 1-D classes.
     n_jobs : int, default=None
-        Number of workers that train pairs; asking them runs in as many threads.
+        Number of processes that train pairs, and of threads that predict.
     random_state : int, RandomState or None, default=None
         Seeds the base classifiers whose own ``random_state`` is None. All pairs get the same
         seed.

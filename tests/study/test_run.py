@@ -1,6 +1,11 @@
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
 from pairmend.metrics import LOSSES
@@ -57,6 +62,26 @@ def test_algorithms_that_differ_at_prediction_share_a_fit(sets):
     for name, model in variants.items():
         alone = list(run_study(one, {name: model}, n_folds=2))
         assert [r for r in together if r.algorithm == name] == alone
+
+
+def test_algorithms_with_long_descriptions_are_told_apart(sets):
+    # scikit-learn shortens the representation of a long pipeline.
+    def algorithm(C):
+        steps = [(f"step_number_{i}", StandardScaler(with_mean=i % 2 == 0)) for i in range(40)]
+        return CorrectedPairwiseClassifier(Pipeline([*steps, ("last", LogisticRegression(C=C))]))
+
+    one, both = {"one": sets["one"]}, {"weak": algorithm(1e-6), "strong": algorithm(100.0)}
+    together = list(run_study(one, both, n_folds=2))
+    alone = list(run_study(one, {"strong": both["strong"]}, n_folds=2))
+    assert [r for r in together if r.algorithm == "strong"] == alone
+
+
+def test_classifiers_of_other_libraries_and_frames(sets):
+    X, Y = sets["one"]
+    algorithms = {"one-vs-rest": OneVsRestClassifier(LogisticRegression())}
+    plain = list(run_study({"one": (X, Y)}, algorithms, n_folds=2))
+    framed = {"one": (pd.DataFrame(X).add_prefix("f"), pd.DataFrame(Y))}
+    assert list(run_study(framed, algorithms, n_folds=2)) == plain
 
 
 def test_the_algorithms_of_the_paper():

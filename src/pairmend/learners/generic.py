@@ -11,7 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from pairmend._pairs import FIRST, SHARED, PairRows, pair_rows
 from pairmend._streaming import pair_blocks
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._validation import seed_estimator, take_params, take_rows
+from pairmend._validation import count_rows, seed_estimator, take_params, take_rows
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class ConstantSupport:
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the same support for every row."""
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        return np.tile([1 - self.value, self.value], (n_rows, 1))
+        return np.tile([1 - self.value, self.value], (count_rows(X), 1))
 
 
 def _train_pair(
     estimator: Any,
     X: MatrixLike,
+    pair: IntArray,
     rows: IntArray,
     y: IntArray,
     fit_params: dict[str, Any],
@@ -49,8 +49,9 @@ def _train_pair(
         return clone(estimator).fit(take_rows(X, rows), y, **params)
     except Exception as error:
         error.add_note(
-            f"while training a pair of labels on {np.count_nonzero(y == 1)} rows of its first "
-            f"and {np.count_nonzero(y == 0)} rows of its second label"
+            f"while training the pair of labels number {pair[0]} and {pair[1]} on "
+            f"{np.count_nonzero(y == 1)} rows of the first and {np.count_nonzero(y == 0)} rows of "
+            "the second"
         )
         raise
 
@@ -100,8 +101,8 @@ class GenericPairLearner:
         if hasattr(estimator, "survey"):
             survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
         self.models_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_train_pair)(estimator, X, rows, y, fit_params, survey)
-            for rows, y in _problems(Y, pairs)
+            delayed(_train_pair)(estimator, X, pair, rows, y, fit_params, survey)
+            for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
         )
         return self
 

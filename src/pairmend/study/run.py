@@ -4,10 +4,12 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import joblib
+import numpy as np
 from sklearn.base import clone
 
 from pairmend._typing import MatrixLike
-from pairmend._validation import take_rows
+from pairmend._validation import seed_estimator, take_rows
 from pairmend.metrics import LOSSES
 from pairmend.model_selection import shuffled_folds
 
@@ -39,10 +41,11 @@ def run_study(
     Parameters
     ----------
     sets : mapping
-        X and Y (an array) of each set by name.
+        X and Y of each set by name.
     algorithms : mapping
-        Unfitted classifiers by name. Those that differ only in what takes effect at
-        prediction share one fit.
+        Unfitted multi-label classifiers by name, from any library. Those of ours that differ
+        only in what takes effect at prediction share one fit. A ``random_state`` that is None
+        is set.
     n_folds : int, default=10
         Number of folds, plain and shuffled.
     seed : int, default=0
@@ -61,14 +64,15 @@ def run_study(
     >>> [(r.fold, r.criterion) for r in results[:4]]
     [(0, 'hamming'), (0, 'macro_f1'), (0, 'micro_f1'), (0, 'zero_one')]
     """
-    for set_name, (X, Y) in sets.items():
+    for set_name, (X, target) in sets.items():
+        Y = np.asarray(target)
         folds = shuffled_folds(len(Y), n_folds, _seed(seed, set_name))
         for fold, (train, test) in enumerate(folds):
             fitted: dict[str, Any] = {}
             for name, algorithm in algorithms.items():
                 key = _fit_key(algorithm)
                 if key not in fitted:
-                    model = clone(algorithm).set_params(random_state=_seed(seed, set_name, fold))
+                    model = seed_estimator(algorithm, _seed(seed, set_name, fold))
                     fitted[key] = model.fit(take_rows(X, train), Y[train])
                 model = fitted[key].set_params(**_prediction_params(algorithm))
                 predicted = model.predict(take_rows(X, test))
@@ -89,6 +93,6 @@ def _prediction_params(algorithm: Any) -> dict[str, Any]:
 
 
 def _fit_key(algorithm: Any) -> str:
-    """Name what a fit depends on."""
+    """Name what a fit depends on: the class and all parameters but those of prediction."""
     alike = clone(algorithm).set_params(**dict.fromkeys(_prediction_params(algorithm)))
-    return repr(alike)
+    return joblib.hash(alike)
