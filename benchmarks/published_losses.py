@@ -3,8 +3,12 @@
 Runs LPW, FCM, FCM-W ("labels") and FCM-O in 10-fold cross-validation and prints, for each set
 and criterion, the loss the paper prints and ours, then the mean distance of each algorithm.
 
-    python benchmarks/published_losses.py --data ../shared/data \
-        --published ../shared/paper/published_losses.csv
+    python benchmarks/published_losses.py --data FOLDER --published FILE
+
+The folder holds a sub-folder a set with its files: birds (birds-train.arff, birds-test.arff,
+birds.xml), emotions, flags, plant and yeast (an ARFF and an XML file each, plain or gzipped), from
+the Mulan project, and mimlimg (miml-image-data.mat). The published losses are a CSV file with the
+columns set, criterion, LPW, FCM, FCM-W and FCM-O.
 """
 
 import argparse
@@ -31,7 +35,7 @@ PAPER_NUMBERS = {"birds": 3, "emotions": 6, "flags": 8, "mimlimg": 18, "plant": 
 def load_sets(folder: Path) -> dict:
     """Load the six sets as the paper prepared them."""
     emotions, flags, plant, yeast = (
-        load_mulan(*next(_mulan_files(folder / name)), name=name)
+        load_mulan(*_mulan_files(folder / name), name=name)
         for name in ("emotions", "flags", "plant", "yeast")
     )
     birds = load_mulan(
@@ -50,8 +54,11 @@ def load_sets(folder: Path) -> dict:
     }
 
 
-def _mulan_files(folder: Path):
-    yield next(folder.glob("*.arff*")), next(folder.glob("*.xml*"))
+def _mulan_files(folder: Path) -> tuple[Path, Path]:
+    arff, xml = (sorted(folder.glob(pattern)) for pattern in ("*.arff*", "*.xml*"))
+    if not arff or not xml:
+        raise SystemExit(f"No ARFF and XML file in {folder}; see --help for what is needed.")
+    return arff[0], xml[0]
 
 
 def load_published(path: Path) -> dict[tuple[int, str, str], float]:
@@ -64,7 +71,9 @@ def load_published(path: Path) -> dict[tuple[int, str, str], float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument(
         "--published", type=Path, default=Path("../shared/paper/published_losses.csv")

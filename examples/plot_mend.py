@@ -1,7 +1,7 @@
 """Draw what the correction does: one pair of labels before and after mending.
 
 A straight line cannot part the two labels. The corrected pair knows, at each point, how the
-straight line errs there.
+straight line errs there. Needs matplotlib.
 
     python examples/plot_mend.py --out docs/mend.png
 """

@@ -87,22 +87,41 @@ def _study(options: argparse.Namespace) -> int:
                 description=f"{result.set}, fold {result.fold + 1}",
                 completed=len(results) // len(LOSSES),
             )
-    for name in sets:
-        console.print(_loss_table(name, (r for r in results if r.set == name), options.folds))
+    for name, (X, Y) in sets.items():
+        size = f"{X.shape[0]} rows, {X.shape[1]} features, {Y.shape[1]} labels"
+        title = f"{name}: {size}"
+        console.print(_loss_table(title, [r for r in results if r.set == name]))
+    console.print(f"Losses, mean of {options.folds} folds; less is better, best in bold.")
     return 0
 
 
-def _loss_table(name: str, results: Iterable[Result], n_folds: int) -> object:
+_HEADINGS = {
+    "hamming": "Hamming",
+    "macro_f1": "1 - macro F1",
+    "micro_f1": "1 - micro F1",
+    "zero_one": "zero-one",
+}
+
+
+def _loss_table(title: str, results: Iterable[Result]) -> object:
     from rich.table import Table
 
-    values = defaultdict(list)
+    folds = defaultdict(list)
     for result in results:
-        values[result.algorithm, result.criterion].append(result.value)
-    table = Table(title=f"{name}: mean loss of {n_folds} folds")
+        folds[result.criterion, result.algorithm].append(result.value)
+    losses = {
+        criterion: {name: round(fmean(folds[criterion, name]), 3) for name in ALGORITHMS}
+        for criterion in LOSSES
+    }
+    table = Table(title=title)
     table.add_column("algorithm")
     for criterion in LOSSES:
-        table.add_column(criterion, justify="right")
-    for algorithm in ALGORITHMS:
-        means = (fmean(values[algorithm, criterion]) for criterion in LOSSES)
-        table.add_row(algorithm, *(f"{mean:.3f}" for mean in means))
+        table.add_column(_HEADINGS[criterion], justify="right")
+    for name in ALGORITHMS:
+        table.add_row(name, *(_cell(losses[criterion], name) for criterion in LOSSES))
     return table
+
+
+def _cell(losses: dict[str, float], name: str) -> str:
+    text = f"{losses[name]:.3f}"
+    return f"[bold]{text}[/]" if losses[name] == min(losses.values()) else text
