@@ -24,7 +24,7 @@ from rich.table import Table
 
 from pairmend.datasets import load_miml, load_mulan, one_hot
 from pairmend.metrics import LOSSES
-from pairmend.study import ALGORITHMS, count_steps, run_study
+from pairmend.study import ALGORITHMS, count_steps, mean_losses, run_study
 
 LIMITS = {"LPW": 0.02, "FCM": 0.02, "FCM-O": 0.02, "FCM-W": 0.03}
 """Mean distance to the published losses that must not be exceeded."""
@@ -85,11 +85,9 @@ def main() -> int:
     sets, published = load_sets(options.data), load_published(options.published)
     console = Console()
     started = time.perf_counter()
-    values = defaultdict(list)
     results = run_study(sets, ALGORITHMS, n_folds=options.folds, seed=options.seed)
     total = count_steps(sets, ALGORITHMS, options.folds) * len(LOSSES)
-    for result in track(results, total=total, console=console, transient=True):
-        values[result.set, result.criterion, result.algorithm].append(result.value)
+    losses = mean_losses(track(results, total=total, console=console, transient=True))
 
     table = Table(title="published / ours")
     for heading in ("set", "criterion", *ALGORITHMS):
@@ -100,7 +98,7 @@ def main() -> int:
             cells = []
             for algorithm in ALGORITHMS:
                 theirs = published[number, criterion, algorithm]
-                ours = fmean(values[name, criterion, algorithm])
+                ours = losses[name, algorithm, criterion]
                 distances[algorithm].append(abs(ours - theirs))
                 cells.append(f"{theirs:.3f} / {ours:.3f}")
             table.add_row(name, criterion, *cells)

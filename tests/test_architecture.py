@@ -15,17 +15,18 @@ ROOMS = {
     "_pairs": ["_typing"],
     "kernels": ["_pairs", "_typing"],
     "_frames": ["_typing"],
-    "_survey": ["_frames", "_typing"],
+    "_cells": ["_typing"],
+    "_survey": ["_cells", "_frames", "_typing"],
     "_validation": ["_typing"],
-    "_streaming": [],
-    "naive_bayes": ["_frames", "_survey", "_typing", "_validation"],
+    "_streaming": ["_typing"],
+    "naive_bayes": ["_cells", "_frames", "_survey", "_typing", "_validation"],
     "neighbourhoods": ["_frames", "_typing", "_validation", "kernels"],
     "learners": ["_pairs", "_streaming", "_typing", "_validation", "kernels"],
     "model_selection": ["_typing"],
     "_base": [
-        "_streaming", "_typing", "_validation", "kernels", "learners", "naive_bayes",
+        "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners", "naive_bayes",
     ],
-    "pairwise": ["_base", "_pairs", "_typing", "_validation", "learners"],
+    "pairwise": ["_base", "_typing", "_validation", "learners"],
     "corrected": [
         "_base", "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners",
         "model_selection", "neighbourhoods",
@@ -37,7 +38,9 @@ ROOMS = {
     "__main__": ["cli"],
     "__init__": ["corrected", "naive_bayes", "neighbourhoods", "pairwise"],
 }  # fmt: skip
-WITHOUT_SCIKIT_LEARN = {"_typing", "_pairs", "kernels", "_frames", "_survey", "datasets"}
+WITHOUT_SCIKIT_LEARN = {
+    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "datasets",
+}  # fmt: skip
 WITHOUT_PRINT = set(ROOMS) - {"cli"}
 
 
@@ -57,7 +60,10 @@ def imported(path):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            yield node.module
+            names = [node.module]
+            if node.module == "pairmend":  # "from pairmend import x" is "import pairmend.x"
+                names = [f"pairmend.{alias.name}" for alias in node.names]
+            yield from names
 
 
 @pytest.mark.parametrize("path", MODULES)
@@ -72,6 +78,16 @@ def test_imports_go_down_only(path):
 def test_the_mathematics_needs_no_scikit_learn(path):
     if room_of(path) in WITHOUT_SCIKIT_LEARN:
         assert not any(name.split(".")[0] == "sklearn" for name in imported(path))
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_private_parts_of_scikit_learn_are_met_in_one_place(path):
+    if room_of(path) == "_validation":
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("sklearn"):
+            assert not any(part.startswith("_") for part in node.module.split("."))
+            assert not any(alias.name.startswith("_") for alias in node.names)
 
 
 @pytest.mark.parametrize("path", MODULES)

@@ -105,7 +105,7 @@ def test_probabilities_that_are_not_finite(kind):
         def predict_proba(self, X):
             return np.full((len(X), 2), np.nan)
 
-    with pytest.raises(ValueError, match="Lost gave probabilities that are not finite"):
+    with pytest.raises(ValueError, match="Lost must give a column of probabilities"):
         kind(Lost()).fit(X, Y).predict(X)
 
 
@@ -149,6 +149,72 @@ def test_splits_that_cannot_be():
 def test_beta_must_be_positive():
     with pytest.raises(ValueError, match="'beta' parameter of GaussianNeighbourhood"):
         CorrectedPairwiseClassifier(neighbourhood=GaussianNeighbourhood(0.0)).fit(X, Y)
+
+
+@both
+@pytest.mark.parametrize(("name", "value"), [("voting", "loud"), ("threshold", 7.0)])
+def test_parameters_set_after_fit(kind, name, value):
+    clf = kind(GaussianNB()).fit(X, Y).set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"'{name}' parameter"):
+        clf.predict(X)
+
+
+@pytest.mark.parametrize(("name", "value"), [("balance", "label"), ("overlap", 5.0)])
+def test_parameters_of_the_correction_set_after_fit(name, value):
+    clf = CorrectedPairwiseClassifier(GaussianNB()).fit(X, Y).set_params(**{name: value})
+    for method in (clf.predict, clf.confusion, clf.pair_corrected):
+        with pytest.raises(ValueError, match=f"'{name}' parameter"):
+            method(X)
+
+
+@both
+def test_targets_of_nullable_numbers(kind):
+    frame = pd.DataFrame(Y).astype("Int64")
+    np.testing.assert_array_equal(
+        kind(GaussianNB(), random_state=0).fit(X, frame).predict(X),
+        kind(GaussianNB(), random_state=0).fit(X, Y).predict(X),
+    )
+    frame.iloc[3, 1] = pd.NA
+    with pytest.raises(ValueError, match="row 3, column 1 is <NA>"):
+        kind(GaussianNB()).fit(X, frame)
+
+
+class Fixed:
+    """A neighbourhood that is no scikit-learn estimator, with weights that are given."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def fit(self, X, y=None):
+        self.n = len(X)
+        return self
+
+    def weights(self, X):
+        return self.make(len(X), self.n)
+
+
+def test_weights_of_a_neighbourhood_of_ones_own():
+    def fit(make):
+        neighbourhood = Fixed(make)
+        return CorrectedPairwiseClassifier(
+            GaussianNB(), neighbourhood=neighbourhood, random_state=0
+        ).fit(X, Y)
+
+    expected = fit(lambda t, m: np.tile(np.arange(m) % 2 * 1.0, (t, 1))).predict_proba(X)
+    for dtype in (int, bool, np.float16):
+        given = fit(lambda t, m, d=dtype: np.tile((np.arange(m) % 2).astype(d), (t, 1)))
+        np.testing.assert_allclose(given.predict_proba(X), expected, atol=1e-6)
+    as_lists = fit(lambda t, m: [[float(k % 2) for k in range(m)]] * t)
+    np.testing.assert_allclose(as_lists.predict_proba(X), expected)
+    nothing = fit(lambda t, m: np.zeros((t, m)))
+    assert not nothing.confusion(X).any()
+    for make, message in (
+        (lambda t, m: np.ones((t, m - 1)), r"shape \(20, 7\); expected \(20, 8\)"),
+        (lambda t, m: np.full((t, m), np.nan), "negative or not finite"),
+        (lambda t, m: -np.ones((t, m)), "negative or not finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(make).predict(X)
 
 
 @both

@@ -30,6 +30,20 @@ def test_bad_words_end_with_usage(words, capsys):
     assert "usage: pairmend" in capsys.readouterr().err
 
 
+def test_more_folds_than_rows_end_with_a_message(capsys):
+    assert main(["study", "--folds", "100000"]) == 1
+    assert "pairmend: 100000 folds need at least as many samples" in capsys.readouterr().err
+
+
+def test_interruption_is_quiet(monkeypatch, capsys):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pairmend.cli.run_study", interrupted)
+    assert main(["study"]) == 130
+    assert capsys.readouterr().err == "stopped\n"
+
+
 def test_without_rich_the_cure_is_named(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "rich", None)
     assert main(["study"]) == 1

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import references
 from pairmend import (
+    AdaptiveNeighbourhood,
     CorrectedPairwiseClassifier,
     GaussianNeighbourhood,
     GlobalNeighbourhood,
@@ -39,9 +41,19 @@ def pair_supports(X, Y, queries, weights=None):
 
 
 def reference(name, supports):
-    if name == "beta":
-        return np.vectorize(references.rrc)(supports)
-    return REFERENCES[name](supports)
+    return np.vectorize(references.RRC[name], otypes=[float])(supports)
+
+
+def weights_around(neighbourhood, points, queries):
+    points, queries = (
+        references.scale_by_range(points, points),
+        references.scale_by_range(points, queries),
+    )
+    if isinstance(neighbourhood, GaussianNeighbourhood):
+        return references.gaussian_weights(queries, points, neighbourhood.beta)
+    if isinstance(neighbourhood, AdaptiveNeighbourhood):
+        return references.adaptive_weights(queries, points, neighbourhood.k)
+    return np.ones((len(queries), len(points)))
 
 
 def by_loops(clf, X, Y, queries, weights=None):
@@ -59,11 +71,7 @@ def by_loops(clf, X, Y, queries, weights=None):
         on_validation = pair_supports(X[T], Y[T], X[V], T_weights)
     T, V = clf.train_indices_, clf.validation_indices_
     support = pair_supports(X[T], Y[T], queries, None if weights is None else weights[T])
-    around = references.gaussian_weights(
-        references.scale_by_range(X[V], queries),
-        references.scale_by_range(X[V], X[V]),
-        clf.neighbourhood_.beta,
-    )
+    around = weights_around(clf.neighbourhood_, X[V], queries)
     confusion = references.confusion(
         around,
         Y[V],
@@ -79,7 +87,8 @@ def by_loops(clf, X, Y, queries, weights=None):
             for a in range(len(queries))
         ]
     )
-    shares = confusion / around.sum(axis=1)[:, None, None, None]
+    sizes = around.sum(axis=1) if weights is None else around @ weights[V]
+    shares = confusion / sizes[:, None, None, None]
     return support, corrected, shares, references.scores(corrected, Y.shape[1])
 
 
@@ -95,6 +104,8 @@ def by_loops(clf, X, Y, queries, weights=None):
         {"reference": "constrained"},
         {"reference": "identity", "validation": 0.3},
         {"reference": "crisp", "overlap": 1.0},
+        {"neighbourhood": AdaptiveNeighbourhood(k=4)},
+        {"neighbourhood": GlobalNeighbourhood(), "validation": 3},
     ],
     ids=str,
 )
@@ -107,9 +118,13 @@ def test_equals_the_loops(small_set, parameters, weighted):
     support, corrected, shares, scores = by_loops(clf, X, Y, X[:12], weights)
     np.testing.assert_allclose(clf.pair_support(X[:12]), support, atol=1e-10)
     np.testing.assert_allclose(clf.confusion(X[:12]), shares, atol=1e-10)
-    np.testing.assert_allclose(clf.pair_corrected(X[:12]), corrected, atol=1e-9)
-    np.testing.assert_allclose(clf.predict_proba(X[:12]), scores, atol=1e-9)
+    np.testing.assert_allclose(clf.pair_corrected(X[:12]), corrected, atol=1e-10)
+    np.testing.assert_allclose(clf.predict_proba(X[:12]), scores, atol=1e-10)
     np.testing.assert_array_equal(clf.predict(X[:12]), scores > 0.5)
+    assert clf.confusion(X).max() <= 1
+    clf.set_params(voting="votes")
+    votes = references.scores(np.vectorize(references.crisp_rrc)(corrected), Y.shape[1])
+    np.testing.assert_allclose(clf.predict_proba(X[:12]), votes, atol=1e-10)
 
 
 def test_the_plain_vote_equals_the_loops(small_set):
@@ -143,7 +158,14 @@ def test_cross_fitting_uses_all_rows_for_both(small_set):
 
 
 @pytest.mark.parametrize(
-    "change", [{"balance": "pairs"}, {"balance": "labels"}, {"overlap": 0.5}, {"voting": "votes"}]
+    "change",
+    [
+        {"balance": "pairs"},
+        {"balance": "labels"},
+        {"overlap": 0.5},
+        {"voting": "votes"},
+        {"threshold": 0.3},
+    ],
 )
 def test_parameters_of_prediction_need_no_new_fit(small_set, change):
     X, Y = small_set
@@ -151,6 +173,7 @@ def test_parameters_of_prediction_need_no_new_fit(small_set, change):
     refitted = CorrectedPairwiseClassifier(BASE, random_state=0, **change).fit(X, Y)
     assert set(change) <= set(CorrectedPairwiseClassifier.prediction_parameters)
     np.testing.assert_array_equal(changed.predict_proba(X), refitted.predict_proba(X))
+    np.testing.assert_array_equal(changed.predict(X), refitted.predict(X))
 
 
 def test_perfect_classifiers_are_left_alone(rng):
@@ -158,11 +181,10 @@ def test_perfect_classifiers_are_left_alone(rng):
     X = rng.rand(200, 2)
     Y = np.column_stack([X[:, 0] > 0.5, X[:, 0] <= 0.5])
     clf = CorrectedPairwiseClassifier(DecisionTreeClassifier(), random_state=0).fit(X, Y)
-    correct = (clf.pair_support(X)[:, 0] > 0.5) == Y[:, 0]
-    assert correct.mean() > 0.98
-    np.testing.assert_allclose(
-        clf.pair_corrected(X)[correct], clf.pair_support(X)[correct], atol=0.1
-    )
+    V = clf.validation_indices_
+    assert ((clf.pair_support(X[V])[:, 0] > 0.5) == Y[V, 0]).all()
+    # Nobody ever erred, so no decision is changed, and none becomes less certain.
+    np.testing.assert_allclose(clf.pair_corrected(X), clf.pair_support(X), atol=1e-12)
 
 
 def test_a_classifier_that_is_always_wrong_is_turned_round(rng):
@@ -227,3 +249,50 @@ def test_sample_weights_of_whole_numbers_are_repetitions(small_set):
     )
     repeated = PairwiseClassifier(RandomSubspaceNB(), random_state=0).fit(X[rows], Y[rows])
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-10)
+
+
+def test_rows_of_weight_zero_are_as_good_as_not_there(small_set):
+    X, Y = small_set
+    weights = np.random.RandomState(1).randint(3, size=len(Y)).astype(float)
+    kept = weights > 0
+    clf = CorrectedPairwiseClassifier(
+        BASE, balance="pairs", neighbourhood=GaussianNeighbourhood(50.0), random_state=0
+    )
+    weighted = clone(clf).fit(X, Y, sample_weight=weights)
+    without = clone(clf).fit(X[kept], Y[kept], sample_weight=weights[kept])
+    np.testing.assert_allclose(weighted.predict_proba(X), without.predict_proba(X), atol=1e-10)
+    assert (weights[weighted.validation_indices_] > 0).all()
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        clone(clf).fit(X, Y, sample_weight=np.zeros(len(Y)))
+
+
+def test_ties_are_not_accepted_whatever_the_blocks(rng):
+    class Tenths(LogisticRegression):
+        """Says tenths, so that sums often tie at one half but for rounding."""
+
+        def predict_proba(self, X):
+            tenths = np.floor(11 * super().predict_proba(X)[:, 1]) / 10
+            return np.column_stack([1 - np.clip(tenths, 0, 1), np.clip(tenths, 0, 1)])
+
+    X, Y = rng.rand(400, 5), rng.rand(400, 6) < 0.5
+    clf = PairwiseClassifier(Tenths()).fit(X, Y)
+    exact = np.round(clf.pair_support(X) * 10).astype(int)
+    sums = np.zeros((400, 6), dtype=int)
+    for m, (i, j) in enumerate(references.pairs(6)):
+        sums[:, i] += exact[:, m]
+        sums[:, j] += 10 - exact[:, m]
+    assert (sums == 25).sum() > 50  # ties there are
+    np.testing.assert_array_equal(clf.predict(X), sums > 25)
+    with config_context(working_memory=0.01):
+        np.testing.assert_array_equal(clf.predict(X), sums > 25)
+
+
+def test_distances_are_checked_before_anything_is_trained(small_set):
+    class Never(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            raise AssertionError("trained")
+
+    X, Y = small_set
+    for neighbourhood in (GaussianNeighbourhood(-1.0), AdaptiveNeighbourhood(k=999)):
+        with pytest.raises(ValueError, match="beta|smaller k"):
+            CorrectedPairwiseClassifier(Never(), neighbourhood=neighbourhood).fit(X, Y)

@@ -5,9 +5,10 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
@@ -15,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
 
 from pairmend import (
     AdaptiveNeighbourhood,
@@ -59,6 +61,17 @@ def test_texts(kind, texts, container):
     ]
     assert np.mean(ranked) > 0.9
     assert not hasattr(clf, "n_features_in_")
+
+
+@both
+def test_rows_of_tokens(kind):
+    rows = [["sea", "sand"], ["sea"], ["sand"], ["rain", "rain", "wind"]] * 10
+    Y = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]] * 10)
+    base = make_pipeline(CountVectorizer(analyzer=list), LogisticRegression())
+    clf = kind(base, threshold=0.6, random_state=0)
+    if kind is CorrectedPairwiseClassifier:
+        clf.set_params(neighbourhood=GlobalNeighbourhood())
+    assert clf.fit(rows, Y).predict([["rain", "rain", "wind"]]).tolist() == [[0, 0, 1]]
 
 
 def test_texts_without_a_transformer_name_the_option(texts):
@@ -222,6 +235,56 @@ def test_random_bases_repeat_with_the_seed_and_keep_their_own(small_set):
     assert not np.allclose(scores(None, 1), scores(None, 2))
     np.testing.assert_array_equal(scores(3, 1), scores(3, 2))
     assert not np.allclose(scores(None, None), scores(None, None))
+
+
+def test_sample_weights_through_a_search_as_base(small_set):
+    X, Y = small_set
+    weights = np.linspace(0.1, 1, len(Y))
+    plain = PairwiseClassifier(LogisticRegression(C=0.5)).fit(X, Y, sample_weight=weights)
+    search = GridSearchCV(LogisticRegression(), {"C": [0.5]}, cv=2)
+    searched = PairwiseClassifier(search).fit(X, Y, sample_weight=weights)
+    np.testing.assert_allclose(searched.predict_proba(X), plain.predict_proba(X))
+
+
+@both
+def test_bases_with_reversed_classes(kind, small_set):
+    class Reversed(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            super().fit(X, y, sample_weight)
+            self.classes_ = self.classes_[::-1].copy()
+            return self
+
+        def predict_proba(self, X):
+            return super().predict_proba(X)[:, ::-1]
+
+    X, Y = small_set
+    np.testing.assert_allclose(
+        kind(Reversed(), random_state=0).fit(X, Y).predict_proba(X),
+        kind(GaussianNB(), random_state=0).fit(X, Y).predict_proba(X),
+    )
+
+
+@both
+def test_sparse_and_dense_rows_mix(kind, small_set):
+    X, Y = small_set
+    X = X + 3.0  # an offset that a shift of one of the two would show
+    for fitted_on, asked_with in ((sparse.csr_array, np.asarray), (np.asarray, sparse.csr_array)):
+        clf = kind(LogisticRegression(), random_state=0).fit(fitted_on(X), Y)
+        same = clf.predict_proba(fitted_on(X))
+        np.testing.assert_allclose(clf.predict_proba(asked_with(X)), same, atol=1e-10)
+
+
+def test_random_transformers_follow_the_seed(small_set):
+    X, Y = small_set
+
+    def scores(seed):
+        neighbourhood = GaussianNeighbourhood(20.0, transform=GaussianRandomProjection(2))
+        clf = CorrectedPairwiseClassifier(
+            LogisticRegression(), neighbourhood=neighbourhood, random_state=seed
+        )
+        return clf.fit(X, Y).predict_proba(X)
+
+    np.testing.assert_array_equal(scores(0), scores(0))
 
 
 def test_two_dimensional_class_column_warns_like_scikit_learn(small_set):

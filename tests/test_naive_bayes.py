@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
 import references
-from pairmend import RandomSubspaceNB
+from pairmend import PairwiseClassifier, RandomSubspaceNB
 
 
 def floor(values):
@@ -138,6 +138,8 @@ def test_size_of_subspaces(subspace, n_features, size):
         ({"categorical": [2]}, "feature numbers from 0 to 1"),
         ({"categorical": [True]}, "1 bools, but X has 2 features"),
         ({"categorical": ["a"]}, "but X is no DataFrame"),
+        ({"categorical": [1.0]}, "feature numbers from 0 to 1"),
+        ({"categorical": [None]}, "feature numbers from 0 to 1"),
         ({"n_subspaces": 0}, "n_subspaces"),
         ({"subspace": 1.5}, "subspace"),
     ],
@@ -168,3 +170,47 @@ def test_feature_without_any_value_is_left_out(rng):
         clf = RandomSubspaceNB(1, 1.0, categorical=kind)
         alone = clf.fit(X, y).predict_proba(X)
         np.testing.assert_allclose(clf.fit(with_empty, y).predict_proba(with_empty), alone)
+
+
+def test_duplicate_entries_of_a_sparse_matrix_add_up():
+    X = sparse.random(60, 5, 0.4, format="csr", random_state=1)
+    doubled = sparse.csr_array(
+        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2), shape=X.shape
+    )
+    y = np.arange(60) % 2
+    expected = RandomSubspaceNB(random_state=0).fit(X, y).predict_proba(X)
+    ours = RandomSubspaceNB(random_state=0).fit(doubled, y).predict_proba(doubled)
+    np.testing.assert_allclose(ours, expected)
+    assert not doubled.has_canonical_format
+
+
+@pytest.mark.parametrize("far", [1e20, 1e154, 1e300])
+def test_far_outliers_are_judged_all_the_same(rng, far):
+    X, y = rng.rand(30, 3), np.arange(30) % 2
+    clf = RandomSubspaceNB(random_state=0).fit(X, y)
+    probabilities = clf.predict_proba([[far, -far, 0.5]])
+    assert np.isfinite(probabilities).all()
+    assert probabilities.sum() == pytest.approx(1)
+
+
+def test_frames_without_categories_name_the_column_at_fault():
+    frame = pd.DataFrame({"n": [0.0, 1.0], "when": pd.to_datetime(["2020-01-01", "2020-01-02"])})
+    with pytest.raises(ValueError, match="'when' holds datetime64"):
+        RandomSubspaceNB().fit(frame, [0, 1])
+    by_number = RandomSubspaceNB(1, 1.0, categorical=[0, 1]).fit(frame, [0, 1])
+    np.testing.assert_allclose(by_number.predict_proba(frame), [[0.8, 0.2], [0.2, 0.8]])
+
+
+def test_a_survey_of_other_features_is_refused(rng):
+    survey = RandomSubspaceNB().survey(rng.rand(10, 3))
+    with pytest.raises(ValueError, match="The survey knows 3 features, but X has 2"):
+        RandomSubspaceNB().fit(rng.rand(10, 2), np.arange(10) % 2, survey=survey)
+
+
+@pytest.mark.parametrize("parameters", [{"n_subspaces": 0}, {"subspace": 1.5}, {"subspace": "x"}])
+def test_bad_parameters_inside_an_ensemble(parameters, small_set):
+    X, Y = small_set
+    with pytest.raises(
+        ValueError, match=f"'{next(iter(parameters))}' parameter of RandomSubspaceNB"
+    ):
+        PairwiseClassifier(RandomSubspaceNB(**parameters)).fit(X, Y)

@@ -161,3 +161,36 @@ def test_clone_keeps_parameters():
     neighbourhood = clone(GaussianNeighbourhood(3.0, scale=None, transform=transform))
     assert neighbourhood.get_params(deep=False)["beta"] == 3.0
     assert neighbourhood.transform is not transform
+
+
+@pytest.mark.parametrize("kind", [GaussianNeighbourhood, AdaptiveNeighbourhood])
+def test_dense_and_sparse_rows_lie_in_the_same_space(rng, kind):
+    X, queries = rng.rand(30, 4) + 5, rng.rand(3, 4) + 5
+    expected = kind().fit(X).weights(queries)
+    np.testing.assert_allclose(kind().fit(X).weights(sparse.csr_array(queries)), expected)
+    np.testing.assert_allclose(
+        kind().fit(sparse.csr_array(X)).weights(queries), expected, rtol=1e-6
+    )
+
+
+def test_queries_of_another_kind_are_refused():
+    with pytest.raises(ValueError, match="X has 1 features, but GaussianNeighbourhood"):
+        GaussianNeighbourhood().fit(np.eye(2)).weights([[1.0]])
+    frame = pd.DataFrame({"c": pd.Categorical(["u", "v"]), "n": [0.0, 1.0]})
+    fitted = GaussianNeighbourhood().fit(frame)
+    for other in (np.eye(2), frame[["c"]]):
+        with pytest.raises(ValueError, match="pass X as a DataFrame with the same 2 columns"):
+            fitted.weights(other)
+
+
+def test_single_precision_keeps_far_neighbours(rng):
+    X = rng.rand(50, 5).astype(np.float32)
+    single = GaussianNeighbourhood(500.0).fit(X).weights(X)
+    np.testing.assert_allclose(single, GaussianNeighbourhood(500.0).fit(X.astype(float)).weights(X))
+    assert 0 < single[0].min() < np.finfo(np.float32).tiny
+
+
+def test_many_features_do_not_hide_coinciding_points(rng):
+    X = rng.rand(6, 10_000)
+    X[1] = X[0]
+    assert AdaptiveNeighbourhood(k=2).fit(X).weights(X[:1])[0, :2].tolist() == [1, 1]

@@ -4,13 +4,12 @@ The whole comparison is benchmarks/published_losses.py.
 """
 
 import csv
-from collections import defaultdict
 from statistics import fmean
 
 import pytest
 
 from pairmend.datasets import load_mulan, one_hot
-from pairmend.study import ALGORITHMS, run_study
+from pairmend.study import ALGORITHMS, mean_losses, run_study
 
 SETS = {"emotions": 6, "flags": 8}  # number in the published tables
 
@@ -20,11 +19,8 @@ def losses(shared):
     folder = shared / "data"
     emotions = load_mulan(folder / "emotions/emotions.arff", folder / "emotions/emotions.xml")
     flags = one_hot(load_mulan(folder / "flags/flags.arff", folder / "flags/flags.xml"))
-    values = defaultdict(list)
     sets = {"emotions": (emotions.X, emotions.Y), "flags": (flags.X, flags.Y)}
-    for result in run_study(sets, ALGORITHMS):
-        values[result.set, result.criterion, result.algorithm].append(result.value)
-    return {key: fmean(folds) for key, folds in values.items()}
+    return mean_losses(run_study(sets, ALGORITHMS))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +33,7 @@ def published(shared):
 def test_mean_distance_to_the_published_losses(losses, published, algorithm):
     distances = [
         abs(value - float(published[SETS[name], criterion][algorithm]))
-        for (name, criterion, ran), value in losses.items()
+        for (name, ran, criterion), value in losses.items()
         if ran == algorithm
     ]
     assert len(distances) == 8

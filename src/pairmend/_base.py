@@ -1,22 +1,29 @@
 """What the pairwise classifiers share: targets, votes, scores and decisions."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from pairmend._pairs import label_pairs
 from pairmend._streaming import pair_blocks, row_chunks
-from pairmend._typing import FloatArray, IntArray, MatrixLike
+from pairmend._typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
     Target,
     check_base_classifier,
     check_features,
+    check_rows,
+    check_target,
     count_rows,
+    new_seed,
+    remember_features,
+    route_fit_params,
     take_rows,
 )
 from pairmend.kernels.ranking import sum_supports, vote
@@ -28,7 +35,41 @@ Blocks = Iterator[tuple[slice, FloatArray]]
 """Blocks of pairs, each with an array of shape (rows, pairs of the block, ...)."""
 
 
-class PairwiseVoting(ClassifierMixin, BaseEstimator):
+@dataclass(frozen=True)
+class Problem:
+    """What a fit is given, read and checked.
+
+    Attributes
+    ----------
+    base : classifier
+        The unfitted base classifier.
+    X : array-like
+        Rows that can be selected.
+    target : Target
+        What is to be learnt.
+    pairs : ndarray of shape (n_pairs, 2)
+        The pairs of labels.
+    fit_params : dict
+        Parameters of the base classifier's fit.
+    row_weights : ndarray of shape (n_samples,)
+        Sample weights; ones if there are none.
+    rng : RandomState
+        Source of randomness.
+    seed : int
+        Seed of the base classifiers.
+    """
+
+    base: Any
+    X: MatrixLike
+    target: Target
+    pairs: IntArray
+    fit_params: dict[str, Any]
+    row_weights: FloatArray
+    rng: np.random.RandomState
+    seed: int
+
+
+class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     """A classifier in which pairs of labels vote.
 
     Subclasses fit ``learner_`` and say in :meth:`_votes` what the pairs' supports are.
@@ -37,6 +78,7 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator):
     estimator: Any
     voting: str
     threshold: float
+    random_state: Any
     learner_: PairLearner
     classes_: np.ndarray[Any, Any]
     pairs_: IntArray
@@ -63,7 +105,7 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator):
         scores = self.predict_proba(X)
         if self.multilabel_:
             return accept(scores, self.threshold)
-        winners: np.ndarray[Any, Any] = self.classes_[np.argmax(scores, axis=1)]
+        winners: np.ndarray[Any, Any] = self.classes_[np.argmax(_without_rounding(scores), axis=1)]
         return winners
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
@@ -92,7 +134,7 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator):
             parts.append(total)
         scores = np.concatenate(parts) / (n_labels - 1)
         # Scores sum to L / 2. Division by it makes a distribution over classes.
-        return np.clip(scores if self.multilabel_ else scores * (2 / n_labels), 0, 1)
+        return _without_rounding(scores) if self.multilabel_ else scores * (2 / n_labels)
 
     def pair_support(self, X: MatrixLike) -> FloatArray:
         """Return the uncorrected supports of all pairs.
@@ -116,6 +158,7 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = base.input_tags.sparse
         tags.input_tags.allow_nan = base.input_tags.allow_nan
         tags.input_tags.string = base.input_tags.string
+        tags.input_tags.positive_only = base.input_tags.positive_only
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -133,17 +176,26 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator):
     def _base_classifier(self) -> Any:
         return RandomSubspaceNB() if self.estimator is None else self.estimator
 
-    def _checked_base_classifier(self) -> Any:
+    def _read_problem(self, X: MatrixLike, y: TargetLike, fit_params: dict[str, Any]) -> Problem:
+        """Check what fit is given, without touching the classifier."""
         base = self._base_classifier()
         check_base_classifier(base)
-        return base
+        X = check_rows(X)
+        target = check_target(self, X, y)
+        params, row_weights = route_fit_params(self, base, X, fit_params)
+        pairs = label_pairs(len(target.classes))
+        rng = check_random_state(self.random_state)
+        return Problem(base, X, target, pairs, params, row_weights, rng, new_seed(rng))
 
-    def _remember_target(self, target: Target) -> None:
-        self.classes_ = target.classes
-        self.multilabel_ = target.multilabel
+    def _remember_problem(self, problem: Problem) -> None:
+        remember_features(self, problem.X)
+        self.classes_ = problem.target.classes
+        self.multilabel_ = problem.target.multilabel
+        self.pairs_ = problem.pairs
 
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
         check_is_fitted(self)
+        self._validate_params()  # some may have been set after fit
         return check_features(self, X)
 
     def _chunks(self, X: MatrixLike) -> Iterator[slice]:
@@ -151,7 +203,7 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator):
 
     def _row_size(self) -> int:
         """Return how many floats a row takes while it is worked on, blocks left aside."""
-        return len(self.classes_)
+        return len(self.classes_) + 2 * getattr(self, "n_features_in_", 0)
 
     def _blocks(self, X: MatrixLike) -> Iterator[slice]:
         return pair_blocks(len(self.pairs_), count_rows(X))
@@ -169,3 +221,11 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator):
                 for rows in self._chunks(X)
             ]
         )
+
+
+def _without_rounding(scores: FloatArray) -> FloatArray:
+    """Cut scores to the digits that do not depend on the order of their summands.
+
+    A tie is then a tie, whatever the order of labels and the sizes of blocks and chunks.
+    """
+    return np.round(scores, 12)

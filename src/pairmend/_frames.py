@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._typing import FloatArray, MatrixLike
+from pairmend._typing import BoolArray, FloatArray, MatrixLike
 
 
 def is_frame(X: MatrixLike) -> bool:
@@ -30,19 +30,26 @@ class FrameEncoder:
 
     categories: tuple[Any, ...]
 
+    @property
+    def has_categories(self) -> bool:
+        """Whether any column is categorical."""
+        return any(categories is not None for categories in self.categories)
+
     @classmethod
-    def learn(cls, X: MatrixLike, named: frozenset[Any] = frozenset()) -> "FrameEncoder":
+    def learn(cls, X: MatrixLike, declared: BoolArray | None = None) -> "FrameEncoder":
         """Note the categories of a frame's columns.
 
         Parameters
         ----------
         X : DataFrame
             Columns of category dtype are categorical with all their declared categories.
-        named : frozenset
-            Names of further columns to be taken as categorical, with the values they hold.
+        declared : ndarray of bool, shape (n_columns,), default=None
+            Further columns to be taken as categorical, with the values they hold.
         """
         columns = (X.iloc[:, position] for position in range(X.shape[1]))
-        return cls(tuple(_categories(column, column.name in named) for column in columns))
+        if declared is None:
+            declared = np.zeros(X.shape[1], dtype=bool)
+        return cls(tuple(map(_categories, columns, declared)))
 
     def encode(self, X: MatrixLike, advice: str) -> FloatArray:
         """Encode a frame.
@@ -70,10 +77,10 @@ class FrameEncoder:
         return encoded
 
 
-def _categories(column: Any, named: bool) -> Any:
+def _categories(column: Any, declared: bool) -> Any:
     if has_categories(column):
         return column.cat.categories
-    return column.dropna().astype("category").cat.categories if named else None
+    return column.dropna().astype("category").cat.categories if declared else None
 
 
 def _codes(column: Any, categories: Any) -> FloatArray:

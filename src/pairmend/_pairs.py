@@ -140,6 +140,6 @@ def pair_rows(Y: BoolArray, pairs: IntArray) -> PairRows:
     first, second = by_label[pairs[:, 0]], by_label[pairs[:, 1]]
     member = first | second
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(member, axis=1))])
-    rows = np.nonzero(member)[1]
+    rows = np.nonzero(member)[1].astype(np.int32)
     side = first[member].astype(np.int8) - second[member].astype(np.int8)
     return PairRows(indptr, rows, side)

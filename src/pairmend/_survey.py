@@ -3,47 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
+from pairmend._cells import Cells
 from pairmend._frames import FrameEncoder
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The cells of a matrix one by one; what a sparse matrix leaves out is zero.
-
-    Attributes
-    ----------
-    row, column, value : ndarray of shape (n_cells,)
-        Ordered by row.
-    shape : tuple
-        Shape of the matrix.
-    implicit_zeros : bool
-        Whether cells that are not listed are zeros; False means that all are listed.
-    """
-
-    row: IntArray
-    column: IntArray
-    value: FloatArray
-    shape: tuple[int, int]
-    implicit_zeros: bool
-
-    @classmethod
-    def of(cls, X: Matrix) -> "Cells":
-        """List the cells of a dense or CSR matrix."""
-        n_rows, n_columns = X.shape
-        if sparse.issparse(X):
-            row = np.repeat(np.arange(n_rows), np.diff(X.indptr))
-            return cls(row, X.indices, X.data, X.shape, True)
-        row = np.repeat(np.arange(n_rows), n_columns)
-        return cls(row, np.tile(np.arange(n_columns), n_rows), X.ravel(), X.shape, False)
-
-    def sum_by_row(self, value: FloatArray, right: FloatArray) -> FloatArray:
-        """Multiply the matrix that has `value` in these cells, and no other, by `right`."""
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(self.row, minlength=self.shape[0]))])
-        product: FloatArray = sparse.csr_array((value, self.column, indptr), self.shape) @ right
-        return product
 
 
 @dataclass(frozen=True)
@@ -79,12 +42,14 @@ class FeatureSurvey:
 
         Parameters
         ----------
-        features, values : ndarray of shape (n_cells,)
-            Cells to look up.
+        features : ndarray of shape (n_cells,)
+            Feature of each cell.
+        values : ndarray of shape (..., n_cells)
+            Values to look up.
 
         Returns
         -------
-        ndarray of shape (n_cells,)
+        ndarray of shape (..., n_cells)
             Positions in ``values``; ``len(values)`` for a missing or unknown value.
         """
         low, end = self.offsets[features], self.offsets[features + 1]

@@ -1,6 +1,7 @@
 """Input checks, and the one file that meets scikit-learn's less public parts."""
 
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ __all__ = [
     "check_base_classifier",
     "check_features",
     "check_rows",
+    "check_sample_weight",
     "check_target",
     "count_rows",
     "fit_context",
@@ -43,6 +45,9 @@ __all__ = [
     "take_params",
     "take_rows",
 ]
+
+check_sample_weight = _check_sample_weight
+"""Read sample weights; None gives ones."""
 
 count_rows = _num_samples
 """Number of rows of an array, a frame, a CSR matrix or a list."""
@@ -85,13 +90,21 @@ def check_rows(X: MatrixLike) -> MatrixLike:
     if sparse.issparse(X):
         X = X.tocsr()
     elif isinstance(X, list | tuple):
-        if not any(isinstance(row, str) for row in X):
-            X = np.asarray(X)
-    elif not (hasattr(X, "iloc") or hasattr(X, "__getitem__")):
+        X = _as_rows(X)
+    elif not hasattr(X, "__getitem__"):
         X = np.asarray(X)
     if count_rows(X) == 0:
         raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
     return X
+
+
+def _as_rows(X: list[Any] | tuple[Any, ...]) -> Any:
+    """Return rows of numbers as an array, anything else, texts for instance, as it is."""
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of different lengths, which a pipeline may take
+        return X
+    return array if array.dtype.kind in "biufc" else X
 
 
 def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
@@ -103,12 +116,18 @@ def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
             "X.reshape(1, -1) if it is a single sample, X.reshape(-1, 1) if it is a single "
             "feature."
         )
+    if isinstance(X, list | tuple):  # texts or tokens, not features
+        return X
     return validate_data(estimator, X, reset=False, skip_check_array=True)
 
 
 def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
     """Set ``n_features_in_`` and ``feature_names_in_`` from the rows seen in fit."""
-    validate_data(estimator, X, skip_check_array=True)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(estimator, name):
+            delattr(estimator, name)
+    if not isinstance(X, list | tuple):
+        validate_data(estimator, X, skip_check_array=True)
 
 
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
@@ -188,15 +207,22 @@ def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:
         raise ValueError("y has no label at all, shape (n_samples, 0); pairs need at least two.")
     if indicators.dtype.kind == "f":
         assert_all_finite(indicators, input_name="y")
-    valid = (indicators == 0) | (indicators == 1)
+    if indicators.dtype == object:  # also what pandas' nullable numbers become
+        valid = np.vectorize(_is_indicator, otypes=[bool])(indicators)
+    else:
+        valid = np.asarray((indicators == 0) | (indicators == 1))
     if not np.all(valid):
-        row, column = np.argwhere(~np.asarray(valid))[0]
+        row, column = np.argwhere(~valid)[0]
         found = indicators[row].tolist()[column]
         raise ValueError(
             f"Unknown label type: y must hold 0 and 1 only, but row {row}, column {column} "
             f"is {found!r}. For classes instead of label indicators, pass a 1-D y."
         )
     return np.asarray(indicators == 1)
+
+
+def _is_indicator(cell: Any) -> bool:
+    return isinstance(cell, bool | int | float | np.number | np.bool_) and cell in (0, 1)
 
 
 def _check_classes(y: np.ndarray[Any, Any]) -> Target:
@@ -213,8 +239,6 @@ def _check_classes(y: np.ndarray[Any, Any]) -> Target:
 
 def check_base_classifier(estimator: Any) -> None:
     """Refuse a base classifier that gives no probabilities, and name the cure."""
-    if not hasattr(estimator, "fit"):
-        raise TypeError(f"estimator must be a scikit-learn classifier, got {estimator!r}.")
     if not hasattr(estimator, "predict_proba"):
         name = type(estimator).__name__
         raise ValueError(
@@ -233,9 +257,11 @@ def seed_estimator(estimator: Any, seed: int) -> Any:
     """Clone an estimator with every ``random_state`` left at None set to one seed.
 
     All pairs share the seed: which seed a pair gets must not depend on the order of the
-    labels or on who computes it.
+    labels or on who computes it. An object that is no scikit-learn estimator is copied.
     """
-    estimator = clone(estimator)
+    estimator = clone(estimator, safe=False)
+    if not hasattr(estimator, "get_params"):
+        return estimator
     unset = {
         name: seed
         for name, value in estimator.get_params(deep=True).items()
@@ -270,13 +296,15 @@ def route_fit_params(
             "one that does. For a pipeline, enable scikit-learn's metadata routing and let its "
             "steps request sample_weight."
         )
-    checked: FloatArray = _check_sample_weight(weights, X, ensure_non_negative=True)
+    checked: FloatArray = check_sample_weight(weights, X, ensure_non_negative=True)
     return {**routed, "sample_weight": checked}, checked
 
 
 def _takes_sample_weight(base: Any) -> bool:
     # A meta-estimator that forwards **params decides for itself.
-    return has_fit_parameter(base, "sample_weight") or _routing_enabled()
+    parameters = signature(base.fit).parameters.values()
+    forwards = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
+    return forwards or has_fit_parameter(base, "sample_weight") or _routing_enabled()
 
 
 def take_params(X: MatrixLike, params: dict[str, Any], rows: IntArray) -> dict[str, Any]:

@@ -2,12 +2,10 @@
 
 import argparse
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from statistics import fmean
+from collections.abc import Callable, Sequence
 
 from pairmend.metrics import LOSSES
-from pairmend.study import ALGORITHMS, Result, count_steps, generated_sets, run_study
+from pairmend.study import ALGORITHMS, count_steps, generated_sets, mean_losses, run_study
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,7 +27,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError:
         print("pairmend's commands need rich: pip install 'pairmend[cli]'", file=sys.stderr)
         return 1
-    return _study(options)
+    try:
+        return _study(options)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    except (OSError, ValueError) as error:
+        print(f"pairmend: {error}", file=sys.stderr)
+        return 1
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -87,10 +92,10 @@ def _study(options: argparse.Namespace) -> int:
                 description=f"{result.set}, fold {result.fold + 1}",
                 completed=len(results) // len(LOSSES),
             )
+    losses = mean_losses(results)
     for name, (X, Y) in sets.items():
         size = f"{X.shape[0]} rows, {X.shape[1]} features, {Y.shape[1]} labels"
-        title = f"{name}: {size}"
-        console.print(_loss_table(title, [r for r in results if r.set == name]))
+        console.print(_loss_table(name, size, losses))
     console.print(f"Losses, mean of {options.folds} folds; less is better, best in bold.")
     return 0
 
@@ -103,25 +108,22 @@ _HEADINGS = {
 }
 
 
-def _loss_table(title: str, results: Iterable[Result]) -> object:
+def _loss_table(name: str, size: str, losses: dict[tuple[str, str, str], float]) -> object:
     from rich.table import Table
 
-    folds = defaultdict(list)
-    for result in results:
-        folds[result.criterion, result.algorithm].append(result.value)
-    losses = {
-        criterion: {name: round(fmean(folds[criterion, name]), 3) for name in ALGORITHMS}
-        for criterion in LOSSES
-    }
-    table = Table(title=title)
+    table = Table(title=f"{name}: {size}")
     table.add_column("algorithm")
     for criterion in LOSSES:
         table.add_column(_HEADINGS[criterion], justify="right")
-    for name in ALGORITHMS:
-        table.add_row(name, *(_cell(losses[criterion], name) for criterion in LOSSES))
+    printed = {key: f"{loss:.3f}" for key, loss in losses.items()}
+    best = {
+        criterion: min(printed[name, algorithm, criterion] for algorithm in ALGORITHMS)
+        for criterion in LOSSES
+    }
+    for algorithm in ALGORITHMS:
+        cells = {criterion: printed[name, algorithm, criterion] for criterion in LOSSES}
+        table.add_row(
+            algorithm,
+            *(f"[bold]{cell}[/]" if cell == best[c] else cell for c, cell in cells.items()),
+        )
     return table
-
-
-def _cell(losses: dict[str, float], name: str) -> str:
-    text = f"{losses[name]:.3f}"
-    return f"[bold]{text}[/]" if losses[name] == min(losses.values()) else text

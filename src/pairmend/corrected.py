@@ -5,28 +5,27 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils import check_random_state
 
-from pairmend._base import Blocks, PairwiseVoting
-from pairmend._pairs import FIRST, SECOND, PairRows, label_pairs, pair_rows
+from pairmend._base import Blocks, PairwiseVoting, Problem
+from pairmend._pairs import PairRows, pair_rows
 from pairmend._streaming import pair_blocks
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
     HasMethods,
     Interval,
     StrOptions,
-    check_rows,
-    check_target,
+    count_rows,
     fit_context,
-    new_seed,
-    remember_features,
-    route_fit_params,
+    seed_estimator,
     take_params,
     take_rows,
 )
-from pairmend.kernels.confusion import balance_weights, local_confusion, memberships
+from pairmend.kernels.confusion import (
+    balance_weights,
+    class_sizes,
+    local_confusion,
+    memberships,
+)
 from pairmend.kernels.correction import correct
 from pairmend.kernels.rrc import REFERENCES, decide
 from pairmend.learners import PairLearner, make_pair_learner
@@ -49,7 +48,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         :class:`RandomSubspaceNB`; pass one explicitly to tune its parameters.
     balance : {"pairs", "labels"} or None, default=None
         Weigh a pair's two labels so that they count alike (FCM-W). "labels" goes by how many
-        validation rows carry each label, which gives the losses the paper publishes; "pairs"
+        validation rows carry each label, which comes far closer to the paper's losses; "pairs"
         by how many carry it without the other, as the paper prints it.
     overlap : float, default=0.0
         How much validation rows with both labels of a pair count for each, in [0, 1]. FCM-O
@@ -199,46 +198,38 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         -------
         self
         """
-        base = self._checked_base_classifier()
-        X = check_rows(X)
-        target = check_target(self, X, y)
-        params, weights = route_fit_params(self, base, X, fit_params)
-        pairs = label_pairs(len(target.classes))
-        rng = check_random_state(self.random_state)
-        seed = new_seed(rng)
+        problem = self._read_problem(X, y, fit_params)
+        X, Y, pairs = problem.X, problem.target.Y, problem.pairs
+        train_indices, validation_indices, folds = self._split(problem)
+        # What can go wrong with distances goes wrong before the long work begins.
+        X_validation, Y_validation = take_rows(X, validation_indices), Y[validation_indices]
+        neighbourhood = seed_estimator(
+            GaussianNeighbourhood() if self.neighbourhood is None else self.neighbourhood,
+            problem.seed,
+        )
+        neighbourhood.fit(X_validation, problem.target.as_given(validation_indices))
 
         def train(rows: IntArray) -> PairLearner:
-            learner = make_pair_learner(base, n_jobs=self.n_jobs, seed=seed)
-            return learner.fit(
-                take_rows(X, rows), target.Y[rows], pairs, take_params(X, params, rows)
-            )
+            learner = make_pair_learner(problem.base, n_jobs=self.n_jobs, seed=problem.seed)
+            params = take_params(X, problem.fit_params, rows)
+            return learner.fit(take_rows(X, rows), Y[rows], pairs, params)
 
-        n_rows = len(target.Y)
-        asked: Iterable[tuple[IntArray, PairLearner]]
-        if isinstance(self.validation, Integral):
-            train_indices = validation_indices = np.arange(n_rows)
-            folds = list(shuffled_folds(n_rows, int(self.validation), rng))
-            learner = train(train_indices)
-            asked = ((fold, train(rest)) for rest, fold in folds)
-        else:
-            train_indices, validation_indices = hold_out(n_rows, float(self.validation), rng)
-            learner = train(train_indices)
-            asked = [(np.arange(len(validation_indices)), learner)]
-        X_validation = take_rows(X, validation_indices)
-        Y_validation = target.Y[validation_indices]
+        learner = train(train_indices)
+        # Each part of the validation rows, and who is asked about it.
+        asked: Iterable[tuple[IntArray, PairLearner]] = (
+            ((fold, train(validation_indices[rest])) for rest, fold in folds)
+            if folds
+            else [(np.arange(len(validation_indices)), learner)]
+        )
         members, supports = _watch(X_validation, Y_validation, pairs, asked)
-        neighbourhood = self._make_neighbourhood()
-        neighbourhood.fit(X_validation, target.as_given(validation_indices))
 
         # Nothing of an earlier fit is touched before all went well.
-        remember_features(self, X)
-        self._remember_target(target)
-        self.learner_, self.pairs_ = learner, pairs
-        self.neighbourhood_ = neighbourhood
+        self._remember_problem(problem)
+        self.learner_, self.neighbourhood_ = learner, neighbourhood
         self.train_indices_, self.validation_indices_ = train_indices, validation_indices
         self._reference = REFERENCES[self.reference]
         self._members, self._decided = members, decide(supports, self._reference)
-        self._row_weights = weights[validation_indices]
+        self._row_weights = problem.row_weights[validation_indices]
         self._label_sizes = self._row_weights @ Y_validation
         return self
 
@@ -273,23 +264,50 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         """
         return self._collect(X, self._confusion_shares)
 
-    def _make_neighbourhood(self) -> Any:
-        if self.neighbourhood is None:
-            return GaussianNeighbourhood()
-        return clone(self.neighbourhood)
+    def _blocks(self, X: MatrixLike) -> Iterator[slice]:
+        return pair_blocks(len(self.pairs_), count_rows(X), self._members.indptr)
+
+    def _split(
+        self, problem: Problem
+    ) -> tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]:
+        """Return training rows, validation rows, and the latter's folds if there are any."""
+        present = np.flatnonzero(problem.row_weights > 0)  # weight 0 is as good as not there
+        if isinstance(self.validation, Integral):
+            folds = list(shuffled_folds(len(present), int(self.validation), problem.rng))
+            return present, present, folds
+        train, validation = hold_out(len(present), float(self.validation), problem.rng)
+        return present[train], present[validation], []
+
+    def _weights(self, X: MatrixLike) -> FloatArray:
+        """Return the weights of the validation rows around rows, checked."""
+        weights = np.asarray(self.neighbourhood_.weights(X))
+        shape = (count_rows(X), len(self.validation_indices_))
+        if weights.shape != shape:
+            raise ValueError(
+                f"{type(self.neighbourhood_).__name__} gave weights of shape {weights.shape}; "
+                f"expected {shape}, a weight for each row and validation row."
+            )
+        weights = weights.astype(np.result_type(weights, np.float32), copy=False)
+        if not (weights.min() >= 0 and weights.max() < np.inf):
+            raise ValueError(
+                f"{type(self.neighbourhood_).__name__} gave weights that are negative or not "
+                "finite. Are there features with values too large to be squared?"
+            )
+        return weights
 
     def _row_size(self) -> int:
         # Weights, and the distances and exponents they are made of.
         return super()._row_size() + 4 * len(self.validation_indices_)
 
     def _votes(self, X: MatrixLike) -> Blocks:
-        confusions = self._confusions(self.neighbourhood_.weights(X))
+        confusions = self._confusions(self._weights(X))
         for (block, supports), confusion in zip(self._supports(X), confusions, strict=True):
             yield block, correct(self._reference(supports), confusion)
 
     def _confusion_shares(self, X: MatrixLike) -> Blocks:
-        weights = self.neighbourhood_.weights(X)
-        size = weights.sum(axis=1)[:, np.newaxis, np.newaxis, np.newaxis]
+        weights = self._weights(X)
+        size = weights @ self._row_weights
+        size = np.where(size > 0, size, 1)[:, np.newaxis, np.newaxis, np.newaxis]
         for block, confusion in zip(self._blocks(X), self._confusions(weights), strict=True):
             yield block, confusion / size
 
@@ -307,22 +325,13 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         weights = self._row_weights[members.rows]
         if self.balance is None:
             return weights * v_first, weights * v_second
-        w_first, w_second = balance_weights(*self._class_sizes(members, block))
-        pair = members.pair
-        return weights * v_first * w_first[pair], weights * v_second * w_second[pair]
-
-    def _class_sizes(self, members: PairRows, block: slice) -> tuple[FloatArray, FloatArray]:
-        """Return how many validation rows stand behind each label of each pair."""
         if self.balance == "labels":
             sizes = self._label_sizes[self.pairs_[block]]
-            return sizes[:, 0], sizes[:, 1]
-        weights = self._row_weights[members.rows]
-
-        def size(side: int) -> NDArray[np.float64]:
-            alone = weights * (members.side == side)
-            return np.bincount(members.pair, alone, members.n_pairs).astype(float)
-
-        return size(FIRST), size(SECOND)
+            w_first, w_second = balance_weights(sizes[:, 0], sizes[:, 1])
+        else:
+            w_first, w_second = balance_weights(*class_sizes(members, weights))
+        pair = members.pair
+        return weights * v_first * w_first[pair], weights * v_second * w_second[pair]
 
 
 def _watch(

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import (
@@ -14,23 +15,21 @@ from sklearn.utils import (
     metadata_routing,
 )
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pairmend._cells import Cells
 from pairmend._frames import FrameEncoder, has_categories, is_frame
-from pairmend._survey import Cells, FeatureSurvey, survey_features
-from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._validation import Interval, StrOptions, fit_context
+from pairmend._survey import FeatureSurvey, survey_features
+from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._validation import Interval, StrOptions, check_sample_weight, fit_context
 
 _ADVICE = (
     "Turn the column into pandas' category dtype, name it in RandomSubspaceNB's option "
     "`categorical`, or encode it as numbers."
 )
 
-_NUMBERS: dict[str, Any] = {
-    "accept_sparse": "csr",
-    "dtype": np.float64,
-    "ensure_all_finite": "allow-nan",
-}
+_FAR = 1e100
+"""Standard deviations beyond which values are as unlikely as can be."""
 
 
 class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
@@ -40,7 +39,7 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
     feature is Gaussian in each class, its standard deviation at least one sixth of the mean
     gap between neighbouring distinct values; a categorical one has Laplace-smoothed
     frequencies, as have the classes. A missing value leaves its feature out for its row.
-    Choose it where rows are few and features many: it trains in one pass and hardly overfits.
+    Choose it where rows are few and features many, or for the results of the study.
 
     Parameters
     ----------
@@ -129,9 +128,11 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         -------
         FeatureSurvey
         """
-        encoder = self._make_encoder(X)
-        numbers = check_array(_encoded(X, encoder), **_NUMBERS, estimator=self, input_name="X")
-        declared = self._declared(X, numbers.shape[1])
+        self._validate_params()
+        declared, encoder = self._declare(X)
+        numbers = self._check_numbers(X, encoder)
+        if declared is None:
+            declared = self._declared_by_number(numbers.shape[1])
         if sample_weight is not None:
             numbers = numbers[np.asarray(sample_weight) > 0]
         return survey_features(
@@ -170,10 +171,15 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         y = validate_data(self, y=y)
         check_classification_targets(y)
         check_consistent_length(X, y)
-        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         if survey is None:
             survey = self.survey(X, weights)
         numbers = self._read(X, survey.encoder, reset=True)
+        if numbers.shape[1] != len(survey.categorical):
+            raise ValueError(
+                f"The survey knows {len(survey.categorical)} features, but X has "
+                f"{numbers.shape[1]}."
+            )
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.survey_ = survey
         self._count(Cells.of(numbers), codes, weights)
@@ -192,11 +198,11 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        cells = Cells.of(self._read(X, self.survey_.encoder, reset=False))
+        numbers = self._read(X, self.survey_.encoder, reset=False)
         subspaces = self._subspace_masks()
         joint = np.stack(
             [
-                self._log_likelihood(c, cells, subspaces) + self.class_log_prior_[c]
+                self._log_likelihood(c, numbers, subspaces) + self.class_log_prior_[c]
                 for c in range(len(self.classes_))
             ]
         )
@@ -227,41 +233,66 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
 
     def _read(self, X: MatrixLike, encoder: FrameEncoder | None, *, reset: bool) -> Any:
         """Return X as a float array or CSR matrix, its features checked."""
-        if encoder is None:
-            return validate_data(self, X, reset=reset, **_NUMBERS)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return check_array(_encoded(X, encoder), **_NUMBERS, estimator=self, input_name="X")
+        if getattr(X, "ndim", 2) == 2:  # else the check of the numbers says what is wrong
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        return self._check_numbers(X, encoder)
 
-    def _make_encoder(self, X: MatrixLike) -> FrameEncoder | None:
-        if not is_frame(X):
-            return None
-        named = frozenset(_names(self.categorical))
-        if unknown := named - set(X.columns):
-            raise ValueError(f"categorical names columns that X lacks: {sorted(unknown)}.")
-        encoder = FrameEncoder.learn(X, named)
-        return encoder if any(c is not None for c in encoder.categories) else None
-
-    def _declared(self, X: MatrixLike, n_features: int) -> BoolArray:
-        declared = np.zeros(n_features, dtype=bool)
-        if self.categorical is None:
-            return declared
-        if isinstance(self.categorical, str):
+    def _check_numbers(self, X: MatrixLike, encoder: FrameEncoder | None) -> Any:
+        if encoder is not None:
             if is_frame(X):
-                declared[:] = [has_categories(X.iloc[:, f]) for f in range(n_features)]
+                X = encoder.encode(X, _ADVICE)
+            elif encoder.has_categories:
+                raise ValueError(
+                    "Fitted on a DataFrame with categorical columns; pass X as a DataFrame, too."
+                )
+        numbers = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            estimator=self,
+            input_name="X",
+        )
+        if sparse.issparse(numbers) and not numbers.has_canonical_format:
+            numbers = numbers.copy()
+            numbers.sum_duplicates()
+        return numbers
+
+    def _declare(self, X: MatrixLike) -> tuple[BoolArray | None, FrameEncoder | None]:
+        """Return which columns of a frame are categorical, and how the frame is read."""
+        if not is_frame(X):
+            return None, None
+        named = _names(self.categorical)
+        if unknown := set(named) - set(X.columns):
+            raise ValueError(f"categorical names columns that X lacks: {sorted(unknown)}.")
+        typed = np.array([has_categories(X.iloc[:, f]) for f in range(X.shape[1])], dtype=bool)
+        if named:
+            declared = np.asarray(X.columns.isin(named))
+        elif isinstance(self.categorical, str):
+            declared = typed
+        else:
+            declared = self._declared_by_number(X.shape[1])
+        return declared, FrameEncoder.learn(X, declared)
+
+    def _declared_by_number(self, n_features: int) -> BoolArray:
+        """Return which features are categorical, by what the parameter alone says."""
+        declared = np.zeros(n_features, dtype=bool)
+        if self.categorical is None or isinstance(self.categorical, str):
             return declared
-        if named := _names(self.categorical):
-            if not is_frame(X):
-                raise ValueError(f"categorical names columns, {named}, but X is no DataFrame.")
-            return np.asarray(X.columns.isin(named))
         chosen = np.asarray(self.categorical)
+        if named := _names(self.categorical):
+            raise ValueError(f"categorical names columns, {named}, but X is no DataFrame.")
         if chosen.dtype == bool and chosen.shape != (n_features,):
             raise ValueError(
                 f"categorical has {chosen.size} bools, but X has {n_features} features."
             )
-        if chosen.dtype != bool and np.any((chosen < 0) | (chosen >= n_features)):
+        if chosen.size and (
+            chosen.dtype.kind not in "bi"
+            or (chosen.dtype.kind == "i" and not ((chosen >= 0) & (chosen < n_features)).all())
+        ):
             raise ValueError(
-                f"categorical must hold feature numbers from 0 to {n_features - 1}, got "
-                f"{chosen.tolist()}."
+                f"categorical must hold feature numbers from 0 to {n_features - 1}, names of "
+                f"columns, or a bool for each feature; got {self.categorical!r}."
             )
         declared[chosen if chosen.size else []] = True
         return declared
@@ -348,23 +379,30 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         np.put_along_axis(masks, subspaces.T, 1.0, axis=0)
         return masks * self._usable[:, np.newaxis]
 
-    def _log_likelihood(self, c: int, cells: Cells, subspaces: FloatArray) -> FloatArray:
+    def _log_likelihood(self, c: int, X: Matrix, subspaces: FloatArray) -> FloatArray:
         """Log-likelihood of class c in each subspace, up to a constant, (n, n_subspaces)."""
-        listed = self._cell_log_likelihood(c, cells.column, cells.value)
-        if not cells.implicit_zeros:
-            return cells.sum_by_row(listed, subspaces)
-        features = np.arange(cells.shape[1])
+        features = np.arange(X.shape[1])
+        if not sparse.issparse(X):
+            return self._cell_log_likelihood(c, features, X) @ subspaces
+        # The score of a row of zeros, and what the other cells change.
         zero = self._cell_log_likelihood(c, features, np.zeros(len(features)))
-        return cells.sum_by_row(listed - zero[cells.column], subspaces) + zero @ subspaces
+        change = self._cell_log_likelihood(c, X.indices, X.data) - zero[X.indices]
+        return sparse.csr_array((change, X.indices, X.indptr), X.shape) @ subspaces + (
+            zero @ subspaces
+        )
 
     def _cell_log_likelihood(self, c: int, column: IntArray, value: FloatArray) -> FloatArray:
+        """Log-likelihood of cells; the last axis of `value` belongs to `column`."""
         survey = self.survey_
         mean, scale = self.mean_[c][column], self.scale_[c][column]
-        log_density = -np.log(scale) - ((value - mean) / scale) ** 2 / 2
+        # Far outside, squares would overflow and leave nothing to compare.
+        distance = np.clip((value - mean) / scale, -_FAR, _FAR)
+        log_density = -np.log(scale) - distance**2 / 2
         counted = survey.categorical[column]
         if counted.any():
             with_unknown = np.append(self.value_log_prob_[c], 0.0)
-            log_density[counted] = with_unknown[survey.positions(column[counted], value[counted])]
+            places = survey.positions(column[counted], value[..., counted])
+            log_density[..., counted] = with_unknown[places]
         return np.where(np.isnan(value), 0.0, log_density)
 
 
@@ -373,14 +411,3 @@ def _names(categorical: Any) -> list[Any]:
     if categorical is None or isinstance(categorical, str):
         return []
     return [name for name in np.asarray(categorical).tolist() if isinstance(name, str)]
-
-
-def _encoded(X: MatrixLike, encoder: FrameEncoder | None) -> MatrixLike:
-    """Return X with the categories of a frame as codes."""
-    if encoder is None:
-        return X
-    if not is_frame(X):
-        raise ValueError(
-            "Fitted on a DataFrame with categorical columns; pass X as a DataFrame, too."
-        )
-    return encoder.encode(X, _ADVICE)

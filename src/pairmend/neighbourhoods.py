@@ -2,7 +2,7 @@
 
 A neighbourhood is a small estimator given to a corrected classifier, which clones it and
 fits it on its validation rows. Anything with the same two methods, ``fit(X, y)`` and
-``weights(X)``, can stand in its place.
+``weights(X)``, can stand in its place; make it a scikit-learn estimator to tune its parameters.
 """
 
 from numbers import Integral, Real
@@ -57,6 +57,7 @@ class _DistanceNeighbourhood(BaseEstimator):
         rows = X if self.transform_ is None else self.transform_.transform(X)
         self._encoder = _category_encoder(rows)
         numbers, _ = self._split(rows)
+        self._sparse = sparse.issparse(numbers)
         self.mean_, self.scale_ = _mean_and_divisor(numbers, self.scale)
         self.points_ = self._place(X)
         return self
@@ -68,7 +69,14 @@ class _DistanceNeighbourhood(BaseEstimator):
         """Return the points where rows lie."""
         rows = X if self.transform_ is None else self.transform_.transform(X)
         numbers, categories = self._split(rows)
-        counts = self.scale_ > 0
+        if numbers.shape[1] != len(self.mean_):
+            raise ValueError(
+                f"X has {numbers.shape[1]} features, but {type(self).__name__} was fitted with "
+                f"{len(self.mean_)}."
+            )
+        if self._sparse != sparse.issparse(numbers):
+            numbers = sparse.csr_array(numbers) if self._sparse else numbers.toarray()
+        counts = self.scale_ > np.finfo(self.scale_.dtype).tiny
         factor = np.where(counts, 1 / np.where(counts, self.scale_, 1), 0)
         if sparse.issparse(numbers):
             filled = numbers.copy()
@@ -77,7 +85,7 @@ class _DistanceNeighbourhood(BaseEstimator):
             return (filled @ sparse.diags_array(factor)).tocsr()
         # The shift cancels in distances; taking it out keeps digits where values are large.
         centred = np.where(np.isnan(numbers), 0, numbers - self.mean_) * factor
-        return np.hstack([centred, categories.astype(centred.dtype)])
+        return np.hstack([centred, categories])
 
     def _split(self, rows: MatrixLike) -> tuple[Any, FloatArray]:
         """Return the numeric features, and coordinates that tell categories apart."""
@@ -85,6 +93,11 @@ class _DistanceNeighbourhood(BaseEstimator):
         if self._encoder is None:
             numbers = _check_numbers(rows, advice)
             return numbers, np.empty((numbers.shape[0], 0))
+        if not is_frame(rows) or rows.shape[1] != len(self._encoder.categories):
+            raise ValueError(
+                "Fitted on a DataFrame with categorical columns; pass X as a DataFrame with the "
+                f"same {len(self._encoder.categories)} columns."
+            )
         encoded = self._encoder.encode(rows, advice)
         categorical = np.array([c is not None for c in self._encoder.categories])
         sizes = [len(c) for c in self._encoder.categories if c is not None]
@@ -288,11 +301,11 @@ def _check_numbers(rows: MatrixLike, advice: str) -> Any:
         return check_array(
             rows,
             accept_sparse="csr",
-            dtype=[np.float64, np.float32],
+            dtype=np.float64,  # single precision would lose far neighbours
             ensure_all_finite="allow-nan",
             input_name="X",
         )
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         if not _is_numeric(rows):
             raise ValueError(f"X does not hold rows of numbers. {advice}") from error
         raise
@@ -324,7 +337,7 @@ def _mean_and_divisor(numbers: Any, scale: str | None) -> tuple[FloatArray, Floa
         divisor = spread
     else:
         divisor = np.where(spread > 0, np.sqrt(variance), 0)
-    return np.nan_to_num(mean).astype(numbers.dtype), divisor.astype(numbers.dtype)
+    return np.nan_to_num(mean), divisor
 
 
 def _indicators(codes: FloatArray, sizes: list[int]) -> FloatArray:

@@ -4,22 +4,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from pairmend._base import Blocks, PairwiseVoting
-from pairmend._pairs import label_pairs
 from pairmend._typing import MatrixLike, TargetLike
-from pairmend._validation import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    check_rows,
-    check_target,
-    fit_context,
-    new_seed,
-    remember_features,
-    route_fit_params,
-)
+from pairmend._validation import HasMethods, Interval, StrOptions, fit_context
 from pairmend.learners import make_pair_learner
 
 
@@ -137,18 +125,12 @@ class PairwiseClassifier(PairwiseVoting):
         -------
         self
         """
-        base = self._checked_base_classifier()
-        X = check_rows(X)
-        target = check_target(self, X, y)
-        params, _ = route_fit_params(self, base, X, fit_params)
-        pairs = label_pairs(len(target.classes))
-        seed = new_seed(check_random_state(self.random_state))
-        learner = make_pair_learner(base, n_jobs=self.n_jobs, seed=seed)
-        learner.fit(X, target.Y, pairs, params)
+        problem = self._read_problem(X, y, fit_params)
+        learner = make_pair_learner(problem.base, n_jobs=self.n_jobs, seed=problem.seed)
+        learner.fit(problem.X, problem.target.Y, problem.pairs, problem.fit_params)
         # Nothing of an earlier fit is touched before all went well.
-        remember_features(self, X)
-        self.learner_, self.pairs_ = learner, pairs
-        self._remember_target(target)
+        self._remember_problem(problem)
+        self.learner_ = learner
         return self
 
     def _votes(self, X: MatrixLike) -> Blocks:

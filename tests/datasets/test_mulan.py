@@ -88,3 +88,16 @@ def test_broken_label_files(files, xml, message):
     files[1].write_text(xml)
     with pytest.raises(ValueError, match=message):
         load_mulan(*files)
+
+
+def test_labels_are_read_by_value_not_by_order(files):
+    files[0].write_text(ARFF.replace("sea {0,1}", "sea {1,0}"))
+    np.testing.assert_array_equal(load_mulan(*files).Y, [[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize("cell", ["?", "2"])
+def test_labels_must_be_zero_or_one(files, cell):
+    text = ARFF.replace("sea {0,1}", "sea {0,1,2}").replace("green,1,", f"green,{cell},")
+    files[0].write_text(text)
+    with pytest.raises(ValueError, match="label 'sea' must be 0 or 1 everywhere; data row 1"):
+        load_mulan(*files)

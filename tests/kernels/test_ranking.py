@@ -35,6 +35,10 @@ def test_ties_give_half_a_vote_to_each():
     assert sum_supports(votes, label_pairs(3), 3).tolist() == [[1.5, 0.5, 1.0]]
 
 
+def test_rounding_is_no_lead():
+    assert vote(np.array([0.5 - 1e-16, 0.5 + 1e-13, 0.5 + 1e-9])).tolist() == [0.5, 0.5, 1.0]
+
+
 def test_float32(rng):
     supports = rng.rand(2, 3).astype(np.float32)
     assert sum_supports(vote(supports), label_pairs(3), 3).dtype == np.float32

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import betainc
 
 import references
-from pairmend.kernels.rrc import REFERENCES, beta_reference, constrained_reference
+from pairmend.kernels.rrc import REFERENCES, beta_reference, constrained_reference, decide
 
 # From the derivation of the closed form; checked there against adaptive quadrature.
 GOLDEN = {
@@ -34,10 +33,25 @@ def test_small_supports_keep_their_digits(q):
     assert beta_reference(np.array(q)) == pytest.approx(leading, rel=10 * q + 1e-12)
 
 
+@pytest.mark.parametrize("support", [0.0, 1e-6, 0.02, 0.3, 0.5, 0.8, 0.999, 1.0])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_every_reference_equals_its_definition(name, support):
+    expected = references.RRC[name](support)
+    assert REFERENCES[name](np.array(support)) == pytest.approx(expected, abs=1e-10)
+
+
 def test_constrained_value():
-    # 1 - I_{1/2}(1.4, 0.6), about 0.7625 by the method's description.
-    assert constrained_reference(np.array(0.7)) == pytest.approx(1 - betainc(1.4, 0.6, 0.5))
+    # About 0.7625 by the method's description.
     assert constrained_reference(np.array(0.7)) == pytest.approx(0.7625, abs=5e-5)
+
+
+@given(st.floats(0, 1))
+def test_decisions_do_not_depend_on_which_label_comes_first(support):
+    first, second = decide(np.array(support), beta_reference)
+    swapped_first, swapped_second = decide(np.array(1 - support), beta_reference)
+    assert first == pytest.approx(swapped_second, rel=1e-9)
+    assert second == pytest.approx(swapped_first, rel=1e-9)
+    assert first + second == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize("reference", REFERENCES.values(), ids=REFERENCES)

@@ -6,10 +6,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from pairmend._typing import Matrix
-from pairmend.datasets.arff import ArffError, read_arff
+from pairmend.datasets.arff import ArffError, Attribute, read_arff
 from pairmend.datasets.data import MultiLabelData
 
 
@@ -48,10 +49,11 @@ def load_mulan(
         raise ValueError(f"{xml}: names labels that {paths[0]} lacks: {missing}")
     labels = [places[label] for label in label_names]
     features = sorted(set(range(len(attributes))) - set(labels))
-    X, Y = cells[:, features], cells[:, labels]
+    X = cells[:, features]
+    Y = np.column_stack([_indicator(cells[:, [f]], attributes[f], paths[0]) for f in labels])
     return MultiLabelData(
         X=X.tocsr() if sparse.issparse(X) else X,
-        Y=(Y.toarray() if sparse.issparse(Y) else Y).astype(np.int64),
+        Y=Y,
         feature_names=tuple(attributes[f].name for f in features),
         label_names=tuple(label_names),
         categories={
@@ -62,6 +64,22 @@ def load_mulan(
         name=name or paths[0].name.split(".")[0],
         source=(*paths, Path(xml)),
     )
+
+
+def _indicator(column: Matrix, attribute: Attribute, path: Path) -> NDArray[np.int64]:
+    """Turn the column of a label into 0 and 1, by its values and not by their order."""
+    cells = np.asarray(column.toarray() if sparse.issparse(column) else column).ravel()
+    known = ~np.isnan(cells)
+    values = cells
+    if attribute.values is not None:
+        numbers = np.array([float(v) if v in ("0", "1") else np.nan for v in attribute.values])
+        values = np.where(known, numbers[np.where(known, cells, 0).astype(int)], np.nan)
+    if not np.isin(values, (0, 1)).all():
+        row = int(np.flatnonzero(~np.isin(values, (0, 1)))[0])
+        raise ValueError(
+            f"{path}: label {attribute.name!r} must be 0 or 1 everywhere; data row {row + 1} is not"
+        )
+    return values.astype(np.int64)
 
 
 def _read_label_names(path: Path) -> list[str]:

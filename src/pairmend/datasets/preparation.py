@@ -11,7 +11,8 @@ from pairmend.datasets.data import MultiLabelData
 def one_hot(data: MultiLabelData) -> MultiLabelData:
     """Replace categorical features by one 0/1 column for each declared value.
 
-    A feature with at most two values stays one column. A missing value is 0 in all columns.
+    A feature with at most two values stays one column. A missing value is 0 in all columns of
+    its feature, and stays missing where there is one.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Local fuzzy confusion matrices of pairs, as sparse matrix products."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from pairmend._pairs import FIRST, SECOND, PairRows
@@ -38,8 +39,39 @@ def memberships(members: PairRows, overlap: float = 0.0) -> tuple[FloatArray, Fl
     )
 
 
+def class_sizes(members: PairRows, row_weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Add up the rows that carry exactly one label of each pair.
+
+    Parameters
+    ----------
+    members : PairRows
+        Validation rows of each pair.
+    row_weights : ndarray of shape (n_entries,)
+        How much the row of each entry counts.
+
+    Returns
+    -------
+    n_first, n_second : ndarray of shape (n_pairs,)
+
+    Examples
+    --------
+    >>> members = PairRows(np.array([0, 4]), np.arange(4), np.array([1, 0, -1, -1]))
+    >>> n_first, n_second = class_sizes(members, np.ones(4))
+    >>> n_first.tolist(), n_second.tolist()
+    ([1.0], [2.0])
+    """
+
+    def size(side: int) -> NDArray[np.float64]:
+        alone = row_weights * (members.side == side)
+        return np.bincount(members.pair, alone, members.n_pairs).astype(float)
+
+    return size(FIRST), size(SECOND)
+
+
 def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weights that make the two classes of a pair count alike (FCM-W, section 3.4.2).
+    """Weights of the two classes of a pair, against imbalance (FCM-W, section 3.4.2).
+
+    With the sizes of :func:`class_sizes` they make the two classes count alike.
 
     Parameters
     ----------
@@ -115,13 +147,11 @@ def local_confusion(
     ).astype(weights.dtype, copy=False)
     # Four stacked matrices (pairs x validation rows), without the entries that are zero.
     used = values != 0
-    per_pair = np.add.reduceat(
-        np.pad(used, ((0, 0), (0, 1))), members.indptr[:-1], axis=1, dtype=np.intp
-    )
-    per_pair[:, np.diff(members.indptr) == 0] = 0  # reduceat gives empty pairs a stray entry
+    before = np.concatenate([[0], np.cumsum(used)])  # used entries before each, all four in a row
+    starts = np.arange(4)[:, np.newaxis] * used.shape[1] + members.indptr[:-1]
+    indptr = np.append(before[starts], before[-1])
     columns = np.broadcast_to(members.rows, values.shape)[used]
     stacked = sparse.csr_array(
-        (values[used], columns, np.concatenate([[0], np.cumsum(per_pair)])),
-        shape=(4 * n_pairs, weights.shape[1]),
+        (values[used], columns, indptr), shape=(4 * n_pairs, weights.shape[1])
     )
     return (stacked @ weights.T).reshape(2, 2, n_pairs, n_points).transpose(3, 2, 0, 1)

@@ -98,7 +98,8 @@ def adaptive_weights(
     scale = _squared_norms(points)[:, np.newaxis] + own
     squared = np.maximum(offsets + own, 0)
     # What is left of the distance between equal points is rounding, not distance.
-    squared = np.where(squared > 8 * np.finfo(squared.dtype).eps * scale, squared, 0)
+    rounding = 4 * np.finfo(squared.dtype).eps * max(2, points.shape[1])
+    squared = np.where(squared > rounding * scale, squared, 0)
     kth = np.partition(squared, k - 1, axis=0)[k - 1]
     positive = kth > 0
     ratio = np.where(

@@ -9,6 +9,8 @@ from pairmend._typing import FloatArray, IntArray
 def vote(supports: FloatArray) -> FloatArray:
     """Replace supports by the winner's vote; a tie gives half a vote to each (eq. 5).
 
+    A lead of less than 1e-12 is rounding, and counts as a tie.
+
     Parameters
     ----------
     supports : ndarray
@@ -24,8 +26,7 @@ def vote(supports: FloatArray) -> FloatArray:
     >>> vote(np.array([0.2, 0.5, 0.7])).tolist()
     [0.0, 0.5, 1.0]
     """
-    half = np.asarray(0.5, dtype=supports.dtype)
-    return np.heaviside(supports - half, half)
+    return (1 + np.sign(np.round(supports - 0.5, 12))) / 2
 
 
 def sum_supports(supports: FloatArray, pairs: IntArray, n_labels: int) -> FloatArray:

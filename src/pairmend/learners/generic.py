@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 
 from pairmend._pairs import FIRST, SHARED, PairRows, pair_rows
 from pairmend._streaming import pair_blocks
@@ -19,6 +20,7 @@ class ConstantSupport:
     """What stands in for a classifier where a pair lacks the rows of a side."""
 
     value: float
+    classes_ = (0, 1)
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the same support for every row."""
@@ -57,12 +59,20 @@ def _train_pair(
 
 
 def _ask(model: Any, X: MatrixLike) -> FloatArray:
-    support: FloatArray = np.asarray(model.predict_proba(X))[:, 1]
-    if not np.isfinite(support).all():
+    """Return the support of a pair's classifier for the pair's first label, class 1."""
+    try:
+        probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
+    except Exception as error:
+        error.add_note("while asking the classifier of a pair of labels")
+        raise
+    if probabilities.ndim != 2 or not ((probabilities >= 0) & (probabilities <= 1)).all():
         raise ValueError(
-            f"The base classifier {type(model).__name__} gave probabilities that are not finite."
+            f"predict_proba of the base classifier {type(model).__name__} must give a column of "
+            f"probabilities in [0, 1] for each class; got an array of shape {probabilities.shape} "
+            "with other values or dimensions."
         )
-    return support
+    first = list(model.classes_).index(1)
+    return probabilities[:, first]
 
 
 class GenericPairLearner:
@@ -98,7 +108,7 @@ class GenericPairLearner:
         """Train all pairs, each on the rows that carry exactly one of its labels."""
         estimator = seed_estimator(self.estimator, self.seed)
         survey = None
-        if hasattr(estimator, "survey"):
+        if hasattr(estimator, "survey") and has_fit_parameter(estimator, "survey"):
             survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
         self.models_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_train_pair)(estimator, X, pair, rows, y, fit_params, survey)

@@ -1,6 +1,6 @@
 """Comparing algorithms on many sets: what to run, and running it."""
 
 from pairmend.study.plan import ALGORITHMS, generated_sets
-from pairmend.study.run import Result, count_steps, run_study
+from pairmend.study.run import Result, count_steps, mean_losses, run_study
 
-__all__ = ["ALGORITHMS", "Result", "count_steps", "generated_sets", "run_study"]
+__all__ = ["ALGORITHMS", "Result", "count_steps", "generated_sets", "mean_losses", "run_study"]

@@ -1,7 +1,9 @@
 """Running a study: cross-validation of algorithms on sets, as tidy rows."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import joblib
@@ -79,6 +81,30 @@ def run_study(
                 for criterion, loss in LOSSES.items():
                     value = float(loss(Y[test], predicted))
                     yield Result(set_name, fold, name, criterion, value)
+
+
+def mean_losses(results: Iterable[Result]) -> dict[tuple[str, str, str], float]:
+    """Average losses over folds.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        Rows of a study.
+
+    Returns
+    -------
+    dict
+        Mean loss by set, algorithm and criterion.
+
+    Examples
+    --------
+    >>> mean_losses([Result("s", 0, "FCM", "hamming", 0.2), Result("s", 1, "FCM", "hamming", 0.4)])
+    {('s', 'FCM', 'hamming'): 0.3...}
+    """
+    folds = defaultdict(list)
+    for result in results:
+        folds[result.set, result.algorithm, result.criterion].append(result.value)
+    return {key: fmean(values) for key, values in folds.items()}
 
 
 def _seed(*names: object) -> int:

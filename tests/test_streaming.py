@@ -1,0 +1,73 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import config_context
+from sklearn.naive_bayes import GaussianNB
+
+from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
+from pairmend._streaming import BLOCK_ARRAYS, ENTRY_BYTES, FLOAT_BYTES, pair_blocks, row_chunks
+from pairmend.learners import GenericPairLearner
+
+MIB = 2**20
+
+
+@given(st.integers(1, 500), st.integers(1, 100), st.floats(1e-4, 1))
+def test_chunks_cover_all_rows_within_the_budget(n_rows, row_size, memory):
+    with config_context(working_memory=memory):
+        chunks = list(row_chunks(n_rows, row_size))
+    assert [row for c in chunks for row in range(c.start, c.stop)] == list(range(n_rows))
+    for chunk in chunks:
+        size = chunk.stop - chunk.start
+        assert size == 1 or size * row_size * FLOAT_BYTES <= memory * MIB / 2
+
+
+@given(
+    st.lists(st.integers(0, 50), min_size=1, max_size=60), st.integers(1, 40), st.floats(1e-4, 1)
+)
+def test_blocks_cover_all_pairs_within_the_budget(entries, n_rows, memory):
+    indptr = np.concatenate([[0], np.cumsum(entries)])
+    with config_context(working_memory=memory):
+        blocks = list(pair_blocks(len(entries), n_rows, indptr))
+    assert [pair for b in blocks for pair in range(b.start, b.stop)] == list(range(len(entries)))
+    for block in blocks:
+        n_pairs = block.stop - block.start
+        cost = n_pairs * n_rows * FLOAT_BYTES * BLOCK_ARRAYS
+        cost += ENTRY_BYTES * (indptr[block.stop] - indptr[block.start])
+        assert n_pairs == 1 or cost <= memory * MIB / 2
+
+
+@pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseClassifier])
+def test_prediction_asks_few_rows_and_pairs_at_a_time(kind, small_set, monkeypatch):
+    X, Y = small_set
+    clf = kind(GaussianNB(), random_state=0).fit(X, Y)
+    whole = clf.predict_proba(X)
+    asked = []
+    original = GenericPairLearner.support
+
+    def recording(self, X, block):
+        asked.append((len(X), block.stop - block.start))
+        return original(self, X, block)
+
+    monkeypatch.setattr(GenericPairLearner, "support", recording)
+    with config_context(working_memory=0.01):
+        np.testing.assert_allclose(clf.predict_proba(X), whole, atol=1e-12)
+    assert len(asked) > 6
+    assert max(rows for rows, _ in asked) < len(X)
+    assert max(pairs for _, pairs in asked) < 6
+    assert sum(rows * pairs for rows, pairs in asked) == len(X) * 6
+
+
+def test_memory_of_prediction_is_bounded(rng):
+    X, Y = rng.rand(3000, 4), rng.rand(3000, 25) < 0.15
+    clf = CorrectedPairwiseClassifier(GaussianNB(), random_state=0).fit(X, Y)
+    memory = 16
+    tracemalloc.start()
+    with config_context(working_memory=memory):
+        clf.predict(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # All pairs of all rows in float64 alone would take 7 MiB, their confusion matrices 27 more.
+    assert peak < memory * MIB
