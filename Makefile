@@ -25,7 +25,6 @@ format: $(READY)
 
 # Draws the README's picture anew.
 figures: $(READY)
-	$(BIN)/pip install --quiet --constraint constraints.txt matplotlib
 	$(BIN)/python examples/plot_mend.py --out docs/mend.png
 
 # Pins the newest versions that pyproject.toml allows, for every Python it allows.

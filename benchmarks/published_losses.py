@@ -42,7 +42,7 @@ def load_sets(folder: Path) -> dict:
         [folder / "birds/birds-train.arff", folder / "birds/birds-test.arff"],
         folder / "birds/birds.xml",
     )
-    mimlimg = load_miml(folder / "mimlimg/miml-image-data.mat")
+    mimlimg = load_miml(folder / "mimlimg/miml-image-data.mat").flatten()
     return {
         # Two nominal attributes of birds stay categorical, so it goes in as a frame.
         "birds": (birds.to_pandas()[0], birds.Y),

@@ -32,14 +32,15 @@ ROOMS = {
         "model_selection", "neighbourhoods",
     ],
     "metrics": [],
-    "datasets": ["_typing"],
+    "plots": [],
+    "datasets": ["_typing", "_validation", "plots"],
     "study": ["_typing", "_validation", "corrected", "metrics", "model_selection", "pairwise"],
-    "cli": ["metrics", "study"],
+    "cli": ["datasets", "metrics", "study"],
     "__main__": ["cli"],
     "__init__": ["corrected", "naive_bayes", "neighbourhoods", "pairwise"],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {
-    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "datasets",
+    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "plots",
 }  # fmt: skip
 WITHOUT_PRINT = set(ROOMS) - {"cli"}
 

@@ -39,7 +39,7 @@ def test_interruption_is_quiet(monkeypatch, capsys):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pairmend.cli.run_study", interrupted)
+    monkeypatch.setattr("pairmend.cli.study.run_study", interrupted)
     assert main(["study"]) == 130
     assert capsys.readouterr().err == "stopped\n"
 

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend.datasets import ArffError, load_mulan, one_hot
+from pairmend.datasets import ArffError, load_mulan, one_hot, save_mulan
 
 ARFF = """@relation photos
 @attribute hue {red,green,blue}
@@ -80,8 +82,19 @@ def test_one_hot_over_declared_values(files):
         (XML.replace("sea", "moon"), r"labels that .*photos.arff lacks: \['moon'\]"),
         ("<labels>", "not an XML file"),
         ("<labels/>", "expected <label name"),
+        ('<labels><label name="sea"/><label name="sea"/></labels>', "named twice"),
+        ("x" * (2**24 + 1), "too much for a list of labels"),
         ("<labels><label/></labels>", "each with a name"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><labels><label name="&a;"/></labels>', "entities"),
+        (
+            '<!DOCTYPE x SYSTEM "file:///etc/passwd"><labels><label name="a"/></labels>',
+            "document type",
+        ),
+        (
+            '<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+            '<labels><label name="&b;"/></labels>',
+            "document type",
+        ),
     ],
 )
 def test_broken_label_files(files, xml, message):
@@ -99,5 +112,48 @@ def test_labels_are_read_by_value_not_by_order(files):
 def test_labels_must_be_zero_or_one(files, cell):
     text = ARFF.replace("sea {0,1}", "sea {0,1,2}").replace("green,1,", f"green,{cell},")
     files[0].write_text(text)
-    with pytest.raises(ValueError, match="label 'sea' must be 0 or 1 everywhere; data row 1"):
+    with pytest.raises(
+        ValueError, match="label 'sea' must be 0 or 1 everywhere, but is not in data row 1"
+    ):
         load_mulan(*files)
+
+
+def test_comments_with_markup_are_no_document_type(files):
+    files[1].write_text(XML.replace("in another order", "<!DOCTYPE or so"))
+    assert load_mulan(*files).label_names == ("sun", "sea")
+
+
+def test_no_file_at_all(files):
+    with pytest.raises(ValueError, match="at least one ARFF file"):
+        load_mulan([], files[1])
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_what_is_saved_is_loaded(files, tmp_path, layout):
+    data = load_mulan(*files)
+    if layout == "sparse":
+        data = replace(data, X=sparse.csr_array(data.X))
+    save_mulan(data, tmp_path / "again.arff.bz2", tmp_path / "again.xml.gz")
+    again = load_mulan(tmp_path / "again.arff.bz2", tmp_path / "again.xml.gz", name="photos")
+    assert sparse.issparse(again.X) == (layout == "sparse")
+    dense = again.X.toarray() if layout == "sparse" else again.X
+    np.testing.assert_array_equal(dense, load_mulan(*files).X)
+    np.testing.assert_array_equal(again.Y, data.Y)
+    assert (again.feature_names, again.label_names) == (data.feature_names, data.label_names)
+    assert again.categories == data.categories
+
+
+def test_label_names_are_escaped(files, tmp_path):
+    data = replace(load_mulan(*files), label_names=('<b> & "c"', "it's"))
+    save_mulan(data, tmp_path / "a.arff", tmp_path / "a.xml")
+    assert load_mulan(tmp_path / "a.arff", tmp_path / "a.xml").label_names == data.label_names
+
+
+def test_a_failed_save_leaves_what_was_there(files, tmp_path):
+    target = tmp_path / "kept.arff"
+    target.write_text("precious")
+    broken = replace(load_mulan(*files), feature_names=("sun", "b", "c"))
+    with pytest.raises(ValueError, match="share the names \\['sun'\\]"):
+        save_mulan(broken, target, tmp_path / "kept.xml")
+    assert target.read_text() == "precious"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kept.arff", "photos.arff", "photos.xml"]

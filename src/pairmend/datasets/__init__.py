@@ -1,9 +1,79 @@
-"""Reading and preparing multi-label data."""
+"""Reading, preparing, generating and describing multi-label data."""
 
-from pairmend.datasets.arff import ArffError
+from pairmend.datasets.arff import ArffError, read_arff, write_arff
+from pairmend.datasets.bags import BagEmbedding, MultiInstanceData, hausdorff_distances
+from pairmend.datasets.catalogue import CatalogueEntry, catalogue, find_entry
+from pairmend.datasets.characteristics import (
+    characteristics,
+    label_concurrence,
+    label_imbalance,
+)
+from pairmend.datasets.csv import load_csv, save_csv
 from pairmend.datasets.data import MultiLabelData
+from pairmend.datasets.description import Description, describe
+from pairmend.datasets.download import DownloadError, fetch
+from pairmend.datasets.generated import (
+    make_hypercubes,
+    make_hyperspheres,
+    make_simple_hc,
+    make_simple_hs,
+)
+from pairmend.datasets.loading import load
+from pairmend.datasets.meka import load_meka, save_meka
 from pairmend.datasets.miml import load_miml
-from pairmend.datasets.mulan import load_mulan
-from pairmend.datasets.preparation import one_hot
+from pairmend.datasets.mulan import load_mulan, save_mulan
+from pairmend.datasets.multitarget import load_multitarget
+from pairmend.datasets.opening import load_file, save_file
+from pairmend.datasets.packaged import load_packaged
+from pairmend.datasets.preparation import (
+    drop_features,
+    drop_missing,
+    drop_rare_labels,
+    fill_missing,
+    one_hot,
+    subset,
+    take,
+)
 
-__all__ = ["ArffError", "MultiLabelData", "load_miml", "load_mulan", "one_hot"]
+__all__ = [
+    "ArffError",
+    "BagEmbedding",
+    "CatalogueEntry",
+    "Description",
+    "DownloadError",
+    "MultiInstanceData",
+    "MultiLabelData",
+    "catalogue",
+    "characteristics",
+    "describe",
+    "drop_features",
+    "drop_missing",
+    "drop_rare_labels",
+    "fetch",
+    "fill_missing",
+    "find_entry",
+    "hausdorff_distances",
+    "label_concurrence",
+    "label_imbalance",
+    "load",
+    "load_csv",
+    "load_file",
+    "load_meka",
+    "load_miml",
+    "load_mulan",
+    "load_multitarget",
+    "load_packaged",
+    "make_hypercubes",
+    "make_hyperspheres",
+    "make_simple_hc",
+    "make_simple_hs",
+    "one_hot",
+    "read_arff",
+    "save_csv",
+    "save_file",
+    "save_meka",
+    "save_mulan",
+    "subset",
+    "take",
+    "write_arff",
+]

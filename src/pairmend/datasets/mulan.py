@@ -1,96 +1,121 @@
-"""Reading Mulan's pairs of files: ARFF for the data, XML for the names of the labels."""
+"""Mulan's pairs of files: ARFF for the data, XML for the names of the labels."""
 
-import gzip
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from pairmend._typing import Matrix
-from pairmend.datasets.arff import ArffError, Attribute, read_arff
+from pairmend.datasets.arff import read_arff, write_arff
+from pairmend.datasets.arff.text import Progress
+from pairmend.datasets.assembly import assemble, join, label_indicator, set_name
 from pairmend.datasets.data import MultiLabelData
+from pairmend.datasets.export import as_arff
+from pairmend.datasets.files import OPENERS, written
+
+_NAMESPACE = "http://mulan.sourceforge.net/labels"
 
 
 def load_mulan(
-    arff: str | Path | Sequence[str | Path], xml: str | Path, *, name: str | None = None
+    arff: str | Path | Sequence[str | Path],
+    xml: str | Path,
+    *,
+    name: str | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
 ) -> MultiLabelData:
     """Read a Mulan data set.
 
     Parameters
     ----------
     arff : path or list of paths
-        The ARFF file, plain or gzipped; a list of parts with the same header is joined.
+        The ARFF file, plain or compressed; a list of parts with the same header is joined.
     xml : path
-        The file that names the labels, plain or gzipped.
+        The file that names the labels, plain or compressed.
     name : str, default=None
-        Name of the set; the stem of the first file if None.
+        Name of the set; that of the first file if None.
+    encoding : str, default=None
+        Encoding of the ARFF files, found out if None.
+    progress : callable, default=None
+        Is told the share of a file that has been read.
 
     Returns
     -------
     MultiLabelData
+        Labels in the order of the XML file.
     """
     paths = [Path(arff)] if isinstance(arff, str | Path) else [Path(part) for part in arff]
-    parts = [read_arff(path) for path in paths]
-    attributes = parts[0].attributes
-    for path, part in zip(paths, parts, strict=True):
-        if part.attributes != attributes:
-            raise ArffError(path, 1, f"other attributes than those of {paths[0]}")
-    cells: Matrix = (
-        sparse.vstack([part.cells for part in parts], format="csc")
-        if sparse.issparse(parts[0].cells)
-        else np.vstack([part.cells for part in parts])
-    )
+    if not paths:
+        raise ValueError("load_mulan needs at least one ARFF file, got an empty list")
     label_names = _read_label_names(Path(xml))
-    places = {attribute.name: place for place, attribute in enumerate(attributes)}
+    parts = [read_arff(path, encoding=encoding, progress=progress) for path in paths]
+    content = join(parts, paths)
+    places = {attribute.name: place for place, attribute in enumerate(content.attributes)}
     if missing := [label for label in label_names if label not in places]:
         raise ValueError(f"{xml}: names labels that {paths[0]} lacks: {missing}")
     labels = [places[label] for label in label_names]
-    features = sorted(set(range(len(attributes))) - set(labels))
-    X = cells[:, features]
-    Y = np.column_stack([_indicator(cells[:, [f]], attributes[f], paths[0]) for f in labels])
-    return MultiLabelData(
-        X=X.tocsr() if sparse.issparse(X) else X,
-        Y=Y,
-        feature_names=tuple(attributes[f].name for f in features),
-        label_names=tuple(label_names),
-        categories={
-            place: values
-            for place, f in enumerate(features)
-            if (values := attributes[f].values) is not None
-        },
-        name=name or paths[0].name.split(".")[0],
+    indicators = np.column_stack([label_indicator(content, place, paths[0]) for place in labels])
+    return assemble(
+        content,
+        labels,
+        indicators,
+        name=name or set_name(paths[0]),
         source=(*paths, Path(xml)),
     )
 
 
-def _indicator(column: Matrix, attribute: Attribute, path: Path) -> NDArray[np.int64]:
-    """Turn the column of a label into 0 and 1, by its values and not by their order."""
-    cells = np.asarray(column.toarray() if sparse.issparse(column) else column).ravel()
-    known = ~np.isnan(cells)
-    values = cells
-    if attribute.values is not None:
-        numbers = np.array([float(v) if v in ("0", "1") else np.nan for v in attribute.values])
-        values = np.where(known, numbers[np.where(known, cells, 0).astype(int)], np.nan)
-    if not np.isin(values, (0, 1)).all():
-        row = int(np.flatnonzero(~np.isin(values, (0, 1)))[0])
-        raise ValueError(
-            f"{path}: label {attribute.name!r} must be 0 or 1 everywhere; data row {row + 1} is not"
-        )
-    return values.astype(np.int64)
+def save_mulan(data: MultiLabelData, arff: str | Path, xml: str | Path) -> None:
+    """Write a data set as Mulan's pair of files.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set; sparse X gives a sparse file.
+    arff, xml : path
+        The files; compressed by their suffix gz, bz2 or xz.
+    """
+    write_arff(arff, as_arff(data))
+    with written(xml) as file:
+        file.write(f'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="{_NAMESPACE}">\n')
+        for label in data.label_names:
+            file.write(f"<label name={quoteattr(label)}/>\n")
+        file.write("</labels>\n")
 
 
 def _read_label_names(path: Path) -> list[str]:
-    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    if b"<!" in text.replace(b"<!--", b""):
-        raise ValueError(f"{path}: a label file must not declare document types or entities")
+    with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+        text = file.read(_MAX_XML + 1)
+    if len(text) > _MAX_XML:
+        raise ValueError(f"{path}: more than {_MAX_XML} bytes, too much for a list of labels")
     try:
-        root = ElementTree.fromstring(text)
+        root = ElementTree.XML(text, parser=ElementTree.XMLParser(target=_NoDoctype()))
     except ElementTree.ParseError as error:
         raise ValueError(f"{path}: not an XML file: {error}") from error
-    names = [element.get("name") for element in root.iter() if element.tag.endswith("label")]
+    except _DoctypeFound:
+        raise ValueError(
+            f"{path}: declares a document type or entities, which a list of labels must not"
+        ) from None
+    names = [
+        element.get("name") for element in root.iter() if element.tag.split("}")[-1] == "label"
+    ]
     if not names or None in names:
         raise ValueError(f"{path}: expected <label name=...> elements, each with a name")
-    return [name for name in names if name is not None]
+    found = [name for name in names if name is not None]
+    if len(set(found)) != len(found):
+        raise ValueError(f"{path}: a label is named twice")
+    return found
+
+
+_MAX_XML = 2**24
+
+
+class _DoctypeFound(Exception):
+    pass
+
+
+class _NoDoctype(ElementTree.TreeBuilder):
+    """Builds a tree of anything but a document with a document type."""
+
+    def doctype(self, name: str, pubid: str, system: str) -> None:
+        raise _DoctypeFound

@@ -1,39 +1,216 @@
-"""Preparing data sets as the study needs them."""
+"""Preparing data sets: each function gives a new set and leaves the old one alone."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
+from pairmend._typing import IntArray, Matrix
+from pairmend.datasets.assembly import column_values
 from pairmend.datasets.data import MultiLabelData
 
 
-def one_hot(data: MultiLabelData) -> MultiLabelData:
-    """Replace categorical features by one 0/1 column for each declared value.
-
-    A feature with at most two values stays one column. A missing value is 0 in all columns of
-    its feature, and stays missing where there is one.
+def one_hot(
+    data: MultiLabelData, *, values: Literal["declared", "occurring"] = "declared"
+) -> MultiLabelData:
+    """Replace categorical features by a 0/1 column for each value.
 
     Parameters
     ----------
     data : MultiLabelData
-        With dense X.
+        The set.
+    values : {"declared", "occurring"}, default="declared"
+        Whether values that never occur get a column, too.
 
     Returns
     -------
     MultiLabelData
-        The same set without categorical features.
+        Without categorical features. One with two values becomes one column, 1 for the second,
+        in which a missing value stays missing; in the columns of others it is 0.
     """
-    if sparse.issparse(data.X):
-        raise ValueError(f"{data.name}: one-hot encoding is for dense data")
-    columns, names = [], []
+    if values not in ("declared", "occurring"):
+        raise ValueError(f"values must be 'declared' or 'occurring', got {values!r}")
+    cells = data.X.tocsc() if sparse.issparse(data.X) else data.X
+    columns: list[Any] = []
+    names: list[str] = []
+    as_they_are: list[int] = []
+
+    def flush() -> None:
+        if as_they_are:
+            columns.append(cells[:, as_they_are])
+            as_they_are.clear()
+
     for f, feature in enumerate(data.feature_names):
-        values = data.categories.get(f, ())
-        if len(values) <= 2:
-            columns.append(data.X[:, f])
+        declared = data.categories.get(f, ())
+        if len(declared) <= 2:
+            as_they_are.append(f)
+            names.append(feature)
+            continue
+        flush()
+        column = column_values(cells, f)
+        codes = list(range(len(declared)))
+        if values == "occurring":
+            codes = np.unique(column[~np.isnan(column)]).astype(int).tolist()
+        if len(codes) <= 2:
+            second = np.where(np.isnan(column), np.nan, column == max(codes, default=0))
+            columns.append(second[:, np.newaxis])
             names.append(feature)
         else:
-            columns += [data.X[:, f] == code for code in range(len(values))]
-            names += [f"{feature}={value}" for value in values]
-    X = np.column_stack(columns).astype(np.float64)
+            columns += [(column == code)[:, np.newaxis].astype(float) for code in codes]
+            names += [f"{feature}={declared[code]}" for code in codes]
+    flush()
+    X: Matrix
+    if sparse.issparse(data.X):
+        X = sparse.hstack([sparse.csr_array(column) for column in columns], format="csr")
+    else:
+        X = np.hstack(columns)
     return replace(data, X=X, feature_names=tuple(names), categories={})
+
+
+def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
+    """Leave features out, identifiers for instance.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+    names : sequence of str
+        Features to leave out.
+
+    Returns
+    -------
+    MultiLabelData
+    """
+    if missing := [name for name in names if name not in data.feature_names]:
+        raise ValueError(f"{data.name} has no features named {missing}")
+    kept = [f for f, name in enumerate(data.feature_names) if name not in set(names)]
+    if not kept:
+        raise ValueError(f"{data.name} would be left without any feature")
+    return replace(
+        data,
+        X=data.X[:, kept],
+        feature_names=tuple(data.feature_names[f] for f in kept),
+        categories={
+            place: data.categories[f] for place, f in enumerate(kept) if f in data.categories
+        },
+    )
+
+
+def drop_rare_labels(data: MultiLabelData, minimum: int) -> MultiLabelData:
+    """Leave out labels that too few rows carry; the rows stay.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+    minimum : int
+        Rows that a label must have to be kept.
+
+    Returns
+    -------
+    MultiLabelData
+    """
+    kept = np.flatnonzero(data.Y.sum(axis=0) >= minimum)
+    if len(kept) == 0:
+        raise ValueError(f"{data.name} has no label with at least {minimum} rows")
+    names = tuple(data.label_names[label] for label in kept)
+    return replace(data, Y=data.Y[:, kept], label_names=names)
+
+
+def subset(data: MultiLabelData, size: float | int, *, seed: int) -> MultiLabelData:
+    """Take a random part of the rows.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+    size : float or int
+        A share of the rows in (0, 1), rounded, or their number.
+    seed : int
+        Chooses the rows; they keep their order.
+
+    Returns
+    -------
+    MultiLabelData
+    """
+    n_rows = len(data.Y)
+    n_kept = size if isinstance(size, int) else int(np.floor(size * n_rows + 0.5))
+    if not 0 < n_kept <= n_rows:
+        raise ValueError(f"{data.name} has {n_rows} rows; cannot take {n_kept} of them")
+    rows = np.sort(np.random.RandomState(seed).permutation(n_rows)[:n_kept])
+    return take(data, rows)
+
+
+def take(data: MultiLabelData, rows: IntArray) -> MultiLabelData:
+    """Take some of the rows.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+    rows : ndarray of int
+        Their numbers.
+
+    Returns
+    -------
+    MultiLabelData
+    """
+    return replace(data, X=data.X[rows], Y=data.Y[rows])
+
+
+def drop_missing(data: MultiLabelData) -> MultiLabelData:
+    """Leave out rows with a missing value.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+
+    Returns
+    -------
+    MultiLabelData
+    """
+    if sparse.issparse(data.X):
+        row = np.repeat(np.arange(data.X.shape[0]), np.diff(data.X.indptr))
+        incomplete = np.zeros(data.X.shape[0], dtype=bool)
+        incomplete[row[np.isnan(data.X.data)]] = True
+    else:
+        incomplete = np.isnan(data.X).any(axis=1)
+    if incomplete.all():
+        raise ValueError(f"{data.name} has a missing value in every row")
+    return take(data, np.flatnonzero(~incomplete))
+
+
+def fill_missing(data: MultiLabelData) -> MultiLabelData:
+    """Replace missing values: numbers by their mean, categories by the most frequent.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+
+    Returns
+    -------
+    MultiLabelData
+        A feature without any value is filled with 0.
+    """
+    X = data.X.copy()
+    for f in range(X.shape[1]):
+        column = column_values(X, f)
+        missing = np.isnan(column)
+        if not missing.any():
+            continue
+        known = column[~missing]
+        if known.size == 0:
+            filling = 0.0
+        elif f in data.categories:
+            filling = float(np.bincount(known.astype(int)).argmax())
+        else:
+            filling = float(known.mean())
+        if sparse.issparse(X):
+            X.data[(X.indices == f) & np.isnan(X.data)] = filling
+        else:
+            X[missing, f] = filling
+    return replace(data, X=X)

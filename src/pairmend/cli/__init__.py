@@ -1,0 +1,43 @@
+"""The command line."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from pairmend.cli import datasets, study
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        Words of the command line; those of the process if None.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    parser = argparse.ArgumentParser(
+        prog="pairmend", description="Pairwise multi-label classification, mended."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    study.add_command(commands)
+    datasets.add_command(commands)
+    options = parser.parse_args(arguments)
+    try:
+        import rich  # noqa: F401
+    except ModuleNotFoundError:
+        print("pairmend's commands need rich: pip install 'pairmend[cli]'", file=sys.stderr)
+        return 1
+    try:
+        options.run(options)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    except (OSError, ValueError, LookupError, ImportError) as error:
+        print(f"pairmend: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,58 @@
+"""Dates in Java's notation."""
+
+import re
+from datetime import UTC, datetime
+
+_LETTERS = {
+    "yyyy": "%Y",
+    "yy": "%y",
+    "MM": "%m",
+    "MMM": "%b",
+    "dd": "%d",
+    "d": "%d",
+    "M": "%m",
+    "HH": "%H",
+    "H": "%H",
+    "hh": "%I",
+    "mm": "%M",
+    "ss": "%S",
+    "SSS": "%f",
+    "a": "%p",
+    "Z": "%z",
+    "EEE": "%a",
+}
+_PART = re.compile(r"'([^']*)'|([A-Za-z])\2*|[^A-Za-z']+")
+
+
+def strptime_format(java_format: str) -> str:
+    """Translate a Java date format for :meth:`datetime.strptime`.
+
+    Examples
+    --------
+    >>> strptime_format("yyyy-MM-dd'T'HH:mm:ss")
+    '%Y-%m-%dT%H:%M:%S'
+    """
+    out = []
+    for match in _PART.finditer(java_format):
+        part = match[0]
+        if match[1] is not None:
+            out.append(match[1].replace("%", "%%"))
+        elif match[2] is None:
+            out.append(part.replace("%", "%%"))
+        elif part in _LETTERS:
+            out.append(_LETTERS[part])
+        else:
+            raise ValueError(f"cannot read dates with {part!r} in {java_format!r}")
+    return "".join(out)
+
+
+def seconds(text: str, java_format: str) -> float:
+    """Read a date as seconds since 1970; without a zone it is taken as UTC.
+
+    Examples
+    --------
+    >>> seconds("1970-01-02", "yyyy-MM-dd")
+    86400.0
+    """
+    moment = datetime.strptime(text, strptime_format(java_format))
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,113 @@
+"""The header of an ARFF file."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pairmend.datasets.arff.model import ArffError, Attribute
+from pairmend.datasets.arff.tokens import QUOTED, split, unquote
+
+Numbered = Iterator[tuple[int, str]]
+"""Lines that say something, each with its number."""
+
+ISO_DATE = "yyyy-MM-dd'T'HH:mm:ss"
+NUMERIC_TYPES = frozenset({"numeric", "real", "integer"})
+_ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
+_ATTRIBUTE_WEIGHT = re.compile(r"\s*\{[^{}]*\}\s*$")
+
+
+def read_header(path: Path, lines: Numbered) -> tuple[str, tuple[Attribute, ...]]:
+    """Read up to and including the line @data.
+
+    Parameters
+    ----------
+    path : Path
+        Named in errors.
+    lines : iterator of (number, line)
+        The lines of the file; those after @data are left.
+
+    Returns
+    -------
+    relation : str
+        Name of the relation.
+    attributes : tuple of Attribute
+    """
+    relation = ""
+    attributes: list[Attribute] = []
+    number = 1
+    for number, line in lines:
+        word = line.split(maxsplit=1)[0].lower()
+        if word == "@data":
+            if not attributes:
+                raise ArffError(path, number, "@data before any @attribute")
+            return relation, _distinct(path, number, attributes)
+        if word == "@relation":
+            relation = unquote(line[len(word) :].strip())
+        elif word.startswith("@attribute"):
+            attributes.append(_read_attribute(path, number, line, lines))
+        else:
+            raise ArffError(
+                path, number, f"expected @relation, @attribute or @data, got {line[:40]!r}"
+            )
+    raise ArffError(path, number, "the file ends before @data")
+
+
+def _read_attribute(path: Path, number: int, line: str, lines: Numbered) -> Attribute:
+    match = _ATTRIBUTE.fullmatch(line)
+    if match is None or not match[2]:
+        raise ArffError(path, number, f"expected '@attribute name type', got {line[:80]!r}")
+    name, kind = unquote(match[1]), match[2].strip()
+    if kind.startswith("{"):
+        return Attribute(name, "nominal", values=_read_values(path, number, name, kind))
+    kind = _ATTRIBUTE_WEIGHT.sub("", kind)
+    word, _, rest = kind.partition(" ")
+    match word.lower():
+        case "string":
+            return Attribute(name, "string")
+        case "date":
+            return Attribute(name, "date", date_format=unquote(rest.strip()) or ISO_DATE)
+        case "relational":
+            return Attribute(name, "relational", attributes=_read_nested(path, name, number, lines))
+        case lower if lower in NUMERIC_TYPES:
+            return Attribute(name, "numeric")
+    raise ArffError(
+        path,
+        number,
+        f"attribute {name!r} is of the unknown type {kind[:40]!r}; expected numeric, real, "
+        "integer, string, date, relational or a list of values in braces",
+    )
+
+
+def _read_values(path: Path, number: int, name: str, kind: str) -> tuple[str, ...]:
+    try:
+        end = kind.rindex("}")
+        values = tuple(unquote(value) for value in split(kind[1:end]))
+        if kind[end + 1 :].strip():
+            raise ValueError(f"{kind[end + 1 :]!r} behind the values")
+    except ValueError as error:
+        raise ArffError(path, number, f"values of attribute {name!r}: {error}") from None
+    if len(set(values)) != len(values):
+        twice = next(value for value in values if values.count(value) > 1)
+        raise ArffError(path, number, f"attribute {name!r} lists the value {twice!r} twice")
+    return values
+
+
+def _read_nested(path: Path, name: str, number: int, lines: Numbered) -> tuple[Attribute, ...]:
+    nested: list[Attribute] = []
+    for number, line in lines:
+        word = line.split(maxsplit=1)[0].lower()
+        if word == "@end":
+            return _distinct(path, number, nested)
+        if word != "@attribute":
+            break
+        nested.append(_read_attribute(path, number, line, lines))
+    raise ArffError(path, number, f"the relational attribute {name!r} lacks its @end")
+
+
+def _distinct(path: Path, number: int, attributes: list[Attribute]) -> tuple[Attribute, ...]:
+    seen = set()
+    for attribute in attributes:
+        if attribute.name in seen:
+            raise ArffError(path, number, f"two attributes are named {attribute.name!r}")
+        seen.add(attribute.name)
+    return tuple(attributes)

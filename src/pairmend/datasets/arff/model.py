@@ -1,0 +1,85 @@
+"""What an ARFF file holds."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pairmend._typing import FloatArray, Matrix
+
+Kind = Literal["numeric", "nominal", "string", "date", "relational"]
+
+
+class ArffError(ValueError):
+    """A file that is not the ARFF file it should be; names the file and the line.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    line : int
+        Number of the line, from 1.
+    problem : str
+        What was found and what was expected.
+    """
+
+    def __init__(self, path: Path, line: int, problem: str):
+        super().__init__(f"{path}, line {line}: {problem}")
+        self.path, self.line, self.problem = path, line, problem
+
+    def __reduce__(self) -> tuple[type["ArffError"], tuple[Path, int, str]]:
+        return type(self), (self.path, self.line, self.problem)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of an ARFF file.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kind : {"numeric", "nominal", "string", "date", "relational"}
+        Its type; real and integer are numeric.
+    values : tuple of str
+        Values of a nominal attribute.
+    attributes : tuple of Attribute
+        Attributes of a relational one.
+    date_format : str
+        Format of a date, in Java's notation.
+    """
+
+    name: str
+    kind: Kind
+    values: tuple[str, ...] = ()
+    attributes: tuple["Attribute", ...] = ()
+    date_format: str = ""
+
+
+@dataclass(frozen=True)
+class ArffFile:
+    """The content of an ARFF file.
+
+    Attributes
+    ----------
+    relation : str
+        Name of the relation.
+    attributes : tuple of Attribute
+        The columns.
+    cells : ndarray or CSR of shape (n_rows, n_attributes)
+        Numbers; the place of a nominal value among the values of its attribute; the seconds
+        since 1970 of a date; the place of a string in `texts`, and of a nested relation in
+        `relations`. NaN where a value is missing. CSR if the file is sparse.
+    weights : ndarray of shape (n_rows,) or None
+        Instance weights, if the file has any.
+    texts : dict
+        Strings by column.
+    relations : dict
+        Nested relations by column, one ArffFile a row.
+    """
+
+    relation: str
+    attributes: tuple[Attribute, ...]
+    cells: Matrix
+    weights: FloatArray | None = None
+    texts: dict[int, list[str]] = field(default_factory=dict)
+    relations: dict[int, list["ArffFile"]] = field(default_factory=dict)

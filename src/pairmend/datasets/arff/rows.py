@@ -1,0 +1,122 @@
+"""Rows of an ARFF file one by one: slow, exact, with errors that tell."""
+
+import re
+from collections.abc import Sequence
+
+from pairmend.datasets.arff.dates import seconds
+from pairmend.datasets.arff.model import Attribute
+from pairmend.datasets.arff.tokens import QUOTED, split, unquote
+
+_NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.I)
+_SPARSE = re.compile(rf"\{{((?:{QUOTED}|[^{{}}'\"])*)\}}\s*(?:,\s*(\{{.*\}})\s*)?", re.DOTALL)
+_SPARSE_CELL = re.compile(rf"\s*([0-9]+)\s+({QUOTED}|[^\s,'\"][^,]*?)\s*(?:,|$)", re.DOTALL)
+
+
+class RowParser:
+    """Turns lines into cells.
+
+    Parameters
+    ----------
+    attributes : sequence of Attribute
+        The columns.
+
+    Attributes
+    ----------
+    texts : dict
+        Strings met so far by column.
+    bags : dict
+        Texts of nested relations met so far by column.
+    """
+
+    def __init__(self, attributes: Sequence[Attribute]):
+        self.attributes = attributes
+        self.texts: dict[int, list[str]] = {
+            c: [] for c, a in enumerate(attributes) if a.kind == "string"
+        }
+        self.bags: dict[int, list[str]] = {
+            c: [] for c, a in enumerate(attributes) if a.kind == "relational"
+        }
+        self.places = [
+            {value: float(place) for place, value in enumerate(attribute.values)}
+            for attribute in attributes
+        ]
+
+    def dense(self, line: str) -> tuple[list[int], list[float], float | None]:
+        """Parse a dense row; returns columns, values and the instance weight."""
+        cells = split(line)
+        weight = None
+        if len(cells) == len(self.attributes) + 1 and cells[-1].startswith("{"):
+            weight = _weight(cells.pop())
+        if len(cells) != len(self.attributes):
+            raise ValueError(
+                f"{len(cells)} values where {len(self.attributes)} attributes are declared"
+            )
+        values = [self.cell(column, cell) for column, cell in enumerate(cells)]
+        return list(range(len(cells))), values, weight
+
+    def sparse(self, line: str) -> tuple[list[int], list[float], float | None]:
+        """Parse a sparse row; returns columns, values and the instance weight."""
+        match = _SPARSE.fullmatch(line)
+        if match is None:
+            raise ValueError("a sparse row must be '{index value, ...}', a weight may follow")
+        columns: list[int] = []
+        values = []
+        text, position = match[1].strip(), 0
+        while position < len(text):
+            cell = _SPARSE_CELL.match(text, position)
+            if cell is None or int(cell[1]) >= len(self.attributes):
+                raise ValueError(
+                    f"expected 'index value' with an index below {len(self.attributes)}, got "
+                    f"{text[position : position + 40].split(',')[0].strip()!r}"
+                )
+            column = int(cell[1])
+            if columns and column <= columns[-1]:
+                raise ValueError(f"index {column} after {columns[-1]}: indices must ascend")
+            columns.append(column)
+            values.append(self.cell(column, cell[2]))
+            position = cell.end()
+        if text.endswith(","):
+            raise ValueError("a comma without a cell behind it")
+        return columns, values, None if match[2] is None else _weight(match[2])
+
+    def cell(self, column: int, text: str) -> float:
+        """Turn a cell into its number."""
+        if text == "?":
+            return float("nan")
+        attribute = self.attributes[column]
+        match attribute.kind:
+            case "numeric":
+                if _NUMBER.fullmatch(text):
+                    return float(text)
+                expected = "a number"
+            case "nominal":
+                place = self.places[column].get(unquote(text))
+                if place is not None:
+                    return place
+                expected = f"one of {_shortened(attribute.values)}"
+            case "date":
+                try:
+                    return seconds(unquote(text), attribute.date_format)
+                except ValueError as error:
+                    expected = f"a date like {attribute.date_format!r} ({error})"
+            case "string" if text:
+                self.texts[column].append(unquote(text))
+                return float(len(self.texts[column]) - 1)
+            case "relational" if text:
+                self.bags[column].append(unquote(text))
+                return float(len(self.bags[column]) - 1)
+            case _:
+                expected = "a value"
+        raise ValueError(f"attribute {attribute.name!r}: expected {expected}, got {text[:40]!r}")
+
+
+def _weight(text: str) -> float:
+    inner = text[1:-1].strip() if text.endswith("}") else ""
+    if not _NUMBER.fullmatch(inner):
+        raise ValueError(f"expected an instance weight like '{{2.0}}', got {text[:40]!r}")
+    return float(inner)
+
+
+def _shortened(values: tuple[str, ...]) -> str:
+    shown = ", ".join(repr(value) for value in values[:8])
+    return f"{{{shown}{', ...' if len(values) > 8 else ''}}}"

@@ -1,0 +1,71 @@
+"""Quoting, escaping and splitting of ARFF text."""
+
+import re
+
+QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
+_CELL = re.compile(rf"\s*({QUOTED}|(?:[^,'\"][^,]*?)?)\s*(?:(,)|$)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+_NEEDS_QUOTES = re.compile(r"[\s,{}%'\"\\?]|[\x00-\x1f]")
+
+
+def split(text: str) -> list[str]:
+    """Split at commas that are not quoted; cells keep their quotes.
+
+    Examples
+    --------
+    >>> split("1, 'a, b' ,c")
+    ['1', "'a, b'", 'c']
+    """
+    if "'" not in text and '"' not in text:
+        return [cell.strip() for cell in text.split(",")]
+    cells, position = [], 0
+    while True:
+        match = _CELL.match(text, position)
+        if match is None:
+            raise ValueError(f"cannot tell values apart at {text[position : position + 40]!r}")
+        cells.append(match[1])
+        position = match.end()
+        if match[2] is None:
+            return cells
+
+
+def unquote(text: str) -> str:
+    r"""Take quotes and escapes away.
+
+    Examples
+    --------
+    >>> unquote(r"'Swainson\'s Thrush'"), unquote("plain")
+    ("Swainson's Thrush", 'plain')
+    """
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    return _ESCAPE.sub(_unescape, text) if "\\" in text else text
+
+
+def quote(text: str) -> str:
+    r"""Put quotes and escapes where they are needed.
+
+    Examples
+    --------
+    >>> print(quote("Swainson's Thrush"), quote("plain"))
+    'Swainson\'s Thrush' plain
+    """
+    if text and not _NEEDS_QUOTES.search(text):
+        return text
+    for plain, escaped in (
+        ("\\", "\\\\"),
+        ("'", "\\'"),
+        ("\n", "\\n"),
+        ("\r", "\\r"),
+        ("\t", "\\t"),
+    ):
+        text = text.replace(plain, escaped)
+    return f"'{text}'"
+
+
+def _unescape(match: re.Match[str]) -> str:
+    escaped = match[1]
+    if len(escaped) == 5:
+        return chr(int(escaped[1:], 16))
+    return _ESCAPES.get(escaped, escaped)

@@ -1,0 +1,131 @@
+"""From the columns of an ARFF file to features and labels."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairmend._typing import FloatArray, Matrix
+from pairmend.datasets.arff import ArffError, ArffFile, Attribute
+from pairmend.datasets.data import MultiLabelData
+
+
+def assemble(
+    content: ArffFile,
+    labels: Sequence[int],
+    indicators: NDArray[np.int64],
+    *,
+    name: str,
+    source: tuple[Path, ...],
+) -> MultiLabelData:
+    """Make a data set of an ARFF file's columns.
+
+    Parameters
+    ----------
+    content : ArffFile
+        What was read.
+    labels : sequence of int
+        Columns that are labels; all others are features.
+    indicators : ndarray of int, shape (n_rows, n_labels)
+        What these columns say.
+    name : str
+        Name of the set.
+    source : tuple of Path
+        Files it was read from.
+
+    Returns
+    -------
+    MultiLabelData
+        Strings are categorical features, their values in the order of appearance.
+    """
+    attributes = content.attributes
+    taken = set(labels)
+    features = [column for column in range(len(attributes)) if column not in taken]
+    for column in features:
+        if attributes[column].kind == "relational":
+            raise ValueError(
+                f"{source[0]}: attribute {attributes[column].name!r} holds bags of instances; "
+                "read the file with load_miml"
+            )
+    X: Matrix = content.cells.tocsc() if sparse.issparse(content.cells) else content.cells
+    X = X[:, features]
+    categories = {}
+    for place, column in enumerate(features):
+        if attributes[column].kind == "nominal":
+            categories[place] = attributes[column].values
+        elif attributes[column].kind == "string":
+            X, categories[place] = _with_texts(X, place, content.texts[column])
+    return MultiLabelData(
+        X=X.tocsr() if sparse.issparse(X) else X,
+        Y=indicators,
+        feature_names=tuple(attributes[column].name for column in features),
+        label_names=tuple(attributes[column].name for column in labels),
+        categories=categories,
+        name=name,
+        source=source,
+    )
+
+
+def _with_texts(X: Matrix, place: int, texts: list[str]) -> tuple[Matrix, tuple[str, ...]]:
+    """Give a column the numbers of its distinct texts instead of those of all its texts."""
+    number: dict[str, int] = {}
+    codes = np.array([number.setdefault(text, len(number)) for text in texts], dtype=float)
+    column = column_values(X, place)
+    known = ~np.isnan(column)
+    column[known] = codes[column[known].astype(int)]
+    if sparse.issparse(X):
+        raise ValueError("string attributes in sparse files are not supported")
+    X = X.copy()
+    X[:, place] = column
+    return X, tuple(number)
+
+
+def column_values(cells: Matrix, column: int) -> FloatArray:
+    """Return one column as a dense array of its own."""
+    values = cells[:, [column]]
+    dense = values.toarray() if sparse.issparse(values) else values
+    return np.array(dense, dtype=float).ravel()
+
+
+def join(parts: Sequence[ArffFile], paths: Sequence[Path]) -> ArffFile:
+    """Put the rows of files with the same attributes together."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    for path, part in zip(paths, parts, strict=True):
+        if part.attributes != first.attributes:
+            raise ArffError(path, 1, f"other attributes than those of {paths[0]}")
+        if part.texts:
+            raise ArffError(path, 1, "files with string attributes cannot be joined")
+    if any(sparse.issparse(part.cells) for part in parts):
+        blocks = [sparse.csr_array(part.cells) for part in parts]
+        cells: Matrix = sparse.vstack(blocks, format="csr")
+    else:
+        cells = np.vstack([part.cells for part in parts])
+    return ArffFile(first.relation, first.attributes, cells)
+
+
+def label_indicator(content: ArffFile, column: int, path: Path) -> NDArray[np.int64]:
+    """Read a label column as 0 and 1, by its values and not by their order."""
+    attribute: Attribute = content.attributes[column]
+    cells = column_values(content.cells, column)
+    known = ~np.isnan(cells)
+    values = cells
+    if attribute.kind == "nominal":
+        numbers = np.array([float(v) if v in ("0", "1") else np.nan for v in attribute.values])
+        values = np.where(known, numbers[np.where(known, cells, 0).astype(int)], np.nan)
+    wrong = ~np.isin(values, (0, 1)) | (attribute.kind not in ("numeric", "nominal"))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0]) + 1
+        raise ValueError(
+            f"{path}: label {attribute.name!r} must be 0 or 1 everywhere, but is not in data row "
+            f"{row}"
+        )
+    return values.astype(np.int64)
+
+
+def set_name(path: Path) -> str:
+    """Name a set after its file."""
+    return path.name.split(".")[0]

@@ -1,0 +1,476 @@
+"""Multi-instance data: bags of instances, their distances, and bags turned into rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pairmend._typing import FloatArray, IntArray
+from pairmend._validation import Interval, StrOptions, fit_context
+from pairmend.datasets.data import MultiLabelData
+
+Bags: TypeAlias = Any
+"""A list or object array of 2-D arrays, or a 3-D array: bags of instances in rows."""
+
+Kind: TypeAlias = Literal["maximal", "average"]
+
+_KINDS = ("maximal", "average")
+_BLOCK_INSTANCES = 1024
+"""Instances on each side of a block of distances, which then takes 8 MiB."""
+_SMALLEST_EIGENVALUE = 1e-12
+"""Share of the largest eigenvalue below which an eigenvalue is rounding."""
+
+
+@dataclass(frozen=True)
+class MultiInstanceData:
+    """A multi-instance multi-label data set.
+
+    Attributes
+    ----------
+    bags : list of ndarray of shape (instances of the bag, d)
+        The bags, instances in rows.
+    Y : ndarray of int, shape (n, L)
+        Label indicators of the bags.
+    feature_names, label_names : tuple of str
+        Names of the numbers of an instance, and of the columns of Y.
+    name : str
+        Name of the set.
+    source : tuple of Path
+        Files it was read from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets.bags import MultiInstanceData
+    >>> bags = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0], [7.0, 8.0]])]
+    >>> data = MultiInstanceData(bags, np.array([[1], [0]]), ("x", "y"), ("sea",), "toy", ())
+    >>> flat = data.flatten()
+    >>> flat.feature_names
+    ('i0_x', 'i0_y', 'i1_x', 'i1_y')
+    >>> flat.X.tolist()
+    [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]
+    """
+
+    bags: list[NDArray[np.float64]]
+    Y: NDArray[np.int64]
+    feature_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    name: str
+    source: tuple[Path, ...]
+
+    def flatten(self) -> MultiLabelData:
+        """Put the instances of each bag side by side, a bag a row.
+
+        Returns
+        -------
+        MultiLabelData
+            Feature ``i2_hue`` is feature ``hue`` of instance 2, counted from 0.
+
+        Raises
+        ------
+        ValueError
+            If the bags are not all of one size.
+        """
+        sizes = sorted({len(bag) for bag in self.bags})
+        if len(sizes) != 1:
+            raise ValueError(
+                f"{self.name}: flattening needs bags of one size, but they hold between "
+                f"{sizes[0]} and {sizes[-1]} instances. Use embed or BagEmbedding instead."
+                if sizes
+                else f"{self.name}: no bags to flatten"
+            )
+        names = tuple(f"i{i}_{feature}" for i in range(sizes[0]) for feature in self.feature_names)
+        return self._with_rows(np.stack(self.bags).reshape(len(self.bags), -1), names)
+
+    def embed(self, n_components: int = 20, *, kind: Kind = "maximal") -> MultiLabelData:
+        """Turn all bags into rows by their Hausdorff distances, as the paper does.
+
+        Every bag takes part, those that later serve for testing too. In an evaluation, put
+        :class:`BagEmbedding` into the pipeline instead.
+
+        Parameters
+        ----------
+        n_components, kind
+            As for :class:`BagEmbedding`.
+
+        Returns
+        -------
+        MultiLabelData
+        """
+        embedding = BagEmbedding(n_components, kind=kind)
+        X = embedding.fit_transform(self.bags)
+        return self._with_rows(X, tuple(map(str, embedding.get_feature_names_out())))
+
+    def _with_rows(self, X: FloatArray, names: tuple[str, ...]) -> MultiLabelData:
+        return MultiLabelData(
+            X=X,
+            Y=self.Y,
+            feature_names=names,
+            label_names=self.label_names,
+            categories={},
+            name=self.name,
+            source=self.source,
+        )
+
+
+def hausdorff_distances(
+    bags: Bags, other: Bags | None = None, *, kind: Kind = "maximal"
+) -> NDArray[np.float64]:
+    """Compute the Hausdorff distances between bags of instances.
+
+    With d(a, B) the Euclidean distance from an instance to the nearest one of bag B:
+
+    - maximal: the largest of d(a, B) over a in A and of d(b, A) over b in B;
+    - average: the mean of all these numbers, that is their sum by ``len(A) + len(B)``.
+
+    Parameters
+    ----------
+    bags : list or object array of ndarray of shape (instances, d), or 3-D array
+        n bags.
+    other : as `bags`, default=None
+        m bags to compare with; None means `bags` themselves.
+    kind : {"maximal", "average"}, default="maximal"
+        Which distance.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+        The distances. Without `other`, exactly symmetric with an exact 0 diagonal.
+
+    Notes
+    -----
+    Distances between instances are sums of squared differences, not expanded products:
+    that is about as fast for instances of few numbers, and loses no digits where instances
+    are near each other and far from 0. Memory beyond the result is a few blocks of 8 MiB,
+    or what the distances between two large bags take.
+
+    Examples
+    --------
+    >>> from pairmend.datasets.bags import hausdorff_distances
+    >>> bags = [[[0, 0], [0, 3]], [[0, 0]]]
+    >>> hausdorff_distances(bags).tolist()
+    [[0.0, 3.0], [3.0, 0.0]]
+    >>> hausdorff_distances(bags, kind="average").tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    if kind not in _KINDS:
+        raise ValueError(f"kind must be one of {_KINDS}, got {kind!r}")
+    rows = _Stack.of(bags, "bags")
+    if other is None:
+        return _distances(rows, rows, kind)
+    columns = _Stack.of(other, "other")
+    if rows.n_features != columns.n_features:
+        raise ValueError(
+            f"The instances of bags hold {rows.n_features} numbers, those of other "
+            f"{columns.n_features}; both must hold the same."
+        )
+    return _distances(rows, columns, kind)
+
+
+@dataclass(frozen=True)
+class _Stack:
+    """Bags one below the other: bag k is ``instances[ends[k - 1]:ends[k]]``."""
+
+    instances: NDArray[np.float64]
+    ends: IntArray
+
+    @classmethod
+    def of(cls, bags: Bags, what: str) -> Self:
+        """Check bags and stack them; `what` names them in messages."""
+        if not isinstance(bags, Sequence | np.ndarray) and not hasattr(bags, "__array__"):
+            raise ValueError(f"{what} must be a list or an array of bags, got {type(bags)}")
+        arrays = [_read_bag(bag, f"bag {number} of {what}") for number, bag in enumerate(bags)]
+        if not arrays:
+            raise ValueError(f"{what} is empty; at least one bag is needed")
+        for number, array in enumerate(arrays):
+            if array.shape[1] != arrays[0].shape[1]:
+                raise ValueError(
+                    f"bag {number} of {what} has instances of {array.shape[1]} numbers, bag 0 "
+                    f"of {arrays[0].shape[1]}; all must hold the same"
+                )
+        return cls(np.concatenate(arrays), np.cumsum([len(array) for array in arrays]))
+
+    @property
+    def n_bags(self) -> int:
+        return len(self.ends)
+
+    @property
+    def n_features(self) -> int:
+        return int(self.instances.shape[1])
+
+    def groups(self) -> Iterator["_Group"]:
+        """Cut the bags into groups that fit into a block; a larger bag is one of its own."""
+        first = 0
+        while first < self.n_bags:
+            start = int(self.ends[first - 1]) if first else 0
+            limit = start + _BLOCK_INSTANCES
+            last = max(first + 1, int(np.searchsorted(self.ends, limit, side="right")))
+            ends = self.ends[first:last] - start
+            yield _Group(
+                slice(first, last), self.instances[start : start + ends[-1]], np.r_[0, ends[:-1]]
+            )
+            first = last
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Neighbouring bags of a stack; `starts` says where each begins in `instances`."""
+
+    bags: slice
+    instances: NDArray[np.float64]
+    starts: IntArray
+
+    @property
+    def sizes(self) -> IntArray:
+        return np.diff(self.starts, append=len(self.instances))
+
+
+def _read_bag(bag: Any, what: str) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(bag, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be a 2-D array of numbers: {error}") from error
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(
+            f"{what} must be a 2-D array with at least one instance (row) and one number "
+            f"(column), got shape {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"{what}: instance {row}, number {column} is {array[row, column]}; distances need "
+            "finite numbers. Fill in or drop missing values first."
+        )
+    return array
+
+
+def _distances(rows: _Stack, columns: _Stack, kind: Kind) -> NDArray[np.float64]:
+    between = _maximal if kind == "maximal" else _average
+    symmetric = rows is columns
+    distances = np.empty((rows.n_bags, columns.n_bags))
+    column_groups = list(columns.groups())
+    for row_group in rows.groups():
+        for column_group in column_groups:
+            if symmetric and column_group.bags.start < row_group.bags.start:
+                continue
+            block = between(row_group, column_group)
+            if symmetric:  # below the diagonal the copy, not a sum in another order
+                if column_group.bags == row_group.bags:
+                    block = np.triu(block) + np.triu(block, 1).T
+                distances[column_group.bags, row_group.bags] = block.T
+            distances[row_group.bags, column_group.bags] = block
+    if not np.isfinite(distances).all():
+        raise ValueError("The distances overflow; scale the numbers of the instances first.")
+    return distances
+
+
+def _nearest(rows: _Group, columns: _Group) -> tuple[FloatArray, FloatArray]:
+    """Squared distances from each instance to the nearest in each bag of the other group."""
+    squared = cdist(rows.instances, columns.instances, "sqeuclidean")
+    return (
+        np.minimum.reduceat(squared, columns.starts, axis=1),  # (instances of rows, bags)
+        np.minimum.reduceat(squared, rows.starts, axis=0),  # (bags, instances of columns)
+    )
+
+
+def _maximal(rows: _Group, columns: _Group) -> FloatArray:
+    from_rows, from_columns = _nearest(rows, columns)
+    return np.sqrt(
+        np.maximum(
+            np.maximum.reduceat(from_rows, rows.starts, axis=0),
+            np.maximum.reduceat(from_columns, columns.starts, axis=1),
+        )
+    )
+
+
+def _average(rows: _Group, columns: _Group) -> FloatArray:
+    from_rows, from_columns = _nearest(rows, columns)
+    total = np.add.reduceat(np.sqrt(from_rows), rows.starts, axis=0) + np.add.reduceat(
+        np.sqrt(from_columns), columns.starts, axis=1
+    )
+    return total / (rows.sizes[:, np.newaxis] + columns.sizes)
+
+
+class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Turn bags of instances into rows, by Hausdorff distance and classical scaling.
+
+    Classical multi-dimensional scaling finds rows whose Euclidean distances come close to the
+    Hausdorff distances of the training bags. A new bag is placed among them by its distances
+    to the training bags (Gower, 1968), so that it never changes the rows of others and can be
+    left out of ``fit``.
+
+    Parameters
+    ----------
+    n_components : int, default=20
+        Numbers a row shall have, at the most; 20 in the paper.
+    kind : {"maximal", "average"}, default="maximal"
+        Which Hausdorff distance; see :func:`hausdorff_distances`.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Numbers a row has: fewer than `n_components` where the distances of the training bags
+        have fewer dimensions (positive eigenvalues). Columns of zeros are not made up.
+    eigenvalues_ : ndarray of shape (n_components_,)
+        Eigenvalues of the doubly centred squared distances, descending.
+    n_features_in_ : int
+        Numbers an instance has.
+
+    See Also
+    --------
+    MultiInstanceData.flatten : Rows from bags of one size, without distances.
+
+    Notes
+    -----
+    The sign of a column is free; it is chosen such that the training bag farthest from 0 has a
+    positive number, the first of them in a tie.
+
+    References
+    ----------
+    Gower, J. C. (1968). Adding a point to vector diagrams in multivariate analysis. Biometrika
+    55(3), 582-585.
+
+    Zhou, Z.-H., Zhang, M.-L., Huang, S.-J., Li, Y.-F. (2012). Multi-instance multi-label
+    learning. Artificial Intelligence 176(1), 2291-2320.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets.bags import BagEmbedding
+    >>> bags = [np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([[4.0, 0.0]]), np.array([[8.0, 0.0]])]
+    >>> embedding = BagEmbedding(n_components=1).fit(bags)
+    >>> embedding.transform(bags).round(2).tolist()
+    [[4.05], [-0.04], [-4.01]]
+    >>> embedding.transform([np.array([[6.0, 0.0]])]).round(2).tolist()
+    [[-2.03]]
+    """
+
+    n_components_: int
+    eigenvalues_: NDArray[np.float64]
+    n_features_in_: int
+    _training: _Stack
+    _squared_means: NDArray[np.float64]
+    _projection: NDArray[np.float64]
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "kind": [StrOptions(set(_KINDS))],
+    }
+
+    def __init__(self, n_components: int = 20, *, kind: Kind = "maximal"):
+        self.n_components = n_components
+        self.kind = kind
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Bags, y: Any = None) -> Self:
+        """Find the rows of the training bags.
+
+        Parameters
+        ----------
+        X : list or object array of ndarray of shape (instances, d), or 3-D array
+            Bags.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Bags, y: Any = None) -> NDArray[np.float64]:
+        """Find the rows of the training bags and return them.
+
+        Parameters
+        ----------
+        X : list or object array of ndarray of shape (instances, d), or 3-D array
+            Bags.
+        y : ignored
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+        """
+        return self._project(self._fit(X))
+
+    def _fit(self, X: Bags) -> NDArray[np.float64]:
+        """Find the projection; return the squared distances between the training bags."""
+        training = _Stack.of(X, "X")
+        squared = _distances(training, training, self.kind) ** 2
+        means = squared.mean(axis=0)
+        n = training.n_bags
+        values, vectors = eigh(
+            -0.5 * (squared - means - means[:, np.newaxis] + means.mean()),
+            subset_by_index=[max(0, n - self.n_components), n - 1],
+            overwrite_a=True,
+        )
+        values, vectors = values[::-1], vectors[:, ::-1]
+        kept = (values > _SMALLEST_EIGENVALUE * values[0]) & (values > 0)
+        if not kept.any():
+            raise ValueError(
+                f"The distances between the {n} training bags are all 0, so there is nothing "
+                "to embed; at least two different bags are needed."
+            )
+        self.eigenvalues_ = values[kept]
+        self.n_components_ = len(self.eigenvalues_)
+        self.n_features_in_ = training.n_features
+        self._training = training
+        self._squared_means = means
+        self._projection = _with_fixed_signs(vectors[:, kept]) / np.sqrt(self.eigenvalues_)
+        return squared
+
+    def transform(self, X: Bags) -> NDArray[np.float64]:
+        """Place bags among the training bags.
+
+        Parameters
+        ----------
+        X : list or object array of ndarray of shape (instances, d), or 3-D array
+            Bags.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+            Training bags get the rows they got in ``fit``.
+        """
+        check_is_fitted(self)
+        bags = _Stack.of(X, "X")
+        if bags.n_features != self.n_features_in_:
+            raise ValueError(
+                f"The instances of X hold {bags.n_features} numbers, but BagEmbedding was "
+                f"fitted on instances of {self.n_features_in_}."
+            )
+        return self._project(_distances(bags, self._training, self.kind) ** 2)
+
+    def _project(self, squared: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn squared distances to the training bags into rows (Gower's formula)."""
+        centred = squared - squared.mean(axis=1, keepdims=True)
+        centred -= self._squared_means - self._squared_means.mean()
+        return (-0.5 * centred) @ self._projection
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def _with_fixed_signs(vectors: FloatArray) -> FloatArray:
+    """Turn columns such that the first of their largest entries is positive."""
+    sizes = np.abs(vectors)
+    # What differs by rounding only counts as equal, or the sign would hang on it.
+    first = (sizes >= (1 - 1e-6) * sizes.max(axis=0)).argmax(axis=0)
+    return vectors * np.sign(vectors[first, np.arange(vectors.shape[1])])

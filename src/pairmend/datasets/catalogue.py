@@ -1,0 +1,199 @@
+"""The catalogue: what is known of every set of the study, and where its files lie."""
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class CatalogueFile:
+    """One file of a set.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file.
+    sha256 : str
+        Its SHA-256, 64 hexadecimal digits.
+    bytes : int
+        Its size.
+    path : str
+        Its path in the repository.
+    """
+
+    name: str
+    sha256: str
+    bytes: int
+    path: str
+
+
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """What is known of one set.
+
+    Attributes
+    ----------
+    name, title : str
+        The name to load it by, and what it is about.
+    status : {"files", "generated", "not found"}
+        Whether files of it are public, it is generated, or no public copy was found.
+    paper_numbers : tuple of int
+        Number in the paper's tables; empty for a set that is not in the paper.
+    rows, features, labels : int or None
+        Counts of the set as `load` gives it.
+    cardinality : float or None
+        Mean number of labels of a row; None for sets drawn or generated at random.
+    format : {"mulan", "meka", "multitarget", "matlab bags"} or None
+        The kind of its files; None for generated sets.
+    targets : int
+        How many of the last attributes of a multi-target file are labels; 0 for other kinds.
+    repository, commit : str
+        The public repository the files come from, and the commit they are pinned to.
+    files : tuple of CatalogueFile
+        The files.
+    folder : str
+        Name of the sub-folder the files are looked for and kept in: that of the whole set for a
+        subset, the set's own otherwise.
+    seed : int or None
+        Seed of a set drawn at random from a larger one; None for others.
+    preparation : str
+        What `load` does beyond reading the files; empty for nothing.
+    notes, licence, citation : str
+        What else to know, what the source says of a licence, and whom to cite.
+    aliases : tuple of str
+        Further names to load it by.
+    """
+
+    name: str
+    title: str
+    status: Literal["files", "generated", "not found"]
+    paper_numbers: tuple[int, ...]
+    rows: int
+    features: int
+    labels: int
+    cardinality: float | None
+    format: Literal["mulan", "meka", "multitarget", "matlab bags"] | None
+    targets: int
+    repository: str
+    commit: str
+    files: tuple[CatalogueFile, ...]
+    folder: str
+    seed: int | None
+    preparation: str
+    notes: str
+    licence: str
+    citation: str
+    aliases: tuple[str, ...]
+
+
+@cache
+def catalogue() -> Mapping[str, CatalogueEntry]:
+    """Return every set of the study by name, those of the paper first, in its order.
+
+    Returns
+    -------
+    mapping of str to CatalogueEntry
+        Read-only.
+
+    Examples
+    --------
+    >>> from pairmend.datasets.catalogue import catalogue
+    >>> yeast = catalogue()["yeast"]
+    >>> yeast.rows, yeast.features, yeast.labels
+    (2417, 103, 14)
+    >>> [file.name for file in yeast.files]
+    ['yeast.arff', 'yeast.xml']
+    >>> [name for name, entry in catalogue().items() if entry.status == "generated"]
+    ['simplehc', 'simplehs']
+    """
+    text = resources.files("pairmend.datasets").joinpath("catalogue.json").read_text("utf-8")
+    facts: dict[str, dict[str, Any]] = json.loads(text)
+    return MappingProxyType({name: _entry(name, facts) for name in facts})
+
+
+def find_entry(name: str) -> CatalogueEntry:
+    """Return the entry of a set, whatever the case of its name and whether it has - or _.
+
+    Parameters
+    ----------
+    name : str
+        A name of the catalogue or an alias.
+
+    Returns
+    -------
+    CatalogueEntry
+
+    Raises
+    ------
+    ValueError
+        For an unknown name; the message lists names that are close to it.
+
+    Examples
+    --------
+    >>> from pairmend.datasets.catalogue import find_entry
+    >>> find_entry("Water quality").name, find_entry("IMDB0").name, find_entry("wq").name
+    ('water-quality', 'imdb0', 'water-quality')
+    >>> find_entry("emotion")
+    Traceback (most recent call last):
+    ...
+    ValueError: no set is named 'emotion'; did you mean 'emotions'?
+    """
+    known = _names()
+    plain = _plain(name)
+    if plain in known:
+        return catalogue()[known[plain]]
+    close = dict.fromkeys(known[match] for match in difflib.get_close_matches(plain, known))
+    hint = (
+        f"did you mean {' or '.join(map(repr, close))}?"
+        if close
+        else f"there are {', '.join(catalogue())}"
+    )
+    raise ValueError(f"no set is named {name!r}; {hint}")
+
+
+@cache
+def _names() -> Mapping[str, str]:
+    """Names and aliases in plain form, with the name in the catalogue."""
+    return {
+        _plain(known): name
+        for name, entry in catalogue().items()
+        for known in (name, *entry.aliases)
+    }
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def _entry(name: str, facts: Mapping[str, dict[str, Any]]) -> CatalogueEntry:
+    own = facts[name]
+    whole = own.get("subset_of")
+    # A subset shares all facts of the whole set that it does not state itself.
+    known = {**facts[whole], "aliases": [], **own} if whole else own
+    return CatalogueEntry(
+        name=name,
+        title=known["title"],
+        status=known["status"],
+        paper_numbers=tuple(known["paper_numbers"]),
+        rows=known["rows"],
+        features=known["features"],
+        labels=known["labels"],
+        cardinality=known["cardinality"],
+        format=known.get("format"),
+        targets=known.get("targets", 0),
+        repository=known.get("repository", ""),
+        commit=known.get("commit", ""),
+        files=tuple(CatalogueFile(**file) for file in known.get("files", [])),
+        folder=whole or name,
+        seed=known.get("seed"),
+        preparation=known.get("preparation", ""),
+        notes=known.get("notes", ""),
+        licence=known.get("licence", ""),
+        citation=known["citation"],
+        aliases=tuple(known.get("aliases", [])),
+    )

@@ -1,0 +1,284 @@
+"""Numbers that tell what kind of multi-label data a set holds."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from pairmend._typing import FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend.datasets.data import MultiLabelData
+
+
+def characteristics(
+    data: MultiLabelData | MatrixLike, Y: TargetLike | None = None
+) -> dict[str, int | float]:
+    """Describe a set in numbers.
+
+    Parameters
+    ----------
+    data : MultiLabelData, or ndarray or sparse matrix of shape (n, d)
+        A set, or its features alone.
+    Y : array-like of shape (n, L), default=None
+        Labels, 0 or 1, where `data` holds only the features.
+
+    Returns
+    -------
+    dict
+        By name, ints where counted and floats otherwise:
+
+        - ``N``: rows. ``d``: features *and* labels, as the paper counts. ``L``: labels.
+        - ``LC``: label cardinality, the mean number of labels per row. ``LD``: label density,
+          LC / L.
+        - ``avIR``: mean of `label_imbalance`. ``CVIR``: their coefficient of variation, with
+          L - 1 in the standard deviation [1]_; 0 for a single label and where no label occurs.
+        - ``AVsc``: mean of `row_concurrence`, known as SCUMBLE [2]_.
+        - ``label_sets``: number of distinct label sets, the empty one included.
+          ``PUniq``: number of label sets that occur in one row only, divided by N.
+          ``Pmax``: share of rows with the most frequent label set [3]_.
+        - ``TCS``: theoretical complexity score, the natural logarithm of features times labels
+          times distinct label sets [4]_; -inf for a set without features.
+        - ``min_labels``, ``max_labels``: fewest and most labels of a row (the mean is LC).
+          ``rows_without_labels``: number of rows that carry none.
+        - ``X_density``: share of the cells of a sparse X that are not zero; 1 for a dense X.
+          ``missing``: number of cells of X that are NaN.
+
+    References
+    ----------
+    .. [1] Charte, Rivera, del Jesus and Herrera (2015): Addressing imbalance in multilabel
+       classification: measures and random resampling algorithms. Neurocomputing 163, 3-16.
+    .. [2] Charte, Rivera, del Jesus and Herrera (2014): Concurrence among imbalanced labels and
+       its influence on multilabel resampling algorithms. HAIS 2014, 110-121.
+    .. [3] Moyano, Gibaja and Ventura (2017): MLDA: A tool for analyzing multi-label datasets.
+       Knowledge-Based Systems 121, 1-3.
+    .. [4] Charte, Rivera, del Jesus and Herrera (2016): On the impact of dataset complexity and
+       sampling strategy in multilabel classifiers performance. HAIS 2016, 500-511; computed as in
+       the R package mldr.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets.characteristics import characteristics
+    >>> X = np.array([[0.1, 2.0], [0.3, np.nan], [0.2, 1.0], [0.9, 0.0]])
+    >>> Y = np.array([[1, 0, 1], [1, 0, 0], [1, 1, 0], [1, 0, 0]])
+    >>> found = characteristics(X, Y)
+    >>> [found[name] for name in ("N", "d", "L", "LC", "label_sets", "Pmax", "avIR", "missing")]
+    [4, 5, 3, 1.5, 3, 0.5, 3.0, 1]
+    """
+    X, labels = _parts(data, Y)
+    (n_rows, n_labels), n_features = labels.shape, X.shape[1]
+    per_row = labels.sum(axis=1)
+    imbalance = label_imbalance(labels)
+    mean_imbalance = float(imbalance.mean())
+    deviation = float(imbalance.std(ddof=1)) if n_labels > 1 else 0.0
+    set_counts = label_set_counts(labels)
+    complexity = n_features * n_labels * len(set_counts)
+    return {
+        "N": n_rows,
+        "d": n_features + n_labels,
+        "L": n_labels,
+        "LC": float(per_row.mean()),
+        "LD": float(per_row.mean() / n_labels),
+        "avIR": mean_imbalance,
+        "AVsc": float(row_concurrence(labels).mean()),
+        "CVIR": deviation / mean_imbalance if mean_imbalance else 0.0,
+        "label_sets": len(set_counts),
+        "PUniq": float(np.count_nonzero(set_counts == 1) / n_rows),
+        "Pmax": float(set_counts.max() / n_rows),
+        "TCS": math.log(complexity) if complexity else -math.inf,
+        "min_labels": int(per_row.min()),
+        "max_labels": int(per_row.max()),
+        "rows_without_labels": int(np.count_nonzero(per_row == 0)),
+        "X_density": _density(X),
+        "missing": int(missing_per_feature(X).sum()),
+    }
+
+
+def label_imbalance(Y: ArrayLike) -> FloatArray:
+    """Divide the largest label count by each label's own.
+
+    Known as IRLbl (Charte et al. 2015). The most frequent label has 1, a rare one much more. A
+    label that never occurs has 0, not infinity, so that a mean over labels exists; it takes part
+    in avIR with that 0, as in the study.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, L)
+        Labels, 0 or 1.
+
+    Returns
+    -------
+    ndarray of shape (L,)
+
+    Examples
+    --------
+    >>> label_imbalance([[1, 0, 0], [1, 1, 0]])
+    array([1., 2., 0.])
+    """
+    counts = _labels(Y).sum(axis=0)
+    imbalance = np.zeros(len(counts))
+    np.divide(counts.max(), counts, out=imbalance, where=counts > 0)
+    return imbalance
+
+
+def row_concurrence(Y: ArrayLike) -> FloatArray:
+    """Say of each row how far frequent and rare labels meet in it.
+
+    One minus geometric mean by arithmetic mean of the imbalances of the row's labels: 0 where
+    all are equally frequent, towards 1 where a very rare label meets a very frequent one. A row
+    without labels has 0. The mean over rows is AVsc, known as SCUMBLE (Charte et al. 2014).
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, L)
+        Labels, 0 or 1.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> row_concurrence([[1, 1], [1, 0], [1, 0], [1, 0], [0, 0]])
+    array([0.2, 0. , 0. , 0. , 0. ])
+    """
+    labels = _labels(Y)
+    imbalance = label_imbalance(labels)
+    # A label that never occurs is in no row: whatever finite number stands here is not used.
+    logarithm = np.log(np.where(imbalance > 0, imbalance, 1.0))
+    per_row = labels.sum(axis=1)
+    divisor = np.maximum(per_row, 1)
+    geometric = np.exp(labels @ logarithm / divisor)
+    arithmetic = labels @ imbalance / divisor
+    # Rounding could make a row of equally frequent labels, or of one label, a trace negative.
+    concurrence = np.zeros(len(labels))
+    np.divide(geometric, arithmetic, out=concurrence, where=per_row > 1)
+    return np.where(per_row > 1, np.clip(1 - concurrence, 0.0, 1.0), 0.0)
+
+
+def label_concurrence(Y: ArrayLike) -> FloatArray:
+    """Say of each label how far it meets labels of other frequency.
+
+    The mean of `row_concurrence` over the rows that carry the label, known as SCUMBLE per label
+    [1]_. A label that never occurs has 0.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, L)
+        Labels, 0 or 1.
+
+    Returns
+    -------
+    ndarray of shape (L,)
+
+    References
+    ----------
+    .. [1] Charte, Rivera, del Jesus and Herrera (2019): Dealing with difficult minority labels in
+       imbalanced mutilabel data sets. Neurocomputing 326-327, 39-53.
+
+    Examples
+    --------
+    >>> label_concurrence([[1, 1, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]])
+    array([0.05, 0.2 , 0.  ])
+    """
+    labels = _labels(Y)
+    return (row_concurrence(labels) @ labels) / np.maximum(labels.sum(axis=0), 1)
+
+
+def label_set_counts(Y: ArrayLike) -> IntArray:
+    """Count how many rows carry each label set that occurs.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, L)
+        Labels, 0 or 1.
+
+    Returns
+    -------
+    ndarray of int
+        One count for each distinct label set, the most frequent first.
+
+    Examples
+    --------
+    >>> label_set_counts([[1, 1], [0, 1], [1, 1], [0, 0]])
+    array([2, 1, 1])
+    """
+    # Eight labels in a byte: sets of hundreds of labels are sorted several times faster.
+    packed = np.packbits(_labels(Y).astype(bool), axis=1)
+    _, counts = np.unique(packed, axis=0, return_counts=True)
+    return np.sort(counts)[::-1]
+
+
+def missing_per_feature(X: MatrixLike) -> IntArray:
+    """Count the missing cells of each feature.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Features; NaN is a missing value.
+
+    Returns
+    -------
+    ndarray of int, shape (d,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> missing_per_feature(np.array([[np.nan, 1.0], [np.nan, 2.0]]))
+    array([2, 0])
+    """
+    cells = _features(X)
+    if sparse.issparse(cells):
+        columns = cells.indices[np.isnan(cells.data)]
+        return np.bincount(columns, minlength=cells.shape[1])
+    return np.isnan(cells).sum(axis=0)
+
+
+def _density(X: MatrixLike) -> float:
+    if not sparse.issparse(X):
+        return 1.0
+    return float(X.count_nonzero() / max(1, X.shape[0] * X.shape[1]))
+
+
+def _parts(data: MultiLabelData | MatrixLike, Y: TargetLike | None) -> tuple[MatrixLike, IntArray]:
+    """Check features and labels, wherever they come from."""
+    if isinstance(data, MultiLabelData):
+        if Y is not None:
+            raise ValueError(f"{data.name}: Y was given beside a set that has labels of its own")
+        data, Y = data.X, data.Y
+    elif Y is None:
+        raise ValueError(
+            f"got {type(data).__name__} and no Y: give a MultiLabelData, or both X and Y"
+        )
+    X, labels = _features(data), _labels(Y)
+    if X.shape[0] != labels.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows and Y has {labels.shape[0]}: give as many")
+    return X, labels
+
+
+def _features(X: MatrixLike) -> MatrixLike:
+    if sparse.issparse(X):
+        cells = X.tocsr()
+        if not cells.has_canonical_format:  # a cell stored in two pieces is still one cell
+            cells = cells.copy()
+            cells.sum_duplicates()
+    else:
+        cells = np.asarray(X)
+    if cells.ndim != 2 or cells.dtype.kind not in "fiub":
+        raise ValueError(
+            f"X must be a two-dimensional array of numbers, dense or sparse; got shape "
+            f"{cells.shape} of {cells.dtype}"
+        )
+    return cells
+
+
+def _labels(Y: TargetLike) -> IntArray:
+    labels = np.asarray(Y)
+    if labels.ndim != 2 or 0 in labels.shape:
+        raise ValueError(
+            f"Y must be a two-dimensional array with at least one row and one label; got shape "
+            f"{labels.shape}"
+        )
+    if labels.dtype.kind not in "fiub" or not ((labels == 0) | (labels == 1)).all():
+        raise ValueError("Y must hold nothing but 0 and 1: one column for each label")
+    return labels if labels.dtype == np.int64 else labels.astype(np.int64)

@@ -1,0 +1,402 @@
+"""Fetching the files of the catalogue, checked by their SHA-256, into a cache.
+
+pooch finds the cache folder, checks the hash, and moves only a right file into its place. What
+fetches the bytes is our own downloader: pooch's own starts anew after a cut connection.
+"""
+
+import hashlib
+import importlib
+import logging
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import Request, urlopen
+
+from pairmend.datasets.catalogue import CatalogueEntry, CatalogueFile, find_entry
+
+CACHE_VARIABLE = "PAIRMEND_CACHE"
+"""Environment variable that names the cache folder."""
+DATA_VARIABLE = "PAIRMEND_DATA"
+"""Environment variable that names a folder with the user's own copies of the files."""
+MIRROR_VARIABLE = "PAIRMEND_MIRROR"
+"""Environment variable with the address that stands in for GitHub's."""
+
+GITHUB_RAW = "https://raw.githubusercontent.com"
+_GITHUB = "https://github.com/"
+_CHUNK = 1 << 16
+
+Progress = Callable[[str, int, int], None]
+"""Told the name of a file, how many bytes of it are there, and how many it has."""
+
+
+class DownloadError(OSError):
+    """A file that could not be fetched, or is not the one it should be; nothing is kept of it."""
+
+
+def fetch(
+    name: str,
+    *,
+    cache_dir: str | Path | None = None,
+    mirror: str | None = None,
+    timeout: float = 30.0,
+    progress: Progress | None = None,
+) -> tuple[Path, ...]:
+    """Fetch the files of a set into the cache, those that are not there yet.
+
+    Needs pooch: ``pip install 'pairmend[data]'``. A file is kept only if its SHA-256 is that of
+    the catalogue. After a cut connection the part that came is kept beside it, and the next call
+    goes on from there if the server can. Several processes may fetch the same file at once.
+
+    Parameters
+    ----------
+    name : str
+        Name of the set.
+    cache_dir : path, default=None
+        Folder of the cache; each set has a sub-folder. None means that of the environment
+        variable PAIRMEND_CACHE, or else the user's cache folder.
+    mirror : str, default=None
+        Address that stands in for https://raw.githubusercontent.com. None means that of the
+        environment variable PAIRMEND_MIRROR, or else none.
+    timeout : float, default=30.0
+        Seconds without any byte after which the connection counts as cut.
+    progress : callable, default=None
+        Is called with the name of a file, the bytes that are there, and its size in bytes.
+
+    Returns
+    -------
+    tuple of Path
+        The files, in the order of the catalogue.
+
+    Raises
+    ------
+    DownloadError
+        If a file cannot be fetched or is not the right one. The message says which files to put
+        where by hand.
+    """
+    entry = find_entry(name)
+    if entry.status == "not found":
+        raise DownloadError(f"{entry.name}: {entry.notes}")
+    return tuple(
+        fetch_file(
+            entry, file, cache_dir=cache_dir, mirror=mirror, timeout=timeout, progress=progress
+        )
+        for file in entry.files
+    )
+
+
+def fetch_file(
+    entry: CatalogueEntry,
+    file: CatalogueFile,
+    *,
+    cache_dir: str | Path | None = None,
+    mirror: str | None = None,
+    timeout: float = 30.0,
+    progress: Progress | None = None,
+) -> Path:
+    """Fetch one file of a set into the cache, if it is not there yet.
+
+    Parameters
+    ----------
+    entry : CatalogueEntry
+        The set.
+    file : CatalogueFile
+        The file.
+    cache_dir, mirror, timeout, progress
+        As for :func:`fetch`.
+
+    Returns
+    -------
+    Path
+    """
+    cached = cached_file(entry, file, cache_dir=cache_dir)
+    if cached is not None:
+        return cached
+    pooch = _import_pooch(entry)
+    folder = cache_folder(cache_dir) / entry.folder
+    download = _Resuming(file, timeout=timeout, progress=progress)
+    url = file_url(entry, file, mirror=mirror)
+    try:
+        with _quiet(pooch.get_logger()):
+            pooch.retrieve(
+                url,
+                known_hash=f"sha256:{file.sha256}",
+                fname=file.name,
+                path=folder,
+                downloader=download,
+            )
+    except ValueError as error:
+        if not download.sha256:
+            raise
+        # This is how pooch says that the hash is wrong; its temporary file is gone by now.
+        raise DownloadError(
+            f"{url} gives another file than {file.name} of the set {entry.name!r}: its SHA-256 is "
+            f"{download.sha256}, expected {file.sha256}. It was not kept."
+        ) from error
+    except (OSError, HTTPException) as error:
+        # URLError, timeouts and broken connections are all OSErrors.
+        reason = getattr(error, "reason", None) or error
+        raise DownloadError(
+            f"cannot fetch {url}: {reason}. {by_hand(entry, cache_dir=cache_dir)}"
+        ) from error
+    return folder / file.name
+
+
+def cached_file(
+    entry: CatalogueEntry, file: CatalogueFile, *, cache_dir: str | Path | None = None
+) -> Path | None:
+    """Return a file's place in the cache if it is there and right, None otherwise.
+
+    Parameters
+    ----------
+    entry : CatalogueEntry
+        The set.
+    file : CatalogueFile
+        The file.
+    cache_dir : path, default=None
+        As for :func:`fetch`.
+
+    Returns
+    -------
+    Path or None
+    """
+    try:
+        path = cache_folder(cache_dir) / entry.folder / file.name
+    except ImportError:  # without pooch and PAIRMEND_CACHE there is no cache yet
+        return None
+    return path if path.is_file() and sha256_of(path) == file.sha256 else None
+
+
+def cache_folder(cache_dir: str | Path | None = None) -> Path:
+    """Return the folder of the cache: the argument, PAIRMEND_CACHE, or the user's cache folder.
+
+    Parameters
+    ----------
+    cache_dir : path, default=None
+        The folder, if it is known.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> from pairmend.datasets.download import cache_folder
+    >>> cache_folder("somewhere").as_posix()
+    'somewhere'
+    """
+    chosen = cache_dir or os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(_import_pooch().os_cache("pairmend"))
+
+
+def file_url(entry: CatalogueEntry, file: CatalogueFile, *, mirror: str | None = None) -> str:
+    """Return the address of a file at the commit it is pinned to.
+
+    Parameters
+    ----------
+    entry : CatalogueEntry
+        The set.
+    file : CatalogueFile
+        The file.
+    mirror : str, default=None
+        As for :func:`fetch`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from pairmend.datasets.catalogue import find_entry
+    >>> from pairmend.datasets.download import file_url
+    >>> wq = find_entry("water-quality")
+    >>> file_url(wq, wq.files[0], mirror="https://example.org/copies")
+    'https://example.org/copies/tsoumakas/mulan/43f6389095ad71984264db4387a8074b22bc7d4a/data/multi-target/wq.arff'
+    """
+    if not entry.repository.startswith(_GITHUB):
+        raise ValueError(
+            f"{entry.name}: only GitHub repositories are known, got {entry.repository}"
+        )
+    base = mirror or os.environ.get(MIRROR_VARIABLE) or GITHUB_RAW
+    if urlsplit(base).scheme not in ("http", "https"):
+        raise ValueError(f"a mirror must be an http or https address, got {base!r}")
+    repository = entry.repository.removeprefix(_GITHUB)
+    return f"{base.rstrip('/')}/{repository}/{entry.commit}/{quote(file.path)}"
+
+
+def by_hand(entry: CatalogueEntry, *, cache_dir: str | Path | None = None) -> str:
+    """Say which files of a set to put where when they cannot be downloaded.
+
+    Parameters
+    ----------
+    entry : CatalogueEntry
+        The set.
+    cache_dir : path, default=None
+        As for :func:`fetch`.
+
+    Returns
+    -------
+    str
+    """
+    names = " and ".join(file.name for file in entry.files)
+    origin = f"{entry.repository}/tree/{entry.commit}"
+    try:
+        cache = f"into {cache_folder(cache_dir) / entry.folder}, or "
+    except ImportError:
+        cache = ""
+    return (
+        f"To do without the network, get {names} from {origin} on another machine and put "
+        f"{'them' if len(entry.files) > 1 else 'it'} {cache}into a folder of yours (or its "
+        f"sub-folder {entry.folder}) that data_dir or the environment variable {DATA_VARIABLE} "
+        "names."
+    )
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    str
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class _Resuming:
+    """A downloader for pooch that goes on where an earlier one was cut off.
+
+    What has come of a file lies in ``NAME.HASH.part``. A download first takes that file for
+    itself by renaming it, so no two processes ever write to one file, and gives it back if it
+    fails. Of a process that was killed, which cannot give back, the part is taken once nothing
+    can be writing to it any more.
+    """
+
+    def __init__(self, file: CatalogueFile, *, timeout: float, progress: Progress | None):
+        self.file = file
+        self.timeout = timeout
+        self.progress = progress
+        self.sha256 = ""
+
+    def __call__(self, url: str, output_file: str, _pooch: Any) -> None:
+        """Fetch a file; this is how pooch calls it, with a temporary file of its own."""
+        output = Path(output_file)
+        left = output.parent / f"{self.file.name}.{self.file.sha256[:8]}.part"
+        own = left.with_name(f"{left.name}.{uuid.uuid4().hex}")
+        self._take_over(left, own)
+        try:
+            self._receive(url, own)
+        except BaseException:  # also when the user presses Ctrl-C
+            if own.exists() and own.stat().st_size:
+                os.replace(own, left)
+            else:
+                own.unlink(missing_ok=True)
+            raise
+        self.sha256 = sha256_of(own)
+        os.replace(own, output)
+
+    def _take_over(self, left: Path, own: Path) -> None:
+        """Rename what an earlier download left, if any, to our own name."""
+        for part in sorted(left.parent.glob(f"{left.name}*")):
+            try:
+                # A living download touches its file within its timeout or gives up.
+                abandoned = time.time() - part.stat().st_mtime > 60 + 2 * self.timeout
+                if part != left and not abandoned:
+                    continue
+                if own.exists():
+                    part.unlink()  # one is enough
+                else:
+                    part.rename(own)
+                    os.utime(own)
+            except OSError:  # another process was faster
+                continue
+
+    def _receive(self, url: str, own: Path) -> None:
+        present = own.stat().st_size if own.exists() else 0
+        if present >= self.file.bytes:  # whole, yet never taken for right: not to be trusted
+            own.unlink()
+            present = 0
+        headers = {"User-Agent": "pairmend"}
+        if present:
+            headers["Range"] = f"bytes={present}-"
+        try:
+            response = urlopen(Request(url, headers=headers), timeout=self.timeout)
+        except HTTPError as error:
+            error.close()
+            if present and error.code == 416:  # its file ends before our part does
+                own.unlink()
+                return self._receive(url, own)
+            raise URLError(f"the server says {error.code} {error.reason}") from error
+        with response:
+            if not _goes_on_at(response, present):
+                present = 0
+            with own.open("ab" if present else "wb", buffering=0) as part:
+                self._copy(response, part, present)
+
+    def _copy(self, response: HTTPResponse, part: Any, present: int) -> None:
+        announced = response.headers.get("Content-Length", "")
+        total = present + int(announced) if announced.isdecimal() else self.file.bytes
+        reason: object = "it ended early"
+        try:
+            # read1 gives what has come so far; read would lose it if the rest never comes.
+            while chunk := response.read1(_CHUNK):
+                part.write(chunk)
+                present += len(chunk)
+                if present > self.file.bytes:
+                    part.truncate(0)  # of no use to anyone
+                    raise URLError(f"it sends more than the {self.file.bytes} bytes of the file")
+                if self.progress is not None:
+                    self.progress(self.file.name, present, self.file.bytes)
+        except (TimeoutError, ConnectionError, HTTPException) as error:
+            reason = error
+        if present < total:
+            raise URLError(
+                f"the connection was cut after {present} of {total} bytes ({reason}), which are "
+                "kept: the next try goes on from there"
+            )
+
+
+def _goes_on_at(response: HTTPResponse, present: int) -> bool:
+    """Tell whether the server sends the rest that was asked for, or all from the beginning."""
+    if response.status != 206:
+        return False
+    if response.headers.get("Content-Range", "").startswith(f"bytes {present}-"):
+        return True
+    raise URLError(
+        f"asked for the bytes from {present} on, the server sends "
+        f"{response.headers.get('Content-Range', 'a part it does not name')!r}"
+    )
+
+
+def _import_pooch(entry: CatalogueEntry | None = None) -> Any:
+    try:
+        return importlib.import_module("pooch")
+    except ImportError as error:
+        hint = "" if entry is None or not entry.files else f" {by_hand(entry)}"
+        raise ImportError(
+            f"downloads need pooch: pip install 'pairmend[data]'.{hint}", name="pooch"
+        ) from error
+
+
+@contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Keep pooch from writing to the terminal: progress is for the caller to show."""
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

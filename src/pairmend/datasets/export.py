@@ -1,0 +1,48 @@
+"""From a data set back to the columns of an ARFF file."""
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._typing import Matrix
+from pairmend.datasets.arff import ArffFile, Attribute
+from pairmend.datasets.data import MultiLabelData
+
+LABEL_VALUES = ("0", "1")
+
+
+def as_arff(
+    data: MultiLabelData, *, labels_first: bool = False, relation: str | None = None
+) -> ArffFile:
+    """Turn a data set into an ARFF file's content.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+    labels_first : bool, default=False
+        Whether labels come before the features.
+    relation : str, default=None
+        Name of the relation; the set's if None.
+
+    Returns
+    -------
+    ArffFile
+    """
+    features = [
+        Attribute(name, "nominal", values=data.categories[f])
+        if f in data.categories
+        else Attribute(name, "numeric")
+        for f, name in enumerate(data.feature_names)
+    ]
+    labels = [Attribute(name, "nominal", values=LABEL_VALUES) for name in data.label_names]
+    if shared := set(data.feature_names) & set(data.label_names):
+        raise ValueError(f"{data.name}: features and labels share the names {sorted(shared)}")
+    order = (labels, features) if labels_first else (features, labels)
+    matrices = (data.Y, data.X) if labels_first else (data.X, data.Y)
+    cells: Matrix
+    if sparse.issparse(data.X):
+        cells = sparse.hstack([sparse.csr_array(m) for m in matrices], format="csr")
+    else:
+        cells = np.hstack(matrices)
+    attributes = (*order[0], *order[1])
+    return ArffFile(data.name if relation is None else relation, attributes, cells)

@@ -1,0 +1,75 @@
+"""Meka's ARFF files, whose relation name says where the labels are."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from pairmend.datasets.arff import ArffError, read_arff, write_arff
+from pairmend.datasets.arff.text import Progress
+from pairmend.datasets.assembly import assemble, label_indicator, set_name
+from pairmend.datasets.data import MultiLabelData
+from pairmend.datasets.export import as_arff
+
+_OPTION = re.compile(r"(?:^|[\s:])-[Cc]\s*(-?\d+)")
+
+
+def load_meka(
+    arff: str | Path,
+    *,
+    name: str | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+) -> MultiLabelData:
+    """Read a Meka data set.
+
+    Parameters
+    ----------
+    arff : path
+        The ARFF file, plain or compressed. The option ``-C n`` in its relation name says that
+        the first n attributes are the labels, or the last n if n is negative.
+    name : str, default=None
+        Name of the set; what stands before the options, or that of the file, if None.
+    encoding : str, default=None
+        Encoding of the file, found out if None.
+    progress : callable, default=None
+        Is told the share of the file that has been read.
+
+    Returns
+    -------
+    MultiLabelData
+    """
+    path = Path(arff)
+    content = read_arff(path, encoding=encoding, progress=progress)
+    option = _OPTION.search(content.relation)
+    if option is None:
+        raise ArffError(
+            path,
+            1,
+            f"the relation name {content.relation[:60]!r} lacks Meka's option '-C n', which says "
+            "where the labels are; for a file with an XML file beside it use load_mulan",
+        )
+    n_labels, n_columns = int(option[1]), len(content.attributes)
+    if not 0 < abs(n_labels) <= n_columns:
+        raise ArffError(path, 1, f"'-C {n_labels}' does not fit a file with {n_columns} attributes")
+    labels = list(range(n_columns))
+    labels = labels[:n_labels] if n_labels > 0 else labels[n_labels:]
+    indicators = np.column_stack([label_indicator(content, place, path) for place in labels])
+    title = content.relation[: option.start()].strip(" :")
+    return assemble(
+        content, labels, indicators, name=name or title or set_name(path), source=(path,)
+    )
+
+
+def save_meka(data: MultiLabelData, arff: str | Path) -> None:
+    """Write a data set as a Meka file, labels first.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set; sparse X gives a sparse file.
+    arff : path
+        The file; compressed by its suffix gz, bz2 or xz.
+    """
+    relation = f"{data.name}: -C {len(data.label_names)}"
+    write_arff(arff, as_arff(data, labels_first=True, relation=relation))

@@ -1,0 +1,68 @@
+"""Multi-target regression sets, whose targets become labels."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pairmend.datasets.arff import read_arff
+from pairmend.datasets.arff.text import Progress
+from pairmend.datasets.assembly import assemble, column_values, set_name
+from pairmend.datasets.data import MultiLabelData
+
+
+def load_multitarget(
+    arff: str | Path,
+    targets: int | Sequence[str],
+    threshold: float = 0.0,
+    *,
+    name: str | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+) -> MultiLabelData:
+    """Read a regression set; a target above the threshold makes its label relevant.
+
+    Parameters
+    ----------
+    arff : path
+        The ARFF file, plain or compressed.
+    targets : int or list of str
+        How many of the last attributes are targets, or their names.
+    threshold : float, default=0.0
+        What a target must exceed.
+    name : str, default=None
+        Name of the set; that of the file if None.
+    encoding : str, default=None
+        Encoding of the file, found out if None.
+    progress : callable, default=None
+        Is told the share of the file that has been read.
+
+    Returns
+    -------
+    MultiLabelData
+    """
+    path = Path(arff)
+    content = read_arff(path, encoding=encoding, progress=progress)
+    names = [attribute.name for attribute in content.attributes]
+    if isinstance(targets, int):
+        if not 0 < targets < len(names):
+            raise ValueError(
+                f"{path}: targets={targets}, but the file has {len(names)} attributes in all"
+            )
+        places = list(range(len(names) - targets, len(names)))
+    else:
+        if missing := [target for target in targets if target not in names]:
+            raise ValueError(f"{path}: lacks the targets {missing}; it has {names[-10:]}")
+        places = [names.index(target) for target in targets]
+    for place in places:
+        if content.attributes[place].kind != "numeric":
+            raise ValueError(
+                f"{path}: target {names[place]!r} is {content.attributes[place].kind}, expected a "
+                "number"
+            )
+    values = np.column_stack([column_values(content.cells, place) for place in places])
+    if np.isnan(values).any():
+        row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0]) + 1
+        raise ValueError(f"{path}: a target is missing in data row {row}")
+    indicators = (values > threshold).astype(np.int64)
+    return assemble(content, places, indicators, name=name or set_name(path), source=(path,))

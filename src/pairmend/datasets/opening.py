@@ -1,0 +1,113 @@
+"""Reading and writing a data set by the suffix of its file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pairmend.datasets.arff.text import Progress
+from pairmend.datasets.bags import MultiInstanceData
+from pairmend.datasets.csv import load_csv, save_csv
+from pairmend.datasets.data import MultiLabelData
+from pairmend.datasets.files import OPENERS
+from pairmend.datasets.meka import load_meka, save_meka
+from pairmend.datasets.miml import load_miml
+from pairmend.datasets.mulan import load_mulan, save_mulan
+from pairmend.datasets.multitarget import load_multitarget
+
+
+def load_file(
+    path: str | Path,
+    *,
+    xml: str | Path | None = None,
+    labels: Sequence[str] | None = None,
+    targets: int | None = None,
+    progress: Progress | None = None,
+) -> MultiLabelData:
+    """Read a data set from a file of any kind we know.
+
+    Parameters
+    ----------
+    path : path
+        An ARFF, CSV or MATLAB file, plain or compressed where the kind allows.
+    xml : path, default=None
+        The file that names the labels of a Mulan ARFF file. If None, one beside the ARFF file
+        with the same name is taken; without one it is read as Meka's.
+    labels : sequence of str, default=None
+        Columns of a CSV file that are labels.
+    targets : int, default=None
+        How many of the last attributes of an ARFF file are regression targets; above 0 they
+        are labels.
+    progress : callable, default=None
+        Is told the share of an ARFF file that has been read.
+
+    Returns
+    -------
+    MultiLabelData
+        Bags of one size are flattened, others embedded.
+    """
+    path = Path(path)
+    match _kind(path):
+        case ".arff" if targets is not None:
+            return load_multitarget(path, targets, progress=progress)
+        case ".arff":
+            names = Path(xml) if xml is not None else _xml_beside(path)
+            if names is not None:
+                return load_mulan(path, names, progress=progress)
+            return load_meka(path, progress=progress)
+        case ".csv" if labels:
+            return load_csv(path, labels)
+        case ".csv":
+            raise ValueError(f"{path}: say which columns of a CSV file are labels")
+        case ".mat":
+            return _as_rows(load_miml(path))
+        case kind:
+            raise ValueError(
+                f"{path}: cannot read {kind or 'a file without suffix'}; expected "
+                ".arff, .csv or .mat, the first two also with .gz, .bz2 or .xz"
+            )
+
+
+def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None = None) -> None:
+    """Write a data set in the kind its suffix says.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+    path : path
+        An ARFF or CSV file; compressed with a further suffix gz, bz2 or xz.
+    xml : path, default=None
+        Where the labels of an ARFF file are named, for Mulan; None writes a Meka file.
+    """
+    path = Path(path)
+    match _kind(path):
+        case ".arff" if xml is not None:
+            save_mulan(data, path, xml)
+        case ".arff":
+            save_meka(data, path)
+        case ".csv":
+            save_csv(data, path)
+        case kind:
+            raise ValueError(
+                f"{path}: cannot write {kind or 'a file without suffix'}; expected "
+                ".arff or .csv, which may be followed by .gz, .bz2 or .xz"
+            )
+
+
+def _as_rows(data: MultiInstanceData) -> MultiLabelData:
+    one_size = len({bag.shape for bag in data.bags}) == 1
+    return data.flatten() if one_size else data.embed()
+
+
+def _kind(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in OPENERS:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _xml_beside(path: Path) -> Path | None:
+    stem = path.name.lower().split(".arff")[0]
+    for candidate in sorted(path.parent.glob("*.xml*")):
+        if candidate.name.lower().split(".xml")[0] == stem:
+            return candidate
+    return None
