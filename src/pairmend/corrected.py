@@ -109,7 +109,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
     References
     ----------
     Trajdos, P., Kurzynski, M. (2018). A correction method of a binary classifier applied to
-    multi-label pairwise models. International Journal of Neural Systems 28(9).
+    multi-label pairwise models. International Journal of Neural Systems 28(9), 1750062.
 
     Examples
     --------

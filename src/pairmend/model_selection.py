@@ -218,7 +218,7 @@ def _deal_rows(Y: BoolArray, n_folds: int, rng: np.random.RandomState) -> IntArr
     fold_of = np.empty(n_rows, dtype=np.int64)
     left = rng.permutation(n_rows)
     while left_of_label.any():
-        label = int(np.where(left_of_label, left_of_label, n_rows + 1).argmin())
+        label = int(np.argmin(np.where(left_of_label, left_of_label, n_rows + 1)))
         carries = Y[left, label]
         for row in left[carries]:
             wish = np.where(room > 0, wanted[label], -np.inf)
@@ -253,7 +253,7 @@ def _fill_gaps(Y: BoolArray, fold_of: IntArray, n_folds: int) -> None:
             change = _change_of_gaps(
                 cells[incoming], counts[fold_of[incoming]], cells[outgoing], counts[fold]
             )
-            best_in, best_out = np.unravel_index(change.argmin(), change.shape)
+            best_in, best_out = np.unravel_index(np.argmin(change), change.shape)
             if change[best_in, best_out] >= 0:
                 continue
             row_in, row_out = incoming[best_in], outgoing[best_out]

@@ -161,7 +161,7 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
         for row, column in zip(*np.nonzero(~itself), strict=True):
             count = together[row, column]
             ax.text(
-                column, row, f"{count:,}", ha="center", va="center", fontsize=8,
+                float(column), float(row), f"{count:,}", ha="center", va="center", fontsize=8,
                 color=_readable_on(image.to_rgba(count)),
             )  # fmt: skip
     _plain(ax)

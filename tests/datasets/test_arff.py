@@ -45,6 +45,17 @@ def test_dense(tmp_path):
     assert read.weights is None
 
 
+def test_comments_behind_the_text_of_a_header_line(tmp_path):
+    text = (
+        "@relation 'a: -C 2 %' %50\n@attribute '50 %' {x,'%'} % nominal\n"
+        "@attribute b numeric%\n@data % now\n'%',1\n"
+    )
+    read = read_arff(write(tmp_path, text))
+    assert read.relation == "a: -C 2 %"
+    assert [(a.name, a.values) for a in read.attributes] == [("50 %", ("x", "%")), ("b", ())]
+    np.testing.assert_array_equal(read.cells, [[1, 1]])
+
+
 def test_sparse(tmp_path):
     read = read_arff(write(tmp_path, HEADER + "{0 1.5, 1 'light green'}\n{}\n{ 2 1 }\n{0 ?}\n"))
     assert sparse.issparse(read.cells)

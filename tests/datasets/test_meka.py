@@ -32,7 +32,9 @@ def test_labels_first(tmp_path):
     assert data.categories == {1: ("red", "blue")}
 
 
-@pytest.mark.parametrize("relation", ["'Photos: -C -2'", "'-C -2'", '"x: -c -2"', "'x:-C -2'"])
+@pytest.mark.parametrize(
+    "relation", ["'Photos: -C -2' %50", "'Photos: -C -2'", "'-C -2'", '"x: -c -2"', "'x:-C -2'"]
+)
 def test_labels_last(tmp_path, relation):
     body = BODY.replace("@attribute size numeric\n@attribute hue {red,blue}\n", "")
     body = "@attribute size numeric\n@attribute hue {red,blue}" + body

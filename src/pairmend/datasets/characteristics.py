@@ -50,9 +50,9 @@ def characteristics(
     .. [2] Charte, Rivera, del Jesus and Herrera (2014): Concurrence among imbalanced labels and
        its influence on multilabel resampling algorithms. HAIS 2014, 110-121.
     .. [3] Moyano, Gibaja and Ventura (2017): MLDA: A tool for analyzing multi-label datasets.
-       Knowledge-Based Systems 121, 1-3.
+       Knowledge-Based Systems.
     .. [4] Charte, Rivera, del Jesus and Herrera (2016): On the impact of dataset complexity and
-       sampling strategy in multilabel classifiers performance. HAIS 2016, 500-511; computed as in
+       sampling strategy in multilabel classifiers performance. LNCS 9648; computed as in
        the R package mldr.
 
     Examples
@@ -84,10 +84,10 @@ def characteristics(
         "CVIR": deviation / mean_imbalance if mean_imbalance else 0.0,
         "label_sets": len(set_counts),
         "PUniq": float(np.count_nonzero(set_counts == 1) / n_rows),
-        "Pmax": float(set_counts.max() / n_rows),
+        "Pmax": float(np.max(set_counts) / n_rows),
         "TCS": math.log(complexity) if complexity else -math.inf,
-        "min_labels": int(per_row.min()),
-        "max_labels": int(per_row.max()),
+        "min_labels": int(np.min(per_row)),
+        "max_labels": int(np.max(per_row)),
         "rows_without_labels": int(np.count_nonzero(per_row == 0)),
         "X_density": _density(X),
         "missing": int(missing_per_feature(X).sum()),
@@ -117,7 +117,7 @@ def label_imbalance(Y: ArrayLike) -> FloatArray:
     """
     counts = _labels(Y).sum(axis=0)
     imbalance = np.zeros(len(counts))
-    np.divide(counts.max(), counts, out=imbalance, where=counts > 0)
+    np.divide(np.max(counts), counts, out=imbalance, where=counts > 0)
     return imbalance
 
 

@@ -206,7 +206,7 @@ def fill_missing(data: MultiLabelData) -> MultiLabelData:
         if known.size == 0:
             filling = 0.0
         elif f in data.categories:
-            filling = float(np.bincount(known.astype(int)).argmax())
+            filling = float(np.argmax(np.bincount(known.astype(int))))
         else:
             filling = float(known.mean())
         if sparse.issparse(X):

@@ -4,6 +4,9 @@ The reference classifier of Woloszynski and Kurzynski (2011) stands for a real o
 support for the first label of a pair is ``s``: its own supports are random, with means
 ``s`` and ``1 - s``, and it decides for the larger. Each function here turns supports into
 P(h = first | x), element by element, and takes float64 or float32.
+
+Woloszynski, T., Kurzynski, M. (2011). A probabilistic model of classifier competence for
+dynamic ensemble selection. Pattern Recognition 44(10-11), 2656-2668.
 """
 
 from collections.abc import Callable

@@ -154,7 +154,7 @@ class BulkParser:
         """Refuse indices that are too large or do not ascend within their row."""
         if columns.size == 0:
             return
-        if columns.max() >= self.n_columns:
+        if np.max(columns) >= self.n_columns:
             raise NotPlain
         starts = np.zeros(len(columns) + 1, dtype=bool)
         starts[np.cumsum(counts)] = True

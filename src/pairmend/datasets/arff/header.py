@@ -13,6 +13,7 @@ Numbered = Iterator[tuple[int, str]]
 ISO_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 NUMERIC_TYPES = frozenset({"numeric", "real", "integer"})
 _ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
+_UNTIL_COMMENT = re.compile(rf"(?:{QUOTED}|[^%'\"])*")
 _ATTRIBUTE_WEIGHT = re.compile(r"\s*\{[^{}]*\}\s*$")
 
 
@@ -35,7 +36,7 @@ def read_header(path: Path, lines: Numbered) -> tuple[str, tuple[Attribute, ...]
     relation = ""
     attributes: list[Attribute] = []
     number = 1
-    for number, line in lines:
+    for number, line in _without_comments(lines):
         word = line.split(maxsplit=1)[0].lower()
         if word == "@data":
             if not attributes:
@@ -50,6 +51,15 @@ def read_header(path: Path, lines: Numbered) -> tuple[str, tuple[Attribute, ...]
                 path, number, f"expected @relation, @attribute or @data, got {line[:40]!r}"
             )
     raise ArffError(path, number, "the file ends before @data")
+
+
+def _without_comments(lines: Numbered) -> Numbered:
+    """Cut comments that follow a line's own text."""
+    for number, line in lines:
+        match = _UNTIL_COMMENT.match(line)
+        if match is not None and line[match.end() : match.end() + 1] == "%":
+            line = match[0].rstrip()
+        yield number, line
 
 
 def _read_attribute(path: Path, number: int, line: str, lines: Numbered) -> Attribute:
@@ -94,7 +104,7 @@ def _read_values(path: Path, number: int, name: str, kind: str) -> tuple[str, ..
 
 def _read_nested(path: Path, name: str, number: int, lines: Numbered) -> tuple[Attribute, ...]:
     nested: list[Attribute] = []
-    for number, line in lines:
+    for number, line in _without_comments(lines):
         word = line.split(maxsplit=1)[0].lower()
         if word == "@end":
             return _distinct(path, number, nested)
