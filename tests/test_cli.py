@@ -8,7 +8,8 @@ from pairmend.cli import main
 
 def test_study_prints_the_losses_of_all_algorithms(capsys):
     assert main(["study", "--folds", "2"]) == 0
-    printed = capsys.readouterr().out
+    printed, told = capsys.readouterr()
+    assert " 50 %  generated-dense, fold" in told
     for word in ("LPW", "FCM-W", "FCM-O", "Hamming", "1 - macro F1", "generated-wide: 600 rows"):
         assert word in printed
 
@@ -44,7 +45,18 @@ def test_interruption_is_quiet(monkeypatch, capsys):
     assert capsys.readouterr().err == "stopped\n"
 
 
-def test_without_rich_the_cure_is_named(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "rich", None)
-    assert main(["study"]) == 1
-    assert "pip install 'pairmend[cli]'" in capsys.readouterr().err
+def test_without_rich_tables_are_plain(monkeypatch, capsys):
+    monkeypatch.setattr("pairmend.cli.display.HAS_RICH", False)
+    assert main(["study", "--folds", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "generated-small: 300 rows, 20 features, 5 labels" in printed
+    assert "algorithm  Hamming  1 - macro F1  1 - micro F1  zero-one" in printed
+    assert printed.count("*") >= 12  # the best of each criterion and set
+    assert main(["datasets", "list"]) == 0
+    assert "yeast" in capsys.readouterr().out
+
+
+def test_a_reader_that_has_had_enough(tmp_path):
+    command = f"{sys.executable} -m pairmend datasets list | head -n 1"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert "Traceback" not in ran.stderr

@@ -28,15 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     datasets.add_command(commands)
     options = parser.parse_args(arguments)
     try:
-        import rich  # noqa: F401
-    except ModuleNotFoundError:
-        print("pairmend's commands need rich: pip install 'pairmend[cli]'", file=sys.stderr)
-        return 1
-    try:
         options.run(options)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # whoever read the output has had enough
+        sys.stdout = None
+        return 1
     except (OSError, ValueError, LookupError, ImportError) as error:
         print(f"pairmend: {error}", file=sys.stderr)
         return 1

@@ -1,12 +1,12 @@
 """``pairmend datasets list | info | describe | fetch | convert``."""
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pairmend.cli.display import progress, show_table, show_text
 from pairmend.datasets import (
+    CatalogueEntry,
     MultiLabelData,
     catalogue,
     describe,
@@ -15,7 +15,6 @@ from pairmend.datasets import (
     load_file,
     save_file,
 )
-from pairmend.datasets.arff.text import Progress
 
 
 def add_command(commands: Any) -> None:
@@ -67,100 +66,81 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(options: argparse.Namespace) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    show_table(
+        "Sets of the study",
+        ["name", "rows", "features", "labels", "labels a row", "kind"],
+        [
+            [entry.name, *_sizes(entry), entry.format or entry.status]
+            for entry in catalogue().values()
+        ],
+        numbers=range(1, 5),
+    )
 
-    table = Table(title="Sets of the study")
-    for heading in ("name", "rows", "features", "labels", "labels a row", "kind"):
-        right = heading not in ("name", "kind")
-        table.add_column(heading, justify="right" if right else "left")
-    for entry in catalogue().values():
-        size = (entry.rows, entry.features, entry.labels, entry.cardinality)
-        table.add_row(
-            entry.name, *("" if n is None else f"{n:g}" for n in size), entry.format or entry.status
-        )
-    Console().print(table)
+
+def _sizes(entry: CatalogueEntry) -> list[str]:
+    numbers = (entry.rows, entry.features, entry.labels, entry.cardinality)
+    return ["" if number is None else f"{number:g}" for number in numbers]
 
 
 def _info(options: argparse.Namespace) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     entry = find_entry(options.name)
-    table = Table(title=escape(entry.title), show_header=False)
+    rows, features, labels, cardinality = _sizes(entry)
     facts = {
         "name": entry.name,
         "number in the paper": ", ".join(map(str, entry.paper_numbers)),
-        "rows": entry.rows,
-        "features": entry.features,
-        "labels": entry.labels,
-        "labels a row": entry.cardinality,
+        "rows": rows,
+        "features": features,
+        "labels": labels,
+        "labels a row": cardinality,
         "kind": entry.format or entry.status,
-        "files": "\n".join(file.name for file in entry.files),
+        "files": ", ".join(file.name for file in entry.files),
         "repository": entry.repository,
         "commit": entry.commit,
         "licence": entry.licence,
+        "preparation": entry.preparation,
         "notes": entry.notes,
         "citation": entry.citation,
     }
-    for fact, value in facts.items():
-        if value not in (None, ""):
-            table.add_row(fact, escape(str(value)))
-    Console().print(table)
+    show_table(entry.title, ["", ""], [[fact, text] for fact, text in facts.items() if text])
 
 
 def _describe(options: argparse.Namespace) -> None:
-    from rich.console import Console
-
     page = describe(_read(options))
     if options.out is None:
-        Console().print(page.to_text(), markup=False, highlight=False, soft_wrap=True)
+        show_text(page.to_text())
     else:
         page.save(options.out)
-        Console().print(f"wrote {options.out}", markup=False, highlight=False, soft_wrap=True)
+        show_text(f"wrote {options.out}")
 
 
 def _fetch(options: argparse.Namespace) -> None:
-    from rich.console import Console
-
     entries = [find_entry(name) for name in options.names]  # before anything is fetched
     for entry in entries:
-        with _progress(f"fetching {entry.name}") as tell:
-            paths = fetch(entry.name, progress=lambda _, there, size: tell(there / size))
+        with progress(f"fetching {entry.name}") as tell:
+
+            def told(file: str, there: int, size: int, tell: Any = tell) -> None:
+                tell(there / size, f"fetching {file}")
+
+            paths = fetch(entry.name, progress=told)
         for path in paths:
-            Console().print(str(path), markup=False, highlight=False, soft_wrap=True)
+            show_text(str(path))
 
 
 def _convert(options: argparse.Namespace) -> None:
-    from rich.console import Console
-
     data = _read(options)
     save_file(data, options.out, xml=options.out_xml)
     n_rows, n_labels = data.Y.shape
     size = f"{n_rows} rows, {data.X.shape[1]} features, {n_labels} labels"
-    Console().print(f"wrote {options.out}: {size}", markup=False, highlight=False, soft_wrap=True)
+    show_text(f"wrote {options.out}: {size}")
 
 
 def _read(options: argparse.Namespace) -> MultiLabelData:
-    with _progress(f"reading {options.file.name}") as tell:
+    task = f"reading {options.file.name}"
+    with progress(task) as tell:
         return load_file(
             options.file,
             xml=options.xml,
             labels=options.labels,
             targets=options.targets,
-            progress=tell,
+            progress=lambda share: tell(share, task),
         )
-
-
-@contextmanager
-def _progress(task: str) -> Iterator[Progress]:
-    """Show a bar while something takes its time."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
-        number = bar.add_task(escape(task), total=1.0)
-        yield lambda share: bar.update(number, completed=share)

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from pairmend.cli.display import progress, show_table, show_text
 from pairmend.metrics import LOSSES
 from pairmend.study import ALGORITHMS, count_steps, generated_sets, mean_losses, run_study
 
@@ -40,57 +41,35 @@ def _at_least(minimum: int) -> Callable[[str], int]:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
     sets = generated_sets()
-    console = Console()
+    steps = count_steps(sets, ALGORITHMS, options.folds) * len(LOSSES)
     results = []
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    quiet = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
-        task = progress.add_task("study", total=count_steps(sets, ALGORITHMS, options.folds))
+    with progress("study", lines=True) as tell:
         for result in run_study(sets, ALGORITHMS, n_folds=options.folds, seed=options.seed):
             results.append(result)
-            progress.update(
-                task,
-                description=f"{result.set}, fold {result.fold + 1}",
-                completed=len(results) // len(LOSSES),
-            )
+            tell(len(results) / steps, f"{result.set}, fold {result.fold + 1}")
     losses = mean_losses(results)
     for name, (X, Y) in sets.items():
         size = f"{X.shape[0]} rows, {X.shape[1]} features, {Y.shape[1]} labels"
-        console.print(_loss_table(name, size, losses))
-    console.print(f"Losses, mean of {options.folds} folds; less is better, best in bold.")
+        _show_losses(name, size, losses)
+    show_text(f"Losses, mean of {options.folds} folds; less is better, the best stand out.")
 
 
-def _loss_table(name: str, size: str, losses: dict[tuple[str, str, str], float]) -> object:
-    from rich.table import Table
-
-    table = Table(title=f"{name}: {size}")
-    table.add_column("algorithm")
-    for criterion in LOSSES:
-        table.add_column(_HEADINGS[criterion], justify="right")
-    printed = {key: f"{loss:.3f}" for key, loss in losses.items()}
-    best = {
-        criterion: min(printed[name, algorithm, criterion] for algorithm in ALGORITHMS)
-        for criterion in LOSSES
-    }
-    for algorithm in ALGORITHMS:
-        cells = {criterion: printed[name, algorithm, criterion] for criterion in LOSSES}
-        table.add_row(
-            algorithm,
-            *(f"[bold]{cell}[/]" if cell == best[c] else cell for c, cell in cells.items()),
-        )
-    return table
+def _show_losses(name: str, size: str, losses: dict[tuple[str, str, str], float]) -> None:
+    cells = [
+        [f"{losses[name, algorithm, criterion]:.3f}" for criterion in LOSSES]
+        for algorithm in ALGORITHMS
+    ]
+    best = [min(column) for column in zip(*cells, strict=True)]
+    show_table(
+        f"{name}: {size}",
+        ["algorithm", *(_HEADINGS[criterion] for criterion in LOSSES)],
+        [[algorithm, *row] for algorithm, row in zip(ALGORITHMS, cells, strict=True)],
+        numbers=range(1, len(LOSSES) + 1),
+        bold=frozenset(
+            (r, c + 1)
+            for r, row in enumerate(cells)
+            for c, cell in enumerate(row)
+            if cell == best[c]
+        ),
+    )

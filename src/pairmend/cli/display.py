@@ -1,0 +1,123 @@
+"""What commands show: tables, texts and progress, pretty with rich and plain without it."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+HAS_RICH = find_spec("rich") is not None
+
+
+def show_text(text: str) -> None:
+    """Print a text as it is, names in it not taken for markup."""
+    print(text)
+
+
+def show_table(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: Sequence[int] = (),
+    bold: frozenset[tuple[int, int]] = frozenset(),
+) -> None:
+    """Print a table.
+
+    Parameters
+    ----------
+    title : str
+        What stands above it.
+    headings : sequence of str
+        Names of the columns; all empty for a table without.
+    rows : sequence of sequences of str
+        The cells.
+    numbers : sequence of int, default=()
+        Columns that are aligned to the right.
+    bold : frozenset of (row, column), default=frozenset()
+        Cells that stand out; marked by a star where there is no bold.
+    """
+    if not HAS_RICH:
+        _show_plain(title, headings, rows, numbers, bold)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title), show_header=any(headings))
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if place in numbers else "left")
+    for r, row in enumerate(rows):
+        table.add_row(
+            *(Text(cell, style="bold" if (r, c) in bold else "") for c, cell in enumerate(row))
+        )
+    Console().print(table)
+
+
+def _show_plain(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[int],
+    bold: frozenset[tuple[int, int]],
+) -> None:
+    cells = [
+        [f"{cell}*" if (r, c) in bold else cell for c, cell in enumerate(row)]
+        for r, row in enumerate(rows)
+    ]
+    lines = [list(headings), *cells] if any(headings) else cells
+    widths = [max(len(line[c]) for line in lines) for c in range(len(headings))]
+    print(title)
+    for line in lines:
+        aligned = (
+            cell.rjust(width) if c in numbers else cell.ljust(width)
+            for c, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        print("  ".join(aligned).rstrip())
+
+
+@contextmanager
+def progress(task: str, *, lines: bool = False) -> Iterator[Callable[[float, str], None]]:
+    """Show a bar on the terminal while something takes its time.
+
+    Parameters
+    ----------
+    task : str
+        What is being done.
+    lines : bool, default=False
+        Whether to write a line now and then where there is no terminal, or no rich.
+
+    Yields
+    ------
+    callable
+        To be told the share that is done, and what is being done.
+    """
+    if not HAS_RICH or not sys.stderr.isatty():
+        yield _Lines() if lines else lambda share, doing: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import TimeRemainingColumn as Left
+
+    columns: tuple[Any, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        Left(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        number = bar.add_task(escape(task), total=1.0)
+        yield lambda share, doing: bar.update(number, completed=share, description=escape(doing))
+
+
+class _Lines:
+    """Writes a line for each tenth that is done."""
+
+    def __init__(self) -> None:
+        self.tenths = 0
+
+    def __call__(self, share: float, doing: str) -> None:
+        if int(10 * share) > self.tenths:
+            self.tenths = int(10 * share)
+            print(f"{10 * self.tenths:3d} %  {doing}", file=sys.stderr, flush=True)
