@@ -17,6 +17,7 @@ from pairmend.datasets.arff.dates import seconds
 from pairmend.datasets.arff.digits import NotPlain, parse_table
 from pairmend.datasets.arff.rows import RowParser
 from pairmend.datasets.arff.tokens import quote, split, unquote
+from pairmend.datasets.files import OPENERS
 
 HEADER = """% a comment
 @RELATION 'some set'
@@ -340,15 +341,15 @@ def test_what_is_written_is_read_back(tmp_path_factory, content, as_sparse):
 
 @pytest.mark.parametrize(
     "name",
-    ["birds/birds-train.arff", "corel5k/Corel5k-sparse.arff", "emotions/emotions.arff",
+    ["birds/birds-train.arff", "birds/birds-test.arff", "imdb/Imdb.arff.bz2",
+     "corel5k/Corel5k-sparse.arff", "emotions/emotions.arff",
      "flags/flags.arff", "flare1/sf1.arff", "flare2/sf2.arff", "genbase/genbase.arff",
      "medical/medical.arff", "tmc2007-500/tmc2007-500.arff", "yeast/yeast.arff",
      "plant/plant978.orig.arff.gz", "arts/Arts1500.orig.arff.gz"],
 )  # fmt: skip
 def test_agrees_with_liac_arff_on_real_files(shared, name):
     path = shared / "data" / name
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt") as file:
+    with OPENERS.get(path.suffix, open)(path, "rt") as file:
         text = file.read()
     ours = read_arff(path)
     is_sparse = sparse.issparse(ours.cells)
