@@ -102,7 +102,7 @@ def test_relations(tmp_path):
     bags = [bag.cells.tolist() for bag in read.relations[1]]
     assert bags == [[[1, 0], [2.5, 1]], [[3, 0]]]
     np.testing.assert_array_equal(read.cells, [[0, 0, 1], [1, 1, 0]])
-    with pytest.raises(ArffError, match="in bag 2 of 'bag', its line 1: 1 values where 2"):
+    with pytest.raises(ArffError, match="line 10: in bag 2 of 'bag', its line 1: 1 values where 2"):
         read_arff(write(tmp_path, text.replace("3,u", "3")))
 
 
@@ -148,6 +148,21 @@ def test_progress_is_told(tmp_path):
         (HEADER + "{0 1 2, 1}\n", "expected a number, got '1 2'"),
         (HEADER + "{0 1\n", "a sparse row must be"),
         (HEADER + "{0 1},{x}\n", "instance weight"),
+        (HEADER + "1,red,0,{-1}\n", "instance weight"),
+        (HEADER + "1,red,0,{nan}\n", "instance weight"),
+        (HEADER + "１,red,0\n", "'size': expected a number"),
+        (HEADER + "{0 ١}\n", "'size': expected a number"),
+        (HEADER + "1, 'red\n", "line 8: cannot tell values apart"),
+        (HEADER + "1, 'red' dark,0\n", "line 8: cannot tell values apart"),
+        (HEADER + "{0 1,}\n", "a comma without a cell"),
+        ("@relation r\n@attribute a {x,}\n@data\n", "values of attribute 'a': an empty value"),
+        ("@relation r\n@attribute a {}\n@data\n", "values of attribute 'a': an empty value"),
+        ("@relation r\n@attribute a relational\n@end a\n@data\nx\n", "has no attributes"),
+        (
+            "@relation r\n" + "@attribute a relational\n" * 3000,
+            "line 3: 'a': relations within relations",
+        ),
+        ("@relation r\n@attribute a date 'yyyy yyyy'\n@data\n2020\n", "names a part twice"),
         (HEADER + "1,red,0\n{0 1}\n", "line 9: dense and sparse rows"),
         (HEADER + "1,'red,0\n", "line 8: cannot tell values apart"),
         (HEADER, "line 7: no data rows"),
@@ -160,7 +175,10 @@ def test_progress_is_told(tmp_path):
         ("@relation r\n@attribute a {x,'y}\n@data\n", "line 2: values of attribute 'a'"),
         ("@relation r\n@attribute a {x} y\n@data\n", "behind the values"),
         ("@relation r\n@attribute a {x\n@data\n", "line 2: values of attribute 'a'"),
-        ("@relation r\n@attribute a real\n@attribute a real\n@data\n1,1\n", "are named 'a'"),
+        (
+            "@relation r\n@attribute a real\n@attribute a real\n@data\n1,1\n",
+            "line 3: two attributes are named",
+        ),
         ("@relation r\n@attribute a date\n@data\nnow\n", "expected a date like .yyyy-MM-dd"),
         ("@relation r\n@attribute a date 'GG'\n@data\n1\n", "cannot read dates with 'GG'"),
         ("@relation r\n@attribute b relational\n@attribute a real\n@data\n", "lacks its @end"),
@@ -191,6 +209,35 @@ def test_broken_compressed_files(tmp_path, suffix):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_arff(tmp_path / "nowhere.arff")
+
+
+def test_long_lines_and_many_blanks_take_no_longer_than_others(tmp_path, monkeypatch):
+    # Quadratic work would take minutes here.
+    with pytest.raises(ArffError, match="cannot tell values apart"):
+        read_arff(write(tmp_path, HEADER + "'q',a,'b" + " " * 200_000 + "\n"))
+    wide = "@relation r\n" + "".join(f"@attribute a{i} numeric\n" for i in range(20_000))
+    read = read_arff(write(tmp_path, wide + "@data\n" + ",".join(["0.125"] * 20_000) + "\n"))
+    assert read.cells.shape == (1, 20_000)
+    monkeypatch.setattr("pairmend.datasets.arff.text.MAX_LINE", 1000)
+    with pytest.raises(ArffError, match="a line of more than 1000 characters"):
+        read_arff(write(tmp_path, HEADER + "1" * 10_000_000))
+
+
+def test_many_columns_with_values_of_their_own(tmp_path):
+    header = "@relation r\n" + "".join(f"@attribute a{i} {{0,{i + 1}}}\n" for i in range(3000))
+    dense = read_arff(write(tmp_path, header + "@data\n" + ",".join("0" * 3000) + "\n"))
+    assert not dense.cells.any()
+    rows = "".join(f"{{{i} {i + 1}}}\n" for i in range(3000))
+    found = read_arff(write(tmp_path, header + "@data\n" + rows))
+    np.testing.assert_array_equal(found.cells.data, 1)
+
+
+def test_negative_zero_keeps_its_sign(tmp_path):
+    text = "@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n"
+    dense = read_arff(write(tmp_path, text + "-0,-0.0\n-0.5,0\n"))
+    assert np.signbit(dense.cells).tolist() == [[True, True], [True, False]]
+    rows = read_arff(write(tmp_path, text + "{0 -0.0,1 -0.5}\n"))
+    assert np.signbit(rows.cells.data).all()
 
 
 # The fast paths give what the slow one gives, or leave the text to it.

@@ -1,4 +1,5 @@
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,6 +44,8 @@ def test_other_delimiters_encodings_and_compression(tmp_path):
     ("text", "labels", "message"),
     [
         (TEXT, ["moon"], r"labels names columns that are not there: \['moon'\]"),
+        (TEXT, ["sea", "sea"], "a label is named twice"),
+        (TEXT.replace("1.0", "١"), ["sun"], "label 'sun' must be 0 or 1, but is '١'"),
         (TEXT, [], "labels must name at least one column"),
         (TEXT, ["size"], "label 'size' must be 0 or 1, but is '2.5' in data row 1"),
         (TEXT, ["hue"], "label 'hue' must be 0 or 1, but is 'red, dark' in data row 1"),
@@ -70,3 +73,28 @@ def test_what_is_saved_is_loaded(path, tmp_path):
     np.testing.assert_array_equal(again.X, data.X)
     np.testing.assert_array_equal(again.Y, data.Y)
     assert again.categories == data.categories
+
+
+def test_numbers_with_underscores_are_names(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1_000,1\n2,0\n")
+    assert load_csv(path, labels=["b"]).categories == {0: ("1_000", "2")}
+
+
+@pytest.mark.parametrize("value", ["NA", "", " x", "x\ry", "?"])
+def test_what_would_be_read_as_another_is_not_saved(path, tmp_path, value):
+    data = replace(load_csv(path, labels=["sea"]), categories={1: ("blue", value)})
+    with pytest.raises(ValueError, match="a CSV file cannot hold the name or value"):
+        save_csv(data, tmp_path / "again.csv")
+    assert not (tmp_path / "again.csv").exists()
+
+
+def test_options_that_cannot_be(path, tmp_path):
+    with pytest.raises(ValueError, match="delimiter must be one character"):
+        load_csv(path, labels=["sea"], delimiter=";;")
+    with pytest.raises(ValueError, match="not a CSV file in nope"):
+        load_csv(path, labels=["sea"], encoding="nope")
+    broken = tmp_path / "photos.csv.gz"
+    broken.write_bytes(gzip.compress(TEXT.encode())[:20])
+    with pytest.raises(ValueError, match="photos.csv.gz: the compressed file is broken"):
+        load_csv(broken, labels=["sea"])

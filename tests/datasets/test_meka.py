@@ -62,6 +62,14 @@ def test_labels_must_be_zero_or_one(tmp_path):
         load_meka(write(tmp_path, "'photos: -C 3'"))
 
 
+@pytest.mark.parametrize("name", ["foo -C 1", "x:-c9", "plain"])
+def test_names_that_look_like_options(tmp_path, name):
+    data = replace(load_meka(write(tmp_path, "'Photos: -C 2'")), name=name)
+    save_meka(data, tmp_path / "again.arff")
+    again = load_meka(tmp_path / "again.arff")
+    assert (again.name, again.label_names) == (name, data.label_names)
+
+
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 def test_what_is_saved_is_loaded(tmp_path, layout):
     data = load_meka(write(tmp_path, "'Photos: -C 2'"))

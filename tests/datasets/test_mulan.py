@@ -1,10 +1,11 @@
+import gzip
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend.datasets import ArffError, load_mulan, one_hot, save_mulan
+from pairmend.datasets import ArffError, load_mulan, one_hot, save_mulan, take
 
 ARFF = """@relation photos
 @attribute hue {red,green,blue}
@@ -82,6 +83,8 @@ def test_one_hot_over_declared_values(files):
         (XML.replace("sea", "moon"), r"labels that .*photos.arff lacks: \['moon'\]"),
         ("<labels>", "not an XML file"),
         ("<labels/>", "expected <label name"),
+        ("<html><label name='sea'/></html>", "expected a <labels> element, got <html>"),
+        ("<?xml version='1.0' encoding='foo'?><labels/>", "not an XML file"),
         ('<labels><label name="sea"/><label name="sea"/></labels>', "named twice"),
         ("x" * (2**24 + 1), "too much for a list of labels"),
         ("<labels><label/></labels>", "each with a name"),
@@ -157,3 +160,59 @@ def test_a_failed_save_leaves_what_was_there(files, tmp_path):
         save_mulan(broken, target, tmp_path / "kept.xml")
     assert target.read_text() == "precious"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["kept.arff", "photos.arff", "photos.xml"]
+
+
+def test_instance_weights_travel_along(files, tmp_path):
+    files[0].write_text(ARFF.replace("green,1,2.5,yes,0", "green,1,2.5,yes,0,{3}"))
+    data = load_mulan(*files)
+    assert data.weights.tolist() == [3, 1]
+    assert load_mulan([files[0], files[0]], files[1]).weights.tolist() == [3, 1, 3, 1]
+    assert take(data, np.array([1])).weights.tolist() == [1]
+    save_mulan(data, tmp_path / "again.arff", tmp_path / "again.xml")
+    again = load_mulan(tmp_path / "again.arff", tmp_path / "again.xml")
+    assert again.weights.tolist() == [3, 1]
+
+
+def test_saving_needs_both_files(files, tmp_path):
+    data = load_mulan(*files)
+    before = files[0].read_text()
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        save_mulan(data, files[0], tmp_path / "nowhere" / "a.xml")
+    assert files[0].read_text() == before
+    with pytest.raises(ValueError, match="cannot hold both"):
+        save_mulan(data, files[0], files[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"label_names": ("a\x01", "b")}, "an XML file cannot hold the label name"),
+        ({"feature_names": ("x", "x", "y")}, "two columns are named 'x'"),
+        ({"feature_names": ("x\0", "z", "y")}, "the character NUL"),
+        ({"X": np.array([[7.0, 1, 0], [0, 1, 0]])}, "'hue' holds 7.0, which is none of its 3"),
+    ],
+)
+def test_what_could_not_be_read_back_is_not_saved(files, tmp_path, change, message):
+    with pytest.raises(ValueError, match=message):
+        save_mulan(replace(load_mulan(*files), **change), tmp_path / "a.arff", tmp_path / "a.xml")
+    assert not (tmp_path / "a.arff").exists()
+    assert not (tmp_path / "a.xml").exists()
+
+
+def test_saving_through_a_link_keeps_the_link(files, tmp_path):
+    (tmp_path / "link.arff").symlink_to(files[0])
+    save_mulan(load_mulan(*files), tmp_path / "link.arff", tmp_path / "link.xml")
+    assert (tmp_path / "link.arff").is_symlink()
+    assert files[0].read_text().startswith("@relation photos")
+
+
+def test_broken_compressed_label_files(files, tmp_path):
+    broken = tmp_path / "photos.xml.gz"
+    broken.write_bytes(gzip.compress(XML.encode())[:40])
+    with pytest.raises(ValueError, match=r"photos.xml.gz: the compressed file is broken"):
+        load_mulan(files[0], broken)
+
+
+def test_frames_keep_columns_with_the_same_name(files):
+    data = replace(load_mulan(*files), feature_names=("x", "x", "y"))
+    assert data.to_pandas()[0].shape == (2, 3)

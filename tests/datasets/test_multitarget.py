@@ -40,6 +40,7 @@ def test_targets_by_name_keep_their_order(path):
         (0, "targets=0, but the file has 4 attributes"),
         (4, "targets=4, but the file has 4 attributes"),
         (["x"], r"lacks the targets \['x'\]"),
+        (["c", "c"], "a target is named twice"),
         (["class"], "target 'class' is nominal, expected a number"),
     ],
 )

@@ -85,6 +85,10 @@ def test_subset(layout):
     np.testing.assert_array_equal(dense(data.X), make().X[rows])
     seeds = {tuple(map(tuple, subset(make(), 2, seed=seed).Y)) for seed in range(20)}
     assert len(seeds) > 1
+    assert subset(make(layout), np.int64(1), seed=0).Y.shape == (1, 3)
+    for share in (1.04, 0.0, np.inf):
+        with pytest.raises(ValueError, match="a share between 0 and 1"):
+            subset(make(layout), share, seed=0)
     with pytest.raises(ValueError, match="4 rows; cannot take 9"):
         subset(make(), 9, seed=0)
 

@@ -124,6 +124,8 @@ def _fetch(options: argparse.Namespace) -> None:
             paths = fetch(entry.name, progress=told)
         for path in paths:
             show_text(str(path))
+        if not paths:
+            show_text(f"{entry.name} is {entry.status}; there is nothing to fetch")
 
 
 def _convert(options: argparse.Namespace) -> None:

@@ -56,6 +56,11 @@ def assemble(
         if attributes[column].kind == "nominal":
             categories[place] = attributes[column].values
         elif attributes[column].kind == "string":
+            if sparse.issparse(X):
+                raise ValueError(
+                    f"{source[0]}: attribute {attributes[column].name!r} is a string, which is not "
+                    "read from sparse files"
+                )
             X, categories[place] = _with_texts(X, place, content.texts[column])
     return MultiLabelData(
         X=X.tocsr() if sparse.issparse(X) else X,
@@ -65,6 +70,7 @@ def assemble(
         categories=categories,
         name=name,
         source=source,
+        weights=content.weights,
     )
 
 
@@ -75,8 +81,6 @@ def _with_texts(X: Matrix, place: int, texts: list[str]) -> tuple[Matrix, tuple[
     column = column_values(X, place)
     known = ~np.isnan(column)
     column[known] = codes[column[known].astype(int)]
-    if sparse.issparse(X):
-        raise ValueError("string attributes in sparse files are not supported")
     X = X.copy()
     X[:, place] = column
     return X, tuple(number)
@@ -104,7 +108,12 @@ def join(parts: Sequence[ArffFile], paths: Sequence[Path]) -> ArffFile:
         cells: Matrix = sparse.vstack(blocks, format="csr")
     else:
         cells = np.vstack([part.cells for part in parts])
-    return ArffFile(first.relation, first.attributes, cells)
+    weights = None
+    if any(part.weights is not None for part in parts):
+        weights = np.concatenate(
+            [np.ones(p.cells.shape[0]) if p.weights is None else p.weights for p in parts]
+        )
+    return ArffFile(first.relation, first.attributes, cells, weights)
 
 
 def label_indicator(content: ArffFile, column: int, path: Path) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """Comma-separated files."""
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ from scipy import sparse
 
 from pairmend._typing import FloatArray
 from pairmend.datasets.assembly import set_name
-from pairmend.datasets.data import MultiLabelData
-from pairmend.datasets.files import OPENERS, written
+from pairmend.datasets.data import MultiLabelData, category
+from pairmend.datasets.files import OPENERS, told_if_broken, written
 
 MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
 """Cells that stand for a missing value."""
@@ -65,11 +66,14 @@ def load_csv(
     for option, wanted in (("labels", labels), ("categorical", categorical)):
         if missing := [column for column in wanted if column not in header]:
             raise ValueError(f"{path}: {option} names columns that are not there: {missing}")
+    if len(set(labels)) != len(labels):
+        raise ValueError(f"{path}: a label is named twice: {list(labels)}")
     if not labels:
         raise ValueError(f"{path}: labels must name at least one column, of {header[:10]}")
     columns = dict(zip(header, zip(*rows, strict=True), strict=True))
     Y = np.column_stack([_label(path, label, columns[label]) for label in labels])
-    features = [column for column in header if column not in set(labels)]
+    taken = set(labels)
+    features = [column for column in header if column not in taken]
     X = np.empty((len(rows), len(features)))
     categories = {}
     for place, feature in enumerate(features):
@@ -100,6 +104,7 @@ def save_csv(data: MultiLabelData, path: str | Path, *, delimiter: str = ",") ->
     delimiter : str, default=","
         What stands between cells.
     """
+    _check_texts(data)
     with written(path) as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow([*data.feature_names, *data.label_names])
@@ -109,19 +114,35 @@ def save_csv(data: MultiLabelData, path: str | Path, *, delimiter: str = ",") ->
             writer.writerow([*texts, *labels.tolist()])
 
 
+def _check_texts(data: MultiLabelData) -> None:
+    """Refuse names and values that would be read back as others."""
+    values = (value for values in data.categories.values() for value in values)
+    for text in (*data.feature_names, *data.label_names, *values):
+        if text in MISSING or text != text.strip() or "\r" in text or text.startswith("\ufeff"):
+            raise ValueError(
+                f"{data.name}: a CSV file cannot hold the name or value {text!r}, which would be "
+                "read as another; rename it, or save as ARFF"
+            )
+
+
 def _text(data: MultiLabelData, place: int, value: Any) -> str:
     if np.isnan(value):
         return ""
     if place in data.categories:
-        return data.categories[place][int(value)]
+        return category(data.categories[place], value, data.feature_names[place])
     return repr(float(value))
 
 
 def _read_rows(path: Path, delimiter: str, encoding: str) -> tuple[list[str], list[list[str]]]:
+    if len(delimiter) != 1:
+        raise ValueError(f"delimiter must be one character, got {delimiter!r}")
     try:
-        with OPENERS.get(path.suffix.lower(), open)(
-            path, "rt", encoding=encoding, newline=""
-        ) as file:
+        with (
+            told_if_broken(path),
+            OPENERS.get(path.suffix.lower(), open)(
+                path, "rt", encoding=encoding, newline=""
+            ) as file,
+        ):
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             header = [cell.strip() for cell in next(reader, [])]
             _check_header(path, header)
@@ -135,7 +156,7 @@ def _read_rows(path: Path, delimiter: str, encoding: str) -> tuple[list[str], li
                         f"{len(header)}"
                     )
                 rows.append([cell.strip() for cell in row])
-    except (csv.Error, UnicodeDecodeError) as error:
+    except (csv.Error, LookupError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not a CSV file in {encoding}: {error}") from error
     if not rows:
         raise ValueError(f"{path}: no rows behind the header")
@@ -146,7 +167,7 @@ def _check_header(path: Path, header: list[str]) -> None:
     if not header:
         raise ValueError(f"{path}: empty; expected a header with the names of the columns")
     if len(set(header)) != len(header):
-        twice = next(column for column in header if header.count(column) > 1)
+        twice = Counter(header).most_common(1)[0][0]
         raise ValueError(f"{path}, line 1: two columns are named {twice!r}")
 
 
@@ -162,6 +183,9 @@ def _label(path: Path, label: str, cells: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _numbers(cells: Sequence[str]) -> FloatArray | None:
+    text = "".join(cells)
+    if "_" in text or not text.isascii():
+        return None
     try:
         return np.array(["nan" if cell in MISSING else cell for cell in cells], dtype=float)
     except ValueError:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairmend._typing import FloatArray
+
 
 @dataclass(frozen=True)
 class MultiLabelData:
@@ -27,6 +29,8 @@ class MultiLabelData:
         Name of the set.
     source : tuple of Path
         Files it was read from.
+    weights : ndarray of shape (n,) or None
+        Instance weights, if the file has any.
     """
 
     X: Any
@@ -36,6 +40,7 @@ class MultiLabelData:
     categories: dict[int, tuple[str, ...]]
     name: str
     source: tuple[Path, ...]
+    weights: FloatArray | None = None
 
     def to_pandas(self) -> tuple[Any, Any]:
         """Return X and Y as pandas frames, categorical features of category dtype.
@@ -47,12 +52,25 @@ class MultiLabelData:
         import pandas as pd
 
         dense = self.X if isinstance(self.X, np.ndarray) else self.X.toarray()
-        columns = {
-            feature: pd.Categorical.from_codes(
-                np.nan_to_num(dense[:, f], nan=-1).astype(int), categories=self.categories[f]
-            )
-            if f in self.categories
-            else dense[:, f]
-            for f, feature in enumerate(self.feature_names)
-        }
-        return pd.DataFrame(columns), pd.DataFrame(self.Y, columns=list(self.label_names))
+        X = pd.DataFrame(
+            {
+                f: pd.Categorical.from_codes(
+                    np.nan_to_num(column, nan=-1).astype(int), categories=self.categories[f]
+                )
+                if f in self.categories
+                else column
+                for f, column in enumerate(dense.T)
+            },
+            index=range(len(self.Y)),
+        )
+        X.columns = list(self.feature_names)
+        return X, pd.DataFrame(self.Y, columns=list(self.label_names))
+
+
+def category(values: tuple[str, ...], code: Any, feature: str) -> str:
+    """Return the value a categorical feature's number stands for."""
+    if code != int(code) or not 0 <= code < len(values):
+        raise ValueError(
+            f"feature {feature!r} holds {code}, which is none of its {len(values)} categories"
+        )
+    return values[int(code)]

@@ -1,5 +1,7 @@
 """From a data set back to the columns of an ARFF file."""
 
+from collections import Counter
+
 import numpy as np
 from scipy import sparse
 
@@ -35,6 +37,10 @@ def as_arff(
         for f, name in enumerate(data.feature_names)
     ]
     labels = [Attribute(name, "nominal", values=LABEL_VALUES) for name in data.label_names]
+    for names in (data.feature_names, data.label_names):
+        if len(set(names)) != len(names):
+            twice = Counter(names).most_common(1)[0][0]
+            raise ValueError(f"{data.name}: two columns are named {twice!r}; rename one of them")
     if shared := set(data.feature_names) & set(data.label_names):
         raise ValueError(f"{data.name}: features and labels share the names {sorted(shared)}")
     order = (labels, features) if labels_first else (features, labels)
@@ -42,7 +48,8 @@ def as_arff(
     cells: Matrix
     if sparse.issparse(data.X):
         cells = sparse.hstack([sparse.csr_array(m) for m in matrices], format="csr")
+        cells.sum_duplicates()
     else:
         cells = np.hstack(matrices)
     attributes = (*order[0], *order[1])
-    return ArffFile(data.name if relation is None else relation, attributes, cells)
+    return ArffFile(data.name if relation is None else relation, attributes, cells, data.weights)

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,19 @@ from typing import IO, Any
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """How compressed files are opened, by suffix."""
+
+
+@contextmanager
+def told_if_broken(path: Path) -> Iterator[None]:
+    """Turn the many errors of broken compressed files into one that names the file."""
+    try:
+        yield
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path}: the compressed file is broken: {error}") from error
+    except OSError as error:
+        if error.filename is not None or error.errno is not None:
+            raise
+        raise ValueError(f"{path}: the compressed file is broken: {error}") from error
 
 
 @contextmanager
@@ -29,9 +43,13 @@ def written(path: str | Path) -> Iterator[IO[str]]:
         The text file to write to.
     """
     path = Path(path)
+    if path.is_symlink():  # write where it points to, not over it
+        path = path.resolve()
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
     # In a folder of its own beside the place: the file itself gets the usual permissions.
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        temporary = Path(folder) / path.name
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".pairmend-") as folder:
+        temporary = Path(folder) / f"new{path.suffix}"
         opener = OPENERS.get(path.suffix.lower(), open)
         with opener(temporary, "wt", encoding="utf-8", newline="\n") as file:
             yield file

@@ -15,6 +15,8 @@ _ITEM_SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 _UNICODE = (16, 17, 18)
 _CELL, _STRUCT, _CHAR, _SPARSE = 1, 2, 4, 5
 _NUMERIC = range(6, 16)
+_LARGEST = 2**30
+"""Bytes of the largest variable that is unpacked."""
 _DEEPEST = 20
 """Cells and structs within each other that are followed."""
 
@@ -64,8 +66,16 @@ def _check_structure(content: bytes) -> None:
     while not elements.at_end:
         kind, part = elements.next()
         if kind == _COMPRESSED:
-            kind, part = _Elements(zlib.decompress(part), 0, order).next()
+            kind, part = _Elements(_inflated(part), 0, order).next()
         _check_matrix(kind, part, order, depth=0)
+
+
+def _inflated(part: bytes) -> bytes:
+    inflater = zlib.decompressobj()
+    content = inflater.decompress(part, _LARGEST)
+    if inflater.unconsumed_tail:
+        raise ValueError(f"a variable of more than {_LARGEST} bytes")
+    return content
 
 
 class _Elements:

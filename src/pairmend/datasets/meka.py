@@ -41,7 +41,8 @@ def load_meka(
     """
     path = Path(arff)
     content = read_arff(path, encoding=encoding, progress=progress)
-    option = _OPTION.search(content.relation)
+    options = list(_OPTION.finditer(content.relation))
+    option = options[-1] if options else None  # what comes before is the name
     if option is None:
         raise ArffError(
             path,

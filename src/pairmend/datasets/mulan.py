@@ -1,5 +1,6 @@
 """Mulan's pairs of files: ARFF for the data, XML for the names of the labels."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,7 +13,7 @@ from pairmend.datasets.arff.text import Progress
 from pairmend.datasets.assembly import assemble, join, label_indicator, set_name
 from pairmend.datasets.data import MultiLabelData
 from pairmend.datasets.export import as_arff
-from pairmend.datasets.files import OPENERS, written
+from pairmend.datasets.files import OPENERS, told_if_broken, written
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"
 
@@ -75,27 +76,34 @@ def save_mulan(data: MultiLabelData, arff: str | Path, xml: str | Path) -> None:
     arff, xml : path
         The files; compressed by their suffix gz, bz2 or xz.
     """
-    write_arff(arff, as_arff(data))
+    if Path(arff) == Path(xml):
+        raise ValueError(f"{arff}: cannot hold both the data and the names of the labels")
+    for label in data.label_names:
+        if _NOT_XML.search(label):
+            raise ValueError(f"{data.name}: an XML file cannot hold the label name {label!r}")
     with written(xml) as file:
         file.write(f'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="{_NAMESPACE}">\n')
         for label in data.label_names:
             file.write(f"<label name={quoteattr(label)}/>\n")
         file.write("</labels>\n")
+        write_arff(arff, as_arff(data))  # before the XML file takes its place: both or none
 
 
 def _read_label_names(path: Path) -> list[str]:
-    with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+    with told_if_broken(path), OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
         text = file.read(_MAX_XML + 1)
     if len(text) > _MAX_XML:
         raise ValueError(f"{path}: more than {_MAX_XML} bytes, too much for a list of labels")
     try:
         root = ElementTree.XML(text, parser=ElementTree.XMLParser(target=_NoDoctype()))
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:  # odd encodings, too
         raise ValueError(f"{path}: not an XML file: {error}") from error
     except _DoctypeFound:
         raise ValueError(
             f"{path}: declares a document type or entities, which a list of labels must not"
         ) from None
+    if root.tag.split("}")[-1] != "labels":
+        raise ValueError(f"{path}: expected a <labels> element, got <{root.tag}>")
     names = [
         element.get("name") for element in root.iter() if element.tag.split("}")[-1] == "label"
     ]
@@ -108,6 +116,7 @@ def _read_label_names(path: Path) -> list[str]:
 
 
 _MAX_XML = 2**24
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 class _DoctypeFound(Exception):

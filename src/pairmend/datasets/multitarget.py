@@ -53,6 +53,8 @@ def load_multitarget(
     else:
         if missing := [target for target in targets if target not in names]:
             raise ValueError(f"{path}: lacks the targets {missing}; it has {names[-10:]}")
+        if len(set(targets)) != len(targets):
+            raise ValueError(f"{path}: a target is named twice: {list(targets)}")
         places = [names.index(target) for target in targets]
     for place in places:
         if content.attributes[place].kind != "numeric":

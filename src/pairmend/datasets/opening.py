@@ -84,6 +84,8 @@ def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None 
             save_mulan(data, path, xml)
         case ".arff":
             save_meka(data, path)
+        case ".csv" if xml is not None:
+            raise ValueError(f"{path}: a CSV file has no label file beside it, but got {xml}")
         case ".csv":
             save_csv(data, path)
         case kind:
@@ -108,6 +110,6 @@ def _kind(path: Path) -> str:
 def _xml_beside(path: Path) -> Path | None:
     stem = path.name.lower().split(".arff")[0]
     for candidate in sorted(path.parent.glob("*.xml*")):
-        if candidate.name.lower().split(".xml")[0] == stem:
+        if _kind(candidate) == ".xml" and candidate.name.lower().split(".xml")[0] == stem:
             return candidate
     return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,8 @@ def one_hot(
     """
     if values not in ("declared", "occurring"):
         raise ValueError(f"values must be 'declared' or 'occurring', got {values!r}")
+    if not data.feature_names:
+        return data
     cells = data.X.tocsc() if sparse.issparse(data.X) else data.X
     columns: list[Any] = []
     names: list[str] = []
@@ -83,9 +86,11 @@ def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
     -------
     MultiLabelData
     """
-    if missing := [name for name in names if name not in data.feature_names]:
+    there = set(data.feature_names)
+    if missing := [name for name in names if name not in there]:
         raise ValueError(f"{data.name} has no features named {missing}")
-    kept = [f for f, name in enumerate(data.feature_names) if name not in set(names)]
+    left_out = set(names)
+    kept = [f for f, name in enumerate(data.feature_names) if name not in left_out]
     if not kept:
         raise ValueError(f"{data.name} would be left without any feature")
     return replace(
@@ -136,7 +141,9 @@ def subset(data: MultiLabelData, size: float | int, *, seed: int) -> MultiLabelD
     MultiLabelData
     """
     n_rows = len(data.Y)
-    n_kept = size if isinstance(size, int) else int(np.floor(size * n_rows + 0.5))
+    if not isinstance(size, Integral) and not 0 < size < 1:
+        raise ValueError(f"size must be a share between 0 and 1 or a number of rows, got {size}")
+    n_kept = int(size) if isinstance(size, Integral) else int(np.floor(size * n_rows + 0.5))
     if not 0 < n_kept <= n_rows:
         raise ValueError(f"{data.name} has {n_rows} rows; cannot take {n_kept} of them")
     rows = np.sort(np.random.RandomState(seed).permutation(n_rows)[:n_kept])
@@ -157,7 +164,8 @@ def take(data: MultiLabelData, rows: IntArray) -> MultiLabelData:
     -------
     MultiLabelData
     """
-    return replace(data, X=data.X[rows], Y=data.Y[rows])
+    weights = None if data.weights is None else data.weights[rows]
+    return replace(data, X=data.X[rows], Y=data.Y[rows], weights=weights)
 
 
 def drop_missing(data: MultiLabelData) -> MultiLabelData:
@@ -197,11 +205,13 @@ def fill_missing(data: MultiLabelData) -> MultiLabelData:
         A feature without any value is filled with 0.
     """
     X = data.X.copy()
-    for f in range(X.shape[1]):
+    if sparse.issparse(X):
+        features = np.unique(X.indices[np.isnan(X.data)])
+    else:
+        features = np.flatnonzero(np.isnan(X).any(axis=0))
+    for f in features.tolist():
         column = column_values(X, f)
         missing = np.isnan(column)
-        if not missing.any():
-            continue
         known = column[~missing]
         if known.size == 0:
             filling = 0.0

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from itertools import compress
 
 import numpy as np
 
@@ -23,8 +22,9 @@ class _Values:
         self.place["?"] = np.nan  # unquoted, whatever the values are
         self.by_number: FloatArray | None = None
         if values and all(map(_SMALL_INTEGER.fullmatch, values)):
-            self.by_number = np.full(10_000, np.nan)
-            self.by_number[[int(value) for value in values]] = np.arange(len(values))
+            numbers = [int(value) for value in values]
+            self.by_number = np.full(max(numbers) + 1, np.nan)
+            self.by_number[numbers] = np.arange(len(values))
 
     def of_numbers(self, numbers: FloatArray, plain: bool | np.ndarray) -> FloatArray:
         """Turn values that were read as numbers into places."""
@@ -67,9 +67,10 @@ class BulkParser:
         self.n_columns = len(attributes)
         kinds = [a.values if a.kind == "nominal" else None for a in attributes]
         # Columns with the same values share a table; None stands for numbers.
-        distinct = list(dict.fromkeys(kinds))
-        self.table_of_column = np.array([distinct.index(kind) for kind in kinds])
-        self.tables = [None if values is None else _Values(values) for values in distinct]
+        number = {kind: place for place, kind in enumerate(dict.fromkeys(kinds))}
+        self.table_of_column = np.array([number[kind] for kind in kinds])
+        self.tables = [None if values is None else _Values(values) for values in number]
+        self.columns_of_table = _places(self.table_of_column)
 
     def dense(self, lines: list[str]) -> FloatArray:
         """Parse dense rows into an array."""
@@ -89,9 +90,9 @@ class BulkParser:
     def _dense_numbers(self, text: bytes) -> FloatArray:
         self._check_applies()
         values, lengths = parse_table(text, self.n_columns)
-        for number, table in enumerate(self.tables):
+        for number, mine in self.columns_of_table.items():
+            table = self.tables[number]
             if table is not None:
-                mine = self.table_of_column == number
                 found = values[:, mine]
                 # "1", not "1.0", "01" or "-0": a value's own text.
                 own = lengths[:, mine] == np.floor(np.log10(np.maximum(found, 1))) + 1
@@ -102,10 +103,9 @@ class BulkParser:
         self._check_applies()
         columns, values, counts, decimals = parse_sparse_rows(text)
         self._check_columns(columns, counts)
-        tables = self.table_of_column[columns]
-        for number, table in enumerate(self.tables):
+        for number, mine in _places(self.table_of_column[columns]).items():
+            table = self.tables[number]
             if table is not None:
-                mine = tables == number
                 values[mine] = table.of_numbers(values[mine], decimals[mine] == 0)
         return columns, values, counts
 
@@ -133,11 +133,10 @@ class BulkParser:
             raise NotPlain from None
         self._check_columns(columns, counts)
         texts = tokens[1::2]
-        tables = self.table_of_column[columns]
         values = np.empty(len(columns))
-        for number, table in enumerate(self.tables):
-            mine = tables == number
-            chosen = list(compress(texts, mine))
+        for number, mine in _places(self.table_of_column[columns]).items():
+            table = self.tables[number]
+            chosen = [texts[place] for place in mine]
             values[mine] = _numbers(chosen) if table is None else table.of_texts(chosen)
         return columns, values, counts
 
@@ -162,6 +161,15 @@ class BulkParser:
             raise NotPlain
 
 
+def _places(numbers: IntArray) -> dict[int, IntArray]:
+    """Return where each of the numbers stands."""
+    if numbers.size == 0:
+        return {}
+    order = np.argsort(numbers, kind="stable")
+    found, starts = np.unique(numbers[order], return_index=True)
+    return dict(zip(found.tolist(), np.split(order, starts[1:]), strict=True))
+
+
 def _as_bytes(lines: list[str]) -> bytes:
     try:
         return ("\n".join(lines) + "\n").encode("ascii")
@@ -170,6 +178,8 @@ def _as_bytes(lines: list[str]) -> bytes:
 
 
 def _numbers(texts: Sequence[str]) -> FloatArray:
+    if not "".join(texts).isascii():  # digits of other scripts are no ARFF numbers
+        raise NotPlain
     try:
         return np.array(texts, dtype=float)
     except ValueError:

@@ -54,5 +54,8 @@ def seconds(text: str, java_format: str) -> float:
     >>> seconds("1970-01-02", "yyyy-MM-dd")
     86400.0
     """
-    moment = datetime.strptime(text, strptime_format(java_format))
+    try:
+        moment = datetime.strptime(text, strptime_format(java_format))
+    except re.error as error:
+        raise ValueError(f"the format {java_format!r} names a part twice") from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -76,6 +76,7 @@ def parse_table(text: bytes, n_columns: int) -> tuple[FloatArray, IntArray]:
         raise NotPlain
     integers = np.fromstring(text.translate(_NEWLINES_AWAY, b"."), dtype=np.int64, sep=",")
     values = integers / POWERS_OF_TEN[decimals]
+    values[with_sign] = -np.abs(values[with_sign])  # an integer has no negative zero
     return values.reshape(n_lines, n_columns), lengths.reshape(n_lines, n_columns)
 
 
@@ -102,7 +103,7 @@ def parse_sparse_rows(text: bytes) -> tuple[IntArray, FloatArray, IntArray, IntA
     >>> columns.tolist(), values.tolist(), counts.tolist()
     ([3, 17], [1.0, 0.5], [2, 0])
     """
-    if _SPARSE_ROWS.fullmatch(text) is None:
+    if b"-0" in text or _SPARSE_ROWS.fullmatch(text) is None:  # integers have no negative zero
         raise NotPlain
     characters = np.frombuffer(text, dtype=np.uint8)
     line_ends = np.flatnonzero(characters == NEWLINE)

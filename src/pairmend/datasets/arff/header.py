@@ -1,6 +1,7 @@
 """The header of an ARFF file."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,18 +35,18 @@ def read_header(path: Path, lines: Numbered) -> tuple[str, tuple[Attribute, ...]
     attributes : tuple of Attribute
     """
     relation = ""
-    attributes: list[Attribute] = []
+    attributes: dict[str, Attribute] = {}
     number = 1
     for number, line in _without_comments(lines):
         word = line.split(maxsplit=1)[0].lower()
         if word == "@data":
             if not attributes:
                 raise ArffError(path, number, "@data before any @attribute")
-            return relation, _distinct(path, number, attributes)
+            return relation, tuple(attributes.values())
         if word == "@relation":
             relation = unquote(line[len(word) :].strip())
         elif word.startswith("@attribute"):
-            attributes.append(_read_attribute(path, number, line, lines))
+            _add(path, number, attributes, _read_attribute(path, number, line, lines))
         else:
             raise ArffError(
                 path, number, f"expected @relation, @attribute or @data, got {line[:40]!r}"
@@ -62,7 +63,9 @@ def _without_comments(lines: Numbered) -> Numbered:
         yield number, line
 
 
-def _read_attribute(path: Path, number: int, line: str, lines: Numbered) -> Attribute:
+def _read_attribute(
+    path: Path, number: int, line: str, lines: Numbered, *, nested: bool = False
+) -> Attribute:
     match = _ATTRIBUTE.fullmatch(line)
     if match is None or not match[2]:
         raise ArffError(path, number, f"expected '@attribute name type', got {line[:80]!r}")
@@ -70,12 +73,14 @@ def _read_attribute(path: Path, number: int, line: str, lines: Numbered) -> Attr
     if kind.startswith("{"):
         return Attribute(name, "nominal", values=_read_values(path, number, name, kind))
     kind = _ATTRIBUTE_WEIGHT.sub("", kind)
-    word, _, rest = kind.partition(" ")
+    word, *rest = kind.split(maxsplit=1)
     match word.lower():
         case "string":
             return Attribute(name, "string")
         case "date":
-            return Attribute(name, "date", date_format=unquote(rest.strip()) or ISO_DATE)
+            return Attribute(name, "date", date_format=unquote(rest[0]) if rest else ISO_DATE)
+        case "relational" if nested:
+            raise ArffError(path, number, f"{name!r}: relations within relations are not read")
         case "relational":
             return Attribute(name, "relational", attributes=_read_nested(path, name, number, lines))
         case lower if lower in NUMERIC_TYPES:
@@ -91,33 +96,38 @@ def _read_attribute(path: Path, number: int, line: str, lines: Numbered) -> Attr
 def _read_values(path: Path, number: int, name: str, kind: str) -> tuple[str, ...]:
     try:
         end = kind.rindex("}")
-        values = tuple(unquote(value) for value in split(kind[1:end]))
+        cells = split(kind[1:end])
+        if "" in cells:
+            raise ValueError("an empty value")
+        values = tuple(unquote(value) for value in cells)
         if kind[end + 1 :].strip():
             raise ValueError(f"{kind[end + 1 :]!r} behind the values")
     except ValueError as error:
         raise ArffError(path, number, f"values of attribute {name!r}: {error}") from None
     if len(set(values)) != len(values):
-        twice = next(value for value in values if values.count(value) > 1)
+        twice = Counter(values).most_common(1)[0][0]
         raise ArffError(path, number, f"attribute {name!r} lists the value {twice!r} twice")
     return values
 
 
 def _read_nested(path: Path, name: str, number: int, lines: Numbered) -> tuple[Attribute, ...]:
-    nested: list[Attribute] = []
+    nested: dict[str, Attribute] = {}
     for number, line in _without_comments(lines):
         word = line.split(maxsplit=1)[0].lower()
         if word == "@end":
-            return _distinct(path, number, nested)
+            if not nested:
+                raise ArffError(
+                    path, number, f"the relational attribute {name!r} has no attributes"
+                )
+            return tuple(nested.values())
         if word != "@attribute":
             break
-        nested.append(_read_attribute(path, number, line, lines))
+        attribute = _read_attribute(path, number, line, lines, nested=True)
+        _add(path, number, nested, attribute)
     raise ArffError(path, number, f"the relational attribute {name!r} lacks its @end")
 
 
-def _distinct(path: Path, number: int, attributes: list[Attribute]) -> tuple[Attribute, ...]:
-    seen = set()
-    for attribute in attributes:
-        if attribute.name in seen:
-            raise ArffError(path, number, f"two attributes are named {attribute.name!r}")
-        seen.add(attribute.name)
-    return tuple(attributes)
+def _add(path: Path, number: int, attributes: dict[str, Attribute], new: Attribute) -> None:
+    if new.name in attributes:
+        raise ArffError(path, number, f"two attributes are named {new.name!r}")
+    attributes[new.name] = new

@@ -143,6 +143,7 @@ class _Body:
         values: list[float] = []
         counts: list[int] = []
         for row, (number, line) in enumerate(zip(numbers, lines, strict=True), self.n_rows):
+            self.rows.line = number
             try:
                 row_columns, row_values, weight = parse(line)
             except ValueError as error:
@@ -180,7 +181,7 @@ def _nested(
     for column, bags in rows.bags.items():
         attribute = attributes[column]
         parsed: list[ArffFile] = []
-        for bag in bags:
+        for line, bag in bags:
             body = _Body(path, attribute.attributes)
             numbered = _telling(1, bag.split("\n"))
             try:
@@ -189,7 +190,7 @@ def _nested(
             except ArffError as error:
                 raise ArffError(
                     path,
-                    error.line,
+                    line,
                     f"in bag {len(parsed) + 1} of {attribute.name!r}, its line {error.line}: "
                     f"{error.problem}",
                 ) from None

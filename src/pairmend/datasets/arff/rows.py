@@ -8,8 +8,8 @@ from pairmend.datasets.arff.model import Attribute
 from pairmend.datasets.arff.tokens import QUOTED, split, unquote
 
 _NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.I)
-_SPARSE = re.compile(rf"\{{((?:{QUOTED}|[^{{}}'\"])*)\}}\s*(?:,\s*(\{{.*\}})\s*)?", re.DOTALL)
-_SPARSE_CELL = re.compile(rf"\s*([0-9]+)\s+({QUOTED}|[^\s,'\"][^,]*?)\s*(?:,|$)", re.DOTALL)
+_SPARSE = re.compile(rf"\{{((?:{QUOTED}|[^{{}}'\"])*+)\}}\s*(?:,\s*(\{{.*\}})\s*)?", re.DOTALL)
+_SPARSE_CELL = re.compile(rf"\s*+([0-9]++)\s++({QUOTED}|[^\s,'\"][^,]*+)\s*+(?:,|$)", re.DOTALL)
 
 
 class RowParser:
@@ -24,8 +24,10 @@ class RowParser:
     ----------
     texts : dict
         Strings met so far by column.
+    line : int
+        Number of the line that is being parsed, to be set by whoever calls.
     bags : dict
-        Texts of nested relations met so far by column.
+        Nested relations met so far by column: line and text of each.
     """
 
     def __init__(self, attributes: Sequence[Attribute]):
@@ -33,7 +35,8 @@ class RowParser:
         self.texts: dict[int, list[str]] = {
             c: [] for c, a in enumerate(attributes) if a.kind == "string"
         }
-        self.bags: dict[int, list[str]] = {
+        self.line = 0
+        self.bags: dict[int, list[tuple[int, str]]] = {
             c: [] for c, a in enumerate(attributes) if a.kind == "relational"
         }
         self.places = [
@@ -73,7 +76,7 @@ class RowParser:
             if columns and column <= columns[-1]:
                 raise ValueError(f"index {column} after {columns[-1]}: indices must ascend")
             columns.append(column)
-            values.append(self.cell(column, cell[2]))
+            values.append(self.cell(column, cell[2].rstrip()))
             position = cell.end()
         if text.endswith(","):
             raise ValueError("a comma without a cell behind it")
@@ -103,7 +106,7 @@ class RowParser:
                 self.texts[column].append(unquote(text))
                 return float(len(self.texts[column]) - 1)
             case "relational" if text:
-                self.bags[column].append(unquote(text))
+                self.bags[column].append((self.line, unquote(text)))
                 return float(len(self.bags[column]) - 1)
             case _:
                 expected = "a value"
@@ -112,7 +115,7 @@ class RowParser:
 
 def _weight(text: str) -> float:
     inner = text[1:-1].strip() if text.endswith("}") else ""
-    if not _NUMBER.fullmatch(inner):
+    if not _NUMBER.fullmatch(inner) or not 0 <= float(inner) < float("inf"):
         raise ValueError(f"expected an instance weight like '{{2.0}}', got {text[:40]!r}")
     return float(inner)
 

@@ -1,16 +1,13 @@
 """The lines of a text file: compressed or not, in any encoding."""
 
-import gzip
 import io
-import lzma
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from pairmend.datasets.arff.model import ArffError
-from pairmend.datasets.files import OPENERS
+from pairmend.datasets.files import OPENERS, told_if_broken
 
 BLOCK = 2**18
 """Characters read at once: few enough that what is made of them stays in the cache."""
@@ -56,7 +53,9 @@ def line_batches(
     progress : callable, default=None
         Is told the share that has been read.
     """
-    number, rest = 1, ""
+    number = 1
+    pieces: list[str] = []  # of a line whose end has not been met yet
+    length = 0
     size = max(1, path.stat().st_size)
     with path.open("rb") as raw, _open(path, raw) as stream:
         text = io.TextIOWrapper(stream, encoding=encoding)
@@ -65,15 +64,19 @@ def line_batches(
                 block = text.read(BLOCK)
             if not block:
                 break
-            lines = (rest + block).split("\n")
-            rest = lines.pop()
-            if len(rest) > MAX_LINE:
+            first, *lines = block.split("\n")
+            pieces.append(first)
+            length += len(first)
+            if length > MAX_LINE:
                 raise ArffError(path, number, f"a line of more than {MAX_LINE} characters")
-            yield number, lines
-            number += len(lines)
+            if lines:
+                rest = lines.pop()
+                yield number, ["".join(pieces), *lines]
+                number += 1 + len(lines)
+                pieces, length = [rest], len(rest)
             if progress is not None:
                 progress(min(1.0, raw.tell() / size))
-    yield number, [rest]
+    yield number, ["".join(pieces)]
 
 
 def _open(path: Path, raw: IO[bytes] | None = None) -> IO[bytes]:
@@ -87,10 +90,9 @@ def _open(path: Path, raw: IO[bytes] | None = None) -> IO[bytes]:
 def _told(path: Path, line: int) -> Iterator[None]:
     """Turn the many errors of broken compressed files into one."""
     try:
-        yield
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ArffError(path, line, f"the compressed file is broken: {error}") from error
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        raise ArffError(path, line, f"the compressed file is broken: {error}") from error
+        with told_if_broken(path):
+            yield
+    except UnicodeDecodeError:
+        raise
+    except ValueError as error:
+        raise ArffError(path, line, str(error).removeprefix(f"{path}: ")) from error

@@ -3,7 +3,7 @@
 import re
 
 QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
-_CELL = re.compile(rf"\s*({QUOTED}|(?:[^,'\"][^,]*?)?)\s*(?:(,)|$)", re.DOTALL)
+_CELL = re.compile(rf"\s*+({QUOTED}|(?:[^\s,'\"][^,]*+)?)\s*+(?:(,)|$)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _NEEDS_QUOTES = re.compile(r"[\s,{}%'\"\\?]|[\x00-\x1f]")
@@ -24,7 +24,7 @@ def split(text: str) -> list[str]:
         match = _CELL.match(text, position)
         if match is None:
             raise ValueError(f"cannot tell values apart at {text[position : position + 40]!r}")
-        cells.append(match[1])
+        cells.append(match[1].rstrip())
         position = match.end()
         if match[2] is None:
             return cells

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from pairmend.datasets.arff.model import ArffFile, Attribute
 from pairmend.datasets.arff.tokens import quote
+from pairmend.datasets.data import category
 from pairmend.datasets.files import written
 
 
@@ -46,6 +47,8 @@ def write_arff(path: str | Path, content: ArffFile) -> None:
                 f"attribute {attribute.name!r} is {attribute.kind}; written are numeric, nominal "
                 "and string attributes"
             )
+        if any("\0" in text for text in (attribute.name, *attribute.values)):
+            raise ValueError(f"{attribute.name!r}: a name or value holds the character NUL")
     with written(path) as file:
         file.write(f"@relation {quote(content.relation)}\n\n")
         for attribute in content.attributes:
@@ -87,7 +90,7 @@ def _cell(content: ArffFile, column: int, value: Any) -> str:
         return "?"
     attribute = content.attributes[column]
     if attribute.kind == "nominal":
-        return quote(attribute.values[int(value)])
+        return quote(category(attribute.values, value, attribute.name))
     if attribute.kind == "string":
         return quote(content.texts[column][int(value)])
     return (
