@@ -21,6 +21,10 @@ _DEEPEST = 20
 """Cells and structs within each other that are followed."""
 
 
+class _NewerVersion(Exception):
+    """Raised for files of version 7.3, which are HDF5 files."""
+
+
 def load_variables(path: Path) -> dict[str, Any]:
     """Read the variables of a MATLAB file of version 5 to 7.2.
 
@@ -38,7 +42,7 @@ def load_variables(path: Path) -> dict[str, Any]:
     try:
         _check_structure(content)
         variables = loadmat(BytesIO(content))
-    except NotImplementedError as error:
+    except _NewerVersion as error:
         raise ValueError(
             f"{path}: a MATLAB 7.3 (HDF5) file, which is not read. In MATLAB, load it and save "
             "it again with save(..., '-v7'); expected version 5 to 7.2."
@@ -61,7 +65,7 @@ def _check_structure(content: bytes) -> None:
         raise ValueError("no MATLAB header")
     (version,) = struct.unpack(f"{order}H", content[124:126])
     if version >> 8 == 2:
-        raise NotImplementedError
+        raise _NewerVersion
     elements = _Elements(content, 128, order)
     while not elements.at_end:
         kind, part = elements.next()
