@@ -27,19 +27,19 @@ def test_range_scaling_equals_the_loop(rows, queries):
         references.scale_by_range(rows, queries), references.scale_by_range(rows, rows), 2.0
     )
     weights = GaussianNeighbourhood(beta=2.0).fit(rows).weights(queries)
-    np.testing.assert_allclose(weights, expected, atol=1e-9)
+    np.testing.assert_allclose(weights, expected, atol=1e-10)
     expected = references.adaptive_weights(
         references.scale_by_range(rows, queries), references.scale_by_range(rows, rows), 3
     )
     weights = AdaptiveNeighbourhood(k=3).fit(rows).weights(queries)
-    np.testing.assert_allclose(weights, expected, atol=1e-9)
+    np.testing.assert_allclose(weights, expected, atol=1e-10)
 
 
 def test_standard_scaling_divides_by_the_deviation(rows, queries):
     deviation = np.where(rows.std(axis=0) > 0, rows.std(axis=0), np.inf)
     expected = references.gaussian_weights(queries / deviation, rows / deviation, 1.0)
     weights = GaussianNeighbourhood(scale="standard").fit(rows).weights(queries)
-    np.testing.assert_allclose(weights, expected, atol=1e-9)
+    np.testing.assert_allclose(weights, expected, atol=1e-10)
 
 
 def test_no_scaling(rng):

@@ -148,7 +148,7 @@ class TestBagEmbedding:
         rows = embedding.fit_transform(bags)
         np.testing.assert_allclose(embedding.eigenvalues_, values[::-1][:4], rtol=1e-10)
         signs = np.sign((rows * expected).sum(axis=0))
-        np.testing.assert_allclose(rows, expected * signs, atol=1e-9)
+        np.testing.assert_allclose(rows, expected * signs, atol=1e-10)
 
     def test_a_new_bag_is_placed_by_gowers_formula(self, rng, bags):
         """Gower (1968): with rows F and Λ = F'F, a point is Λ^-1 F' (diag(FF') - d^2) / 2."""
@@ -162,7 +162,7 @@ class TestBagEmbedding:
         for bag, row in zip(new, embedding.transform(new), strict=True):
             squared = np.array([reference_distance(bag, B, "maximal") for B in bags]) ** 2
             expected = np.linalg.solve(F.T @ F, F.T @ (norms - squared)) / 2
-            np.testing.assert_allclose(row, expected, atol=1e-9)
+            np.testing.assert_allclose(row, expected, atol=1e-10)
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("n_components", [1, 5, 100])
