@@ -1,0 +1,41 @@
+"""What a study left behind, read back for reports and analyses."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """A study's results and everything that is known of how they came about.
+
+    Attributes
+    ----------
+    definition : dict
+        The study as plain data: ``name``, ``title``, ``folds``, ``repeats``, ``seed``, ``split``,
+        and by name ``sets`` (with ``source``), ``algorithms`` (with ``class`` and ``params``) and
+        ``criteria`` (with ``title`` and ``greater_is_better``).
+    results : DataFrame
+        Tidy rows: set, repeat, fold, algorithm, criterion, value.
+    tasks : DataFrame
+        A row for each set, repeat, fold and algorithm that was run: ``status`` ("done" or
+        "failed"), ``seed``, ``fit_seconds``, ``predict_seconds``, ``peak_bytes`` (NaN where the
+        system does not tell), ``fitted_by`` (the algorithm whose fit it shares; its own name if
+        none), ``error`` (the last line) and ``traceback``, both empty when done, ``finished``
+        (ISO time).
+    sets : DataFrame
+        A row for each set that was loaded: ``set``, ``title``, ``paper_number`` (NaN for a set
+        that is not in the paper), ``sha256`` of its contents, ``source``, and its
+        characteristics: N, d, L, LC, LD, avIR, AVsc.
+    runs : DataFrame
+        A row for each start: ``started``, ``ended`` (empty when it was cut off), and as dicts
+        ``versions`` (of Python and packages) and ``machine``.
+    """
+
+    definition: dict[str, Any]
+    results: "pd.DataFrame"
+    tasks: "pd.DataFrame"
+    sets: "pd.DataFrame"
+    runs: "pd.DataFrame"
