@@ -1,0 +1,59 @@
+"""Tests that compare algorithms over many sets.
+
+Everything takes a table of losses: a pandas DataFrame, or any 2-D array, with a row per set and a
+column per algorithm, less being better. Nothing else of the package is needed, so losses may come
+from anywhere.
+
+>>> import pandas as pd
+>>> losses = pd.DataFrame({"LPW": [0.31, 0.25, 0.4, 0.5], "FCM": [0.3, 0.2, 0.35, 0.41],
+...                        "FCM-O": [0.29, 0.2, 0.37, 0.44]}, index=["a", "b", "c", "d"])
+>>> average_ranks(losses).to_dict()
+{'LPW': 3.0, 'FCM': 1.375, 'FCM-O': 1.625}
+>>> friedman(losses)
+Friedman test of 3 algorithms on 4 sets
+  chi-square       6.533  p = 0.03813
+  Iman-Davenport  13.364  p = 0.006162
+"""
+
+try:
+    import pandas  # noqa: F401  (every module here needs it: say so once, in plain words)
+except ImportError as error:
+    raise ImportError(
+        "pairmend.stats needs pandas, which is not installed: pip install 'pairmend[study]'"
+    ) from error
+
+from pairmend.stats.adjustment import bergmann_hommel, exhaustive_sets, holm, shaffer
+from pairmend.stats.correlation import SpearmanResult, spearman
+from pairmend.stats.effects import EffectSizes, effect_sizes
+from pairmend.stats.intervals import BootstrapIntervals, bootstrap_intervals
+from pairmend.stats.omnibus import (
+    FriedmanByCriterion,
+    FriedmanResult,
+    friedman,
+    friedman_by_criterion,
+)
+from pairmend.stats.posthoc import NemenyiResult, nemenyi
+from pairmend.stats.ranks import average_ranks
+from pairmend.stats.signed_rank import WilcoxonResult, wilcoxon
+
+__all__ = [
+    "BootstrapIntervals",
+    "EffectSizes",
+    "FriedmanByCriterion",
+    "FriedmanResult",
+    "NemenyiResult",
+    "SpearmanResult",
+    "WilcoxonResult",
+    "average_ranks",
+    "bergmann_hommel",
+    "bootstrap_intervals",
+    "effect_sizes",
+    "exhaustive_sets",
+    "friedman",
+    "friedman_by_criterion",
+    "holm",
+    "nemenyi",
+    "shaffer",
+    "spearman",
+    "wilcoxon",
+]

@@ -1,0 +1,189 @@
+"""Adjusting p-values so that the chance of any false finding stays at the chosen level.
+
+Holm's procedure suits any tests. Shaffer's and Bergmann and Hommel's are for tests of all pairs of
+algorithms, and use that not every set of such hypotheses can be true together: if the first is
+equal to the second and the second to the third, then the first is equal to the third.
+"""
+
+from functools import cache
+from math import comb
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairmend.stats.tables import PValues, read_p_values
+
+# The usual limit: 9 algorithms have 21147 partitions, 10 have 115975, and from there time and
+# memory grow more than fivefold with every further one.
+MOST_ALGORITHMS = 9
+
+
+def holm(p_values: PValues) -> pd.Series:
+    """Adjust p-values by Holm's step-down procedure.
+
+    Parameters
+    ----------
+    p_values : Series, mapping or array-like of shape (n,)
+        P-values of any tests.
+
+    Returns
+    -------
+    Series
+        Adjusted p-values in the order given.
+
+    References
+    ----------
+    S. Holm (1979), A simple sequentially rejective multiple test procedure.
+
+    Examples
+    --------
+    >>> holm({"hamming": 0.01, "macro_f1": 0.4, "micro_f1": 0.6, "zero_one": 0.004}).to_dict()
+    {'hamming': 0.03, 'macro_f1': 0.8, 'micro_f1': 0.8, 'zero_one': 0.016}
+    """
+    raw = read_p_values(p_values)
+    return _step_down(raw, np.arange(len(raw), 0, -1))
+
+
+def shaffer(p_values: PValues) -> pd.Series:
+    """Adjust p-values of all pairs of algorithms by Shaffer's static procedure.
+
+    Like Holm's, with the number of hypotheses left replaced by the largest number not above it of
+    such hypotheses that can be true together.
+
+    Parameters
+    ----------
+    p_values : Series, mapping or array-like of shape (n_algorithms * (n_algorithms - 1) / 2,)
+        One for each pair, in the order (0, 1), (0, 2), …, (1, 2), …
+
+    Returns
+    -------
+    Series
+        Adjusted p-values in the order given.
+
+    References
+    ----------
+    J. P. Shaffer (1986), Modified sequentially rejective multiple test procedures.
+
+    Examples
+    --------
+    >>> shaffer([0.01, 0.02, 0.04]).tolist()
+    [0.03, 0.03, 0.04]
+    """
+    raw = read_p_values(p_values)
+    possible = np.array(sorted(_true_counts(_algorithms_of(raw))))
+    left = np.arange(len(raw), 0, -1)
+    return _step_down(raw, possible[np.searchsorted(possible, left, side="right") - 1])
+
+
+def bergmann_hommel(p_values: PValues) -> pd.Series:
+    """Adjust p-values of all pairs of algorithms by Bergmann and Hommel's procedure.
+
+    A hypothesis' adjusted p-value is the largest, over the exhaustive sets I that hold it, of |I|
+    times the smallest p-value of I. It is never above Shaffer's, which is never above Holm's. The
+    order can change: of two pairs, the one of larger p-value can get the smaller adjusted one.
+
+    Parameters
+    ----------
+    p_values : Series, mapping or array-like of shape (n_algorithms * (n_algorithms - 1) / 2,)
+        One for each pair, in the order (0, 1), (0, 2), …, (1, 2), … Up to 9 algorithms.
+
+    Returns
+    -------
+    Series
+        Adjusted p-values in the order given.
+
+    References
+    ----------
+    B. Bergmann, G. Hommel (1988), Improvements of general multiple test procedures for redundant
+    systems of hypotheses. S. García, F. Herrera (2008), An extension on "Statistical comparisons of
+    classifiers over multiple data sets" for all pairwise comparisons.
+
+    Examples
+    --------
+    >>> bergmann_hommel([0.01, 0.02, 0.04]).tolist()
+    [0.03, 0.03, 0.04]
+    """
+    raw = read_p_values(p_values)
+    members = exhaustive_sets(_algorithms_of(raw))
+    smallest = np.where(members, raw.to_numpy(), np.inf).min(axis=1)
+    bounds = members.sum(axis=1) * smallest
+    adjusted = np.where(members, bounds[:, None], 0).max(axis=0)
+    return pd.Series(np.minimum(adjusted, 1), index=raw.index)
+
+
+@cache
+def exhaustive_sets(n_algorithms: int) -> NDArray[np.bool_]:
+    """All sets of hypotheses "these two are equal" that can be exactly the true ones.
+
+    Algorithms equal to each other form groups, so each partition of the algorithms gives one set:
+    the pairs within its groups.
+
+    Parameters
+    ----------
+    n_algorithms : int
+        From 2 to 9.
+
+    Returns
+    -------
+    ndarray of shape (n_exhaustive_sets, n_pairs)
+        Which pairs each set holds, pairs in the order (0, 1), (0, 2), … The empty set is left out.
+        Read-only.
+
+    Examples
+    --------
+    >>> exhaustive_sets(3).astype(int)
+    array([[1, 1, 1],
+           [1, 0, 0],
+           [0, 1, 0],
+           [0, 0, 1]])
+    """
+    if not 2 <= n_algorithms <= MOST_ALGORITHMS:
+        raise ValueError(
+            f"exhaustive sets, and with them Bergmann-Hommel, are for 2 to {MOST_ALGORITHMS} "
+            f"algorithms, and {n_algorithms} were given: use Shaffer's adjustment "
+            "(adjust='shaffer'), which knows no limit and is nearly as strong"
+        )
+    # A partition is written as each algorithm's group, groups numbered as they appear; one column
+    # is added at a time, with every group there is and a new one.
+    groups = np.zeros((1, 1), dtype=np.int8)
+    for _ in range(n_algorithms - 1):
+        choices = groups.max(axis=1) + 2
+        ends = np.cumsum(choices)
+        chosen = np.arange(ends[-1]) - np.repeat(ends - choices, choices)
+        groups = np.column_stack([np.repeat(groups, choices, axis=0), chosen.astype(np.int8)])
+    first, second = np.triu_indices(n_algorithms, 1)
+    members: NDArray[np.bool_] = (groups[:, first] == groups[:, second])[:-1]  # the last is empty
+    members.flags.writeable = False
+    return members
+
+
+def _step_down(raw: pd.Series, factors: NDArray[np.int64]) -> pd.Series:
+    """Multiply the ascending p-values by the factors, and let none fall below an earlier one."""
+    values = raw.to_numpy()
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * factors), 1)
+    return pd.Series(adjusted, index=raw.index)
+
+
+def _algorithms_of(raw: pd.Series) -> int:
+    n_algorithms = round((1 + np.sqrt(1 + 8 * len(raw))) / 2)
+    if comb(n_algorithms, 2) != len(raw):
+        raise ValueError(
+            f"p_values holds {len(raw)} number(s), and all pairs of algorithms are 1, 3, 6, 10, …: "
+            "pass one for each pair in the order (0, 1), (0, 2), …, or use holm"
+        )
+    return n_algorithms
+
+
+@cache
+def _true_counts(n_algorithms: int) -> frozenset[int]:
+    """Return the possible numbers of true hypotheses, Shaffer's S(k)."""
+    if n_algorithms < 2:
+        return frozenset([0])
+    return frozenset(
+        comb(size, 2) + count
+        for size in range(1, n_algorithms + 1)
+        for count in _true_counts(n_algorithms - size)
+    )

@@ -1,0 +1,86 @@
+"""The numbers that the published losses must give.
+
+They come from the paper's printed three digits; the paper computed with full precision, so its own
+numbers differ a little. The other files here check the same numbers against scipy, scikit-posthocs
+and slow references.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairmend import stats
+
+RANKS = {
+    "hamming": [2.966, 1.931, 2.707, 2.397],
+    "macro_f1": [2.241, 2.759, 2.414, 2.586],
+    "micro_f1": [2.500, 2.448, 2.724, 2.328],
+    "zero_one": [3.086, 2.293, 2.328, 2.293],
+}
+PRINTED_RANKS = {  # the paper's tables of p-values, last row
+    "hamming": [3.000, 1.966, 2.603, 2.431],
+    "macro_f1": [2.276, 2.793, 2.397, 2.534],
+    "micro_f1": [2.517, 2.483, 2.672, 2.328],
+    "zero_one": [3.138, 2.276, 2.379, 2.207],
+}
+FRIEDMAN_P = {"hamming": 0.00957, "macro_f1": 0.3916, "micro_f1": 0.6543, "zero_one": 0.00401}
+PRINTED_SPEARMAN_HAMMING = """
+N     .125  .065  .067  .067
+d    -.011 -.161 -.153 -.187
+L    -.144 -.372 -.382 -.385
+LC   -.252 -.360 -.330 -.329
+LD   -.188 -.049 -.021 -.025
+avIR  .235  .076  .092  .078
+AVsc  .213  .017  .038  .028
+"""
+
+
+@pytest.mark.parametrize("criterion", RANKS)
+def test_average_ranks(published, criterion):
+    ranks = stats.average_ranks(published[criterion])
+    assert ranks.index.tolist() == ["LPW", "FCM", "FCM-W", "FCM-O"]
+    np.testing.assert_allclose(ranks, RANKS[criterion], atol=5e-4)
+    np.testing.assert_allclose(ranks, PRINTED_RANKS[criterion], atol=0.11)
+
+
+@pytest.mark.parametrize("criterion", FRIEDMAN_P)
+def test_friedman_p_values_before_adjustment(published, criterion):
+    p_value = stats.friedman(published[criterion]).p_value
+    assert p_value == pytest.approx(FRIEDMAN_P[criterion], abs=5e-5)
+
+
+def test_friedman_p_values_adjusted_by_holm(published):
+    adjusted = stats.friedman_by_criterion(published).table["adjusted_p_value"]
+    # 3 * 0.0095745, 2 * 0.3916252 twice (Holm never lets a later one fall), 4 * 0.0040113
+    expected = {"hamming": 0.02872, "macro_f1": 0.78325, "micro_f1": 0.78325, "zero_one": 0.01605}
+    assert adjusted.to_dict() == pytest.approx(expected, abs=1e-5)
+
+
+def test_nemenyi_critical_difference(published):
+    result = stats.nemenyi(published["hamming"], alpha=0.1)
+    assert result.critical_difference == pytest.approx(0.777, abs=5e-4)
+    assert result.groups == (("FCM", "FCM-O", "FCM-W"), ("FCM-O", "FCM-W", "LPW"))
+
+
+def test_bergmann_hommel_of_zero_one(published):
+    pairs = stats.wilcoxon(published["zero_one"]).pairs
+    assert pairs["adjusted_p_value"].round(3).tolist() == [0.063, 0.051, 0.063, 1, 1, 1]
+    assert pairs.index[1] == ("LPW", "FCM-W")
+
+
+def test_the_typed_table_is_the_shared_one(published, shared):
+    rows = pd.read_csv(shared / "paper" / "published_losses.csv")
+    for criterion, table in published.items():
+        theirs = rows[rows["criterion"] == criterion].set_index("set").drop(columns="criterion")
+        pd.testing.assert_frame_equal(theirs, table)
+
+
+def test_spearman_is_near_the_printed_table(published, shared):
+    sets = pd.read_csv(shared / "paper" / "published_datasets.csv").set_index("set")
+    result = stats.spearman(published["hamming"], sets.drop(columns="name"))
+    printed = {
+        name: list(map(float, cells))
+        for name, *cells in map(str.split, PRINTED_SPEARMAN_HAMMING.strip().splitlines())
+    }
+    assert result.rho.columns.tolist() == list(printed)
+    np.testing.assert_allclose(result.rho, pd.DataFrame(printed), atol=0.008)

@@ -1,0 +1,105 @@
+"""What every function says of a table it cannot use, and what it takes."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairmend import stats
+
+FUNCTIONS = {
+    "average_ranks": stats.average_ranks,
+    "friedman": stats.friedman,
+    "friedman_by_criterion": lambda losses: stats.friedman_by_criterion({"hamming": losses}),
+    "nemenyi": stats.nemenyi,
+    "wilcoxon": stats.wilcoxon,
+    "spearman": lambda losses: stats.spearman(losses, [[1], [2], [3]]),
+    "effect_sizes": stats.effect_sizes,
+    "bootstrap_intervals": lambda losses: stats.bootstrap_intervals(losses, n_resamples=100),
+}
+GOOD = pd.DataFrame(
+    {"a": [0.1, 0.2, 0.4], "b": [0.2, 0.1, 0.5], "c": [0.3, 0.7, 0.2]}, index=["x", "y", "z"]
+)
+every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+
+
+@every_function
+@pytest.mark.parametrize(
+    ("losses", "message"),
+    [
+        (GOOD.mask(GOOD == 0.7), "1 cell.* row 'y', column 'c': nan.*dropna"),
+        (GOOD.replace(0.7, np.inf), "row 'y', column 'c': inf"),
+        (GOOD.convert_dtypes().mask(GOOD == 0.7), "row 'y', column 'c': nan"),
+        (GOOD.assign(name="flags"), "no numbers in the column.* \\['name'\\].*set_index"),
+        (GOOD.astype(complex), "no numbers in the column"),
+        (GOOD.set_axis(["a", "b", "a"], axis=1), "two columns of one name: \\['a'\\]"),
+        (GOOD.set_axis(["x", "x", "z"]), "two rows of one set: \\['x'\\]; .*average its folds"),
+        (GOOD.iloc[:0], "0 row.* and 3 column.*needs at least"),
+        (GOOD[[]], "3 row.* and 0 column.*needs at least"),
+        ([0.1, 0.2, 0.3], "two dimensions, a row per set, and has shape \\(3,\\)"),
+        (np.zeros((2, 3, 3)), "has shape \\(2, 3, 3\\)"),
+        ([[0.1, 0.2, 0.3], [0.2, 0.3, "?"], [0.5, 0.4, 0.1]], "no numbers in .* \\[2\\]"),
+        (None, "two dimensions"),
+    ],
+)
+def test_bad_tables_are_named(function, losses, message):
+    with pytest.raises(ValueError, match=message):
+        function(losses)
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithms", "sets"),
+    [
+        ("friedman", 3, 2), ("nemenyi", 2, 2), ("wilcoxon", 2, 2), ("effect_sizes", 2, 1),
+        ("bootstrap_intervals", 2, 2), ("average_ranks", 1, 1),
+    ],
+)  # fmt: skip
+def test_how_small_a_table_may_be(name, algorithms, sets):
+    function = FUNCTIONS[name]
+    function(GOOD.iloc[:sets, :algorithms])
+    needed = f"at least {sets} set\\(s\\), a row each, and {algorithms} algorithm"
+    with pytest.raises(ValueError, match=needed):
+        function(GOOD.iloc[:sets, : algorithms - 1])
+    with pytest.raises(ValueError, match=needed):
+        function(GOOD.iloc[: sets - 1, :algorithms])
+
+
+@every_function
+@pytest.mark.parametrize(
+    "given",
+    [
+        GOOD.to_numpy(), GOOD.to_numpy().tolist(), GOOD.astype("Float64"),
+        GOOD.reset_index(drop=True), GOOD.to_numpy(dtype=object),
+    ],
+    ids=["array", "lists", "nullable", "frame", "objects"],
+)  # fmt: skip
+def test_whatever_holds_the_numbers_the_result_is_the_same(function, given):
+    before = pd.DataFrame(given).copy()
+    names = getattr(given, "columns", range(3))
+    expected = str(function(GOOD.set_axis(names, axis=1).reset_index(drop=True)))
+    assert str(function(given)) == expected
+    pd.testing.assert_frame_equal(pd.DataFrame(given), before)
+
+
+def test_whole_numbers_and_truth_values_are_losses():
+    assert stats.average_ranks([[True, False], [True, False]]).tolist() == [2, 1]
+    assert stats.average_ranks([[2, 1], [0, 1]]).tolist() == [1.5, 1.5]
+
+
+def test_tidy_rows_are_told_to_be_turned():
+    tidy = pd.DataFrame({"set": ["x", "y"], "algorithm": ["a", "b"], "value": [0.1, 0.2]})
+    with pytest.raises(ValueError, match="\\['set', 'algorithm'\\].*pivot\\(index='set'"):
+        stats.friedman(tidy)
+
+
+def test_without_pandas_the_message_names_the_extra():
+    code = "import sys; sys.modules['pandas'] = None; import pairmend.stats"
+    outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'pairmend[study]'" in outcome.stderr
+
+
+def test_public_names_are_all_there():
+    for name in stats.__all__:
+        assert getattr(stats, name).__doc__
