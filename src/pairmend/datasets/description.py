@@ -416,22 +416,26 @@ def _fit(name: str, width: int) -> str:
 # HTML.
 
 STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.45 system-ui, sans-serif; color: #333; background: #fff; margin: 2rem auto;
-  max-width: 62rem; padding: 0 1rem; }
+:root { color-scheme: light dark; --ink: #333; --paper: #fff; --line: #eee; --key: #0072b2; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #ddd; --paper: #181818; --line: #333; --key: #6cb6ea; }
+}
+body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  margin: 2rem auto; max-width: 62rem; padding: 0 1rem; }
 h1 { margin: 0; font-size: 1.7rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; margin: 1.8rem 0 .5rem; }
 p { margin: .2rem 0; }
 .columns { display: flex; flex-wrap: wrap; gap: 1.2rem 1.5rem; align-items: flex-start; }
 .numbers { margin: 0; columns: 2 22rem; column-gap: 3rem; }
-.numbers div { display: flex; gap: .6rem; break-inside: avoid; border-bottom: 1px solid #eee; }
+.numbers div { display: flex; gap: .6rem; break-inside: avoid;
+  border-bottom: 1px solid var(--line); }
 .numbers dt { flex: 1; }
 .numbers dd { margin: 0; font-variant-numeric: tabular-nums; }
-code { font-size: .92em; color: #0072b2; }
+code { font-size: .92em; color: var(--key); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .1rem .7rem; border-bottom: 1px solid #eee; }
+th, td { text-align: right; padding: .1rem .7rem; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; padding-left: 0; overflow-wrap: anywhere; }
-td.gap { color: #777; font-style: italic; }
+td.gap { opacity: .7; font-style: italic; }
 figure { margin: 0 0 1rem; max-width: 100%; }
 figcaption { font-weight: 600; margin-bottom: .3rem; }
 svg { max-width: 100%; height: auto; }

@@ -1,25 +1,27 @@
-"""Drawings of multi-label data. They compute nothing, and need matplotlib.
+"""Drawings of multi-label data."""
 
-Names of labels are data: they are drawn as they are, never read as mathematics, and shortened
-where they are long.
-"""
-
-import io
-import unicodedata
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pairmend.plots.drawing import (
+    BLUE,
+    FAINT,
+    INK,
+    VERMILION,
+    axes_or_new,
+    make_plain,
+    short,
+    write,
+)
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Blue and vermilion of Okabe and Ito's palette, which people tell apart whatever their eyes.
-FREQUENT, RARE = "#0072B2", "#D55E00"
-INK, FAINT = "#333333", "#D9D9D9"
+# Cells of a map are as light on a dark page as on a light one, so their ink stays dark.
+CELL_INK = "#222222"
 
 # Up to so many labels all are drawn and named; of more, the ends of the list or the pattern.
 MOST_BARS = 30
@@ -27,7 +29,6 @@ ENDS = 12
 MOST_TICKS = 50
 MOST_NUMBERED_CELLS = 14
 MOST_NUMBERED_BARS = 16
-LONGEST_NAME = 28
 
 
 def label_frequencies(names: Sequence[str], counts: ArrayLike, ax: "Axes | None" = None) -> "Axes":
@@ -63,20 +64,20 @@ def label_frequencies(names: Sequence[str], counts: ArrayLike, ax: "Axes | None"
     # The gap between both ends takes the place of a bar and a half.
     places = np.concatenate([np.arange(len(most)), len(most) + 1.5 + np.arange(len(least))])
     shown = np.concatenate([most, least])
-    ax = _axes(ax, width=4.85, height=1.0 + 0.24 * (places[-1] + 1))
+    ax = axes_or_new(ax, width=4.85, height=1.0 + 0.24 * (places[-1] + 1))
 
-    colours = [FREQUENT] * len(most) + [RARE] * len(least)
+    colours = [BLUE] * len(most) + [VERMILION] * len(least)
     ax.barh(places, rows[shown], height=0.72, color=colours)
     ax.set_yticks(
         places,
-        [_short(names[label]) for label in shown],
+        [short(names[label]) for label in shown],
         fontsize=9,
         parse_math=False,
     )
     for place, label in zip(places, shown, strict=True):
-        _write(ax, rows[label], place, f"{rows[label]:,}", offset=(4, 0), ha="left", va="center")
+        write(ax, rows[label], place, f"{rows[label]:,}", offset=(4, 0), ha="left", va="center")
     if left_out:
-        _write(
+        write(
             ax,
             0,
             len(most) + 0.25,
@@ -90,7 +91,7 @@ def label_frequencies(names: Sequence[str], counts: ArrayLike, ax: "Axes | None"
     ax.set_xlim(0, max(1, rows.max()) * 1.12)  # room for the numbers
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.set_xlabel("rows that carry the label")
-    _plain(ax)
+    make_plain(ax)
     ax.tick_params(axis="y", length=0)
     return ax
 
@@ -128,7 +129,7 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
     if together.shape != (n_labels, n_labels):
         raise ValueError(f"matrix must be square; got shape {together.shape}")
     side = min(7.0, max(3.6, 1.8 + 0.36 * n_labels))
-    ax = _axes(ax, width=side + 0.7, height=side)
+    ax = axes_or_new(ax, width=side + 0.7, height=side)
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap, PowerNorm
     from matplotlib.ticker import MaxNLocator
@@ -146,11 +147,11 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
     )
     if n_labels <= MOST_TICKS:
         size = 9 if n_labels <= 20 else 7
-        short = [_short(name) for name in names]
+        shown = [short(name) for name in names]
         places = range(n_labels)
-        ax.set_yticks(places, short, fontsize=size, parse_math=False)
+        ax.set_yticks(places, shown, fontsize=size, parse_math=False)
         ax.set_xticks(
-            places, short, fontsize=size, parse_math=False, rotation=45, ha="right",
+            places, shown, fontsize=size, parse_math=False, rotation=45, ha="right",
             rotation_mode="anchor",
         )  # fmt: skip
     else:
@@ -164,7 +165,7 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
                 float(column), float(row), f"{count:,}", ha="center", va="center", fontsize=8,
                 color=_readable_on(image.to_rgba(count)),
             )  # fmt: skip
-    _plain(ax)
+    make_plain(ax)
     ax.tick_params(length=0)
     ax.spines[["top", "right"]].set_visible(True)
     ax.spines[:].set_color(FAINT)
@@ -172,7 +173,7 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
     ticks = [1, *(step for step in steps if 1 < step <= highest)]
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.75, ticks=ticks, format="{x:,.0f}")
     bar.set_label("rows that carry both labels", color=INK)
-    bar.outline.set_visible(False)
+    bar.outline.set_color(FAINT)
     bar.ax.tick_params(colors=INK, length=2, labelsize=9)
     return ax
 
@@ -200,13 +201,13 @@ def labels_per_row(counts: ArrayLike, ax: "Axes | None" = None) -> "Axes":
     rows = np.asarray(counts)
     if rows.ndim != 1 or rows.size == 0:
         raise ValueError(f"counts must be a list of at least one number; got shape {rows.shape}")
-    ax = _axes(ax, width=4.85, height=3.0)
+    ax = axes_or_new(ax, width=4.85, height=3.0)
     from matplotlib.ticker import MaxNLocator
 
-    ax.bar(np.arange(len(rows)), rows, width=0.8, color=FREQUENT)
+    ax.bar(np.arange(len(rows)), rows, width=0.8, color=BLUE)
     if len(rows) <= MOST_NUMBERED_BARS:
         for place, count in enumerate(rows):
-            _write(ax, place, count, f"{count:,}", offset=(0, 3), ha="center", va="bottom")
+            write(ax, place, count, f"{count:,}", offset=(0, 3), ha="center", va="bottom")
     ax.xaxis.set_major_locator(MaxNLocator(16, integer=True))
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     ax.yaxis.set_major_formatter("{x:,.0f}")
@@ -214,142 +215,13 @@ def labels_per_row(counts: ArrayLike, ax: "Axes | None" = None) -> "Axes":
     ax.set_ylim(0, max(1, rows.max()) * 1.1)
     ax.set_xlabel("labels of the row")
     ax.set_ylabel("rows")
-    _plain(ax)
+    make_plain(ax)
     return ax
-
-
-def one_line(name: str) -> str:
-    r"""Replace what would break a line of a page, or act on a terminal, by spaces.
-
-    Parameters
-    ----------
-    name : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Without control and format characters, and with single spaces.
-
-    Examples
-    --------
-    >>> one_line("the \n blue\tsea")
-    'the blue sea'
-    """
-    separators = ("C", "Z")  # Unicode's classes of control characters and of separators
-    return " ".join(
-        "".join(" " if unicodedata.category(c).startswith(separators) else c for c in name).split()
-    )
-
-
-def to_svg(ax: "Axes", *, prefix: str, title: str) -> str:
-    """Turn the figure of a drawing into an SVG element that can stand inside an HTML page.
-
-    Text stays text. The element loads nothing, has no metadata, and is the same each time.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        The drawing.
-    prefix : str
-        What the ids in the element begin with; ids of several figures of a page must differ.
-    title : str
-        What a screen reader says of the figure.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> svg = to_svg(labels_per_row([1, 7]), prefix="per-row", title="Labels per row")
-    >>> svg[:4], svg[-6:]
-    ('<svg', '</svg>')
-    """
-    matplotlib = _matplotlib()
-    figure: Any = ax.figure
-    file = io.StringIO()
-    with (
-        matplotlib.rc_context({"svg.hashsalt": prefix, "svg.fonttype": "none"}),
-        warnings.catch_warnings(),
-    ):
-        # The reader's own fonts write the text, so what matplotlib's font lacks is no matter.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(file, format="svg", metadata={"Date": None})
-    root = ElementTree.fromstring(file.getvalue())
-    for parent in root.iter():
-        for child in list(parent):
-            # A style element would rule the whole page it stands in; its two settings are
-            # inherited, so the root can hold them as well.
-            if child.tag.rpartition("}")[2] in ("metadata", "style"):
-                parent.remove(child)
-    for element in root.iter():
-        # Inside HTML, elements of an SVG carry no namespaces, and "href" is plain.
-        element.tag = element.tag.rpartition("}")[2]
-        element.attrib = {
-            key.rpartition("}")[2]: _with_prefix(key.rpartition("}")[2], value, prefix)
-            for key, value in element.attrib.items()
-        }
-    root.attrib = {
-        "viewBox": root.attrib["viewBox"],
-        "width": root.attrib["width"],
-        "height": root.attrib["height"],
-        "style": "stroke-linejoin: round; stroke-linecap: butt",
-        "role": "img",
-        "aria-label": title,
-    }
-    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=False).strip()
-
-
-def _with_prefix(key: str, value: str, prefix: str) -> str:
-    """Rename an id, or what refers to one."""
-    if key == "id":
-        return f"{prefix}-{value}"
-    if key == "href" and value.startswith("#"):
-        return f"#{prefix}-{value[1:]}"
-    return value.replace("url(#", f"url(#{prefix}-")
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ImportError(
-            "drawing needs matplotlib, which is not installed: pip install 'pairmend[plots]'"
-        ) from error
-    return matplotlib
-
-
-def _axes(ax: "Axes | None", *, width: float, height: float) -> "Axes":
-    """Make a figure if there is none, outside pyplot: nothing global, nothing to close."""
-    _matplotlib()
-    if ax is not None:
-        return ax
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained").subplots()
-
-
-def _plain(ax: "Axes") -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(FAINT)
-    ax.tick_params(colors=INK, length=3)
-    ax.xaxis.label.set_color(INK)
-    ax.yaxis.label.set_color(INK)
 
 
 def _readable_on(colour: Any) -> str:
     red, green, blue = colour[:3]
-    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else INK
-
-
-def _write(
-    ax: "Axes", x: float, y: float, text: str, *, offset: tuple[float, float], **style: Any
-) -> None:
-    """Write beside a point, at a distance in points whatever the scale of the axes."""
-    ax.annotate(
-        text, (x, y), xytext=offset, textcoords="offset points", fontsize=8, color=INK, **style
-    )
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else CELL_INK
 
 
 def _check_lengths(names: Sequence[str], values: Any) -> None:
@@ -358,8 +230,3 @@ def _check_lengths(names: Sequence[str], values: Any) -> None:
             f"needs at least one label and as many names as labels; got {len(names)} names for "
             f"values of shape {values.shape}"
         )
-
-
-def _short(name: str) -> str:
-    line = one_line(name)
-    return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1].rstrip() + "…"

@@ -1,0 +1,29 @@
+"""Drawings of multi-label data and of comparisons. They need matplotlib, and compute nothing.
+
+Numbers come in as they are to be drawn. Each drawing returns the Axes it is on; :func:`to_svg`
+turns it into an element of a page.
+"""
+
+from pairmend.plots.comparison import fold_spread, times
+from pairmend.plots.data import ENDS, MOST_BARS, co_occurrence, label_frequencies, labels_per_row
+from pairmend.plots.drawing import FAINT, INK, PALETTE, one_line, to_svg
+from pairmend.plots.published import published_and_measured
+from pairmend.plots.ranks import critical_difference, rank_radar
+
+__all__ = [
+    "ENDS",
+    "FAINT",
+    "INK",
+    "MOST_BARS",
+    "PALETTE",
+    "co_occurrence",
+    "critical_difference",
+    "fold_spread",
+    "label_frequencies",
+    "labels_per_row",
+    "one_line",
+    "published_and_measured",
+    "rank_radar",
+    "times",
+    "to_svg",
+]

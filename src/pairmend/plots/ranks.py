@@ -1,0 +1,333 @@
+"""Drawings of average ranks with the critical difference of the Nemenyi test."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, floor, isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairmend.plots.drawing import (
+    FAINT,
+    INK,
+    LETTER,
+    Style,
+    add_legend,
+    axes_or_new,
+    make_plain,
+    short,
+    style_of,
+    write,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FEWEST_SPOKES = 3  # fewer make no area
+RADAR_TITLE = "average rank, better outside"
+BAR = 4.0  # points, the width of bars of critical differences
+
+
+def rank_radar(
+    ranks: Mapping[str, Mapping[str, float]],
+    critical_difference: float,
+    *,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw average ranks by criterion: a spoke for each criterion, a line for each algorithm.
+
+    Better ranks are further out, and the plot says so. The bar beside a spoke is the critical
+    difference: it begins at the best algorithm of that criterion, so those beyond its inner end
+    differ from the best. One or two criteria make no radar; they are drawn as rows, with better
+    ranks on the left.
+
+    Parameters
+    ----------
+    ranks : mapping of str to mapping of str to float
+        For each criterion, the average rank of each algorithm; 1 is best. A pandas Series will
+        do for the inner mapping. All criteria must rank the same algorithms.
+    critical_difference : float
+        Ranks that differ by more are significantly different.
+    ax : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ranks = {
+    ...     "Hamming": {"LPW": 1.9, "FCM": 1.1},
+    ...     "zero-one": {"LPW": 1.8, "FCM": 1.2},
+    ...     "micro F1": {"LPW": 1.6, "FCM": 1.4},
+    ... }
+    >>> ax = rank_radar(ranks, critical_difference=0.8)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['LPW', 'FCM', 'critical difference 0.80']
+    """
+    criteria = [str(criterion) for criterion in ranks]
+    if not criteria:
+        raise ValueError("ranks must hold at least one criterion; got none")
+    tables = [_checked(of_criterion, critical_difference) for _, of_criterion in ranks.items()]
+    algorithms = list(tables[0])
+    for criterion, table in zip(criteria, tables, strict=True):
+        if set(table) != set(algorithms):
+            raise ValueError(
+                f"all criteria must rank the same algorithms; {criteria[0]!r} ranks {algorithms}, "
+                f"{criterion!r} ranks {list(table)}"
+            )
+    values = np.array([[table[algorithm] for algorithm in algorithms] for table in tables])
+    if len(criteria) < FEWEST_SPOKES:
+        return _rank_rows(criteria, algorithms, values, critical_difference, ax)
+    return _radar(criteria, algorithms, values, critical_difference, ax)
+
+
+def _radar(
+    criteria: list[str], algorithms: list[str], values: Any, difference: float, ax: "Axes | None"
+) -> "Axes":
+    # Names stand inside the axes, so that the layout needs no guesses: a unit, which is the
+    # length of a spoke, has so many inches.
+    unit = 1.7 if len(algorithms) <= 6 else 2.1
+    turns = 2 * np.pi * np.arange(len(criteria)) / len(criteria)
+    rims = np.column_stack([np.sin(turns), np.cos(turns)]).round(9)
+    widths = np.array([LETTER * len(short(name)) / unit for name in criteria])
+    ends_of_names = 1.1 * rims[:, 0] + np.sign(rims[:, 0]) * widths
+    left, right = min(-1.1, ends_of_names.min()), max(1.1, ends_of_names.max())
+    explained = 0.1 + (0.7 + LETTER * _longest_explained(algorithms)) / unit
+    ax = axes_or_new(
+        ax, width=unit * (right + explained - left), height=unit * (1.4 - rims[:, 1].min())
+    )
+    best, worst = _half_steps(values, difference)
+    # The worst ring is not the centre: lines that meet there would hide each other.
+    centre = worst + 0.2 * (worst - best)
+
+    def place(rank: Any, spoke: int) -> Any:
+        return rims[spoke] * (centre - rank) / (centre - best)
+
+    closed = [*range(len(criteria)), 0]
+    for ring in _rings(best, worst, len(algorithms)):
+        ax.plot(*np.array([place(ring, spoke) for spoke in closed]).T, color=FAINT, lw=0.8)
+        x, y = place(ring, 0)
+        write(ax, x, y, f"{ring:g}", offset=(-8, 0), ha="right", va="center")
+    for spoke, criterion in enumerate(criteria):
+        x, y = rims[spoke]
+        ax.plot([0, x], [0, y], color=FAINT, lw=0.8)
+        ax.text(
+            1.07 * x, 1.07 * y, short(criterion), color=INK, fontsize=9.5, parse_math=False,
+            ha=_side(x, "right", "center", "left"), va=_side(y, "top", "center", "bottom"),
+        )  # fmt: skip
+        beside = 0.06 * np.array([y, -x])
+        first = values[spoke].min()
+        ends = np.array([place(first, spoke), place(first + difference, spoke)]) + beside
+        ax.plot(*ends.T, color=INK, lw=BAR, solid_capstyle="butt")
+    lines = []
+    for number in range(len(algorithms)):
+        points = np.array([place(values[spoke, number], spoke) for spoke in closed])
+        lines += ax.plot(*points.T, **_look(style_of(number, len(algorithms))))
+    ax.set_aspect("equal")
+    ax.set_xlim(left, right + explained)
+    ax.set_ylim(rims[:, 1].min() - 0.2, 1.2)
+    ax.axis("off")
+    _explain(
+        ax, lines, algorithms, difference, title=RADAR_TITLE,
+        bbox_to_anchor=(right, 0.1), bbox_transform=ax.transData,
+    )  # fmt: skip
+    return ax
+
+
+def _rank_rows(
+    criteria: list[str], algorithms: list[str], values: Any, difference: float, ax: "Axes | None"
+) -> "Axes":
+    lane = 0.16  # inches of each algorithm
+    row = lane * (len(algorithms) + 2)
+    longest = max(len(short(name)) for name in criteria) + _longest_explained(algorithms)
+    ax = axes_or_new(
+        ax, width=4.6 + LETTER * longest,
+        height=0.7 + max(row * len(criteria), 0.21 * (len(algorithms) + 2)),
+    )  # fmt: skip
+    best, worst = _half_steps(values, difference)
+    step = 1 / (len(algorithms) + 2)
+    top = np.arange(len(criteria)) - 0.5 + step
+    for start, of_criterion in zip(top, values, strict=True):
+        first = of_criterion.min()
+        ax.plot(
+            [first, first + difference], [start, start], color=INK, lw=BAR, solid_capstyle="butt"
+        )
+    lines = []
+    for number, of_algorithm in enumerate(values.T):
+        look = {**_look(style_of(number, len(algorithms))), "ls": "none"}
+        lines += ax.plot(of_algorithm, top + (number + 1) * step, **look)
+    for edge in np.arange(1, len(criteria)) - 0.5:
+        ax.axhline(edge, color=FAINT, lw=0.8)
+    ax.set_yticks(range(len(criteria)), [short(name) for name in criteria], parse_math=False)
+    ax.set_ylim(len(criteria) - 0.5, -0.5)
+    margin = 0.04 * (worst - best)
+    ax.set_xlim(best - margin, worst + margin)
+    ax.set_xticks(_rings(best, worst, len(algorithms)))
+    ax.set_xlabel("average rank, better on the left")
+    ax.grid(axis="x", color=FAINT, lw=0.8)
+    ax.set_axisbelow(True)
+    make_plain(ax)
+    ax.tick_params(axis="y", length=0)
+    _explain(ax, lines, algorithms, difference, bbox_to_anchor=(1.02, 0.5))
+    return ax
+
+
+def critical_difference(
+    ranks: Mapping[str, float],
+    critical_difference: float,
+    groups: Sequence[Sequence[str]],
+    *,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw Demšar's diagram: average ranks on a line, with bars that join what does not differ.
+
+    Parameters
+    ----------
+    ranks : mapping of str to float
+        Average rank of each algorithm; 1 is best and on the left.
+    critical_difference : float
+        Ranks that differ by more are significantly different; drawn above the line.
+    groups : sequence of sequence of str
+        Algorithms that do not differ from each other. Groups of one are not drawn.
+    ax : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+
+    References
+    ----------
+    J. Demšar, "Statistical comparisons of classifiers over multiple data sets", Journal of
+    Machine Learning Research 7 (2006), figure 1.
+
+    Examples
+    --------
+    >>> ranks = {"LPW": 2.97, "FCM": 1.93, "FCM-W": 2.71}
+    >>> ax = critical_difference(ranks, 0.78, groups=[["LPW", "FCM-W"], ["FCM-W", "FCM"]])
+    >>> [text.get_text() for text in ax.texts if "FCM" in text.get_text()]
+    ['FCM  1.93', 'FCM-W  2.71']
+    """
+    table = _checked(ranks, critical_difference)
+    unknown = {name for group in groups for name in group} - set(table)
+    if unknown:
+        raise ValueError(f"groups name {sorted(unknown)}, which have no rank; known: {list(table)}")
+    bars = sorted(
+        (min(table[name] for name in group), max(table[name] for name in group))
+        for group in groups
+        if len(group) > 1
+    )
+    lanes = _lanes(bars)
+    n_rows = ceil(len(table) / 2)
+    first_row = 1.2 + 0.5 * (max(lanes, default=-1) + 1)
+    # One unit of height is a row of names.
+    lowest, highest = -(first_row + n_rows - 0.4), 3.9
+    order = list(table)
+    by_rank = sorted(order, key=lambda name: table[name])
+    letters = sum(
+        max(len(short(name)) for name in side) + 6 for side in (by_rank[:n_rows], by_rank[n_rows:])
+    )
+    ax = axes_or_new(ax, width=4.4 + LETTER * letters, height=0.24 * (highest - lowest))
+    worst = len(table)
+    margin = 0.05 * (worst - 1)
+    ax.axis("off")
+    ax.set_xlim(1 - margin, max(worst, 1 + critical_difference) + margin)
+    ax.set_ylim(lowest, highest)
+    line: dict[str, Any] = {"color": INK, "lw": 1.0, "clip_on": False}
+
+    ax.plot([1, worst], [0, 0], **line)
+    for rank in range(1, worst + 1):
+        ax.plot([rank, rank], [0, 0.25], **line)
+        write(ax, rank, 0.25, str(rank), offset=(0, 2), ha="center", va="bottom")
+    ax.plot([1, 1 + critical_difference], [1.8, 1.8], **line)
+    for end in (1, 1 + critical_difference):
+        ax.plot([end, end], [1.6, 2.0], **line)
+    write(
+        ax, 1, 2.0, f"critical difference {critical_difference:.2f}", offset=(0, 2), ha="left",
+        va="bottom",
+    )  # fmt: skip
+    write(ax, 1, 3.1, "average rank, better on the left", offset=(0, 0), ha="left", va="center")
+    overhang = 0.012 * (worst - 1)
+    for (low, high), lane in zip(bars, lanes, strict=True):
+        height = -0.6 - 0.5 * lane
+        ax.plot([low - overhang, high + overhang], [height, height], **{**line, "lw": BAR})
+
+    for place, name in enumerate(by_rank):
+        on_left = place < n_rows
+        # The outermost of each side has the highest row: so no leader crosses another.
+        row = place if on_left else len(by_rank) - 1 - place
+        height = -first_row - row
+        edge, side = (1 - margin, -1) if on_left else (worst + margin, 1)
+        ax.plot([table[name], table[name], edge], [0, height, height], **{**line, "lw": 0.8})
+        look = {**_look(style_of(order.index(name), len(order))), "ls": "none", "clip_on": False}
+        ax.plot([table[name]], [0], zorder=3, **look)
+        ax.plot([edge], [height], **{**look, "ms": 6})
+        write(
+            ax, edge, height, f"{short(name)}  {table[name]:.2f}", offset=(6 * side, 0),
+            ha="right" if on_left else "left", va="center", fontsize=10,
+        )  # fmt: skip
+    return ax
+
+
+def _checked(ranks: Mapping[str, float], difference: float) -> dict[str, float]:
+    table = {str(name): float(rank) for name, rank in ranks.items()}
+    if len(table) < 2:
+        raise ValueError(f"needs the ranks of two algorithms or more; got {list(table)}")
+    if not all(isfinite(rank) and 1 <= rank <= len(table) for rank in table.values()):
+        raise ValueError(f"ranks must lie between 1 and {len(table)}; got {table}")
+    if not (isfinite(difference) and difference > 0):
+        raise ValueError(f"critical_difference must be a positive number; got {difference}")
+    return table
+
+
+def _half_steps(values: Any, difference: float) -> tuple[float, float]:
+    """Find the best and the worst rank to show, so that ranks and bars fit."""
+    best = max(1.0, floor(2 * values.min()) / 2)
+    worst = max(values.max(), (values.min(axis=1) + difference).max())
+    return best, max(best + 0.5, ceil(2 * worst) / 2)
+
+
+def _rings(best: float, worst: float, n_algorithms: int) -> list[float]:
+    """List the ranks to name: about five round ones, and none that no algorithm can have."""
+    step = next(s for s in (0.5, 1, 2, 5, 10, 20, 50) if (worst - best) / s <= 6)
+    last = floor(min(worst, n_algorithms) / step)
+    return [step * number for number in range(ceil(best / step), last + 1)]
+
+
+def _lanes(bars: list[tuple[float, float]]) -> list[int]:
+    """Give each bar the highest lane where it touches no other; bars are sorted."""
+    ends: list[float] = []
+    lanes = []
+    for low, high in bars:
+        lane = next((n for n, end in enumerate(ends) if end < low - 0.05), len(ends))
+        ends[lane : lane + 1] = [high]
+        lanes.append(lane)
+    return lanes
+
+
+def _side(coordinate: float, low: str, middle: str, high: str) -> str:
+    return middle if abs(coordinate) < 0.1 else low if coordinate < 0 else high
+
+
+def _look(style: Style) -> dict[str, Any]:
+    return {
+        "color": style.colour, "marker": style.marker, "ls": style.line, "ms": style.size,
+        "lw": 1.4, "mew": 0,
+    }  # fmt: skip
+
+
+def _longest_explained(algorithms: list[str]) -> int:
+    return max(len(RADAR_TITLE), *(len(short(name)) for name in algorithms))
+
+
+def _explain(
+    ax: "Axes", lines: list[Any], algorithms: list[str], difference: float, **place: Any
+) -> None:
+    from matplotlib.lines import Line2D
+
+    bar = Line2D([], [], color=INK, lw=BAR, solid_capstyle="butt")
+    add_legend(
+        ax, [*lines, bar], [*map(short, algorithms), f"critical difference {difference:.2f}"],
+        loc="center left", handlelength=3, **place,
+    )  # fmt: skip
