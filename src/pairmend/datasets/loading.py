@@ -23,15 +23,23 @@ Data = MultiLabelData | MultiInstanceData
 
 @overload
 def load(
-    name: str, data_dir: str | Path | None = None, *, raw: Literal[False] = False
+    name: str,
+    data_dir: str | Path | None = None,
+    *,
+    raw: Literal[False] = False,
+    download: bool = True,
 ) -> MultiLabelData: ...
 
 
 @overload
-def load(name: str, data_dir: str | Path | None = None, *, raw: bool) -> Data: ...
+def load(
+    name: str, data_dir: str | Path | None = None, *, raw: bool, download: bool = True
+) -> Data: ...
 
 
-def load(name: str, data_dir: str | Path | None = None, *, raw: bool = False) -> Data:
+def load(
+    name: str, data_dir: str | Path | None = None, *, raw: bool = False, download: bool = True
+) -> Data:
     """Load a set of the study by name, prepared as in the paper.
 
     Its files are looked for in this order:
@@ -54,6 +62,8 @@ def load(name: str, data_dir: str | Path | None = None, *, raw: bool = False) ->
         Give the set as in its files: nominal attributes and identifiers as they are, bags as
         bags, and of a random subset the whole set. Targets of multi-target files are labels all
         the same, where they are above 0.
+    download : bool, default=True
+        Whether the network may be asked for files that are nowhere else.
 
     Returns
     -------
@@ -68,6 +78,8 @@ def load(name: str, data_dir: str | Path | None = None, *, raw: bool = False) ->
         For an unknown name, or a file in the user's folder that is not the right one.
     DownloadError
         If the files are nowhere and cannot be downloaded.
+    FileNotFoundError
+        If the files are nowhere and must not be downloaded.
 
     Examples
     --------
@@ -84,13 +96,42 @@ def load(name: str, data_dir: str | Path | None = None, *, raw: bool = False) ->
         )
     if entry.status == "generated":
         return replace(_GENERATED[entry.name](), name=entry.name)
-    data = _read(entry, _user_folder(data_dir))
+    data = _read(entry, _user_folder(data_dir), download)
     if raw:
         return data
     prepared = _PREPARATIONS.get(entry.name, _as_it_is)(data)
     if entry.seed is not None:
         prepared = subset(prepared, entry.rows, seed=entry.seed)
     return prepared
+
+
+def is_at_hand(name: str, data_dir: str | Path | None = None) -> bool:
+    """Tell whether `load` can give a set without the network.
+
+    Parameters
+    ----------
+    name : str
+        Name of the set in `catalogue`, in any case.
+    data_dir : path, default=None
+        The user's own folder; None means that of PAIRMEND_DATA, if it is set.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from pairmend.datasets.loading import is_at_hand
+    >>> is_at_hand("SimpleHC"), is_at_hand("azotobacter")  # generated, and nowhere to be had
+    (True, False)
+    """
+    entry = find_entry(name)
+    if entry.status != "files":
+        return entry.status == "generated"
+    folder = _user_folder(data_dir)
+    return all(_on_disk(entry, file, folder) for file in entry.files) or (
+        _from_wheel(entry) is not None
+    )
 
 
 def _user_folder(data_dir: str | Path | None) -> Path | None:
@@ -104,10 +145,16 @@ def _user_folder(data_dir: str | Path | None) -> Path | None:
     return folder
 
 
-def _read(entry: CatalogueEntry, folder: Path | None) -> Data:
+def _read(entry: CatalogueEntry, folder: Path | None, download: bool) -> Data:
     found = [_on_disk(entry, file, folder) for file in entry.files]
     if None in found and (data := _from_wheel(entry)) is not None:
         return data
+    if None in found and not download:
+        wanted = ", ".join(file.name for file in entry.files)
+        raise FileNotFoundError(
+            f"{entry.name}: the files {wanted} are neither in {folder or 'a folder of yours'} nor "
+            "in the cache, and downloading was not asked for"
+        )
     paths = [path or fetch_file(entry, file) for path, file in zip(found, entry.files, strict=True)]
     match entry.format:
         case "mulan":

@@ -1,6 +1,33 @@
-"""Comparing algorithms on many sets: what to run, and running it."""
+"""Comparing algorithms on many sets: what to run, running it, and what was run."""
 
-from pairmend.study.plan import ALGORITHMS, generated_sets
-from pairmend.study.run import Result, count_steps, mean_losses, run_study
+from pairmend.study.criteria import CRITERIA, Criterion
+from pairmend.study.definition import Study
+from pairmend.study.plan import Plan, PlannedSet, plan_study
+from pairmend.study.record import StudyRecord
+from pairmend.study.run import FailedTasksWarning, Step, StudyInUseError, run_study
+from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource
+from pairmend.study.store import read_study
+from pairmend.study.studyfile import load_study, paper_study, parse_study
+from pairmend.study.tally import Tally
 
-__all__ = ["ALGORITHMS", "Result", "count_steps", "generated_sets", "mean_losses", "run_study"]
+__all__ = [
+    "CRITERIA",
+    "CatalogueSource",
+    "Criterion",
+    "FailedTasksWarning",
+    "FileSource",
+    "FunctionSource",
+    "Plan",
+    "PlannedSet",
+    "Step",
+    "Study",
+    "StudyInUseError",
+    "StudyRecord",
+    "Tally",
+    "load_study",
+    "paper_study",
+    "parse_study",
+    "plan_study",
+    "read_study",
+    "run_study",
+]

@@ -1,35 +1,132 @@
-"""What a study runs."""
+"""What a study would do: which sets are at hand, and what is done already."""
 
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
 
-from sklearn.datasets import make_multilabel_classification
-
-from pairmend.corrected import CorrectedPairwiseClassifier
-from pairmend.pairwise import PairwiseClassifier
-
-ALGORITHMS: dict[str, Any] = {
-    "LPW": PairwiseClassifier(),
-    "FCM": CorrectedPairwiseClassifier(),
-    "FCM-W": CorrectedPairwiseClassifier(balance="labels"),
-    "FCM-O": CorrectedPairwiseClassifier(overlap=0.5),
-}
-"""The four algorithms of the paper by name."""
+from pairmend.study.changes import changes
+from pairmend.study.definition import Study
+from pairmend.study.sources import CatalogueSource
+from pairmend.study.store import FILE, Store
+from pairmend.study.tasks import Task, batches_of
 
 
-def generated_sets() -> dict[str, tuple[Any, Any]]:
-    """Generate data sets of different sizes.
+@dataclass(frozen=True)
+class PlannedSet:
+    """What is to be done on one set.
+
+    Attributes
+    ----------
+    name : str
+        The set.
+    missing : str
+        Why it cannot be had; empty if it can.
+    n_done, n_tasks, n_fits : int
+        Tasks that are done already, all tasks, and fits that are to be made.
+    """
+
+    name: str
+    missing: str
+    n_done: int
+    n_tasks: int
+    n_fits: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done in a study.
+
+    Attributes
+    ----------
+    sets : tuple of PlannedSet
+    changes : tuple of str
+        What forbids to go on with the study in the folder.
+    """
+
+    sets: tuple[PlannedSet, ...]
+    changes: tuple[str, ...]
+
+    @property
+    def at_hand(self) -> tuple[PlannedSet, ...]:
+        """Sets that can be had."""
+        return tuple(each for each in self.sets if not each.missing)
+
+    @property
+    def n_tasks(self) -> int:
+        """Tasks on sets that can be had."""
+        return sum(each.n_tasks for each in self.at_hand)
+
+    @property
+    def n_done(self) -> int:
+        """Those of them that are done already."""
+        return sum(each.n_done for each in self.at_hand)
+
+
+def plan_study(
+    study: Study,
+    out: str | Path | None = None,
+    *,
+    data_dir: str | Path | None = None,
+    download: bool = False,
+) -> Plan:
+    """Find out what a study would do, without doing it.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    out : path, default=None
+        Its output folder, which may hold results already.
+    data_dir : path, default=None
+        Folder with sets of the catalogue; None means that of PAIRMEND_DATA, if it is set.
+    download : bool, default=False
+        Whether sets of the catalogue may be downloaded.
 
     Returns
     -------
-    dict
-        X and Y of each set by its name.
+    Plan
+
+    Examples
+    --------
+    >>> from pairmend import PairwiseClassifier
+    >>> study = Study(["simplehc", "azotobacter"], {"LPW": PairwiseClassifier()}, folds=5)
+    >>> plan = plan_study(study)
+    >>> [(each.name, each.n_fits, each.missing) for each in plan.sets]
+    [('simplehc', 5, ''), ('azotobacter', 5, 'no public copy was found')]
     """
-    sizes = {
-        "generated-small": {"n_samples": 300, "n_features": 20, "n_classes": 5, "n_labels": 2},
-        "generated-dense": {"n_samples": 600, "n_features": 40, "n_classes": 8, "n_labels": 4},
-        "generated-wide": {"n_samples": 600, "n_features": 100, "n_classes": 12, "n_labels": 2},
-    }
-    return {
-        name: make_multilabel_classification(**size, random_state=seed)
-        for seed, (name, size) in enumerate(sizes.items())
-    }
+    done: set[Task] = set()
+    changed: list[str] = []
+    if out is not None and (Path(out) / FILE).is_file():
+        store = Store(Path(out))
+        try:
+            done = store.done()
+            old = store.definition()
+        finally:
+            store.close()
+        changed = changes(old, study.definition()) if old else []
+    folder = Path(data_dir) if data_dir is not None else None
+    return Plan(
+        sets=tuple(_planned(study, name, done, folder, download) for name in study.sets),
+        changes=tuple(changed),
+    )
+
+
+def _planned(
+    study: Study, name: str, done: set[Task], data_dir: Path | None, download: bool
+) -> PlannedSet:
+    left = list(batches_of(study, name, done))
+    n_tasks = study.n_tasks // len(study.sets)
+    return PlannedSet(
+        name=name,
+        missing=_missing(study, name, data_dir, download),
+        n_done=n_tasks - sum(len(batch.algorithms) for batch in left),
+        n_tasks=n_tasks,
+        n_fits=len(left),
+    )
+
+
+def _missing(study: Study, name: str, data_dir: Path | None, download: bool) -> str:
+    source = study.sets[name]
+    missing = source.missing(data_dir)
+    if download and isinstance(source, CatalogueSource) and source.can_be_downloaded:
+        return ""
+    return missing

@@ -1,124 +1,262 @@
-"""Running a study: cross-validation of algorithms on sets, as tidy rows."""
+"""Running a study: nothing that was finished is lost, nothing finished is done again."""
 
-import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from statistics import fmean
-from typing import Any, NamedTuple
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import joblib
-import numpy as np
-from sklearn.base import clone
+from pairmend.datasets import MultiLabelData, characteristics, find_entry
+from pairmend.study.changes import united
+from pairmend.study.definition import Study
+from pairmend.study.environment import machine, versions
+from pairmend.study.plan import Plan, plan_study
+from pairmend.study.requirements import require_extra
+from pairmend.study.shelf import Shelf
+from pairmend.study.sources import CatalogueSource, data_hash, with_name
+from pairmend.study.store import Store, read_study
+from pairmend.study.tasks import batches_of
+from pairmend.study.work import Outcome, failures
+from pairmend.study.workers import Job, run_here, run_in_processes
 
-from pairmend._typing import MatrixLike
-from pairmend._validation import seed_estimator, take_rows
-from pairmend.metrics import LOSSES
-from pairmend.model_selection import shuffled_folds
+if TYPE_CHECKING:
+    import pandas as pd
+
+LOCK, SHELF = "study.lock", ".shelf"
+PUBLISHED = ("N", "d", "L", "LC", "LD", "avIR", "AVsc")
 
 
-class Result(NamedTuple):
-    """One measured loss."""
-
-    set: str
-    fold: int
-    algorithm: str
-    criterion: str
-    value: float
+class StudyInUseError(RuntimeError):
+    """Another process runs a study in the same folder."""
 
 
-def count_steps(sets: Mapping[str, Any], algorithms: Mapping[str, Any], n_folds: int) -> int:
-    """Return how many results of one criterion a study has."""
-    return len(sets) * len(algorithms) * n_folds
+class FailedTasksWarning(UserWarning):
+    """Some tasks of a study failed."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a study is.
+
+    Attributes
+    ----------
+    n_done, n_tasks : int
+        Tasks that are done, and all.
+    doing : str
+        What is being done, or was done last.
+    outcome : Outcome or None
+        What came of the last task.
+    """
+
+    n_done: int
+    n_tasks: int
+    doing: str
+    outcome: Outcome | None = None
 
 
 def run_study(
-    sets: Mapping[str, tuple[MatrixLike, Any]],
-    algorithms: Mapping[str, Any],
+    study: Study,
+    out: str | Path | None = None,
     *,
-    n_folds: int = 10,
-    seed: int = 0,
-) -> Iterator[Result]:
+    data_dir: str | Path | None = None,
+    download: bool = False,
+    jobs: int = 1,
+    progress: Callable[[Step], None] | None = None,
+) -> "pd.DataFrame":
     """Cross-validate algorithms on sets.
 
-    Parameters
-    ----------
-    sets : mapping
-        X and Y of each set by name.
-    algorithms : mapping
-        Unfitted multi-label classifiers by name, from any library. Those of ours that differ
-        only in what takes effect at prediction share one fit. A ``random_state`` that is None
-        is set.
-    n_folds : int, default=10
-        Number of folds, plain and shuffled.
-    seed : int, default=0
-        With the names of set and fold, the source of all randomness.
-
-    Yields
-    ------
-    Result
-        A row for each set, fold, algorithm and criterion.
-
-    Examples
-    --------
-    >>> from pairmend.study import ALGORITHMS, generated_sets
-    >>> sets = {"small": generated_sets()["generated-small"]}
-    >>> results = list(run_study(sets, {"FCM": ALGORITHMS["FCM"]}, n_folds=2))
-    >>> [(r.fold, r.criterion) for r in results[:4]]
-    [(0, 'hamming'), (0, 'macro_f1'), (0, 'micro_f1'), (0, 'zero_one')]
-    """
-    for set_name, (X, target) in sets.items():
-        Y = np.asarray(target)
-        folds = shuffled_folds(len(Y), n_folds, _seed(seed, set_name))
-        for fold, (train, test) in enumerate(folds):
-            fitted: dict[str, Any] = {}
-            for name, algorithm in algorithms.items():
-                key = _fit_key(algorithm)
-                if key not in fitted:
-                    model = seed_estimator(algorithm, _seed(seed, set_name, fold))
-                    fitted[key] = model.fit(take_rows(X, train), Y[train])
-                model = fitted[key].set_params(**_prediction_params(algorithm))
-                predicted = model.predict(take_rows(X, test))
-                for criterion, loss in LOSSES.items():
-                    value = float(loss(Y[test], predicted))
-                    yield Result(set_name, fold, name, criterion, value)
-
-
-def mean_losses(results: Iterable[Result]) -> dict[tuple[str, str, str], float]:
-    """Average losses over folds.
+    Each finished task is written to ``study.sqlite`` in the output folder at once. A study that
+    was cut off goes on where it was when it is run again on the same folder; tasks that failed
+    are tried again. Needs pandas: ``pip install 'pairmend[study]'``.
 
     Parameters
     ----------
-    results : iterable of Result
-        Rows of a study.
+    study : Study
+        What to run.
+    out : path, default=None
+        The output folder; None keeps nothing but what is returned.
+    data_dir : path, default=None
+        Folder with sets of the catalogue; None means that of PAIRMEND_DATA, if it is set.
+    download : bool, default=False
+        Whether sets of the catalogue that are not at hand are downloaded.
+    jobs : int, default=1
+        Number of worker processes; 1 works in this one. It changes no result.
+    progress : callable, default=None
+        Is told of each `Step`.
 
     Returns
     -------
-    dict
-        Mean loss by set, algorithm and criterion.
+    DataFrame
+        Tidy rows: set, repeat, fold, algorithm, criterion, value. Failed tasks have none; a
+        `FailedTasksWarning` says so.
+
+    Raises
+    ------
+    StudyInUseError
+        If another process runs a study in the folder.
+    ValueError
+        If the folder holds another study, if a set's contents changed, or if a set is not at
+        hand; nothing has been run then.
 
     Examples
     --------
-    >>> mean_losses([Result("s", 0, "FCM", "hamming", 0.2), Result("s", 1, "FCM", "hamming", 0.4)])
-    {('s', 'FCM', 'hamming'): 0.3...}
+    >>> from pairmend import PairwiseClassifier
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> rows = run_study(
+    ...     Study(["simplehc"], {"pairs": PairwiseClassifier(GaussianNB())}, folds=2)
+    ... )
+    >>> rows[rows.criterion == "hamming"][["set", "fold", "algorithm", "value"]].round(2)
+            set  fold algorithm  value
+    0  simplehc     0     pairs   0.4...
+    4  simplehc     1     pairs   0.4...
     """
-    folds = defaultdict(list)
-    for result in results:
-        folds[result.set, result.algorithm, result.criterion].append(result.value)
-    return {key: fmean(values) for key, values in folds.items()}
+    require_extra()
+    if not isinstance(jobs, int) or jobs < 1:
+        raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}")
+    place: Any = tempfile.TemporaryDirectory() if out is None else nullcontext(str(out))
+    with place as folder:
+        _run(study, Path(folder), data_dir, download, jobs, progress or (lambda step: None))
+        record = read_study(folder)
+    failed = record.tasks[record.tasks.status == "failed"]
+    if len(failed):
+        warnings.warn(
+            f"{len(failed)} of {len(record.tasks)} tasks failed and have no results; the first: "
+            f"{failed.error.iloc[0]}",
+            FailedTasksWarning,
+            stacklevel=2,
+        )
+    return record.results
 
 
-def _seed(*names: object) -> int:
-    """Make a seed of names, so that it depends on nothing else."""
-    digest = hashlib.sha256("/".join(map(str, names)).encode()).digest()
-    return int.from_bytes(digest[:4], "big") >> 1
+def _run(
+    study: Study,
+    out: Path,
+    data_dir: str | Path | None,
+    download: bool,
+    jobs: int,
+    progress: Callable[[Step], None],
+) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    with _locked(out):
+        plan = plan_study(study, out, data_dir=data_dir, download=download)
+        _refuse_what_cannot_run(study, plan, out)
+        store = Store(out)
+        shelf = Shelf(out / SHELF)
+        try:
+            sources = (Path(data_dir) if data_dir is not None else None, download)
+            _work(study, plan, store, shelf, sources, jobs, progress)
+        finally:
+            shelf.clear()
+            store.close()
 
 
-def _prediction_params(algorithm: Any) -> dict[str, Any]:
-    late = getattr(algorithm, "prediction_parameters", ())
-    return {name: getattr(algorithm, name) for name in late}
+@contextmanager
+def _locked(out: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    # The system lets go of the lock when the process ends, however it ends.
+    lock = FileLock(out / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise StudyInUseError(
+            f"another process runs a study in {out}. Wait until it has ended, or choose another "
+            "folder."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
-def _fit_key(algorithm: Any) -> str:
-    """Name what a fit depends on: the class and all parameters but those of prediction."""
-    alike = clone(algorithm).set_params(**dict.fromkeys(_prediction_params(algorithm)))
-    return joblib.hash(alike)
+def _refuse_what_cannot_run(study: Study, plan: Plan, out: Path) -> None:
+    if plan.changes:
+        raise ValueError(
+            f"{out} holds results of another study. What changed:\n  "
+            + "\n  ".join(plan.changes)
+            + "\nChoose another folder, or undo the changes."
+        )
+    missing = [f"{each.name} ({each.missing})" for each in plan.sets if each.missing]
+    if missing and not study.skip_missing:
+        raise ValueError(
+            f"these sets are not at hand: {', '.join(missing)}. Name the folder that has their "
+            "files (data_dir, --data or PAIRMEND_DATA), allow downloading, or leave them out."
+        )
+    if not plan.at_hand:
+        raise ValueError("none of the sets is at hand, so there is nothing to run")
+
+
+def _work(
+    study: Study,
+    plan: Plan,
+    store: Store,
+    shelf: Shelf,
+    sources: tuple[Path | None, bool],
+    jobs: int,
+    progress: Callable[[Step], None],
+) -> None:
+    n_done = plan.n_done
+    progress(Step(n_done, plan.n_tasks, "reading the sets"))
+    left = {
+        each.name: list(batches_of(study, each.name, store.done()))
+        for each in plan.at_hand
+        if each.n_fits
+    }
+    loaded, broken = {}, []
+    for name, batches in left.items():
+        progress(Step(n_done, plan.n_tasks, f"reading {name}"))
+        try:
+            data = _load(study, name, *sources)
+        except Exception as error:  # one broken set must not stop the others
+            broken += [o for batch in batches for o in failures(study, batch, error)]
+        else:
+            _note_set(study, name, data, store)
+            loaded[name] = shelf.put(data)
+    store.set_definition(united(store.definition(), study.definition()))
+    run = store.start_run(_now(), versions(), machine())
+    todo = (Job(batch, place) for name, place in loaded.items() for batch in left[name])
+    runner = run_here(study, todo) if jobs == 1 else run_in_processes(study, todo, jobs)
+    for outcome in chain(broken, runner):
+        store.add(outcome, run)
+        n_done += 1
+        doing = f"{outcome.task.set}, fold {outcome.task.fold + 1}, {outcome.task.algorithm}"
+        progress(Step(n_done, plan.n_tasks, doing, outcome))
+    store.end_run(run, _now())
+
+
+def _load(study: Study, name: str, data_dir: Path | None, download: bool) -> MultiLabelData:
+    data = with_name(study.sets[name].load(data_dir, download), name)
+    n_rows, n_labels = data.Y.shape
+    if n_rows < study.folds:
+        raise ValueError(f"{name} has {n_rows} rows, too few for {study.folds} folds")
+    if n_labels < 2:
+        raise ValueError(f"{name} has {n_labels} label, expected two or more")
+    return data
+
+
+def _note_set(study: Study, name: str, data: MultiLabelData, store: Store) -> None:
+    found, known = data_hash(data), store.set_hash(name)
+    if known is not None and known != found:
+        raise ValueError(
+            f"the contents of the set {name!r} changed since results were kept in {store.path}: "
+            f"their SHA-256 was {known}, is now {found}. Choose another folder."
+        )
+    numbers = characteristics(data)
+    source = study.sets[name]
+    entry = find_entry(source.name) if isinstance(source, CatalogueSource) else None
+    store.add_set(
+        name,
+        title=entry.title if entry else "",
+        paper_number=entry.paper_numbers[0] if entry and entry.paper_numbers else None,
+        sha256=found,
+        source=", ".join(path.name for path in data.source),
+        characteristics={key: float(numbers[key]) for key in PUBLISHED},
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

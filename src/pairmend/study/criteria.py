@@ -1,0 +1,107 @@
+"""Criteria of a study, and the two kinds of output they judge."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from pairmend.metrics import LOSSES
+from pairmend.study.objects import describe
+
+TITLES = {
+    "hamming": "Hamming loss",
+    "macro_f1": "1 - macro F1",
+    "micro_f1": "1 - micro F1",
+    "zero_one": "zero-one loss",
+}
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """How predictions are judged.
+
+    Attributes
+    ----------
+    function : callable
+        Of the true label indicators and what was predicted.
+    title : str
+        What tables and figures call it.
+    greater_is_better : bool
+        Whether more is better.
+    needs : {"labels", "scores"}
+        Whether it judges label indicators or the scores of ``predict_proba`` or, where a
+        classifier has none, ``decision_function``.
+    params : mapping
+        Further parameters of the function.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import label_ranking_loss
+    >>> ranking = Criterion(label_ranking_loss, "ranking loss", needs="scores")
+    >>> ranking([[1, 0]], [[0.2, 0.7]])
+    1.0
+    """
+
+    function: Callable[..., Any]
+    title: str
+    greater_is_better: bool = False
+    needs: Literal["labels", "scores"] = "labels"
+    params: Mapping[str, Any] | None = None
+
+    def __call__(self, Y_true: Any, predicted: Any) -> float:
+        """Return the criterion's value, refusing one that is no finite number."""
+        value = float(partial(self.function, **(self.params or {}))(Y_true, predicted))
+        if not np.isfinite(value):
+            raise ValueError(f"{self.title} is {value}, which cannot be compared")
+        return value
+
+    def definition(self) -> dict[str, Any]:
+        """Return the criterion as plain data."""
+        function = describe(self.function)
+        return {
+            "function": function.get("object", function),
+            "title": self.title,
+            "greater_is_better": self.greater_is_better,
+            "needs": self.needs,
+            "params": describe(dict(self.params or {})),
+        }
+
+
+CRITERIA = {name: Criterion(function, TITLES[name]) for name, function in LOSSES.items()}
+"""The four criteria of the paper by name."""
+
+
+def predicted_labels(model: Any, X: Any) -> np.ndarray[Any, Any]:
+    """Return a fitted classifier's label indicators."""
+    Y = model.predict(X)
+    return Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+
+
+def predicted_scores(model: Any, X: Any) -> np.ndarray[Any, Any]:
+    """Return a fitted classifier's scores, a column for each label.
+
+    Classifiers that treat labels as outputs give a list with the probabilities of each
+    label's classes.
+    """
+    if hasattr(model, "predict_proba"):
+        scores = model.predict_proba(X)
+        if isinstance(scores, list):
+            return np.column_stack(
+                [_of_class_one(p, c) for p, c in zip(scores, model.classes_, strict=True)]
+            )
+    elif hasattr(model, "decision_function"):
+        scores = model.decision_function(X)
+    else:
+        raise ValueError(
+            f"{type(model).__name__} has neither predict_proba nor decision_function, which a "
+            "criterion of scores needs"
+        )
+    return scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
+
+
+def _of_class_one(probabilities: Any, classes: Any) -> Any:
+    place = np.flatnonzero(np.asarray(classes) == 1)
+    return probabilities[:, place[0]] if len(place) else np.zeros(len(probabilities))

@@ -1,0 +1,61 @@
+"""What a study ran on."""
+
+import os
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+
+PACKAGES = ("pairmend", "numpy", "scipy", "scikit-learn", "joblib", "pandas", "river")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that results depend on.
+
+    Examples
+    --------
+    >>> sorted(versions())[:3]
+    ['joblib', 'numpy', 'pairmend']
+    """
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, str]:
+    """Return what is known of this machine, without its name.
+
+    Examples
+    --------
+    >>> "system" in machine() and "processors" in machine()
+    True
+    """
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "architecture": platform.machine(),
+        "processor": _processor(),
+        "processors": str(os.cpu_count()),
+        "memory": _memory(),
+        "implementation": sys.implementation.name,
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def _memory() -> str:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return "unknown"
+    return f"{total / 2**30:.1f} GiB"

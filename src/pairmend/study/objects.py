@@ -1,0 +1,178 @@
+"""Objects as plain data and back: estimators and functions by import path."""
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from pickle import PicklingError
+from typing import Any
+
+import joblib
+
+PLAIN = (str, int, float, bool, type(None))
+
+
+def find(path: str) -> Any:
+    """Import what an import path names.
+
+    Parameters
+    ----------
+    path : str
+        Such as ``sklearn.linear_model.LogisticRegression``.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> find("sklearn.svm.LinearSVC").__name__
+    'LinearSVC'
+    """
+    module, _, name = path.rpartition(".")
+    if not module:
+        raise ValueError(f"{path!r} is no import path: expected module.name")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        raise ImportError(f"cannot import {path!r}: {error}") from error
+    except AttributeError:
+        raise ImportError(f"cannot import {path!r}: {module} has no {name!r}") from None
+
+
+def build(value: Any, place: str) -> Any:
+    """Make what plain data describe.
+
+    Parameters
+    ----------
+    value : plain data
+        ``{"class": path, "params": {…}}`` is an instance, ``{"object": path}`` what the path
+        names; tables and lists may hold more of them; all else stands for itself.
+    place : str
+        Where it stands, for messages.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> build({"class": "sklearn.svm.LinearSVC", "params": {"C": 2.0}}, "here")
+    LinearSVC(C=2.0)
+    """
+    if isinstance(value, list):
+        return [build(part, f"{place}[{i}]") for i, part in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    if "class" in value:
+        return _instance(value, place)
+    if "object" in value:
+        _only(value, {"object"}, place)
+        return find(value["object"])
+    if "opaque" in value:
+        raise ValueError(f"{place} was given as an object of Python and cannot be made again")
+    return {key: build(part, f"{place}.{key}") for key, part in value.items()}
+
+
+def _instance(value: Mapping[str, Any], place: str) -> Any:
+    _only(value, {"class", "params"}, place)
+    made = find(value["class"])
+    if not callable(made):
+        raise ValueError(f"{place}: {value['class']} is no class")
+    params = value.get("params", {})
+    if not isinstance(params, Mapping):
+        raise ValueError(f"{place}.params must be a table, got {params!r}")
+    params = {key: build(part, f"{place}.params.{key}") for key, part in params.items()}
+    known = inspect.signature(made).parameters
+    open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
+    unknown = [] if open_ended else [key for key in params if key not in known]
+    if unknown:
+        raise ValueError(
+            f"{place}: {value['class']} has no parameter {', '.join(map(repr, unknown))}; "
+            f"it has {', '.join(known)}"
+        )
+    return made(**params)
+
+
+def _only(value: Mapping[str, Any], known: set[str], place: str) -> None:
+    unknown = sorted(set(value) - known)
+    if unknown:
+        raise ValueError(f"{place} has unknown keys {unknown}; it takes {sorted(known)}")
+
+
+def describe(value: Any) -> Any:
+    """Turn an object into plain data from which `build` makes its like.
+
+    Of an estimator only the parameters are named that differ from their defaults. What cannot
+    be named is ``{"opaque": type, "hash": …}``: it can be told apart, but not made again.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    plain data
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> describe(LinearSVC(C=2.0))
+    {'class': 'sklearn.svm.LinearSVC', 'params': {'C': 2.0}}
+    """
+    if isinstance(value, PLAIN):
+        return value
+    if isinstance(value, list | tuple):
+        return [describe(part) for part in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: describe(part) for key, part in value.items()}
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return _describe_estimator(value)
+    if hasattr(value, "__qualname__") and (path := public_path(value)):
+        return {"object": path}
+    return {"opaque": type(value).__qualname__, "hash": _hash(value)}
+
+
+def _hash(value: Any) -> str:
+    try:
+        return joblib.hash(value)
+    except PicklingError:  # no two such things are known to be alike
+        return f"id {id(value)}"
+
+
+def _describe_estimator(estimator: Any) -> dict[str, Any]:
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(type(estimator)).parameters.items()
+    }
+    params = {name: describe(value) for name, value in estimator.get_params(deep=False).items()}
+    own = {
+        name: value
+        for name, value in params.items()
+        if name not in defaults or value != describe(defaults[name])
+    }
+    path = public_path(type(estimator))
+    named = {"class": path} if path else {"opaque": type(estimator).__qualname__}
+    return {**named, "params": own} if own else named
+
+
+def public_path(thing: Any) -> str | None:
+    """Return the shortest import path of a class or function, None if it has none.
+
+    Examples
+    --------
+    >>> from sklearn.svm._classes import LinearSVC
+    >>> public_path(LinearSVC)
+    'sklearn.svm.LinearSVC'
+    """
+    module, name = getattr(thing, "__module__", None), thing.__qualname__
+    if not module or module == "__main__" or not name.isidentifier():
+        return None
+    parts = module.split(".")
+    for length in range(1, len(parts) + 1):
+        candidate = ".".join(parts[:length])
+        try:
+            if getattr(importlib.import_module(candidate), name, None) is thing:
+                return f"{candidate}.{name}"
+        except ImportError:
+            continue
+    return None

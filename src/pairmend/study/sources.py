@@ -1,0 +1,218 @@
+"""Where the sets of a study come from."""
+
+import hashlib
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from pairmend.datasets import MultiLabelData, find_entry, is_at_hand, load, load_file, one_hot
+from pairmend.study.objects import describe, find
+
+
+class Source(Protocol):
+    """Something that gives a data set."""
+
+    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
+        """Load it; `data_dir` is the user's folder."""
+        ...
+
+    def missing(self, data_dir: Path | None) -> str:
+        """Say why it cannot be loaded without network; empty if it can."""
+        ...
+
+    def definition(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        ...
+
+
+@dataclass(frozen=True)
+class CatalogueSource:
+    """A set of the catalogue, prepared as in the paper."""
+
+    name: str
+
+    @property
+    def can_be_downloaded(self) -> bool:
+        """Whether there is a public copy of its files."""
+        return find_entry(self.name).status == "files"
+
+    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
+        """Load it, from the network only if allowed."""
+        return load(self.name, data_dir, download=download)
+
+    def missing(self, data_dir: Path | None) -> str:
+        """Say why it cannot be loaded without network; empty if it can."""
+        entry = find_entry(self.name)
+        if entry.status == "not found":
+            return "no public copy was found"
+        return "" if is_at_hand(self.name, data_dir) else "its files are not at hand"
+
+    def definition(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"catalogue": self.name}
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """A file of one's own, of any kind that `load_file` reads."""
+
+    file: Path
+    xml: Path | None = None
+    labels: tuple[str, ...] | None = None
+    targets: int | None = None
+    one_hot: bool = False
+
+    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
+        """Read the file."""
+        data = load_file(self.file, xml=self.xml, labels=self.labels, targets=self.targets)
+        return one_hot(data) if self.one_hot else data
+
+    def missing(self, data_dir: Path | None) -> str:
+        """Say why it cannot be loaded; empty if it can."""
+        absent = [str(p) for p in (self.file, self.xml) if p is not None and not p.is_file()]
+        return f"there is no file {' and no '.join(absent)}" if absent else ""
+
+    def definition(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        parts = {
+            "file": str(self.file.absolute()),
+            "xml": str(self.xml.absolute()) if self.xml else None,
+            "labels": list(self.labels) if self.labels else None,
+            "targets": self.targets,
+            "one_hot": self.one_hot or None,
+        }
+        return {key: value for key, value in parts.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """What a function gives: MultiLabelData, or X and Y.
+
+    Its ``random_state``, if it takes one and none is given, is 0: a set must stay the same.
+    """
+
+    function: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
+        """Call the function."""
+        function = find(self.function)
+        takes_seed = "random_state" in inspect.signature(function).parameters
+        seed = {"random_state": 0} if takes_seed else {}
+        return as_data(function(**{**seed, **self.params}))
+
+    def missing(self, data_dir: Path | None) -> str:
+        """Say why it cannot be called; empty if it can."""
+        try:
+            find(self.function)
+        except ImportError as error:
+            return str(error)
+        return ""
+
+    def definition(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"function": self.function, "params": describe(dict(self.params))}
+
+
+@dataclass(frozen=True)
+class GivenSource:
+    """Data that are there already."""
+
+    data: MultiLabelData
+
+    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
+        """Return the data."""
+        return self.data
+
+    def missing(self, data_dir: Path | None) -> str:
+        """Nothing is missing."""
+        return ""
+
+    def definition(self) -> dict[str, Any]:
+        """Return it as plain data, which cannot be loaded again."""
+        return {"opaque": "given data", "hash": data_hash(self.data)}
+
+
+def as_data(given: Any) -> MultiLabelData:
+    """Turn X and Y into a data set.
+
+    Parameters
+    ----------
+    given : MultiLabelData or (X, Y)
+        X is an array, CSR or a pandas frame whose columns of category dtype are categorical.
+
+    Returns
+    -------
+    MultiLabelData
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_data((np.zeros((2, 3)), np.array([[1, 0], [0, 1]]))).feature_names
+    ('f0', 'f1', 'f2')
+    """
+    if isinstance(given, MultiLabelData):
+        return given
+    try:
+        X, target = given
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"a set must be MultiLabelData or a pair of X and Y, got {type(given).__name__}"
+        ) from None
+    Y = np.asarray(target.toarray() if sparse.issparse(target) else target)
+    if Y.ndim != 2 or not np.isin(Y, (0, 1)).all():
+        raise ValueError(f"Y must hold label indicators, 0 or 1, in 2 dimensions; got {Y.shape}")
+    categories: dict[int, tuple[str, ...]] = {}
+    names = getattr(X, "columns", None)
+    if names is not None:
+        X, categories = _from_frame(X)
+    elif sparse.issparse(X):
+        X = sparse.csr_array(X, dtype=np.float64)
+    else:
+        X = np.asarray(X, dtype=np.float64)
+    return MultiLabelData(
+        X=X,
+        Y=Y.astype(np.int64),
+        feature_names=tuple(map(str, names))
+        if names is not None
+        else tuple(f"f{i}" for i in range(X.shape[1])),
+        label_names=tuple(map(str, getattr(target, "columns", range(Y.shape[1])))),
+        categories=categories,
+        name="",
+        source=(),
+    )
+
+
+def _from_frame(frame: Any) -> tuple[Any, dict[int, tuple[str, ...]]]:
+    columns, categories = [], {}
+    for place, (_, column) in enumerate(frame.items()):
+        if column.dtype.name == "category":
+            categories[place] = tuple(map(str, column.cat.categories))
+            codes = column.cat.codes.to_numpy().astype(np.float64)
+            columns.append(np.where(codes < 0, np.nan, codes))
+        else:
+            columns.append(column.to_numpy(dtype=np.float64))
+    return np.column_stack(columns), categories
+
+
+def with_name(data: MultiLabelData, name: str) -> MultiLabelData:
+    """Return the data under the name the study gives them."""
+    return replace(data, name=name)
+
+
+def data_hash(data: MultiLabelData) -> str:
+    """Return the SHA-256 of what a classifier sees of a set."""
+    digest = hashlib.sha256()
+    X = data.X
+    for part in ([X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]) + [data.Y]:
+        # The integers of a sparse matrix differ in width between machines, not in value.
+        array = np.ascontiguousarray(part, dtype=np.int64 if part.dtype.kind in "iu" else None)
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(array.tobytes())
+    digest.update(repr(sorted(data.categories.items())).encode())
+    return digest.hexdigest()

@@ -1,0 +1,252 @@
+"""What was run, in one SQLite file."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from pairmend.study.record import StudyRecord
+from pairmend.study.requirements import require_extra
+from pairmend.study.tasks import Task
+from pairmend.study.work import Outcome
+
+FILE = "study.sqlite"
+LAYOUT = 1
+"""Number of the layout of the tables; a file with another one is refused."""
+
+TABLES = """
+CREATE TABLE definition (plain TEXT NOT NULL);
+CREATE TABLE runs (
+    run INTEGER PRIMARY KEY, started TEXT NOT NULL, ended TEXT NOT NULL DEFAULT '',
+    versions TEXT NOT NULL, machine TEXT NOT NULL
+);
+CREATE TABLE sets (
+    "set" TEXT PRIMARY KEY, title TEXT NOT NULL, paper_number INTEGER, sha256 TEXT NOT NULL,
+    source TEXT NOT NULL, characteristics TEXT NOT NULL
+);
+CREATE TABLE tasks (
+    "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL, algorithm TEXT NOT NULL,
+    status TEXT NOT NULL, seed INTEGER NOT NULL, fitted_by TEXT NOT NULL, fit_seconds REAL,
+    predict_seconds REAL, peak_bytes INTEGER, warnings TEXT NOT NULL, error TEXT NOT NULL,
+    traceback TEXT NOT NULL, finished TEXT NOT NULL, run INTEGER NOT NULL REFERENCES runs (run),
+    PRIMARY KEY ("set", repeat, fold, algorithm)
+);
+CREATE TABLE results (
+    "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL, algorithm TEXT NOT NULL,
+    criterion TEXT NOT NULL, value REAL NOT NULL,
+    PRIMARY KEY ("set", repeat, fold, algorithm, criterion)
+);
+"""
+
+
+class Store:
+    """The results of a study on disk. Every write is a transaction: all of it, or nothing.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the file `study.sqlite` lies, or is made.
+
+    Raises
+    ------
+    ValueError
+        If the file is no study's, or one of another layout.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        self.connection = sqlite3.connect(self.path, isolation_level=None)
+        try:
+            with self._told():
+                # A power cut must not lose what was reported as done.
+                self.connection.execute("PRAGMA synchronous = FULL")
+                with self._transaction():
+                    self._prepare()
+        except BaseException:
+            self.connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        (layout,) = self.connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if layout == 0 and tables == 0:
+            for statement in TABLES.split(";"):
+                self.connection.execute(statement)
+            self.connection.execute(f"PRAGMA user_version = {LAYOUT}")
+        elif layout != LAYOUT:
+            raise ValueError(
+                f"{self.path} has layout {layout}, expected {LAYOUT}: it is no study of this "
+                "version of pairmend. Choose another folder."
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn SQLite's errors into ones that say what to do."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if "not a database" in str(error) or "malformed" in str(error):
+                raise ValueError(
+                    f"{self.path} is no SQLite file or a damaged one: {error}. Choose another "
+                    "folder, or move the file away."
+                ) from error
+            raise OSError(
+                f"cannot write to {self.path}: {error}. What was finished before is kept; mend "
+                "the cause (is the disk full?) and start again to go on."
+            ) from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.connection.execute("COMMIT")
+        except BaseException:
+            # After some errors, a full disk among them, SQLite has rolled back by itself.
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._told(), self._transaction():
+            yield
+
+    def definition(self) -> dict[str, Any] | None:
+        """Return the definition of the study, None if there is none yet."""
+        row = self.connection.execute("SELECT plain FROM definition").fetchone()
+        return json.loads(row[0]) if row else None
+
+    def set_definition(self, plain: dict[str, Any]) -> None:
+        """Keep the definition of the study."""
+        with self._writing():
+            self.connection.execute("DELETE FROM definition")
+            self.connection.execute("INSERT INTO definition VALUES (?)", [json.dumps(plain)])
+
+    def start_run(self, started: str, versions: dict[str, str], machine: dict[str, str]) -> int:
+        """Note that a run starts, and return its number."""
+        row = [started, json.dumps(versions), json.dumps(machine)]
+        with self._writing():
+            cursor = self.connection.execute(
+                "INSERT INTO runs (started, versions, machine) VALUES (?, ?, ?)", row
+            )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def end_run(self, run: int, ended: str) -> None:
+        """Note that a run has ended."""
+        with self._writing():
+            self.connection.execute("UPDATE runs SET ended = ? WHERE run = ?", [ended, run])
+
+    def set_hash(self, name: str) -> str | None:
+        """Return the hash of a set's contents, None if it is new."""
+        row = self.connection.execute('SELECT sha256 FROM sets WHERE "set" = ?', [name]).fetchone()
+        return row[0] if row else None
+
+    def add_set(
+        self,
+        name: str,
+        *,
+        title: str,
+        paper_number: int | None,
+        sha256: str,
+        source: str,
+        characteristics: dict[str, float],
+    ) -> None:
+        """Keep what is known of a set."""
+        row = [name, title, paper_number, sha256, source, json.dumps(characteristics)]
+        with self._writing():
+            self.connection.execute("INSERT OR REPLACE INTO sets VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def done(self) -> set[Task]:
+        """Return the tasks that are done."""
+        rows = self.connection.execute(
+            "SELECT \"set\", repeat, fold, algorithm FROM tasks WHERE status = 'done'"
+        )
+        return {Task(*row) for row in rows}
+
+    def add(self, outcome: Outcome, run: int) -> None:
+        """Keep what came of a task."""
+        row = [
+            *outcome.task,
+            "failed" if outcome.error else "done",
+            outcome.seed,
+            outcome.fitted_by,
+            outcome.fit_seconds,
+            outcome.predict_seconds,
+            outcome.peak_bytes,
+            outcome.warnings,
+            outcome.error,
+            outcome.traceback,
+            outcome.finished,
+            run,
+        ]
+        places = ", ".join("?" * len(row))
+        with self._writing():
+            self.connection.execute(f"INSERT OR REPLACE INTO tasks VALUES ({places})", row)
+            self.connection.executemany(
+                "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?)",
+                [[*outcome.task, name, value] for name, value in outcome.values.items()],
+            )
+
+
+def read_study(folder: str | Path) -> StudyRecord:
+    """Read what a study left in its folder, also while it still runs.
+
+    Parameters
+    ----------
+    folder : path
+        The study's output folder.
+
+    Returns
+    -------
+    StudyRecord
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no study in the folder.
+    """
+    require_extra()
+    import pandas as pd
+
+    path = Path(folder) / FILE
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no study in {folder}: expected a file {FILE}, which 'pairmend study' makes"
+        )
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+
+            def table(query: str) -> pd.DataFrame:
+                return pd.read_sql_query(query, connection)
+
+            row = connection.execute("SELECT plain FROM definition").fetchone()
+            order = '"set", repeat, fold, algorithm'
+            results = table(f"SELECT * FROM results ORDER BY {order}, criterion")
+            tasks = table(f"SELECT * FROM tasks ORDER BY {order}")
+            sets, runs = table("SELECT * FROM sets"), table("SELECT * FROM runs ORDER BY run")
+    except sqlite3.DatabaseError as error:
+        raise ValueError(f"{path} is no study: {error}") from error
+    if row is None:
+        raise ValueError(f"{path} holds no study yet: it was cut off before it began")
+    # A column without any value has no type of its own.
+    for frame, columns in ((sets, ["paper_number"]), (tasks, ["peak_bytes", "predict_seconds"])):
+        frame[columns] = frame[columns].astype("float64")
+    numbers = pd.DataFrame([json.loads(text) for text in sets.pop("characteristics")])
+    runs["versions"] = runs["versions"].map(json.loads)
+    runs["machine"] = runs["machine"].map(json.loads)
+    return StudyRecord(
+        definition=json.loads(row[0]),
+        results=results,
+        tasks=tasks,
+        sets=pd.concat([sets, numbers], axis=1),
+        runs=runs,
+    )

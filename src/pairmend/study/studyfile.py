@@ -1,0 +1,207 @@
+"""Study files: TOML that says what a study is.
+
+A study file names code to import and call, as a script would: run those you trust.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pairmend.datasets import find_entry
+from pairmend.study.criteria import CRITERIA, Criterion
+from pairmend.study.definition import Study
+from pairmend.study.objects import build, find
+from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource, Source
+
+SET_KEYS = {
+    "catalogue": {"catalogue"},
+    "file": {"file", "xml", "labels", "targets", "one_hot"},
+    "function": {"function", "params"},
+}
+"""Keys of a set by the one that says its kind."""
+
+CRITERION_KEYS = {"function", "title", "greater_is_better", "needs", "params"}
+
+
+def load_study(path: str | Path) -> Study:
+    """Read a study file.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file. Files it names are looked for from its own folder on.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    ValueError
+        If it is no TOML, or a key is unknown, missing or of the wrong kind; the message names
+        the file and the key.
+    """
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8")
+        return parse_study(tomllib.loads(text), path.parent, name=path.stem)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: is no UTF-8 text, expected a TOML study file") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: is no TOML: {error}") from error
+    except (ValueError, TypeError, ImportError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def paper_study() -> Study:
+    """Return the study of the paper.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> study = paper_study()
+    >>> len(study.sets), list(study.algorithms)
+    (29, ['LPW', 'FCM', 'FCM-W', 'FCM-O'])
+    """
+    text = resources.files("pairmend.study").joinpath("paper.toml").read_text("utf-8")
+    return parse_study(tomllib.loads(text), Path())
+
+
+def parse_study(plain: Mapping[str, Any], folder: Path, *, name: str = "study") -> Study:
+    """Make a study of plain data.
+
+    Parameters
+    ----------
+    plain : mapping
+        As in a study file, or from `Study.definition`.
+    folder : Path
+        Where files with a relative path are looked for.
+    name : str, default="study"
+        The study's name if the data name none.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> parse_study({"sets": ["yeast"], "algorithms": {}}, Path())
+    Traceback (most recent call last):
+    ...
+    ValueError: a study needs at least one algorithm
+    >>> parse_study({"set": ["yeast"]}, Path())
+    Traceback (most recent call last):
+    ...
+    ValueError: unknown key 'set'; a study has sets, algorithms, criteria, folds, ...
+    """
+    known = [field.name for field in fields(Study)]
+    for key in plain:
+        if key not in known:
+            raise ValueError(f"unknown key {key!r}; a study has {', '.join(known)}")
+    for key in ("sets", "algorithms"):
+        if key not in plain:
+            raise ValueError(f"the key {key!r} is missing")
+    parts = {"name": name, **plain}
+    parts["sets"] = _sets(plain["sets"], folder)
+    parts["algorithms"] = {
+        algorithm: build(each, f"algorithms.{algorithm}")
+        for algorithm, each in _table(plain["algorithms"], "algorithms").items()
+        if _named_class(each, f"algorithms.{algorithm}")
+    }
+    if "criteria" in plain:
+        parts["criteria"] = _criteria(plain["criteria"])
+    return Study(**parts)
+
+
+def _table(value: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{place} must be a table, got {value!r}")
+    return value
+
+
+def _named_class(value: Any, place: str) -> bool:
+    if "class" not in _table(value, place):
+        raise ValueError(f"{place} must name its class, such as class = 'package.Classifier'")
+    return True
+
+
+def _sets(value: Any, folder: Path) -> dict[str, Source]:
+    if isinstance(value, list):
+        value = {find_entry(name).name: {} for name in value}
+    return {
+        name: _source(name, _table(each, f"sets.{name}"), folder)
+        for name, each in _table(value, "sets").items()
+    }
+
+
+def _source(name: str, plain: Mapping[str, Any], folder: Path) -> Source:
+    place = f"sets.{name}"
+    if "opaque" in plain:
+        raise ValueError(f"{place} was given as data in Python and cannot be loaded again")
+    kinds = [kind for kind in SET_KEYS if kind in plain] or ["catalogue"]
+    unknown = sorted(set(plain) - SET_KEYS[kinds[0]])
+    if unknown:
+        raise ValueError(
+            f"{place} has unknown keys {unknown}; a set has one of "
+            + ", or ".join(" ".join(sorted(keys)) for keys in SET_KEYS.values())
+        )
+    match kinds[0]:
+        case "file":
+            return _file_source(place, plain, folder)
+        case "function":
+            params = _table(plain.get("params", {}), f"{place}.params")
+            return FunctionSource(plain["function"], dict(params))
+        case _:
+            return CatalogueSource(find_entry(plain.get("catalogue", name)).name)
+
+
+def _file_source(place: str, plain: Mapping[str, Any], folder: Path) -> FileSource:
+    expected = {"file": str, "xml": str, "labels": list, "targets": int, "one_hot": bool}
+    for key, value in plain.items():
+        if not isinstance(value, expected[key]):
+            raise ValueError(f"{place}.{key} must be {expected[key].__name__}, got {value!r}")
+    return FileSource(
+        file=folder / plain["file"],
+        xml=folder / plain["xml"] if "xml" in plain else None,
+        labels=tuple(plain["labels"]) if "labels" in plain else None,
+        targets=plain.get("targets"),
+        one_hot=plain.get("one_hot", False),
+    )
+
+
+def _criteria(value: Any) -> Any:
+    if isinstance(value, list):
+        return value
+    return {
+        name: _criterion(name, _table(each, f"criteria.{name}"))
+        for name, each in _table(value, "criteria").items()
+    }
+
+
+def _criterion(name: str, plain: Mapping[str, Any]) -> Criterion:
+    place = f"criteria.{name}"
+    unknown = sorted(set(plain) - CRITERION_KEYS)
+    if unknown:
+        raise ValueError(
+            f"{place} has unknown keys {unknown}; it takes {', '.join(sorted(CRITERION_KEYS))}"
+        )
+    if not plain and name in CRITERIA:
+        return CRITERIA[name]
+    if not isinstance(plain.get("function"), str):
+        raise ValueError(f"{place} must name its function by import path")
+    needs = plain.get("needs", "labels")
+    if needs not in ("labels", "scores"):
+        raise ValueError(f"{place}.needs must be 'labels' or 'scores', got {needs!r}")
+    return Criterion(
+        function=find(plain["function"]),
+        title=plain.get("title", name),
+        greater_is_better=plain.get("greater_is_better", False),
+        needs=needs,
+        params=build(plain.get("params", {}), f"{place}.params"),
+    )

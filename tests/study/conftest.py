@@ -1,0 +1,26 @@
+"""Small studies that many tests share."""
+
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
+from pairmend.study import Study
+
+
+@pytest.fixture
+def sets(small_set):
+    return {"one": small_set, "two": (small_set[0][:50], small_set[1][:50])}
+
+
+@pytest.fixture
+def algorithms():
+    return {
+        "LPW": PairwiseClassifier(GaussianNB()),
+        "FCM": CorrectedPairwiseClassifier(GaussianNB()),
+        "FCM-O": CorrectedPairwiseClassifier(GaussianNB(), overlap=0.5),
+    }
+
+
+@pytest.fixture
+def study(sets, algorithms):
+    return Study(sets, algorithms, folds=3)

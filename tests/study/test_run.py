@@ -1,0 +1,237 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import jaccard_score, label_ranking_loss
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+import odd_classifiers
+from pairmend.metrics import LOSSES
+from pairmend.model_selection import shuffled_folds
+from pairmend.study import (
+    Criterion,
+    FailedTasksWarning,
+    FileSource,
+    Study,
+    StudyInUseError,
+    plan_study,
+    read_study,
+    run_study,
+)
+from pairmend.study.tasks import seed_of
+
+COLUMNS = ["set", "repeat", "fold", "algorithm", "criterion", "value"]
+
+
+def test_a_row_for_each_set_repeat_fold_algorithm_and_criterion(sets, algorithms):
+    rows = run_study(Study(sets, algorithms, folds=3, repeats=2))
+    assert list(rows.columns) == COLUMNS
+    assert len(rows) == len(rows.drop_duplicates(COLUMNS[:-1])) == 2 * 2 * 3 * 3 * len(LOSSES)
+    assert rows.value.between(0, 1).all()
+    first, second = (rows[rows.repeat == r].value.to_numpy() for r in (0, 1))
+    assert (first != second).any()
+
+
+def test_values_are_those_of_a_plain_loop(sets, algorithms):
+    X, Y = sets["one"]
+    study = Study({"one": (X, Y)}, {"LPW": algorithms["LPW"]}, folds=3, seed=4)
+    expected = [
+        loss(Y[test], algorithms["LPW"].fit(X[train], Y[train]).predict(X[test]))
+        for train, test in shuffled_folds(len(Y), 3, seed_of(4, "one", 0))
+        for loss in LOSSES.values()
+    ]
+    assert run_study(study).value.tolist() == expected
+
+
+def test_results_depend_on_nothing_but_names_and_seed(study, sets, algorithms):
+    rows = run_study(study).set_index(COLUMNS[:-1]).value
+    alone = Study({"two": sets["two"]}, {"FCM-O": algorithms["FCM-O"]}, folds=3)
+    turned = Study(
+        dict(reversed(sets.items())), dict(reversed(algorithms.items())), folds=3, repeats=2
+    )
+    for other in (run_study(alone), run_study(turned, jobs=2)):
+        values = other.set_index(COLUMNS[:-1]).value
+        common = rows.index.intersection(values.index)
+        assert len(common) == min(len(rows), len(values[values.index.isin(rows.index)]))
+        assert (rows[common] == values[common]).all()
+    assert (run_study(Study(sets, algorithms, folds=3, seed=1)).value != rows.to_numpy()).any()
+
+
+def test_classifiers_and_criteria_of_other_libraries(sets):
+    criteria = {
+        "ranking": Criterion(label_ranking_loss, "ranking loss", needs="scores"),
+        "jaccard": Criterion(
+            jaccard_score, "Jaccard", True, params={"average": "samples", "zero_division": 1.0}
+        ),
+    }
+    algorithms = {
+        "one-vs-rest": OneVsRestClassifier(LogisticRegression()),
+        "forest": RandomForestClassifier(n_estimators=5),  # a list of probabilities
+        "machine": OneVsRestClassifier(LinearSVC()),  # a decision function
+    }
+    rows = run_study(Study(sets, algorithms, criteria, folds=2, split="stratified"))
+    assert len(rows) == 2 * 2 * 3 * 2
+    X, Y = sets["one"]
+    framed = {"one": (pd.DataFrame(X).add_prefix("f"), pd.DataFrame(Y))}
+    again = run_study(Study(framed, algorithms, criteria, folds=2, split="stratified"))
+    assert again.value.tolist() == rows[rows.set == "one"].value.tolist()
+
+
+def test_what_is_finished_is_not_run_again(study, tmp_path):
+    rows = run_study(study, tmp_path)
+    first = read_study(tmp_path)
+    pd.testing.assert_frame_equal(rows, first.results)
+    steps = []
+    pd.testing.assert_frame_equal(run_study(study, tmp_path, progress=steps.append), rows)
+    assert all(step.outcome is None for step in steps)
+    second = read_study(tmp_path)
+    pd.testing.assert_frame_equal(second.tasks, first.tasks)
+    assert len(second.runs) == 2
+
+
+def test_a_record_tells_how_results_came_about(study, tmp_path):
+    run_study(study, tmp_path, jobs=2)
+    record = read_study(tmp_path)
+    assert record.definition == study.definition()
+    assert set(record.tasks.status) == {"done"}
+    shared = record.tasks[record.tasks.algorithm == "FCM-O"]
+    assert set(shared.fitted_by) == {"FCM"}
+    assert (record.tasks.fit_seconds > 0).all()
+    assert record.tasks.groupby(["set", "fold"]).seed.nunique().eq(1).all()
+    assert record.tasks.seed.nunique() == 6
+    one = record.sets.set_index("set").loc["one"]
+    assert (one.N, one.d, one.L) == (80, 6 + 4, 4)
+    assert len(one.sha256) == 64
+    assert np.isnan(one.paper_number)
+    assert record.runs.ended.all()
+    assert {"python", "pairmend", "numpy"} <= set(record.runs.versions[0])
+    assert "processors" in record.runs.machine[0]
+    assert not (tmp_path / ".shelf").exists()
+
+
+def test_failures_stop_nothing_and_are_tried_again(sets, algorithms, tmp_path):
+    trouble = tmp_path / "trouble"
+    trouble.touch()
+    algorithms["bad"] = odd_classifiers.Failing(str(trouble))
+    study = Study(sets, algorithms, folds=2)
+    with pytest.warns(FailedTasksWarning, match="4 of 16 tasks failed.*fails on purpose"):
+        rows = run_study(study, tmp_path / "out", jobs=2)
+    assert set(rows.algorithm) == {"LPW", "FCM", "FCM-O"}
+    failed = read_study(tmp_path / "out").tasks.query("status == 'failed'")
+    assert (failed.error == "ArithmeticError: this classifier fails on purpose").all()
+    assert failed.traceback.str.contains("odd_classifiers").all()
+    trouble.unlink()
+    steps = []
+    rows = run_study(study, tmp_path / "out", progress=steps.append)
+    assert [s.outcome.task.algorithm for s in steps if s.outcome] == ["bad"] * 4
+    assert len(rows) == 16 * 4
+    assert set(read_study(tmp_path / "out").tasks.status) == {"done"}
+
+
+def test_a_broken_set_stops_no_other(sets, algorithms, tmp_path):
+    (tmp_path / "broken.arff").write_text("@relation x\n@data\nnonsense")
+    both = {"broken": FileSource(tmp_path / "broken.arff"), **sets}
+    with pytest.warns(FailedTasksWarning, match="6 of 18 tasks failed.*broken.arff"):
+        rows = run_study(Study(both, algorithms, folds=2))
+    assert set(rows.set) == set(sets)
+
+
+def test_a_criterion_that_is_no_number_fails(sets, algorithms):
+    nothing = {"nothing": Criterion(lambda truth, predicted: float("nan"), "nothing")}
+    with pytest.warns(FailedTasksWarning, match="nothing is nan, which cannot be compared"):
+        assert run_study(Study(sets, algorithms, nothing, folds=2)).empty
+
+
+def test_a_changed_study_is_refused_and_the_change_named(study, sets, algorithms, tmp_path):
+    rows = run_study(study, tmp_path)
+    models = {**algorithms, "FCM": algorithms["FCM"].set_params(validation=3)}
+    changed = Study(sets, models, ["hamming"], folds=4, seed=2, split="stratified")
+    with pytest.raises(ValueError, match="holds results of another study") as raised:
+        run_study(changed, tmp_path)
+    for line in (
+        "folds was 3, is now 4",
+        "seed was 0, is now 2",
+        "split was 'shuffled', is now 'stratified'",
+        "algorithms.FCM.params.validation is new: 3",
+        "criteria.zero_one was",
+    ):
+        assert line in str(raised.value)
+    assert len(plan_study(changed, tmp_path).changes) >= 5
+    pd.testing.assert_frame_equal(read_study(tmp_path).results, rows)
+
+
+def test_changed_contents_of_a_set_are_refused(study, sets, algorithms, tmp_path):
+    run_study(study, tmp_path / "given")
+    X, Y = sets["two"]
+    other = Study({**sets, "two": (X + 1, Y)}, algorithms, folds=3)
+    with pytest.raises(ValueError, match="sets.two.hash was"):
+        run_study(other, tmp_path / "given")
+
+    def of_file(repeats):
+        source = FileSource(tmp_path / "data.csv", labels=("a", "b"))
+        return Study({"mine": source}, {"LPW": algorithms["LPW"]}, folds=2, repeats=repeats)
+
+    lines = ["x,a,b", *(f"{i},{i % 2},{i % 3 % 2}" for i in range(20))]
+    (tmp_path / "data.csv").write_text("\n".join(lines))
+    run_study(of_file(1), tmp_path / "file")
+    (tmp_path / "data.csv").write_text("\n".join(lines[:-1]))
+    with pytest.raises(ValueError, match="contents of the set 'mine' changed"):
+        run_study(of_file(2), tmp_path / "file")
+    assert read_study(tmp_path / "file").definition["repeats"] == 1
+
+
+def test_sets_algorithms_and_repeats_may_join(study, sets, algorithms, tmp_path):
+    small = Study({"two": sets["two"]}, {"FCM": algorithms["FCM"]}, folds=3)
+    run_study(small, tmp_path)
+    grown = Study(sets, algorithms, folds=3, repeats=2)
+    assert plan_study(grown, tmp_path).n_done == 3
+    rows = run_study(grown, tmp_path)
+    pd.testing.assert_frame_equal(rows, run_study(grown))
+    run_study(small, tmp_path)  # a part of it runs nothing, and takes nothing away
+    assert read_study(tmp_path).definition == grown.definition() | {"repeats": 2}
+
+
+def test_a_second_run_in_the_same_folder_is_refused(study, tmp_path):
+    def second(step):
+        if step.outcome:
+            with pytest.raises(StudyInUseError, match="another process runs a study"):
+                run_study(study, tmp_path)
+
+    run_study(study, tmp_path, progress=second)
+
+
+def test_sets_that_are_not_at_hand(algorithms, tmp_path):
+    names = ["simplehc", "enron", "azotobacter"]
+    study = Study(names, {"LPW": odd_classifiers.Frequent()}, folds=2)
+    with pytest.raises(ValueError, match=r"enron \(its files are not at hand\), azotobacter \(no"):
+        run_study(study, data_dir=tmp_path)
+    lenient = Study(names, {"LPW": odd_classifiers.Frequent()}, folds=2, skip_missing=True)
+    assert set(run_study(lenient, data_dir=tmp_path).set) == {"simplehc"}
+    nothing = Study(names[1:], {"LPW": odd_classifiers.Frequent()}, skip_missing=True)
+    with pytest.raises(ValueError, match="nothing to run"):
+        run_study(nothing, data_dir=tmp_path)
+    assert not plan_study(lenient, download=True).sets[1].missing
+
+
+@pytest.mark.parametrize("jobs", [0, "2", 1.5])
+def test_jobs_are_a_whole_number(study, jobs):
+    with pytest.raises(ValueError, match="jobs must be a whole number"):
+        run_study(study, jobs=jobs)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"sets": {}}, "at least one set"),
+        ({"sets": "yeast"}, "list of names, got the text"),
+        ({"algorithms": {}}, "at least one algorithm"),
+        ({"algorithms": {"A": OneVsRestClassifier}}, "classifier with fit and predict"),
+        ({"criteria": []}, "at least one criterion"),
+        ({"criteria": "hamming"}, "list of names, got the text"),
+    ],
+)
+def test_studies_that_make_no_sense_are_refused(sets, algorithms, parts, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Study(**{"sets": sets, "algorithms": algorithms, **parts})

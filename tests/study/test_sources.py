@@ -1,0 +1,103 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from pairmend.datasets import load, make_hypercubes, save_csv
+from pairmend.study.shelf import Shelf, open_set
+from pairmend.study.sources import (
+    CatalogueSource,
+    FileSource,
+    FunctionSource,
+    as_data,
+    data_hash,
+    with_name,
+)
+
+
+def test_sets_come_from_catalogue_files_functions_and_memory(tmp_path):
+    assert CatalogueSource("simplehc").load(None, False).Y.shape == (3000, 10)
+    made = FunctionSource("pairmend.datasets.make_hypercubes", {"n_samples": 40, "random_state": 1})
+    data = made.load(None, False)
+    assert len(data.Y) == 40
+    save_csv(data, tmp_path / "made.csv")
+    source = FileSource(tmp_path / "made.csv", labels=data.label_names)
+    np.testing.assert_array_equal(source.load(None, False).Y, data.Y)
+
+
+def test_a_set_made_by_a_function_stays_the_same():
+    source = FunctionSource("pairmend.datasets.make_hypercubes", {"n_samples": 40})
+    other = FunctionSource(source.function, {"n_samples": 40, "random_state": 1})
+    first, second, third = (data_hash(s.load(None, False)) for s in (source, source, other))
+    assert first == second != third
+
+
+def test_what_is_missing_is_said(tmp_path):
+    assert (
+        FileSource(tmp_path / "no.arff").missing(None) == f"there is no file {tmp_path / 'no.arff'}"
+    )
+    assert "cannot import" in FunctionSource("nothing.here").missing(None)
+    assert CatalogueSource("azotobacter").missing(None) == "no public copy was found"
+    assert CatalogueSource("enron").missing(tmp_path) == "its files are not at hand"
+    with pytest.raises(FileNotFoundError, match="enron.arff, enron.xml are neither in"):
+        CatalogueSource("enron").load(tmp_path, False)
+
+
+@pytest.mark.parametrize("given", [3, (1, 2, 3), (np.zeros((2, 1)), [0, 1])])
+def test_what_is_no_set_is_refused(given):
+    with pytest.raises((TypeError, ValueError), match="must"):
+        as_data(given)
+
+
+def shapes():
+    rng = np.random.RandomState(0)
+    X = rng.uniform(size=(6, 3)) * (rng.uniform(size=(6, 3)) > 0.4)
+    Y = rng.randint(2, size=(6, 2))
+    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical([*"xyxyx", None])})
+    return {"dense": (X, Y), "sparse": (sparse.csr_array(X), Y), "frame": (frame, Y)}
+
+
+@pytest.mark.parametrize("kind", shapes())
+def test_the_shelf_gives_back_what_was_put_on_it(kind, tmp_path):
+    X, Y = shapes()[kind]
+    shelf = Shelf(tmp_path / "shelf")
+    again, Y_again = open_set(shelf.put(with_name(as_data((X, Y)), kind)))
+    np.testing.assert_array_equal(Y, Y_again)
+    if kind == "frame":
+        pd.testing.assert_frame_equal(again, X.reset_index(drop=True))
+    else:
+        toarray = getattr(again, "toarray", lambda: again)
+        assert sparse.issparse(again) == (kind == "sparse")
+        np.testing.assert_array_equal(toarray(), shapes()["dense"][0])
+        assert not getattr(again, "data", again).flags.writeable if kind == "sparse" else True
+    shelf.clear()
+    assert not (tmp_path / "shelf").exists()
+
+
+def test_data_on_the_shelf_are_mapped_not_copied(tmp_path):
+    data = make_hypercubes(n_samples=30, random_state=0)
+    X, _ = open_set(Shelf(tmp_path / "shelf").put(data))
+    assert isinstance(X, np.memmap)
+    assert Path(X.filename).parent.parent == tmp_path / "shelf"
+
+
+def test_the_hash_sees_every_part():
+    X, Y = shapes()["dense"]
+    hashes = [
+        data_hash(as_data((X, Y))),
+        data_hash(as_data((X + 1e-12, Y))),
+        data_hash(as_data((X, 1 - Y))),
+        data_hash(as_data((X[::-1], Y))),
+        data_hash(as_data(shapes()["sparse"])),
+        data_hash(as_data(shapes()["frame"])),
+    ]
+    assert len(set(hashes)) == len(hashes)
+    wide = sparse.csr_array(X)
+    wide.indices = wide.indices.astype(np.int64)
+    assert data_hash(as_data((wide, Y))) == data_hash(as_data(shapes()["sparse"]))
+
+
+def test_the_hash_of_a_generated_set_stays():
+    assert data_hash(load("simplehc")) == data_hash(load("SimpleHC"))

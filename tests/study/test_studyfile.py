@@ -1,0 +1,124 @@
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from pairmend.study import FileSource, FunctionSource, load_study, paper_study, parse_study
+
+OWN = """
+title = "Ours"
+folds = 4
+repeats = 2
+split = "stratified"
+
+[sets.yeast]
+[sets.made]
+function = "pairmend.datasets.make_hypercubes"
+params = { n_samples = 50 }
+[sets.mine]
+file = "mine.csv"
+labels = ["a", "b"]
+one_hot = true
+
+[algorithms."one-vs-rest"]
+class = "sklearn.multiclass.OneVsRestClassifier"
+[algorithms."one-vs-rest".params.estimator]
+class = "sklearn.linear_model.LogisticRegression"
+params = { C = 0.5 }
+
+[criteria.hamming]
+[criteria.jaccard]
+function = "sklearn.metrics.jaccard_score"
+params = { average = "samples", zero_division = 1.0 }
+greater_is_better = true
+[criteria.ranking]
+function = "sklearn.metrics.label_ranking_loss"
+needs = "scores"
+title = "ranking loss"
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "ours.toml"
+    path.write_text(OWN)
+    return path
+
+
+def test_a_study_of_ones_own(own):
+    study = load_study(own)
+    assert (study.name, study.title, study.folds, study.repeats) == ("ours", "Ours", 4, 2)
+    assert list(study.sets) == ["yeast", "made", "mine"]
+    assert study.sets["mine"] == FileSource(
+        own.parent / "mine.csv", labels=("a", "b"), one_hot=True
+    )
+    assert study.sets["made"] == FunctionSource(
+        "pairmend.datasets.make_hypercubes", {"n_samples": 50}
+    )
+    estimator = study.algorithms["one-vs-rest"].estimator
+    assert isinstance(estimator, LogisticRegression)
+    assert estimator.C == 0.5
+    assert study.criteria["hamming"].title == "Hamming loss"
+    assert study.criteria["jaccard"].greater_is_better
+    assert study.criteria["jaccard"]([[1, 1]], [[1, 0]]) == 0.5
+    assert study.criteria["ranking"].needs == "scores"
+
+
+def test_a_definition_makes_the_same_study_again(own, tmp_path):
+    for study in (load_study(own), paper_study()):
+        again = parse_study(study.definition(), tmp_path / "elsewhere")
+        assert again.definition() == study.definition()
+
+
+def test_the_study_of_the_paper_is_the_paper_s():
+    study = paper_study()
+    assert len(study.sets) == 29
+    assert (study.folds, study.repeats, study.split) == (10, 1, "shuffled")
+    assert list(study.criteria) == ["hamming", "macro_f1", "micro_f1", "zero_one"]
+    fcm_w, fcm_o = study.algorithms["FCM-W"], study.algorithms["FCM-O"]
+    assert (fcm_w.balance, fcm_w.overlap) == ("labels", 0.0)
+    assert (fcm_o.balance, fcm_o.overlap) == (None, 0.5)
+
+
+MINIMAL = 'sets = ["yeast"]\n[algorithms.A]\nclass = "pairmend.PairwiseClassifier"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sets = [", "is no TOML"),
+        ("fold = 3\n" + MINIMAL, "unknown key 'fold'"),
+        ('sets = ["yeast"]', "'algorithms' is missing"),
+        (MINIMAL.replace("yeast", "yest"), "did you mean 'yeast'"),
+        (MINIMAL.replace("class =", "clas ="), "must name its class"),
+        ("folds = 1\n" + MINIMAL, "folds must be a whole number of at least 2, got 1"),
+        ('folds = "3"\n' + MINIMAL, "folds must be a whole number"),
+        ("seed = -1\n" + MINIMAL, "seed must be a whole number of at least 0"),
+        ('split = "random"\n' + MINIMAL, "split must be one of shuffled, stratified"),
+        ("sets = []\n" + MINIMAL.split("\n", 1)[1], "at least one set"),
+        ('criteria = ["loss"]\n' + MINIMAL, "no criterion is named 'loss'"),
+        (MINIMAL + "[criteria.x]\n", "must name its function"),
+        (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nneeds = "all"\n', "'labels' or 'scores'"),
+        (MINIMAL + "[criteria.x]\nweight = 3\n", "unknown keys"),
+        ("sets = 3\n" + MINIMAL.split("\n", 1)[1], "sets must be a table, got 3"),
+        (MINIMAL.replace('["yeast"]', "{m = {file = 3}}"), "sets.m.file must be str, got 3"),
+        (MINIMAL.replace('["yeast"]', '{m = {fil = "a"}}'), "unknown keys"),
+        ('algorithms = ["A"]\nsets = ["yeast"]', "algorithms must be a table"),
+        (MINIMAL.replace("pairmend.Pairwise", "sklearn.preprocessing.Nothing"), "cannot import"),
+        (
+            MINIMAL.replace("pairmend.PairwiseClassifier", "sklearn.preprocessing.StandardScaler"),
+            "with fit and predict",
+        ),
+    ],
+)
+def test_bad_study_files_are_refused_by_name(tmp_path, text, message):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as raised:
+        load_study(path)
+    assert str(path) in str(raised.value)
+
+
+def test_a_binary_file_is_no_study(tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="no UTF-8 text"):
+        load_study(path)

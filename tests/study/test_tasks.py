@@ -1,0 +1,54 @@
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+import odd_classifiers
+from pairmend import CorrectedPairwiseClassifier
+from pairmend.study import Study, run_study
+from pairmend.study.tasks import Task, batches_of, seed_of, shared_fits
+
+
+def test_batches_cover_every_task_once(study):
+    tasks = [t for name in study.sets for b in batches_of(study, name, set()) for t in b.tasks]
+    assert len(tasks) == len(set(tasks)) == study.n_tasks == 2 * 3 * 3
+
+
+def test_what_is_done_is_left_out(study):
+    done = {Task("one", 0, 1, "FCM"), Task("one", 0, 2, "LPW")}
+    left = list(batches_of(study, "one", done))
+    assert not done & {task for batch in left for task in batch.tasks}
+    # The name of the fit does not depend on what is left of it.
+    assert [b.fitted_by for b in left if b.algorithms == ("FCM-O",)] == ["FCM"]
+
+
+def test_seeds_depend_on_names_alone():
+    assert seed_of(0, "a", 1) == seed_of(0, "a", 1)
+    assert len({seed_of(s, name, r) for s in (0, 1) for name in "ab" for r in (0, 1)}) == 8
+    assert 0 <= seed_of("x") < 2**31
+
+
+def test_algorithms_that_differ_at_prediction_share_a_fit(sets):
+    variants = {
+        "FCM": CorrectedPairwiseClassifier(odd_classifiers.Counting()),
+        "FCM-W": CorrectedPairwiseClassifier(odd_classifiers.Counting(), balance="labels"),
+        "FCM-O": CorrectedPairwiseClassifier(odd_classifiers.Counting(), overlap=0.5),
+    }
+    one = {"one": sets["one"]}
+    odd_classifiers.Counting.fits = 0
+    together = run_study(Study(one, variants, folds=2))
+    assert odd_classifiers.Counting.fits == 2 * 6  # folds x pairs, once
+    for name, model in variants.items():
+        alone = run_study(Study(one, {name: model}, folds=2))
+        assert together[together.algorithm == name].value.tolist() == alone.value.tolist()
+
+
+@pytest.mark.parametrize("C", [1.0, 2.0])
+def test_algorithms_with_long_descriptions_are_told_apart(C):
+    # scikit-learn shortens the representation of a long pipeline.
+    def algorithm(C):
+        steps = [(f"step_number_{i}", StandardScaler(with_mean=i % 2 == 0)) for i in range(40)]
+        return CorrectedPairwiseClassifier(Pipeline([*steps, ("last", LogisticRegression(C=C))]))
+
+    groups = shared_fits({"a": algorithm(1.0), "b": algorithm(C)})
+    assert groups == ([("a", "b")] if C == 1.0 else [("a",), ("b",)])
