@@ -1,0 +1,10 @@
+"""A study's report: one HTML page, and its tables as LaTeX, CSV and Markdown.
+
+``summary`` works out the numbers, ``tables`` and ``figures`` show them, ``contents`` lays them
+out, and ``render`` and ``formats`` write them.
+"""
+
+from pairmend.report.summary import summarise
+from pairmend.report.writing import write_record, write_report
+
+__all__ = ["summarise", "write_record", "write_report"]

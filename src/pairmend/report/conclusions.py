@@ -1,0 +1,157 @@
+"""Whether the paper's conclusions hold."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pairmend import published
+from pairmend.report.table import text_of
+
+HOLDS, TENDS, FAILS, UNTESTED = "holds", "same direction", "does not hold", "not tested"
+
+_CORRECTED = ("FCM", "FCM-W", "FCM-O")
+# Printed, after adjustment, in the paper's tables of Friedman's and Wilcoxon's tests.
+_FRIEDMAN = {"hamming": 0.063, "macro_f1": 0.911, "micro_f1": 0.911, "zero_one": 0.008}
+_BETTER_THAN_LPW = [
+    ("hamming", "FCM", 0.063),
+    ("zero_one", "FCM", 0.054),
+    ("zero_one", "FCM-W", 0.040),
+    ("zero_one", "FCM-O", 0.054),
+]
+_PLACES = [
+    ("macro_f1", "FCM", "worst"),
+    ("micro_f1", "FCM-O", "best"),
+    ("zero_one", "FCM-O", "best"),
+]
+_PLACES = [
+    ("macro_f1", "FCM", "worst"),
+    ("micro_f1", "FCM-O", "best"),
+    ("zero_one", "FCM-O", "best"),
+]
+
+
+def conclusions(summary: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Hold the paper's conclusions against what was measured.
+
+    Parameters
+    ----------
+    summary : dict
+        With ``algorithms``, ``criteria``, ``alpha`` and ``comparison``, see
+        `pairmend.report.summary.summarise`.
+
+    Returns
+    -------
+    list of dict
+        With ``paper``, ``ours`` and ``verdict``, all of them texts. Empty unless all of the
+        paper's algorithms were run.
+    """
+    if not set(published.ALGORITHMS) <= set(summary["algorithms"]):
+        return []
+    titles = {
+        each["criterion"]: each["title"]
+        for each in summary["criteria"]
+        if not each["greater_is_better"]
+    }
+    found = {name: summary["comparison"][name] for name in titles if name in published.CRITERIA}
+    return [
+        *_better_than_lpw(found, titles),
+        *_differences(found, titles),
+        *_among_corrected(found, titles),
+        *_ranks(found, titles),
+    ]
+
+
+def _better_than_lpw(
+    found: Mapping[str, Any], titles: Mapping[str, str]
+) -> Iterator[dict[str, str]]:
+    for criterion, name, printed in _BETTER_THAN_LPW:
+        if criterion not in found:
+            continue
+        paper = f"{name} is better than LPW in {titles[criterion]} (p = {printed:.3f})"
+        ranks = found[criterion]["ranks"]
+        pair = _pair(found[criterion], "LPW", name)
+        if pair is None:
+            told = f"ranks {ranks[name]:.2f} and {ranks['LPW']:.2f}" if ranks else "no ranks"
+            yield {"paper": paper, "ours": f"{told}, too few sets", "verdict": UNTESTED}
+            continue
+        ahead = pair["effect"] > 0
+        yield {
+            "paper": paper,
+            "ours": f"ranks {ranks[name]:.2f} and {ranks['LPW']:.2f}, {_p(pair['adjusted'])}",
+            "verdict": HOLDS if ahead and pair["significant"] else TENDS if ahead else FAILS,
+        }
+
+
+def _differences(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    for criterion, printed in _FRIEDMAN.items():
+        if criterion not in found:
+            continue
+        differ = printed < 0.1
+        paper = (
+            f"the algorithms {'differ' if differ else 'do not differ significantly'} in "
+            f"{titles[criterion]} (p = {printed:.3f})"
+        )
+        test = found[criterion]["friedman"]
+        if test is None:
+            yield {"paper": paper, "ours": "too few sets", "verdict": UNTESTED}
+        else:
+            yield {
+                "paper": paper,
+                "ours": _p(test["adjusted"]),
+                "verdict": HOLDS if test["significant"] == differ else FAILS,
+            }
+
+
+def _among_corrected(
+    found: Mapping[str, Any], titles: Mapping[str, str]
+) -> Iterator[dict[str, str]]:
+    if "hamming" not in found:
+        return
+    paper = f"of the corrected methods only FCM and FCM-O differ, in {titles['hamming']}"
+    if not all(each["pairs"] for each in found.values()):
+        yield {"paper": paper, "ours": "too few sets", "verdict": UNTESTED}
+        return
+    differing = [
+        (criterion, pair["first"], pair["second"])
+        for criterion, each in found.items()
+        for pair in each["pairs"]
+        if pair["significant"] and {pair["first"], pair["second"]} <= set(_CORRECTED)
+    ]
+    alike = {(c, frozenset((a, b))) for c, a, b in differing} == {
+        ("hamming", frozenset(("FCM", "FCM-O")))
+    }
+    told = "; ".join(f"{a} and {b} in {titles[c]}" for c, a, b in differing)
+    yield {
+        "paper": paper,
+        "ours": told or "none of them differ significantly",
+        "verdict": HOLDS if alike else FAILS,
+    }
+
+
+def _ranks(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    for criterion, name, place in _PLACES:
+        ranks = found.get(criterion, {}).get("ranks")
+        if not ranks:
+            continue
+        ours = {each: ranks[each] for each in published.ALGORITHMS}
+        extreme = min(ours.values()) if place == "best" else max(ours.values())
+        there = [each for each, rank in ours.items() if rank == extreme]
+        yield {
+            "paper": f"{name} has the {place} rank in {titles[criterion]}",
+            "ours": f"{' and '.join(there)} with {text_of(extreme, digits=2)}",
+            "verdict": HOLDS if name in there else FAILS,
+        }
+
+
+def _pair(found: Mapping[str, Any], first: str, second: str) -> dict[str, Any] | None:
+    """Find a pair in whichever order it stands; a positive effect is for the second."""
+    for pair in found["pairs"]:
+        if (pair["first"], pair["second"]) == (first, second):
+            return {**pair, "effect": -pair["effect"]}
+        if (pair["first"], pair["second"]) == (second, first):
+            return dict(pair)
+    return None
+
+
+def _p(value: float) -> str:
+    written = text_of(value, "p")
+    return f"p {written}" if written.startswith("<") else f"p = {written}"

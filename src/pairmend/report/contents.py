@@ -1,0 +1,205 @@
+"""What stands where in a report."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pairmend.report import figures, published_tables, tables
+from pairmend.report.figures import Figure
+from pairmend.report.table import Table
+
+Summary = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a section.
+
+    Attributes
+    ----------
+    kind : {"table", "figures", "text", "fold", "failures", "run"}
+        What it is.
+    content : object
+        A Table, a list of Figure, a sentence, a list of Part, or the summary's entries.
+    title : str
+        What stands on a fold.
+    """
+
+    kind: str
+    content: Any
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a report.
+
+    Attributes
+    ----------
+    id, title : str
+        Its name in links, and its heading.
+    parts : list of Part
+        What it holds.
+    """
+
+    id: str
+    title: str
+    parts: list[Part] = field(default_factory=list)
+
+
+def contents(summary: Summary) -> list[Section]:
+    """Lay out a report: what was found first, how it was run last.
+
+    Parameters
+    ----------
+    summary : dict
+        See `pairmend.report.summary.summarise`.
+
+    Returns
+    -------
+    list of Section
+        Those with nothing to show are left out.
+    """
+    sections = [
+        Section("ranks", "Ranks", list(_ranks(summary))),
+        Section("tests", "Tests", list(_tests(summary))),
+        Section("results", "Results", list(_results(summary))),
+        Section("published", "Published and measured", list(_published(summary))),
+        Section("sets", "Sets", list(_sets(summary))),
+        Section("costs", "Time and memory", list(_costs(summary))),
+        Section("failures", "Failed tasks", list(_failures(summary))),
+        Section("run", "How it was run", list(_run(summary))),
+    ]
+    return [section for section in sections if section.parts]
+
+
+def tables_of(sections: list[Section]) -> list[Table]:
+    """List the tables of a report, in order.
+
+    Parameters
+    ----------
+    sections : list of Section
+        The report.
+
+    Returns
+    -------
+    list of Table
+    """
+    return [table for section in sections for table in _tables_in(section.parts)]
+
+
+def _tables_in(parts: list[Part]) -> Iterator[Table]:
+    for part in parts:
+        if part.kind == "fold":
+            yield from _tables_in(part.content)
+        elif part.kind == "table":
+            yield part.content
+
+
+def _ranks(summary: Summary) -> Iterator[Part]:
+    yield from _figures(figures.radar(summary))
+    yield from _refusals(summary, "critical-difference diagrams")
+    diagrams = figures.critical_differences(summary)
+    if diagrams:
+        yield Part(
+            "text",
+            "Algorithms joined by a bar do not differ significantly by Nemenyi's test at "
+            f"{summary['alpha']}.",
+        )
+        yield Part("figures", diagrams)
+
+
+def _tests(summary: Summary) -> Iterator[Part]:
+    refused = list(_refusals(summary, "tests"))
+    yield from refused
+    if len(summary["algorithms"]) == 2 and not refused:
+        yield Part(
+            "text",
+            "Friedman's test is for three algorithms or more; with two, Wilcoxon's says all.",
+        )
+    yield from _tables(tables.friedman_table(summary))
+    yield from _tables(*tables.wilcoxon_tables(summary))
+    yield from _fold("Every pair, with effect sizes", _tables(tables.pairs_table(summary)))
+
+
+def _results(summary: Summary) -> Iterator[Part]:
+    if not summary["measured"]:
+        yield Part("text", "No task has finished, so there are no results yet.")
+    yield from _tables(tables.results_table(summary))
+    drawn = {figure.label: figure for figure in figures.fold_spreads(summary)}
+    for table, each in zip(tables.spread_tables(summary), summary["criteria"], strict=True):
+        parts = [*_figures(drawn.get(each["criterion"])), *_tables(table)]
+        yield from _fold(f"{each['title']}: the spread over folds", parts)
+
+
+def _published(summary: Summary) -> Iterator[Part]:
+    beside = summary["published"]
+    if not beside["numbers"]:
+        return
+    for sentence in summary["finding"]["printed"]:
+        yield Part("text", sentence)
+    yield from _tables(published_tables.conclusions_table(summary))
+    yield from _tables(published_tables.distances_table(summary))
+    yield from _figures(figures.scatter(summary))
+    yield from _tables(published_tables.ranks_table(summary))
+    yield from _tables(published_tables.shares_table(summary))
+    yield from _fold("Every number", _tables(published_tables.published_table(summary)))
+
+
+def _sets(summary: Summary) -> Iterator[Part]:
+    yield from _tables(tables.characteristics_table(summary))
+    yield from _refusals(summary, "correlations", algorithms=1)
+    yield from _tables(*tables.spearman_tables(summary))
+
+
+def _costs(summary: Summary) -> Iterator[Part]:
+    drawn = figures.cost_figures(summary)
+    if drawn:
+        yield Part("figures", drawn)
+    yield from _tables(published_tables.costs_table(summary))
+
+
+def _failures(summary: Summary) -> Iterator[Part]:
+    if summary["failures"]:
+        yield from _tables(published_tables.failures_table(summary))
+        yield Part("failures", summary["tracebacks"])
+
+
+def _run(summary: Summary) -> Iterator[Part]:
+    yield Part("run", summary["conduct"])
+    yield from _tables(published_tables.algorithms_table(summary))
+    yield from _tables(published_tables.sources_table(summary))
+
+
+def _refusals(summary: Summary, what: str, *, algorithms: int = 2) -> Iterator[Part]:
+    """Say once, or for each criterion where they differ, why there are no tests."""
+    refusals = {
+        each["title"]: summary["comparison"][each["criterion"]]["refusal"]
+        for each in summary["criteria"]
+    }
+    if len(summary["algorithms"]) < algorithms or not any(refusals.values()):
+        return
+    if len(set(refusals.values())) == 1:
+        yield Part("text", f"There are no {what}. {next(iter(refusals.values()))}")
+    else:
+        for title, refusal in refusals.items():
+            if refusal:
+                yield Part("text", f"There are no {what} by {title}. {refusal}")
+
+
+def _fold(title: str, parts: Iterable[Part]) -> Iterator[Part]:
+    held = list(parts)
+    if held:
+        yield Part("fold", held, title)
+
+
+def _tables(*made: Table) -> Iterator[Part]:
+    for table in made:
+        if table.rows:
+            yield Part("table", table)
+
+
+def _figures(*drawn: Figure | None) -> Iterator[Part]:
+    found = [figure for figure in drawn if figure is not None]
+    if found:
+        yield Part("figures", found)

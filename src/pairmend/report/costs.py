@@ -1,0 +1,159 @@
+"""What a study cost, what failed in it, and how it was run."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pairmend.study.record import StudyRecord
+
+
+def costs(record: "StudyRecord", algorithms: list[str]) -> list[dict[str, Any]]:
+    """Sum up time and memory of each algorithm over its finished tasks.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What a study left behind.
+    algorithms : list of str
+        Names in order.
+
+    Returns
+    -------
+    list of dict
+        With ``algorithm``, ``tasks``, ``fit_seconds`` and ``predict_seconds`` (means of a task),
+        ``total_seconds`` (without fits that another made), ``peak_bytes`` and
+        ``peak_mebibytes`` (largest; None where the system does not tell) and ``shares_fit_of``
+        (other algorithms whose fits it used).
+    """
+    done = record.tasks[record.tasks["status"] == "done"]
+    return [_cost(name, done[done["algorithm"] == name]) for name in algorithms]
+
+
+def failures(record: "StudyRecord") -> list[dict[str, Any]]:
+    """List the tasks that failed, with their tracebacks.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What a study left behind.
+
+    Returns
+    -------
+    list of dict
+        With ``set``, ``repeat``, ``fold``, ``algorithm``, ``error``, ``traceback`` and
+        ``finished``.
+    """
+    failed = record.tasks[record.tasks["status"] == "failed"]
+    keys = ("set", "repeat", "fold", "algorithm", "error", "traceback", "finished")
+    return [
+        {key: row[key] if key in ("repeat", "fold") else str(row[key]) for key in keys}
+        for row in failed.to_dict("records")
+    ]
+
+
+def tracebacks(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Bring failed tasks with the same traceback together.
+
+    Parameters
+    ----------
+    failures : list of dict
+        See `failures`.
+
+    Returns
+    -------
+    list of dict
+        With ``error``, ``traceback`` and ``tasks``, a text for each.
+
+    Examples
+    --------
+    >>> task = {"set": "s", "repeat": 0, "algorithm": "A", "error": "E", "traceback": "…"}
+    >>> (together,) = tracebacks([{**task, "fold": 0}, {**task, "fold": 1}])
+    >>> together["tasks"]
+    ['A on s, repeat 0, fold 0', 'A on s, repeat 0, fold 1']
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for each in failures:
+        entry = {"error": each["error"], "traceback": each["traceback"], "tasks": []}
+        found.setdefault(each["traceback"], entry)["tasks"].append(
+            f"{each['algorithm']} on {each['set']}, repeat {each['repeat']}, fold {each['fold']}"
+        )
+    return list(found.values())
+
+
+def conduct(record: "StudyRecord") -> dict[str, Any]:
+    """Tell how a study was run.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What a study left behind.
+
+    Returns
+    -------
+    dict
+        With ``settings`` (name and value as text), ``algorithms`` (``algorithm``, ``class`` and
+        ``params`` as text), ``runs`` (``started``, ``ended``, ``versions`` and ``machine``) and
+        ``tasks`` (counts by status).
+    """
+    given = record.definition
+    return {
+        "settings": {
+            key: _text(given[key])
+            for key in given
+            if key not in ("sets", "algorithms", "criteria", "title", "name")
+        },
+        "algorithms": [_algorithm(name, each) for name, each in given["algorithms"].items()],
+        "runs": [
+            {
+                "started": str(row["started"]),
+                "ended": row["ended"] if isinstance(row["ended"], str) else "",
+                "versions": _texts(row["versions"]),
+                "machine": _texts(row["machine"]),
+            }
+            for row in record.runs.to_dict("records")
+        ],
+        "tasks": {
+            status: int((record.tasks["status"] == status).sum()) for status in ("done", "failed")
+        },
+    }
+
+
+def _algorithm(name: str, described: Mapping[str, Any]) -> dict[str, str]:
+    params = described.get("params") or {}
+    return {
+        "algorithm": name,
+        "class": _text(described.get("class", "")),
+        "params": ", ".join(f"{key} = {_text(value)}" for key, value in params.items()),
+    }
+
+
+def _cost(name: str, tasks: "pd.DataFrame") -> dict[str, Any]:
+    peak = tasks["peak_bytes"].max() if len(tasks) else None
+    own = tasks[tasks["fitted_by"] == name]
+    others = [str(other) for other in dict.fromkeys(tasks["fitted_by"]) if other != name]
+    return {
+        "algorithm": name,
+        "tasks": len(tasks),
+        "fit_seconds": _mean(tasks["fit_seconds"]),
+        "predict_seconds": _mean(tasks["predict_seconds"]),
+        "total_seconds": float(own["fit_seconds"].sum() + tasks["predict_seconds"].sum()),
+        "peak_bytes": None if peak is None or peak != peak else float(peak),
+        "peak_mebibytes": None if peak is None or peak != peak else float(peak) / 2**20,
+        "shares_fit_of": others,
+    }
+
+
+def _mean(values: "pd.Series[float]") -> float | None:
+    mean = values.mean()
+    return None if mean != mean else float(mean)
+
+
+def _texts(given: Mapping[str, Any] | None) -> dict[str, str]:
+    return {str(key): _text(value) for key, value in (given or {}).items()}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

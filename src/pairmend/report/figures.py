@@ -1,0 +1,188 @@
+"""The figures of a report, drawn from the numbers of its summary."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree
+
+from pairmend import plots
+
+Summary = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a report.
+
+    Attributes
+    ----------
+    id : str
+        Its name in links.
+    caption : str
+        What it shows, and how to read it.
+    svg : str
+        The drawing, an element of the page.
+    label : str
+        The criterion it shows, if it is about one.
+    """
+
+    id: str
+    caption: str
+    svg: str
+    label: str = ""
+
+
+def radar(summary: Summary) -> Figure | None:
+    """Draw the average ranks by all criteria."""
+    found = {
+        each["title"]: summary["comparison"][each["criterion"]]["ranks"]
+        for each in summary["criteria"]
+    }
+    differences = [
+        summary["comparison"][each["criterion"]]["critical_difference"]
+        for each in summary["criteria"]
+    ]
+    # One bar serves all spokes, so all must rank the same number of sets.
+    known = {difference for difference in differences if difference is not None}
+    if len(known) != 1 or None in differences:
+        return None
+    caption = (
+        "Average ranks by criterion; further out is better. A bar is as long as Nemenyi's "
+        f"critical difference at {summary['alpha']} and begins at the best: what lies beyond its "
+        "inner end differs from the best."
+    )
+    return _figure("radar", caption, plots.rank_radar(found, known.pop()))
+
+
+def critical_differences(summary: Summary) -> list[Figure]:
+    """Draw the critical-difference diagram of each criterion."""
+    figures = []
+    for each in summary["criteria"]:
+        found = summary["comparison"][each["criterion"]]
+        if found["ranks"] and not found["refusal"]:
+            drawing = plots.critical_difference(
+                found["ranks"], found["critical_difference"], found["groups"]
+            )
+            caption = f"{each['title']}, {len(found['sets'])} sets"
+            figures.append(_figure(f"ranks-{each['slug']}", caption, drawing))
+    return figures
+
+
+def fold_spreads(summary: Summary) -> list[Figure]:
+    """Draw the folds of every set, a figure for each criterion."""
+    figures = []
+    for each in summary["criteria"]:
+        found = summary["measured"].get(each["criterion"], {})
+        folds = {
+            one["set"]: {
+                name: found[one["set"]][name]["values"]
+                for name in summary["algorithms"]
+                if name in found[one["set"]]
+            }
+            for one in summary["sets"]
+            if one["set"] in found
+        }
+        if folds:
+            drawing = plots.fold_spread(folds, criterion=each["title"])
+            better = "right" if each["greater_is_better"] else "left"
+            caption = (
+                f"{each['title']} of every set; better on the {better}. Large marks are means, "
+                "small ticks are folds."
+            )
+            name = f"folds-{each['slug']}"
+            figures.append(_figure(name, caption, drawing, each["criterion"]))
+    return figures
+
+
+def scatter(summary: Summary) -> Figure | None:
+    """Draw printed losses against measured ones."""
+    beside = summary["published"]
+    if not beside["numbers"]:
+        return None
+    keys = list(dict.fromkeys((n["set"], n["criterion"]) for n in beside["numbers"]))
+    found = {(n["set"], n["criterion"], n["algorithm"]): n for n in beside["numbers"]}
+
+    def losses(source: str) -> dict[str, list[float]]:
+        return {
+            name: [found.get((*key, name), {}).get(source, float("nan")) for key in keys]
+            for name in beside["algorithms"]
+        }
+
+    drawing = plots.published_and_measured(
+        losses("published"), losses("measured"), [name for name, _ in keys]
+    )
+    caption = (
+        "Printed losses against measured ones, all sets and criteria. On the broken line both are "
+        "equal; sets more than 0.1 from it are named."
+    )
+    return _figure("published-and-measured", caption, drawing)
+
+
+def cost_figures(summary: Summary) -> list[Figure]:
+    """Draw time and memory of each algorithm."""
+    timed = [
+        each
+        for each in summary["costs"]
+        if each["fit_seconds"] is not None and each["predict_seconds"] is not None
+    ]
+    figures = []
+    if timed:
+        parts = {
+            "fit": {each["algorithm"]: each["fit_seconds"] for each in timed},
+            "predict": {each["algorithm"]: each["predict_seconds"] for each in timed},
+        }
+        figures.append(_figure("times", "Mean time of a task.", plots.times(parts, unit="seconds")))
+    weighed = {e["algorithm"]: e["peak_mebibytes"] for e in timed if e["peak_bytes"] is not None}
+    if weighed:
+        drawing = plots.times({"peak memory": weighed}, unit="MiB")
+        figures.append(_figure("memory", "Largest memory of a task.", drawing))
+    return figures
+
+
+class Styles:
+    """Style attributes of drawings turned into rules.
+
+    The page's policy allows its one style sheet and no other styles, so what matplotlib writes
+    into attributes moves there.
+    """
+
+    def __init__(self) -> None:
+        self._classes: dict[str, str] = {}
+
+    def taken_from(self, svg: str) -> str:
+        """Return a drawing without style attributes, and remember them.
+
+        Parameters
+        ----------
+        svg : str
+            An SVG element.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> styles = Styles()
+        >>> styles.taken_from('<svg><path style="fill: none"></path></svg>')
+        '<svg><path class="f0"></path></svg>'
+        >>> styles.rules
+        '.f0{fill: none}'
+        """
+        root = ElementTree.fromstring(svg)
+        for element in root.iter():
+            style = element.attrib.pop("style", None)
+            if style:
+                element.set("class", self._classes.setdefault(style, f"f{len(self._classes)}"))
+        return ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
+
+    @property
+    def rules(self) -> str:
+        """The rules that give the drawings their styles back."""
+        return "\n".join(f".{name}{{{style}}}" for style, name in self._classes.items())
+
+
+def _figure(name: str, caption: str, drawing: Any, label: str = "") -> Figure:
+    return Figure(
+        name, caption, plots.to_svg(drawing, prefix=f"figure-{name}", title=caption), label
+    )

@@ -1,0 +1,310 @@
+r"""Tables as LaTeX, CSV and Markdown.
+
+LaTeX needs the packages booktabs and, for long tables, longtable.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from pairmend.plots import one_line
+from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, is_text, spans
+
+_LONG = 45
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"$|$",
+    "±": r"$\pm$",
+    "−": r"$-$",
+    "–": "--",
+    "—": "---",
+    "×": r"$\times$",
+    "∞": r"$\infty$",
+    "χ": r"$\chi$",
+    "²": r"$^2$",
+    "≥": r"$\ge$",
+    "≤": r"$\le$",
+    "“": "``",
+    "”": "''",
+    "…": r"\dots{}",
+    "[": "{[}",  # behind a row's end it would be taken for the space to leave
+    "]": "{]}",
+}
+_MARKDOWN = re.compile(r"([\\`*_\[\]#|<>~&])")
+
+
+def to_latex(table: Table) -> str:
+    r"""Write a table as LaTeX.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    str
+        A table environment; a longtable where there are more than 45 rows.
+
+    Examples
+    --------
+    >>> from pairmend.report.table import Cell, Column, Table
+    >>> table = Table(
+    ...     "t", "A & B.", "", (Column("set", "text"), Column("A")), ((Cell("x_1"), Cell(0.5)),)
+    ... )
+    >>> print(to_latex(table))
+    % needs \usepackage{booktabs}
+    \begin{table}
+    \centering
+    \caption{A \& B.}
+    \label{tab:t}
+    \begin{tabular}{lr}
+    \toprule
+    set & A \\
+    \midrule
+    x\_1 & 0.500 \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    """
+    kinds = "".join("l" if is_text(column) else "r" for column in table.columns)
+    head = [
+        r"\toprule",
+        *_latex_groups(table),
+        _latex_line([latex(column.title) for column in table.columns]),
+        r"\midrule",
+    ]
+    rows = [_latex_row(table, row) for row in table.rows]
+    foot = [r"\midrule", *(_latex_row(table, row) for row in table.foot)] if table.foot else []
+    caption = (
+        rf"\caption{{{latex(' '.join(filter(None, [table.title, table.caption, *table.notes])))}}}"
+    )
+    label = rf"\label{{tab:{table.id}}}"
+    if len(table.rows) > _LONG:
+        lines = [
+            r"% needs \usepackage{booktabs,longtable}",
+            rf"\begin{{longtable}}{{{kinds}}}",
+            caption,
+            label + r" \\",
+            *head,
+            r"\endfirsthead",
+            *head,
+            r"\endhead",
+            *rows,
+            *foot,
+            r"\bottomrule",
+            r"\end{longtable}",
+        ]
+    else:
+        lines = [
+            r"% needs \usepackage{booktabs}",
+            r"\begin{table}",
+            r"\centering",
+            caption,
+            label,
+            rf"\begin{{tabular}}{{{kinds}}}",
+            *head,
+            *rows,
+            *foot,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def to_csv(table: Table) -> str:
+    r"""Write a table as CSV, with all digits; second values have columns of their own.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from pairmend.report.table import Cell, Column, Table
+    >>> table = Table("t", "", "", (Column("A", extra="sd"),), ((Cell(1 / 3, 0.1),),))
+    >>> to_csv(table).splitlines()
+    ['A,A sd', '0.3333333333333333,0.1']
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    heads: list[str] = []
+    for column in table.columns:
+        heads.append(flat_title(column))
+        if column.extra:
+            heads.append(f"{flat_title(column)} {column.extra}")
+    writer.writerow(heads)
+    for row in (*table.rows, *table.foot):
+        cells: list[float | str] = []
+        for column, cell in zip(table.columns, row, strict=True):
+            cells.append(_raw(column, cell.value))
+            if column.extra:
+                cells.append(_raw(column, cell.extra))
+        writer.writerow(cells)
+    return file.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    r"""Write a table as Markdown (of GitHub's kind).
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from pairmend.report.table import Cell, Column, Table
+    >>> table = Table(
+    ...     "t", "Losses.", "", (Column("set", "text"), Column("A")), ((Cell("x|y"), Cell(0.5)),)
+    ... )
+    >>> print(to_markdown(table))
+    Losses.
+    <BLANKLINE>
+    | set | A |
+    |:---|---:|
+    | x\|y | 0.500 |
+    """
+    lines = [
+        _markdown(" ".join(filter(None, [table.title, table.caption]))),
+        "",
+        _markdown_line([_markdown(flat_title(column)) for column in table.columns]),
+        "|" + "|".join(":---" if is_text(c) else "---:" for c in table.columns) + "|",
+        *(
+            _markdown_line(
+                [_markdown_cell(c, cell) for c, cell in zip(table.columns, row, strict=True)]
+            )
+            for row in (*table.rows, *table.foot)
+        ),
+    ]
+    for note in table.notes:
+        lines += ["", _markdown(note)]
+    return "\n".join(lines) + "\n"
+
+
+FORMATS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
+    {"tex": to_latex, "csv": to_csv, "md": to_markdown}
+)
+"""What a table is written as, by the suffix of the file."""
+
+
+def latex(text: str) -> str:
+    r"""Escape text for LaTeX.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> latex("50 % of {x_1}")
+    '50 \\% of \\{x\\_1\\}'
+    """
+    return "".join(_LATEX.get(letter, letter) for letter in one_line(text))
+
+
+def flat_title(column: Column) -> str:
+    """Name a column where there is only one line of heads.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> flat_title(Column("FCM", group="Hamming"))
+    'Hamming FCM'
+    """
+    return one_line(f"{column.group} {column.title}")
+
+
+def _latex_groups(table: Table) -> list[str]:
+    if not any(column.group for column in table.columns):
+        return []
+    heads, rules, at = [], [], 1
+    for group, width in spans(table.columns):
+        if group:
+            heads.append(rf"\multicolumn{{{width}}}{{c}}{{{latex(group)}}}")
+            rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
+        else:
+            heads += [""] * width
+        at += width
+    return [_latex_line(heads), "".join(rules)]
+
+
+def _latex_row(table: Table, row: tuple[Cell, ...]) -> str:
+    return _latex_line(
+        [_latex_cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
+    )
+
+
+def _latex_cell(column: Column, cell: Cell) -> str:
+    text = latex(cell_text(column, cell))
+    if cell.mark:
+        command = "textbf" if cell.mark == "best" else "textit"
+        text = rf"\{command}{{{text}}}"
+    extra = extra_text(column, cell)
+    return rf"{text} {{\scriptsize {latex(extra)}}}" if extra else text
+
+
+def _latex_line(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _markdown(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", one_line(text))
+
+
+def _markdown_cell(column: Column, cell: Cell) -> str:
+    text = _markdown(cell_text(column, cell))
+    if cell.mark:
+        star = "**" if cell.mark == "best" else "*"
+        text = f"{star}{text}{star}"
+    extra = extra_text(column, cell)
+    return f"{text} {_markdown(extra)}" if extra else text
+
+
+def _markdown_line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _raw(column: Column, value: float | str | None) -> float | str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return one_line(value)
+    return int(value) if column.style in ("count", "bytes") and value == int(value) else value

@@ -1,0 +1,214 @@
+"""Losses of a study, averaged over repeats and folds."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pairmend.study.record import StudyRecord
+
+
+def algorithms_of(record: "StudyRecord") -> list[str]:
+    """List the names of the algorithms, in the order of the study."""
+    return _names(record.definition.get("algorithms", {}), record.results["algorithm"])
+
+
+def sets_of(record: "StudyRecord") -> list[dict[str, Any]]:
+    """List the sets in the paper's order, then those that are not in it in the study's.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What a study left behind.
+
+    Returns
+    -------
+    list of dict
+        With ``set``, ``title``, ``number`` (None for a set that is not in the paper),
+        ``characteristics`` (empty for a set that was never loaded), ``sha256`` and ``source``.
+    """
+    known = {row["set"]: row for row in record.sets.to_dict("records")}
+    names = _names(record.definition.get("sets", {}), record.results["set"])
+    names += [name for name in known if name not in names]
+    described = [_described(name, known.get(name, {})) for name in names]
+    return sorted(described, key=lambda each: (each["number"] is None, each["number"] or 0))
+
+
+def criteria_of(record: "StudyRecord") -> list[dict[str, Any]]:
+    """List the criteria in the order of the study.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What a study left behind.
+
+    Returns
+    -------
+    list of dict
+        With ``criterion``, ``title``, ``slug`` (for names of files, each another) and whether
+        ``greater_is_better``.
+    """
+    given = record.definition.get("criteria", {})
+    names = _names(given, record.results["criterion"])
+    slugs: list[str] = []
+    for name in names:
+        slugs.append(slug(name) if slug(name) not in slugs else f"{slug(name)}-{len(slugs) + 1}")
+    return [
+        {
+            "criterion": name,
+            "title": str(given.get(name, {}).get("title") or name),
+            "slug": each,
+            "greater_is_better": bool(given.get(name, {}).get("greater_is_better", False)),
+        }
+        for name, each in zip(names, slugs, strict=True)
+    ]
+
+
+def slug(name: str) -> str:
+    """Turn a name into one for files and links.
+
+    Parameters
+    ----------
+    name : str
+        Any text.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> slug("1 - macro F1"), slug("../x")
+    ('1-macro-f1', 'x')
+    """
+    kept = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
+    return "-".join(kept.split()) or "x"
+
+
+def measured(record: "StudyRecord") -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
+    """Average what was measured over repeats and folds.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What a study left behind.
+
+    Returns
+    -------
+    dict
+        By criterion, set and algorithm: ``mean``, ``sd`` (None for a single fold), ``values``
+        of the folds, and whether they are ``complete``.
+    """
+    expected = int(record.definition["folds"]) * int(record.definition.get("repeats", 1))
+    found: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
+    rows = record.results[np.isfinite(record.results["value"].astype(float))]
+    rows = rows.sort_values(["repeat", "fold"], kind="stable")
+    for (criterion, name, algorithm), group in rows.groupby(["criterion", "set", "algorithm"]):
+        values = [float(value) for value in group["value"]]
+        found.setdefault(criterion, {}).setdefault(name, {})[algorithm] = {
+            "mean": float(np.mean(values)),
+            "sd": float(np.std(values, ddof=1)) if len(values) > 1 else None,
+            "values": values,
+            "complete": len(values) == expected,
+        }
+    return found
+
+
+def complete_sets(
+    of_criterion: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    sets: list[str],
+    algorithms: list[str],
+) -> list[str]:
+    """List the sets on which every algorithm has all of its folds.
+
+    Parameters
+    ----------
+    of_criterion : mapping
+        Entries of `measured` for one criterion.
+    sets, algorithms : list of str
+        Names in order.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> whole, part = {"complete": True}, {"complete": False}
+    >>> entries = {"s": {"A": whole, "B": whole}, "t": {"A": whole, "B": part}, "u": {"A": whole}}
+    >>> complete_sets(entries, ["s", "t", "u", "v"], ["A", "B"])
+    ['s']
+    """
+    return [
+        name
+        for name in sets
+        if all(
+            of_criterion.get(name, {}).get(algorithm, {}).get("complete", False)
+            for algorithm in algorithms
+        )
+    ]
+
+
+def loss_frame(
+    of_criterion: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    sets: list[str],
+    algorithms: list[str],
+    *,
+    greater_is_better: bool,
+) -> "pd.DataFrame":
+    """Make the table that `pairmend.stats` takes: less is better.
+
+    Parameters
+    ----------
+    of_criterion : mapping
+        Entries of `measured` for one criterion.
+    sets, algorithms : list of str
+        Rows and columns; all of them complete.
+    greater_is_better : bool
+        Whether to negate.
+
+    Returns
+    -------
+    DataFrame
+
+    Examples
+    --------
+    >>> entries = {"s": {"A": {"mean": 0.25}, "B": {"mean": 0.5}}}
+    >>> loss_frame(entries, ["s"], ["A", "B"], greater_is_better=True).to_numpy().tolist()
+    [[-0.25, -0.5]]
+    """
+    import pandas as pd
+
+    sign = -1.0 if greater_is_better else 1.0
+    return pd.DataFrame(
+        [[sign * of_criterion[name][each]["mean"] for each in algorithms] for name in sets],
+        index=pd.Index(sets, name="set"),
+        columns=algorithms,
+        dtype=float,
+    )
+
+
+def _described(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    number = row.get("paper_number")
+    loaded = "N" in row
+    return {
+        "set": name,
+        "title": str(row.get("title") or name),
+        "number": None if number is None or number != number else int(number),
+        "characteristics": {
+            key: float(row[key])
+            for key in ("N", "d", "L", "LC", "LD", "avIR", "AVsc")
+            if loaded and row.get(key) is not None
+        },
+        "sha256": str(row.get("sha256") or ""),
+        "source": str(row.get("source") or ""),
+    }
+
+
+def _names(given: Mapping[str, Any], found: Any) -> list[str]:
+    """Take the order of the definition, and behind it what only the results know."""
+    names = list(given)
+    return names + [name for name in dict.fromkeys(found) if name not in names]

@@ -1,0 +1,155 @@
+"""A report as one HTML page that needs nothing else."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from pairmend.report.contents import Section
+from pairmend.report.figures import Styles
+from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, is_text, spans
+
+FILTERED_FROM = 8
+"""Tables of so many rows have a box to filter them."""
+
+WIDE = 12
+"""Tables of more columns are set closer."""
+
+LONG = 32
+"""Longer texts may be broken over lines."""
+
+
+def render(summary: Mapping[str, Any], sections: list[Section]) -> str:
+    """Write a report as an HTML page.
+
+    Its policy allows the page's own style and script, by their hashes, and nothing else: no
+    network, no other script, whatever names the data have.
+
+    Parameters
+    ----------
+    summary : dict
+        See `pairmend.report.summary.summarise`.
+    sections : list of Section
+        See `pairmend.report.contents.contents`.
+
+    Returns
+    -------
+    str
+    """
+    environment = _environment()
+    styles = Styles()
+    environment.filters["drawing"] = lambda svg: _markup(styles.taken_from(svg))
+    environment.filters["view"] = view
+    environment.filters["unbroken"] = _unbroken
+    # The body first: its drawings tell which rules the style sheet needs.
+    body = environment.get_template("body.html.jinja").render(summary=summary, sections=sections)
+    style = f"{_template('style.css')}\n{styles.rules}\n"
+    script = _template("page.js")
+    return environment.get_template("page.html.jinja").render(
+        title=summary["title"],
+        policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'",
+        style=_markup(style),
+        script=_markup(script),
+        body=_markup(body),
+    )
+
+
+def view(table: Table) -> dict[str, Any]:
+    """Lay a table out for the template.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    dict
+        ``groups`` (title and width), ``columns``, ``rows`` and ``foot`` with cells as texts.
+    """
+    return {
+        "groups": list(spans(table.columns)) if any(c.group for c in table.columns) else [],
+        "columns": [{"title": c.title, "kind": _kind(c)} for c in table.columns],
+        "rows": [_cells(table, row) for row in table.rows],
+        "foot": [_cells(table, row) for row in table.foot],
+        "sorted": len(table.rows) > 1,
+        "filtered": len(table.rows) >= FILTERED_FROM,
+        "wide": len(table.columns) > WIDE,
+    }
+
+
+def _cells(table: Table, row: tuple[Cell, ...]) -> list[dict[str, Any]]:
+    starts = _group_starts(table.columns)
+    return [
+        {
+            "text": cell_text(column, cell),
+            "extra": extra_text(column, cell),
+            "value": None if isinstance(cell.value, str) else cell.value,
+            "classes": " ".join(
+                filter(
+                    None,
+                    [
+                        _kind(column),
+                        "start" if place in starts else "",
+                        cell.mark,
+                        "stacked" if column.extra == "p" else "",
+                        "long" if isinstance(cell.value, str) and len(cell.value) > LONG else "",
+                    ],
+                )
+            ),
+        }
+        for place, (column, cell) in enumerate(zip(table.columns, row, strict=True))
+    ]
+
+
+def _kind(column: Column) -> str:
+    return column.style if is_text(column) else "number"
+
+
+def _group_starts(columns: tuple[Column, ...]) -> set[int]:
+    """Find the columns with a line before them, which keeps groups apart."""
+    return {
+        place
+        for place in range(1, len(columns))
+        if columns[place].group != columns[place - 1].group
+    }
+
+
+def _unbroken(text: str) -> str:
+    """Keep names such as FCM-O, and differences such as 1 - F1, on one line."""
+    joined = re.sub(r"(?<=\w)-(?=\w)", "\u2060-\u2060", text)
+    return re.sub(r"(?<=\w) - (?=\w)", "\u00a0-\u2060\u00a0", joined)
+
+
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            "a report needs jinja2, which is not installed: pip install 'pairmend[study]'"
+        ) from error
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("pairmend.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _markup(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def _template(name: str) -> str:
+    folder = resources.files("pairmend.report") / "templates"
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,241 @@
+"""The page in a browser: it sorts, filters and draws, in light and dark."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pairmend.report import write_record
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
+    "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--disable-extensions", "--window-size=1400,1000",
+]  # fmt: skip
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None,
+    reason="needs chromium and chromedriver (Debian: chromium, chromium-driver)",
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with pytest.MonkeyPatch.context() as patch:
+        # With both paths given selenium has nothing to fetch; this forbids it to try.
+        patch.setenv("SE_OFFLINE", "true")
+        patch.setenv("SE_AVOID_STATS", "true")
+        service = Service(executable_path=DRIVER, env=dict(os.environ))
+        driver = webdriver.Chrome(options=options, service=service)
+    driver.set_script_timeout(60)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(make, tmp_path_factory) -> dict[str, Path]:
+    names = ("paper", "hostile names", "four sets")
+    return {name: write_record(make(name), tmp_path_factory.mktemp("page")) for name in names}
+
+
+@pytest.fixture(params=["paper", "hostile names", "four sets"])
+def opened(browser, pages, request):
+    """A page, opened anew with all its folds open."""
+    show(browser, pages[request.param])
+    return browser
+
+
+def show(browser, path, scheme="light"):
+    browser.get_log("browser")  # forget what earlier pages said
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"media": "", "features": [{"name": "prefers-color-scheme", "value": scheme}]},
+    )
+    browser.get(path.as_uri())
+    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+
+
+def test_console_is_silent_and_nothing_is_loaded(opened):
+    loaded = opened.execute_script(
+        "return performance.getEntriesByType('resource').map((entry) => entry.name)"
+    )
+    assert loaded == []
+    assert opened.get_log("browser") == []
+
+
+def test_the_policy_is_in_force(opened):
+    opened.execute_script(
+        "const s = document.createElement('script'); s.textContent = 'window.broken = true';"
+        "document.body.append(s)"
+    )
+    assert opened.execute_script("return window.broken") is None
+    assert "Content Security Policy" in str(opened.get_log("browser"))
+
+
+# Sorts every table by every column, twice, and returns what stood in the column each time.
+SORT = """
+return Array.from(document.querySelectorAll("table[data-sortable]"), (table) => {
+  const heads = Array.from(table.tHead.rows[table.tHead.rows.length - 1].cells);
+  return heads.map((head, column) => {
+    const read = () => Array.from(table.tBodies[0].rows, (row) => {
+      const cell = row.cells[column];
+      const value = cell.dataset.value;
+      return value === undefined ? cell.textContent.trim() : Number(value);
+    });
+    const before = read();
+    const passes = [1, 2].map(() => {
+      head.querySelector("button").click();
+      return [head.getAttribute("aria-sort"), read(),
+              heads.filter((h) => h.getAttribute("aria-sort") !== "none").length];
+    });
+    return [table.id, before, passes];
+  });
+}).flat()
+"""
+
+
+def split(values):
+    """Part what can be ordered from what is missing."""
+    missing = [value for value in values if value in ("", "–")]
+    return [value for value in values if value not in ("", "–")], missing
+
+
+def test_every_table_sorts_both_ways(opened):
+    columns = opened.execute_script(SORT)
+    tables = {name for name, *_ in columns}
+    assert "rows-results" in tables
+    numeric = 0
+    for name, before, passes in columns:
+        for (state, values, marked), wanted in zip(
+            passes, ("ascending", "descending"), strict=True
+        ):
+            assert state == wanted
+            assert marked == 1
+            assert sorted(map(str, values)) == sorted(map(str, before))
+            present, missing = split(values)
+            assert values == [*present, *missing], f"{name}: missing values must stand last"
+            if present and all(isinstance(value, int | float) for value in present):
+                assert present == sorted(present, reverse=wanted == "descending")
+                numeric += 1
+        up, down = (split(values)[0] for _, values, _ in passes)
+        assert up == down[::-1], name
+    assert numeric > 20
+
+
+def test_sorting_by_keyboard(browser, pages):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    show(browser, pages["paper"])
+    head = browser.find_element(
+        By.CSS_SELECTOR, "#rows-results thead tr:last-child th:nth-child(3)"
+    )
+    button = head.find_element(By.TAG_NAME, "button")
+    for key, wanted in ((Keys.ENTER, "ascending"), (Keys.SPACE, "descending")):
+        button.send_keys(key)
+        assert head.get_attribute("aria-sort") == wanted
+
+
+def test_filter_keeps_the_rows_that_hold_all_words(browser, pages):
+    from selenium.webdriver.common.by import By
+
+    show(browser, pages["paper"])
+    place = browser.find_element(By.ID, "table-published")
+    box = place.find_element(By.CSS_SELECTOR, ".filter input")
+    rows = place.find_elements(By.CSS_SELECTOR, "tbody tr")
+    assert len(rows) == 44
+    box.send_keys("YEAST hamming")
+    shown = [row.text for row in rows if row.is_displayed()]
+    assert len(shown) == 1
+    assert shown[0].startswith("yeast 29 Hamming loss")
+    assert not place.find_element(By.CLASS_NAME, "empty").is_displayed()
+    box.send_keys(" nowhere")
+    assert not any(row.is_displayed() for row in rows)
+    assert place.find_element(By.CLASS_NAME, "empty").is_displayed()
+    box.clear()
+    box.send_keys("y")
+    assert sum(row.is_displayed() for row in rows) > 1
+
+
+FIGURES = """
+return Array.from(document.querySelectorAll(".figures svg"), (svg) => {
+  const box = svg.getBoundingClientRect();
+  const shapes = Array.from(svg.querySelectorAll("path, use"), (shape) => shape.getBBox());
+  const text = svg.querySelector("text");
+  return {
+    label: svg.getAttribute("aria-label"),
+    width: box.width,
+    height: box.height,
+    drawn: shapes.filter((shape) => shape.width > 0 || shape.height > 0).length,
+    ink: getComputedStyle(text).fill,
+  };
+})
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["paper", "hostile names", "four sets"])
+def test_every_figure_is_drawn(browser, pages, name, scheme):
+    show(browser, pages[name], scheme)
+    figures = browser.execute_script(FIGURES)
+    # radar, diagrams and folds by criterion, printed against measured, time and memory
+    assert len(figures) == {"paper": 12, "hostile names": 10, "four sets": 8}[name]
+    background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    for figure in figures:
+        assert figure["label"]
+        assert figure["width"] > 200
+        assert figure["height"] > 50
+        assert figure["drawn"] > 5
+        assert contrast(figure["ink"], background) > 7
+    assert browser.get_log("browser") == []
+
+
+def contrast(first, second):
+    """Contrast of two colours as the web content accessibility guidelines define it."""
+
+    def luminance(colour):
+        parts = [int(part) / 255 for part in colour.strip("rgba()").split(",")[:3]]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    dark, light = sorted([luminance(first), luminance(second)])
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("name", ["paper", "hostile names"])
+def test_narrow_screens_do_not_scroll_sideways(browser, pages, name):
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False},
+    )
+    try:
+        show(browser, pages[name])
+        spill = browser.execute_script(
+            "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert spill <= 0
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_paper_shows_what_is_folded(browser, pages):
+    show(browser, pages["paper"])
+    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = false")
+    count = "return document.querySelectorAll('details:not([open])').length"
+    closed = browser.execute_script(count)
+    assert closed > 5
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert browser.execute_script(count) == 0
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    assert browser.execute_script(count) == closed

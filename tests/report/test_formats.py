@@ -1,0 +1,195 @@
+"""Tables as LaTeX, CSV and Markdown."""
+
+import csv
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pairmend.report import summarise
+from pairmend.report.contents import contents, tables_of
+from pairmend.report.formats import latex, to_csv, to_latex, to_markdown
+from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, text_of
+from pairmend.report.tables import results_table, spread_tables
+
+
+@pytest.fixture(scope="session")
+def tables(sections):
+    return tables_of(sections)
+
+
+def latex_tokens(text):
+    """Cut LaTeX as TeX does: commands, escaped letters, single letters; comments are left out."""
+    text = re.sub(r"(?m)(?<!\\)%.*$", "", text)
+    return re.findall(r"\\[A-Za-z]+|\\.|[^\\]", text, flags=re.S)
+
+
+def check_latex(text):
+    """Refuse what TeX would refuse: unbalanced groups, bare letters with a meaning."""
+    depth, mathematics, environments = 0, False, []
+    tokens = latex_tokens(text)
+    for place, token in enumerate(tokens):
+        assert token not in ("#", "~"), f"bare {token}"
+        if token == "$":
+            mathematics = not mathematics
+        elif token in ("_", "^"):
+            assert mathematics, f"{token} outside mathematics"
+        elif token == "{":
+            depth += 1
+        elif token == "}":
+            depth -= 1
+        elif token in ("\\begin", "\\end"):
+            name = re.match(r"\{(\w+)\}", "".join(tokens[place + 1 : place + 40]))[1]
+            if token == "\\begin":
+                environments.append(name)
+            else:
+                assert environments.pop() == name
+        assert depth >= 0
+    assert depth == 0
+    assert not mathematics
+    assert not environments
+
+
+def latex_rows(text):
+    """Cells of each line of a table, the columns that a cell spans counted."""
+    for line in text.splitlines():
+        if line.endswith(r" \\") and not line.startswith(r"\label"):
+            yield re.split(r"(?<!\\)&", line.removesuffix(r" \\"))
+
+
+def width(cells):
+    spans = [re.search(r"\\multicolumn\{(\d+)\}", cell) for cell in cells]
+    return sum(int(span[1]) if span else 1 for span in spans)
+
+
+def test_latex_is_whole(tables):
+    for table in tables:
+        text = to_latex(table)
+        check_latex(text)
+        lines = list(latex_rows(text))
+        assert len(lines) >= len(table.rows) + len(table.foot) + 1
+        assert all(width(cells) == len(table.columns) for cells in lines)
+
+
+@given(st.text(max_size=40))
+def test_any_name_can_stand_in_latex(name):
+    table = Table("t", name, "", (Column(name, "text", group=name),), ((Cell(name),),))
+    text = to_latex(table)
+    check_latex(text)
+    assert all(width(cells) == 1 for cells in latex_rows(text))
+
+
+def test_latex_letters():
+    assert latex("a_b & 5% #1 {x} ^ ~ \\ $") == (
+        r"a\_b \& 5\% \#1 \{x\} \textasciicircum{} \textasciitilde{} \textbackslash{} \$"
+    )
+
+
+def test_long_tables_break_over_pages():
+    rows = tuple((Cell(float(n)),) for n in range(46))
+    text = to_latex(Table("t", "Long.", "", (Column("x"),), rows))
+    assert r"\begin{longtable}" in text
+    check_latex(text)
+
+
+def test_csv_holds_all_digits(tables):
+    for table in tables:
+        head, *lines = csv.reader(io.StringIO(to_csv(table)))
+        assert len(lines) == len(table.rows) + len(table.foot)
+        for row, line in zip((*table.rows, *table.foot), lines, strict=True):
+            assert len(line) == len(head)
+            expected = []
+            for column, cell in zip(table.columns, row, strict=True):
+                expected.append(cell.value)
+                if column.extra:
+                    expected.append(cell.extra)
+            for value, written in zip(expected, line, strict=True):
+                if value is None:
+                    assert written == ""
+                elif isinstance(value, str):
+                    assert written == " ".join(value.split())
+                else:
+                    assert float(written) == value
+
+
+def markdown_cells(line):
+    return re.split(r"(?<!\\)\|", line.strip("\n"))[1:-1]
+
+
+def test_markdown_rows_have_all_columns(tables):
+    for table in tables:
+        lines = [line for line in to_markdown(table).splitlines() if line.startswith("|")]
+        assert len(lines) == len(table.rows) + len(table.foot) + 2
+        # a backslash before a bar may itself be escaped, so those are taken away first
+        cells = [markdown_cells(line.replace(r"\\", "")) for line in lines]
+        assert all(len(each) == len(table.columns) for each in cells)
+
+
+def test_markdown_has_no_markup_of_names(make):
+    for table in tables_of(contents(summarise(make("hostile names")))):
+        text = re.sub(r"\\.", "", to_markdown(table))
+        assert "<" not in text
+        assert "[" not in text
+
+
+def test_results_match_the_summary(summary):
+    table = results_table(summary)
+    if not summary["measured"]:
+        assert table.rows == ()
+        return
+    ranked = any(found["ranks"] for found in summary["comparison"].values())
+    assert len(table.foot) == ranked
+    foot = table.foot[0] if ranked else [Cell(None)] * len(table.columns)
+    start = len(table.columns) - len(summary["criteria"]) * len(summary["algorithms"])
+    places = [(c, a) for c in summary["criteria"] for a in summary["algorithms"]]
+    for at, (criterion, algorithm) in enumerate(places, start=start):
+        assert table.columns[at].title == algorithm
+        assert table.columns[at].group == criterion["title"]
+        found = summary["comparison"][criterion["criterion"]]
+        assert foot[at].value == found["ranks"].get(algorithm)
+        assert (foot[at].mark == "best") == (algorithm in found["best"])
+        for one, row in zip(summary["sets"], table.rows, strict=True):
+            assert row[0].value == one["set"]
+            entries = summary["measured"].get(criterion["criterion"], {}).get(one["set"], {})
+            best = summary["best"][criterion["criterion"]].get(one["set"], [])
+            assert row[at].value == entries.get(algorithm, {}).get("mean")
+            assert (row[at].mark == "best") == (algorithm in best)
+
+
+def test_bold_stands_in_every_format(make):
+    summary = summarise(make("paper"))
+    table = next(spread_tables(summary))
+    yeast = next(row for row in table.rows if row[0].value == "yeast")
+    (best,) = [n for n, cell in enumerate(yeast) if cell.mark == "best"]
+    mean = f"{yeast[best].value:.3f}"
+    sd = f"{yeast[best].extra:.3f}"
+    assert rf"\textbf{{{mean}}} {{\scriptsize $\pm$ {sd}}}" in to_latex(table)
+    assert f"**{mean}** ± {sd}" in to_markdown(table)
+
+
+@pytest.mark.parametrize(
+    ("value", "style", "expected"),
+    [
+        (None, "number", "–"),
+        (float("nan"), "p", "–"),
+        (float("inf"), "number", "∞"),
+        (-0.0001, "signed", "0.000"),
+        (0.02, "signed", "+0.020"),
+        (-1.5, "number", "−1.500"),
+        (0.00099, "p", "<0.001"),
+        (0.001, "p", "0.001"),
+        (1234567, "count", "1,234,567"),
+        ("LPW", "number", "LPW"),
+    ],
+)
+def test_texts(value, style, expected):
+    assert text_of(value, style) == expected
+
+
+def test_a_cell_can_have_a_style_of_its_own():
+    column = Column("FCM", "signed", extra="p")
+    assert cell_text(column, Cell(2.5, style="number")) == "2.500"
+    assert extra_text(column, Cell(2.5, 0.0001)) == "p <0.001"
+    assert extra_text(column, Cell(2.5, 0.25)) == "p = 0.250"
