@@ -6,8 +6,9 @@ READY := $(VENV)/.ready
 
 .PHONY: study test lint format figures constraints clean
 
+# make study ARGS='--data FOLDER' adds the sets in a folder, and so on: see pairmend study --help.
 study: $(READY)
-	$(BIN)/python -m pairmend study
+	$(BIN)/python -m pairmend study $(ARGS)
 
 # One thread of BLAS for each of the test workers, which are as many as the processors.
 test: export OMP_NUM_THREADS = 1

@@ -34,13 +34,16 @@ ROOMS = {
     "metrics": [],
     "plots": [],
     "datasets": ["_typing", "_validation", "plots"],
-    "study": ["_typing", "_validation", "corrected", "metrics", "model_selection", "pairwise"],
-    "cli": ["datasets", "metrics", "study"],
+    "published": [],
+    "stats": [],
+    "study": ["_validation", "datasets", "metrics", "model_selection"],
+    "report": ["datasets", "plots", "published", "stats", "study"],
+    "cli": ["datasets", "report", "study"],
     "__main__": ["cli"],
     "__init__": ["corrected", "naive_bayes", "neighbourhoods", "pairwise"],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {
-    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "plots",
+    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "plots", "published", "stats",
 }  # fmt: skip
 WITHOUT_PRINT = set(ROOMS) - {"cli"}
 

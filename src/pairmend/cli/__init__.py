@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pairmend.cli import datasets, study
+from pairmend.cli import datasets, report, study
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,10 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     study.add_command(commands)
+    report.add_command(commands)
     datasets.add_command(commands)
     options = parser.parse_args(arguments)
     try:
-        options.run(options)
+        status: int | None = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has had enough
         sys.stdout = None
         return 1
-    except (OSError, ValueError, LookupError, ImportError) as error:
+    except (OSError, ValueError, LookupError, ImportError, RuntimeError) as error:
         print(f"pairmend: {error}", file=sys.stderr)
         return 1
-    return 0
+    return status or 0

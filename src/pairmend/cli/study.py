@@ -1,32 +1,73 @@
 """``pairmend study``."""
 
 import argparse
+import os
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from pairmend.cli.display import progress, show_table, show_text
-from pairmend.metrics import LOSSES
-from pairmend.study import ALGORITHMS, count_steps, generated_sets, mean_losses, run_study
+from pairmend.cli.display import show_table, show_text
+from pairmend.cli.live import study_display
+from pairmend.study import (
+    FailedTasksWarning,
+    Plan,
+    Study,
+    load_study,
+    paper_study,
+    parse_study,
+    plan_study,
+    read_study,
+    run_study,
+)
 
-_HEADINGS = {
-    "hamming": "Hamming",
-    "macro_f1": "1 - macro F1",
-    "micro_f1": "1 - micro F1",
-    "zero_one": "zero-one",
-}
+DESCRIPTION = """\
+Cross-validate algorithms on sets, and write a report. Without a study file it is the experiment
+of the paper, on those of its sets that are at hand. A study that was cut off goes on where it was
+when it is started again with the same --out."""
 
 
 def add_command(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "study",
-        help="compare the four algorithms of the paper",
-        description="Cross-validate LPW, FCM, FCM-W and FCM-O on generated sets and print "
-        "their losses; less is better.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        help="compare algorithms on many sets, and write a report",
+        description=DESCRIPTION,
+        epilog="A study file names code to import: run those you trust. See docs/study.md.",
     )
-    parser.add_argument("--folds", type=_at_least(2), default=10, help="number of folds")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all randomness")
+    parser.add_argument("file", type=Path, nargs="?", help="a study file (TOML)")
+    parser.add_argument(
+        "--sets", nargs="+", metavar="NAME", help="only these sets, of the study or the catalogue"
+    )
+    parser.add_argument("--algorithms", nargs="+", metavar="NAME", help="only these algorithms")
+    parser.add_argument("--folds", type=_at_least(2), help="folds of a cross-validation")
+    parser.add_argument("--repeats", type=_at_least(1), help="how often it is repeated")
+    parser.add_argument("--seed", type=_at_least(0), help="seed of all randomness")
+    parser.add_argument(
+        "--jobs",
+        type=_at_least(1),
+        default=os.cpu_count() or 1,
+        help="worker processes (default: one for each processor)",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="FOLDER",
+        help="folder with the sets' files, directly or in sub-folders named after the sets",
+    )
+    parser.add_argument("--download", action="store_true", help="download sets not at hand")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="output folder (default: pairmend-NAME)"
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with the study that --out holds, whatever it is",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would run, and run nothing"
+    )
     parser.set_defaults(run=_run)
 
 
@@ -40,36 +81,94 @@ def _at_least(minimum: int) -> Callable[[str], int]:
     return number
 
 
-def _run(options: argparse.Namespace) -> None:
-    sets = generated_sets()
-    steps = count_steps(sets, ALGORITHMS, options.folds) * len(LOSSES)
-    results = []
-    with progress("study", lines=True) as tell:
-        for result in run_study(sets, ALGORITHMS, n_folds=options.folds, seed=options.seed):
-            results.append(result)
-            tell(len(results) / steps, f"{result.set}, fold {result.fold + 1}")
-    losses = mean_losses(results)
-    for name, (X, Y) in sets.items():
-        size = f"{X.shape[0]} rows, {X.shape[1]} features, {Y.shape[1]} labels"
-        _show_losses(name, size, losses)
-    show_text(f"Losses, mean of {options.folds} folds; less is better, the best stand out.")
+def _run(options: argparse.Namespace) -> int:
+    study = _resumed(options) if options.resume else _chosen(options)
+    out = options.out or Path(f"pairmend-{study.name}")
+    plan = plan_study(study, out, data_dir=options.data, download=options.download)
+    if options.dry_run:
+        _show_plan(study, plan, out)
+        return 0
+    if skipped := [each.name for each in plan.sets if each.missing]:
+        show_text(f"not at hand, left out: {', '.join(skipped)}")
+    with study_display(study) as tell, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FailedTasksWarning)  # they are shown as a table
+        run_study(
+            study,
+            out,
+            data_dir=options.data,
+            download=options.download,
+            jobs=options.jobs,
+            progress=tell,
+        )
+    n_failed = _show_failures(out)
+    from pairmend.report import write_report  # not needed, nor its packages, by other commands
+
+    show_text(f"report: {write_report(out)}")
+    return 1 if n_failed else 0
 
 
-def _show_losses(name: str, size: str, losses: dict[tuple[str, str, str], float]) -> None:
-    cells = [
-        [f"{losses[name, algorithm, criterion]:.3f}" for criterion in LOSSES]
-        for algorithm in ALGORITHMS
-    ]
-    best = [min(column) for column in zip(*cells, strict=True)]
+def _chosen(options: argparse.Namespace) -> Study:
+    study = load_study(options.file) if options.file else paper_study()
+    study = study.narrowed(_split(options.sets), _split(options.algorithms))
+    numbers = {name: getattr(options, name) for name in ("folds", "repeats", "seed")}
+    return replace(study, **{name: n for name, n in numbers.items() if n is not None})
+
+
+def _split(names: list[str] | None) -> list[str] | None:
+    """Take names apart that were joined by commas."""
+    if names is None:
+        return None
+    return [name for text in names for name in text.split(",") if name]
+
+
+def _resumed(options: argparse.Namespace) -> Study:
+    given = ("file", "sets", "algorithms", "folds", "repeats", "seed")
+    if any(getattr(options, name) is not None for name in given):
+        raise ValueError(
+            "--resume goes on with the study as --out holds it; leave out the study file, --sets, "
+            "--algorithms, --folds, --repeats and --seed"
+        )
+    if options.out is None:
+        raise ValueError("--resume needs --out, the folder of the study to go on with")
+    return parse_study(read_study(options.out).definition, Path())
+
+
+def _show_plan(study: Study, plan: Plan, out: Path) -> None:
     show_table(
-        f"{name}: {size}",
-        ["algorithm", *(_HEADINGS[criterion] for criterion in LOSSES)],
-        [[algorithm, *row] for algorithm, row in zip(ALGORITHMS, cells, strict=True)],
-        numbers=range(1, len(LOSSES) + 1),
-        bold=frozenset(
-            (r, c + 1)
-            for r, row in enumerate(cells)
-            for c, cell in enumerate(row)
-            if cell == best[c]
-        ),
+        f"{study.title or study.name}: {study.repeats} x {study.folds} folds",
+        ["set", "tasks", "done", "fits to make", ""],
+        [
+            [
+                each.name,
+                *([""] * 3 if each.missing else map(str, (each.n_tasks, each.n_done, each.n_fits))),
+                f"left out: {each.missing}" if each.missing else "",
+            ]
+            for each in plan.sets
+        ],
+        numbers=range(1, 4),
     )
+    show_text(f"algorithms: {', '.join(study.algorithms)}")
+    show_text(f"criteria: {', '.join(study.criteria)}")
+    show_text(f"output folder: {out}")
+    show_text(f"{plan.n_tasks - plan.n_done} of {plan.n_tasks} tasks would run")
+    if plan.changes:
+        show_text("the folder holds another study, so it would not run. What changed:")
+        for line in plan.changes:
+            show_text(f"  {line}")
+
+
+def _show_failures(out: Path) -> int:
+    tasks = read_study(out).tasks
+    failed = tasks[tasks.status == "failed"]
+    if len(failed):
+        show_table(
+            "Failed tasks",
+            ["set", "repeat", "fold", "algorithm", "error"],
+            [
+                [row.set, str(row.repeat + 1), str(row.fold + 1), row.algorithm, row.error]
+                for row in failed.itertuples()
+            ],
+            numbers=(1, 2),
+        )
+        show_text("Tracebacks stand in the report. Start again to retry what failed.")
+    return len(failed)

@@ -1,0 +1,137 @@
+"""How a running study is shown: live on a terminal, in lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pairmend.cli.display import HAS_RICH
+from pairmend.study import Step, Study, Tally
+
+SECONDS_BETWEEN_LINES = 20
+
+
+@contextmanager
+def study_display(study: Study) -> Iterator[Callable[[Step], None]]:
+    """Show a study while it runs.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+
+    Yields
+    ------
+    callable
+        To be told of each step.
+    """
+    if not HAS_RICH or not sys.stderr.isatty():
+        yield _Lines(study)
+        return
+    display = _Live(study)
+    with display.live:
+        yield display
+
+
+def _tally(study: Study) -> Tally:
+    return Tally(study.algorithms, study.criteria, study.folds * study.repeats)
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+class _Lines:
+    """Writes a line now and then, and the losses of each set that is finished."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.tally = _tally(study)
+        self.last = time.monotonic()
+
+    def __call__(self, step: Step) -> None:
+        if step.outcome is not None:
+            self.tally.add(step.outcome)
+            if self.tally.is_complete(name := step.outcome.task.set):
+                self._write(step, f"{name} is finished")
+                self._write_losses(name)
+                return
+        if step.n_done == step.n_tasks or time.monotonic() - self.last > SECONDS_BETWEEN_LINES:
+            self._write(step, step.doing)
+
+    def _write(self, step: Step, doing: str) -> None:
+        self.last = time.monotonic()
+        text = f"{step.n_done:>5} of {step.n_tasks}  {doing}"
+        print(text, file=sys.stderr, flush=True)
+
+    def _write_losses(self, name: str) -> None:
+        for algorithm, values in self.tally.means(name):
+            cells = "  ".join(
+                f"{criterion} {_cell(value) or '-'}"
+                for criterion, value in zip(self.tally.criteria, values, strict=True)
+            )
+            print(f"               {algorithm:<10} {cells}", file=sys.stderr, flush=True)
+
+
+class _Live:
+    """A bar, the time left, and the losses so far of the set at work."""
+
+    def __init__(self, study: Study) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self.study = study
+        self.tally = _tally(study)
+        columns: tuple[Any, ...] = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+        )
+        self.bar = Progress(*columns)
+        self.task = self.bar.add_task("", total=None)
+        self.live = Live(self.bar, console=Console(stderr=True), refresh_per_second=4)
+
+    def __call__(self, step: Step) -> None:
+        from rich.console import Group
+        from rich.markup import escape
+
+        self.bar.update(
+            self.task,
+            completed=step.n_done,
+            total=step.n_tasks,
+            description=escape(step.doing),
+        )
+        if step.outcome is None:
+            return
+        self.tally.add(step.outcome)
+        name = step.outcome.task.set
+        table = self._table(name)
+        if self.tally.is_complete(name):
+            self.live.console.print(table)
+            self.live.update(self.bar)
+        else:
+            self.live.update(Group(table, self.bar))
+
+    def _table(self, name: str) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=Text(name), title_justify="left")
+        table.add_column("algorithm")
+        for criterion in self.study.criteria.values():
+            table.add_column(Text(criterion.title), justify="right")
+        for algorithm, values in self.tally.means(name):
+            table.add_row(Text(algorithm), *map(_cell, values))
+        return table

@@ -1,0 +1,176 @@
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pairmend.cli import main
+from pairmend.study import load_study, read_study, run_study
+
+STUDY = """
+title = "A small one"
+folds = 2
+[sets]
+one = { function = "pairmend.datasets.make_hypercubes", params = { n_samples = 60 } }
+two = { function = "pairmend.datasets.make_hyperspheres", params = { n_samples = 60 } }
+[algorithms.LPW]
+class = "pairmend.PairwiseClassifier"
+params = { estimator = { class = "sklearn.naive_bayes.GaussianNB" } }
+[algorithms.FCM]
+class = "pairmend.CorrectedPairwiseClassifier"
+params = { estimator = { class = "sklearn.naive_bayes.GaussianNB" } }
+"""
+
+
+@pytest.fixture
+def study_file(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(STUDY)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # tables do not break lines
+
+
+def run(*words):
+    return main(["study", *map(str, words), "--jobs", "1"])
+
+
+def test_a_study_file_runs_to_the_report(study_file, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(study_file) == 0
+    printed, told = capsys.readouterr()
+    report = tmp_path / "pairmend-small" / "report.html"
+    assert f"report: {report.relative_to(tmp_path)}" in printed
+    assert "A small one" in report.read_text("utf-8")
+    assert "4 of 8  one is finished" in told
+    assert "LPW        hamming 0." in told
+    rows = read_study(tmp_path / "pairmend-small").results
+    pd.testing.assert_frame_equal(rows, run_study(load_study(study_file)))
+
+
+def test_options_narrow_and_change_the_study(study_file, tmp_path):
+    out = tmp_path / "out"
+    words = ["--sets", "two,simplehc", "--algorithms", "LPW", "--folds", 3, "--repeats", 2]
+    assert run(study_file, *words, "--seed", 5, "--out", out) == 0
+    record = read_study(out)
+    assert set(record.results.set) == {"two", "simplehc"}
+    assert set(record.results.algorithm) == {"LPW"}
+    chosen = {key: record.definition[key] for key in ("folds", "repeats", "seed")}
+    assert chosen == {"folds": 3, "repeats": 2, "seed": 5}
+
+
+def test_resume_goes_on_with_what_the_folder_holds(study_file, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(study_file, "--sets", "one", "--out", out) == 0
+    before = read_study(out).tasks
+    study_file.unlink()
+    assert run("--resume", "--out", out) == 0
+    pd.testing.assert_frame_equal(read_study(out).tasks, before)
+    assert run("--resume") == 1
+    assert "--resume needs --out" in capsys.readouterr().err
+    assert run("--resume", "--out", out, "--folds", 3) == 1
+    assert "leave out the study file, --sets" in capsys.readouterr().err
+    assert run("--resume", "--out", tmp_path / "nowhere") == 1
+    assert "there is no study in" in capsys.readouterr().err
+
+
+def test_a_changed_study_is_refused(study_file, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(study_file, "--out", out) == 0
+    assert run(study_file, "--out", out, "--folds", 4) == 1
+    assert "folds was 2, is now 4" in capsys.readouterr().err
+
+
+def test_dry_run_says_what_would_run_and_runs_nothing(study_file, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(study_file, "--dry-run", "--out", out) == 0
+    assert "8 of 8 tasks would run" in capsys.readouterr().out
+    assert not out.exists()
+    assert run(study_file, "--sets", "one", "--out", out) == 0
+    capsys.readouterr()
+    assert run(study_file, "--dry-run", "--out", out) == 0
+    assert "4 of 8 tasks would run" in capsys.readouterr().out
+    assert run(study_file, "--dry-run", "--out", out, "--seed", 3) == 0
+    assert "seed was 0, is now 3" in capsys.readouterr().out
+
+
+def test_the_paper_s_study_says_what_is_not_at_hand(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PAIRMEND_DATA", str(tmp_path))
+    assert run("--dry-run") == 0
+    printed = capsys.readouterr().out
+    assert "LPW, FCM, FCM-W, FCM-O" in printed
+    assert printed.count("no public copy was found") == 6
+    assert run("--sets", "azotobacter", "--out", tmp_path / "out") == 1
+    assert "azotobacter (no public copy was found)" in capsys.readouterr().err
+
+
+def test_failures_are_shown_at_the_end(study_file, tmp_path, capsys):
+    trouble = tmp_path / "trouble"
+    trouble.touch()
+    with study_file.open("a") as file:
+        file.write('[algorithms.bad]\nclass = "odd_classifiers.Failing"\n')
+        file.write(f'params = {{ while_exists = "{trouble}" }}\n')
+    assert run(study_file, "--out", tmp_path / "out") == 1
+    printed = capsys.readouterr().out
+    assert printed.count("fails on purpose") == 4
+    assert "report: " in printed
+    trouble.unlink()
+    assert run(study_file, "--out", tmp_path / "out") == 0
+    assert "fails on purpose" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--algorithms", "XYZ"], "the study has no algorithm 'XYZ'; it has LPW, FCM"),
+        (["--sets", "yest"], "did you mean 'yeast'"),
+        (["nowhere.toml"], "nowhere.toml"),
+        (["--data", "nowhere"], "nowhere"),
+    ],
+)
+def test_bad_words_end_with_a_message(words, message, capsys):
+    assert run(*words) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_terminal_shows_a_bar_and_the_losses_so_far(study_file, tmp_path):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pairmend", "study", str(study_file), "--out", str(tmp_path / "o")],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "PYTHONPATH": str(Path("tests"))},
+    )
+    os.close(theirs)
+    seen = io.BytesIO()
+    while True:
+        try:
+            seen.write(os.read(ours, 4096))
+        except OSError:  # the other side is closed
+            break
+    assert process.wait(timeout=60) == 0
+    shown = seen.getvalue().decode()
+    assert "Hamming loss" in shown
+    assert "8/8" in shown
+    assert "left" in shown
+
+
+def test_report_is_a_command_of_its_own(study_file, tmp_path, capsys):
+    assert run(study_file, "--out", tmp_path / "out") == 0
+    (tmp_path / "out" / "report.html").unlink()
+    capsys.readouterr()
+    assert main(["report", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "report.html").is_file()
+    (tmp_path / "elsewhere").mkdir()
+    assert main(["report", str(tmp_path / "out"), "--out", str(tmp_path / "elsewhere")]) == 0
+    assert (tmp_path / "elsewhere" / "report.html").is_file()
+    assert main(["report", str(tmp_path)]) == 1
+    assert "there is no study in" in capsys.readouterr().err
