@@ -208,7 +208,8 @@ def test_sets_that_are_not_at_hand(algorithms, tmp_path):
     with pytest.raises(ValueError, match=r"enron \(its files are not at hand\), azotobacter \(no"):
         run_study(study, data_dir=tmp_path)
     lenient = Study(names, {"LPW": odd_classifiers.Frequent()}, folds=2, skip_missing=True)
-    assert set(run_study(lenient, data_dir=tmp_path).set) == {"simplehc"}
+    assert set(run_study(lenient, tmp_path / "out", data_dir=tmp_path).set) == {"simplehc"}
+    assert list(read_study(tmp_path / "out").definition["sets"]) == ["simplehc"]
     nothing = Study(names[1:], {"LPW": odd_classifiers.Frequent()}, skip_missing=True)
     with pytest.raises(ValueError, match="nothing to run"):
         run_study(nothing, data_dir=tmp_path)

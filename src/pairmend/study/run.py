@@ -4,7 +4,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -216,7 +216,8 @@ def _work(
         else:
             _note_set(study, name, data, store)
             loaded[name] = shelf.put(data)
-    store.set_definition(united(store.definition(), study.definition()))
+    at_hand = replace(study, sets={each.name: study.sets[each.name] for each in plan.at_hand})
+    store.set_definition(united(store.definition(), at_hand.definition()))
     run = store.start_run(_now(), versions(), machine())
     todo = (Job(batch, place) for name, place in loaded.items() for batch in left[name])
     runner = run_here(study, todo) if jobs == 1 else run_in_processes(study, todo, jobs)
