@@ -155,6 +155,7 @@ def test_two_runs_at_once_and_the_second_says_so(study_file, tmp_path):
     out = tmp_path / "out"
     first = start(study_file, out)
     wait_for(lambda: n_finished(out) > 0)
+    first.send_signal(signal.SIGSTOP)  # it must not end before the second has tried
     second = subprocess.run(
         [sys.executable, "-m", "pairmend", "study", str(study_file), "--out", str(out)],
         env={**os.environ, "PYTHONPATH": str(TESTS)},
@@ -162,6 +163,7 @@ def test_two_runs_at_once_and_the_second_says_so(study_file, tmp_path):
         text=True,
         check=False,
     )
+    first.send_signal(signal.SIGCONT)
     assert second.returncode == 1
     assert f"another process runs a study in {out}" in second.stderr
     assert first.wait(timeout=120) == 0
