@@ -182,6 +182,27 @@ def test_changed_contents_of_a_set_are_refused(study, sets, algorithms, tmp_path
     assert read_study(tmp_path / "file").definition["repeats"] == 1
 
 
+def test_a_file_that_was_cut_off_before_it_began(study, tmp_path):
+    (tmp_path / "study.sqlite").touch()
+    with pytest.raises(ValueError, match="holds no study yet"):
+        read_study(tmp_path)
+    assert len(run_study(study, tmp_path)) == 72
+
+
+@pytest.mark.parametrize("contents", [b"not a database, but a text", None])
+def test_files_that_are_no_study_are_refused(study, tmp_path, contents):
+    path = tmp_path / "study.sqlite"
+    if contents is None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE other (x)")
+        contents = path.read_bytes()
+    path.write_bytes(contents)
+    for use in (run_study, plan_study):
+        with pytest.raises(ValueError, match="study.sqlite cannot be read as a study"):
+            use(study, tmp_path)
+    assert path.read_bytes() == contents
+
+
 def test_sets_algorithms_and_repeats_may_join(study, sets, algorithms, tmp_path):
     small = Study({"two": sets["two"]}, {"FCM": algorithms["FCM"]}, folds=3)
     run_study(small, tmp_path)

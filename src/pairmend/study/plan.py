@@ -6,7 +6,7 @@ from pathlib import Path
 from pairmend.study.changes import changes
 from pairmend.study.definition import Study
 from pairmend.study.sources import CatalogueSource
-from pairmend.study.store import FILE, Store
+from pairmend.study.store import read_progress
 from pairmend.study.tasks import Task, batches_of
 
 
@@ -93,16 +93,8 @@ def plan_study(
     >>> [(each.name, each.n_fits, each.missing) for each in plan.sets]
     [('simplehc', 5, ''), ('azotobacter', 5, 'no public copy was found')]
     """
-    done: set[Task] = set()
-    changed: list[str] = []
-    if out is not None and (Path(out) / FILE).is_file():
-        store = Store(Path(out))
-        try:
-            done = store.done()
-            old = store.definition()
-        finally:
-            store.close()
-        changed = changes(old, study.definition()) if old else []
+    old, done = read_progress(Path(out)) if out is not None else (None, set[Task]())
+    changed = changes(old, study.definition()) if old else []
     folder = Path(data_dir) if data_dir is not None else None
     return Plan(
         sets=tuple(_planned(study, name, done, folder, download) for name in study.sets),

@@ -70,8 +70,7 @@ class Store:
 
     def _prepare(self) -> None:
         (layout,) = self.connection.execute("PRAGMA user_version").fetchone()
-        (tables,) = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if layout == 0 and tables == 0:
+        if layout == 0 and _is_empty(self.connection):
             for statement in TABLES.split(";"):
                 self.connection.execute(statement)
             self.connection.execute(f"PRAGMA user_version = {LAYOUT}")
@@ -120,8 +119,7 @@ class Store:
 
     def definition(self) -> dict[str, Any] | None:
         """Return the definition of the study, None if there is none yet."""
-        row = self.connection.execute("SELECT plain FROM definition").fetchone()
-        return json.loads(row[0]) if row else None
+        return _definition(self.connection)
 
     def set_definition(self, plain: dict[str, Any]) -> None:
         """Keep the definition of the study."""
@@ -166,10 +164,7 @@ class Store:
 
     def done(self) -> set[Task]:
         """Return the tasks that are done."""
-        rows = self.connection.execute(
-            "SELECT \"set\", repeat, fold, algorithm FROM tasks WHERE status = 'done'"
-        )
-        return {Task(*row) for row in rows}
+        return _done(self.connection)
 
     def add(self, outcome: Outcome, run: int) -> None:
         """Keep what came of a task."""
@@ -194,6 +189,16 @@ class Store:
                 "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?)",
                 [[*outcome.task, name, value] for name, value in outcome.values.items()],
             )
+
+
+def read_progress(folder: Path) -> tuple[dict[str, Any] | None, set[Task]]:
+    """Read what a folder holds: the study's definition, if any, and the tasks that are done."""
+    if not (folder / FILE).is_file():
+        return None, set()
+    with _reading(folder / FILE) as connection:
+        if _is_empty(connection):  # cut off before it began
+            return None, set()
+        return _definition(connection), _done(connection)
 
 
 def read_study(folder: str | Path) -> StudyRecord:
@@ -221,21 +226,19 @@ def read_study(folder: str | Path) -> StudyRecord:
         raise FileNotFoundError(
             f"there is no study in {folder}: expected a file {FILE}, which 'pairmend study' makes"
         )
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    try:
-        with closing(sqlite3.connect(uri, uri=True)) as connection:
+    with _reading(path) as connection:
 
-            def table(query: str) -> pd.DataFrame:
-                return pd.read_sql_query(query, connection)
+        def table(query: str) -> pd.DataFrame:
+            return pd.read_sql_query(query, connection)
 
-            row = connection.execute("SELECT plain FROM definition").fetchone()
-            order = '"set", repeat, fold, algorithm'
-            results = table(f"SELECT * FROM results ORDER BY {order}, criterion")
-            tasks = table(f"SELECT * FROM tasks ORDER BY {order}")
-            sets, runs = table("SELECT * FROM sets"), table("SELECT * FROM runs ORDER BY run")
-    except sqlite3.DatabaseError as error:
-        raise ValueError(f"{path} is no study: {error}") from error
-    if row is None:
+        if _is_empty(connection):
+            raise ValueError(f"{path} holds no study yet: it was cut off before it began")
+        definition = _definition(connection)
+        order = '"set", repeat, fold, algorithm'
+        results = table(f"SELECT * FROM results ORDER BY {order}, criterion")
+        tasks = table(f"SELECT * FROM tasks ORDER BY {order}")
+        sets, runs = table("SELECT * FROM sets"), table("SELECT * FROM runs ORDER BY run")
+    if definition is None:
         raise ValueError(f"{path} holds no study yet: it was cut off before it began")
     # A column without any value has no type of its own.
     for frame, columns in ((sets, ["paper_number"]), (tasks, ["peak_bytes", "predict_seconds"])):
@@ -244,9 +247,40 @@ def read_study(folder: str | Path) -> StudyRecord:
     runs["versions"] = runs["versions"].map(json.loads)
     runs["machine"] = runs["machine"].map(json.loads)
     return StudyRecord(
-        definition=json.loads(row[0]),
+        definition=definition,
         results=results,
         tasks=tasks,
         sets=pd.concat([sets, numbers], axis=1),
         runs=runs,
     )
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a study's file for reading, also while it is written to."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.execute("BEGIN")  # all that is read is of one moment
+            yield connection
+    except sqlite3.DatabaseError as error:
+        raise ValueError(
+            f"{path} cannot be read as a study: {error}. Choose another folder, or move it away."
+        ) from error
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return int(tables) == 0
+
+
+def _definition(connection: sqlite3.Connection) -> dict[str, Any] | None:
+    row = connection.execute("SELECT plain FROM definition").fetchone()
+    return json.loads(row[0]) if row else None
+
+
+def _done(connection: sqlite3.Connection) -> set[Task]:
+    rows = connection.execute(
+        "SELECT \"set\", repeat, fold, algorithm FROM tasks WHERE status = 'done'"
+    )
+    return {Task(*row) for row in rows}
