@@ -1,3 +1,6 @@
+import sqlite3
+from contextlib import closing
+
 import numpy as np
 import pandas as pd
 import pytest
