@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -61,3 +62,40 @@ class Deadly(Frequent):
                 Path(self.once).touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return super().fit(X, Y)
+
+
+class Odd(Frequent):
+    """Does something that no classifier should, by name."""
+
+    def __init__(self, kind="", seconds=0.0, random_state=None):
+        super().__init__(seconds, random_state)
+        self.kind = kind
+
+    def fit(self, X, Y):
+        super().fit(X, Y)
+        match self.kind:
+            case "exits":
+                raise SystemExit(0)
+            case "surrogate":
+                raise ValueError("a name that cannot be decoded: \udcff")
+            case "moves":
+                os.chdir("/")
+            case "warns":
+                warnings.warn("take care", stacklevel=1)
+            case "forks and dies":
+                if os.fork() == 0:
+                    time.sleep(30)
+                    os._exit(0)
+                os.kill(os.getpid(), signal.SIGKILL)
+        return self
+
+    def predict(self, X):
+        Y = super().predict(X)
+        match self.kind:
+            case "signs":
+                return 2 * Y - 1
+            case "narrow":
+                return Y[:, :-1]
+            case "global":
+                return (np.random.uniform(size=Y.shape) > 0.5).astype(int)  # noqa: NPY002
+        return Y

@@ -1,8 +1,10 @@
 import io
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -68,11 +70,21 @@ def test_options_narrow_and_change_the_study(study_file, tmp_path):
 
 def test_resume_goes_on_with_what_the_folder_holds(study_file, tmp_path, capsys):
     out = tmp_path / "out"
-    assert run(study_file, "--sets", "one", "--out", out) == 0
-    before = read_study(out).tasks
+    assert run(study_file, "--out", out) == 0
+    whole = read_study(out).results
+    with closing(sqlite3.connect(out / "study.sqlite")) as connection, connection:
+        for table in ("tasks", "results"):
+            connection.execute(f"DELETE FROM {table} WHERE fold = 1 AND \"set\" = 'one'")
     study_file.unlink()
+    capsys.readouterr()
     assert run("--resume", "--out", out) == 0
-    pd.testing.assert_frame_equal(read_study(out).tasks, before)
+    pd.testing.assert_frame_equal(read_study(out).results, whole)
+    told = capsys.readouterr().err
+    assert "8 of 8  one is finished" in told
+    mean = whole.query(
+        "set == 'one' and algorithm == 'LPW' and criterion == 'hamming'"
+    ).value.mean()
+    assert f"LPW        hamming {mean:.3f}" in told, "earlier folds count, too"
     assert run("--resume") == 1
     assert "--resume needs --out" in capsys.readouterr().err
     assert run("--resume", "--out", out, "--folds", 3) == 1
@@ -109,6 +121,14 @@ def test_the_paper_s_study_says_what_is_not_at_hand(tmp_path, monkeypatch, capsy
     assert printed.count("no public copy was found") == 6
     assert run("--sets", "azotobacter", "--out", tmp_path / "out") == 1
     assert "azotobacter (no public copy was found)" in capsys.readouterr().err
+
+
+def test_sets_in_the_data_folder_join(shared, tmp_path, capsys):
+    words = ["--data", shared / "data", "--dry-run", "--out", tmp_path / "out"]
+    assert run(*words) == 0
+    assert "720 of 720 tasks would run" in capsys.readouterr().out  # 18 sets
+    assert run(*words, "--download", "--sets", "enron") == 0
+    assert "40 of 40 tasks would run" in capsys.readouterr().out
 
 
 def test_failures_are_shown_at_the_end(study_file, tmp_path, capsys):
@@ -160,7 +180,7 @@ def test_a_terminal_shows_a_bar_and_the_losses_so_far(study_file, tmp_path):
     shown = seen.getvalue().decode()
     assert "Hamming loss" in shown
     assert "8/8" in shown
-    assert "left" in shown
+    assert "LPW" in shown
 
 
 def test_report_is_a_command_of_its_own(study_file, tmp_path, capsys):

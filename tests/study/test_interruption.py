@@ -151,6 +151,24 @@ def test_a_batch_that_always_kills_its_worker_fails_alone(sets, tmp_path):
     assert len(rows) == 4 * 4
 
 
+def test_a_dead_worker_is_noticed_though_a_child_of_it_lives(sets):
+    study = Study(sets, {"A": odd_classifiers.Odd("forks and dies")}, folds=2)
+    started = time.monotonic()
+    with pytest.warns(FailedTasksWarning, match="4 of 4 tasks failed"):
+        run_study(study, jobs=2)
+    assert time.monotonic() - started < 25
+
+
+@needs_proc
+def test_a_worker_killed_while_it_starts_costs_nothing(study_file, tmp_path):
+    out = tmp_path / "out"
+    process = start(study_file, out)
+    wait_for(lambda: workers_of(process.pid))
+    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
+    assert process.wait(timeout=120) == 0
+    assert set(read_study(out).tasks.status) == {"done"}
+
+
 def test_two_runs_at_once_and_the_second_says_so(study_file, tmp_path):
     out = tmp_path / "out"
     first = start(study_file, out)

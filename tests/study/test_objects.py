@@ -1,11 +1,17 @@
+import json
+
 import pytest
+from sklearn.ensemble import BaggingClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood
-from pairmend.study.objects import build, describe, find
+from pairmend.study.changes import changes
+from pairmend.study.objects import as_text, build, describe, find
 
 MODELS = [
     LogisticRegression(C=3.0),
@@ -30,13 +36,40 @@ def test_only_what_differs_from_defaults_is_described():
     assert describe(LogisticRegression(C=2.0))["params"] == {"C": 2.0}
 
 
-def test_what_has_no_name_is_told_apart_but_not_made_again():
-    class Local(LogisticRegression):
-        pass
+@pytest.mark.parametrize(("one", "other"), [(1, 1.0), (True, 1), (0.0, False)])
+def test_equal_numbers_of_other_kinds_are_other_parameters(one, other):
+    # max_features=1 is one feature, 1.0 all of them.
+    models = [BaggingClassifier(max_features=value) for value in (one, other)]
+    assert as_text(describe(models[0])) != as_text(describe(models[1]))
+    assert type(build(describe(models[0]), "here").max_features) is type(one)
 
-    one, other = describe(Local(C=1.0)), describe(Local(C=2.0))
-    assert one["opaque"].endswith("Local")
-    assert one != other
+
+def test_tuples_stay_tuples_and_lists_become_them_where_they_are_expected():
+    model = TfidfVectorizer(ngram_range=(1, 2))
+    assert build(describe(model), "here").ngram_range == (1, 2)
+    plain = {"class": "sklearn.feature_extraction.text.TfidfVectorizer"}
+    assert build({**plain, "params": {"ngram_range": [1, 2]}}, "here").ngram_range == (1, 2)
+
+
+def test_missing_numbers_equal_themselves():
+    definition = {"folds": 2, "sets": {}, "algorithms": {"A": describe(SimpleImputer())}}
+    again = json.loads(json.dumps(definition))
+    assert changes(definition, again) == []
+    other = {**again, "algorithms": {"A": describe(SimpleImputer(missing_values=0))}}
+    assert changes(definition, other)
+
+
+def test_what_has_no_name_is_told_apart_but_not_made_again():
+    def make(base):
+        return type("Local", (base,), {})
+
+    one, other = describe(make(LogisticRegression)()), describe(make(LogisticRegression)())
+    assert one["opaque"] == other["opaque"] == "Local"
+    assert one != other, "two classes of one name"
+    (told,) = changes(
+        {"sets": {}, "algorithms": {"A": one}}, {"sets": {}, "algorithms": {"A": other}}
+    )
+    assert "no import path" in told
     with pytest.raises(ValueError, match="cannot be made again"):
         build(one, "algorithms.local")
 
@@ -55,6 +88,9 @@ def test_what_has_no_name_is_told_apart_but_not_made_again():
         ({"class": "sklearn.svm.LinearSVC", "params": 3}, "must be a table, got 3"),
         ({"class": "sys.path"}, "sys.path is no class"),
         ({"object": "numpy.log1p", "params": {}}, "unknown keys"),
+        ({"object": 3}, "3 is no import path"),
+        ({"class": 3}, "3 is no import path"),
+        ({"class": "fractions.Fraction", "params": {"denominator": 0}}, "ZeroDivisionError"),
     ],
 )
 def test_bad_descriptions_are_refused_by_name(plain, message):

@@ -1,4 +1,7 @@
+import multiprocessing
+import shutil
 import sqlite3
+import threading
 from contextlib import closing
 
 import numpy as np
@@ -14,6 +17,7 @@ import odd_classifiers
 from pairmend.metrics import LOSSES
 from pairmend.model_selection import shuffled_folds
 from pairmend.study import (
+    CRITERIA,
     Criterion,
     FailedTasksWarning,
     FileSource,
@@ -54,10 +58,10 @@ def test_results_depend_on_nothing_but_names_and_seed(study, sets, algorithms):
     turned = Study(
         dict(reversed(sets.items())), dict(reversed(algorithms.items())), folds=3, repeats=2
     )
-    for other in (run_study(alone), run_study(turned, jobs=2)):
+    for other, n_common in ((run_study(alone), 12), (run_study(turned, jobs=2), len(rows))):
         values = other.set_index(COLUMNS[:-1]).value
         common = rows.index.intersection(values.index)
-        assert len(common) == min(len(rows), len(values[values.index.isin(rows.index)]))
+        assert len(common) == n_common
         assert (rows[common] == values[common]).all()
     assert (run_study(Study(sets, algorithms, folds=3, seed=1)).value != rows.to_numpy()).any()
 
@@ -238,6 +242,118 @@ def test_sets_that_are_not_at_hand(algorithms, tmp_path):
     with pytest.raises(ValueError, match="nothing to run"):
         run_study(nothing, data_dir=tmp_path)
     assert not plan_study(lenient, download=True).sets[1].missing
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("exits", "SystemExit"),
+        ("surrogate", r"cannot be decoded: \\udcff"),
+        ("signs", "expected 0 and 1 in shape"),
+        ("narrow", r"shape \(40, 3\)"),
+    ],
+)
+def test_classifiers_that_misbehave_fail(sets, kind, message):
+    study = Study({"one": sets["one"]}, {"A": odd_classifiers.Odd(kind)}, folds=2)
+    with pytest.warns(FailedTasksWarning, match=f"2 of 2 tasks failed.*{message}"):
+        assert run_study(study).empty
+
+
+def test_classifiers_that_draw_from_shared_random_numbers_can_be_repeated(sets):
+    study = Study(sets, {"A": odd_classifiers.Odd("global")}, folds=2)
+    state = np.random.get_state()[1].tolist()  # noqa: NPY002
+    first, second = run_study(study), run_study(study, jobs=2)
+    pd.testing.assert_frame_equal(first, second)
+    assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
+
+
+def test_a_classifier_may_go_elsewhere(sets, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = run_study(Study(sets, {"A": odd_classifiers.Odd("moves")}, folds=2), "out")
+    assert len(rows) == 16
+    assert (tmp_path / "out" / "study.sqlite").is_file()
+
+
+def test_what_classifiers_warn_of_is_kept(sets, tmp_path):
+    run_study(Study(sets, {"A": odd_classifiers.Odd("warns")}, folds=2), tmp_path)
+    assert set(read_study(tmp_path).tasks.warnings) == {"UserWarning: take care"}
+
+
+def test_a_criterion_that_writes_into_its_arguments_harms_no_other(sets, algorithms):
+    def greedy(truth, predicted):
+        truth[:], predicted[:] = 0, 0
+        return 0.0
+
+    alone = run_study(Study(sets, algorithms, ["hamming"], folds=2))
+    criteria = {"greedy": Criterion(greedy, "greedy"), "hamming": CRITERIA["hamming"]}
+    rows = run_study(Study(sets, algorithms, criteria, folds=2))
+    assert rows[rows.criterion == "hamming"].value.tolist() == alone.value.tolist()
+
+
+def test_what_never_succeeded_may_be_mended(sets, tmp_path):
+    (tmp_path / "trouble").touch()
+    bad = {"A": odd_classifiers.Frequent(), "B": odd_classifiers.Failing(str(tmp_path / "trouble"))}
+    with pytest.warns(FailedTasksWarning):
+        run_study(Study(sets, bad, folds=2), tmp_path / "out")
+    good = {**bad, "B": odd_classifiers.Failing("nowhere")}
+    assert len(run_study(Study(sets, good, folds=2), tmp_path / "out")) == 32
+    with pytest.raises(ValueError, match="algorithms.B.params.while_exists was 'nowhere'"):
+        run_study(Study(sets, bad, folds=2), tmp_path / "out")
+
+
+def test_a_finished_set_is_not_needed_any_more(tmp_path):
+    lines = ["x,a,b", *(f"{i},{i % 2},{i % 3 % 2}" for i in range(20))]
+    (tmp_path / "data.csv").write_text("\n".join(lines))
+    source = FileSource(tmp_path / "data.csv", labels=("a", "b"))
+    study = Study({"mine": source}, {"A": odd_classifiers.Frequent()}, folds=2)
+    rows = run_study(study, tmp_path / "out")
+    (tmp_path / "data.csv").unlink()
+    pd.testing.assert_frame_equal(run_study(study, tmp_path / "out"), rows)
+
+
+def test_other_versions_are_told(study, tmp_path, monkeypatch):
+    run_study(Study(study.sets, study.algorithms, folds=2), tmp_path)
+    monkeypatch.setattr("pairmend.study.run.versions", lambda: {"python": "2.7"})
+    with pytest.warns(UserWarning, match=r"computed with python 3.* \(now 2.7\)"):
+        run_study(Study(study.sets, study.algorithms, folds=2), tmp_path)
+
+
+def test_a_journal_left_by_a_killed_writer_is_rolled_back(study, tmp_path):
+    rows = run_study(study, tmp_path / "out")
+    (tmp_path / "copy").mkdir()
+    with closing(sqlite3.connect(tmp_path / "out" / "study.sqlite")) as connection:
+        connection.execute("PRAGMA cache_size = 1")  # so that it writes before it commits
+        connection.execute("BEGIN")
+        connection.execute("UPDATE results SET value = 0.0")
+        for path in (tmp_path / "out").glob("study.sqlite*"):
+            shutil.copy(path, tmp_path / "copy")
+    assert (tmp_path / "copy" / "study.sqlite-journal").stat().st_size
+    pd.testing.assert_frame_equal(read_study(tmp_path / "copy").results, rows)
+
+
+def test_somebody_who_reads_does_not_end_the_study(study, tmp_path, monkeypatch):
+    connections = []
+
+    def hold(step):
+        if step.n_done == 2:
+            connections.append(sqlite3.connect(tmp_path / "study.sqlite", check_same_thread=False))
+            connections[0].execute("BEGIN")
+            connections[0].execute("SELECT count(*) FROM tasks").fetchone()
+            threading.Timer(6, connections[0].rollback).start()  # longer than SQLite's patience
+
+    assert len(run_study(study, tmp_path, progress=hold)) == 72
+    connections[0].close()
+
+
+def test_workers_end_when_the_main_process_stumbles(study):
+    def stumble(step):
+        if step.n_done == 2:
+            raise LookupError("stumbled")
+
+    with pytest.raises(LookupError, match="stumbled") as raised:
+        run_study(study, jobs=2, progress=stumble)
+    assert raised.value.args  # it is still held, and with it the frames it went through
+    assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize("jobs", [0, "2", 1.5])

@@ -43,6 +43,16 @@ def test_algorithms_that_differ_at_prediction_share_a_fit(sets):
         assert together[together.algorithm == name].value.tolist() == alone.value.tolist()
 
 
+def test_classes_of_one_name_share_no_fit():
+    def make(base):
+        return type("Local", (base,), {})()
+
+    both = {"a": make(odd_classifiers.Frequent), "b": make(odd_classifiers.Failing)}
+    assert shared_fits(both) == [("a",), ("b",)]
+    nested = {name: CorrectedPairwiseClassifier(model) for name, model in both.items()}
+    assert shared_fits(nested) == [("a",), ("b",)]
+
+
 @pytest.mark.parametrize("C", [1.0, 2.0])
 def test_algorithms_with_long_descriptions_are_told_apart(C):
     # scikit-learn shortens the representation of a long pipeline.

@@ -3,23 +3,27 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from pairmend.cli.display import HAS_RICH
-from pairmend.study import Step, Study, Tally
+from pairmend.study import Step, Study, read_study
+from pairmend.study.tally import Tally
 
 SECONDS_BETWEEN_LINES = 20
 
 
 @contextmanager
-def study_display(study: Study) -> Iterator[Callable[[Step], None]]:
+def study_display(study: Study, out: Path) -> Iterator[Callable[[Step], None]]:
     """Show a study while it runs.
 
     Parameters
     ----------
     study : Study
         The study.
+    out : Path
+        Its folder, which may hold earlier results.
 
     Yields
     ------
@@ -27,15 +31,18 @@ def study_display(study: Study) -> Iterator[Callable[[Step], None]]:
         To be told of each step.
     """
     if not HAS_RICH or not sys.stderr.isatty():
-        yield _Lines(study)
+        yield _Lines(_tally(study, out))
         return
-    display = _Live(study)
+    display = _Live(study, _tally(study, out))
     with display.live:
         yield display
 
 
-def _tally(study: Study) -> Tally:
-    return Tally(study.algorithms, study.criteria, study.folds * study.repeats)
+def _tally(study: Study, out: Path) -> Tally:
+    tally = Tally(study.algorithms, study.criteria, study.folds * study.repeats)
+    with suppress(FileNotFoundError, ValueError):  # there is nothing yet, or nothing readable
+        tally.add_earlier(read_study(out).results)
+    return tally
 
 
 def _cell(value: float | None) -> str:
@@ -45,9 +52,8 @@ def _cell(value: float | None) -> str:
 class _Lines:
     """Writes a line now and then, and the losses of each set that is finished."""
 
-    def __init__(self, study: Study) -> None:
-        self.study = study
-        self.tally = _tally(study)
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
         self.last = time.monotonic()
 
     def __call__(self, step: Step) -> None:
@@ -77,7 +83,7 @@ class _Lines:
 class _Live:
     """A bar, the time left, and the losses so far of the set at work."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, tally: Tally) -> None:
         from rich.console import Console
         from rich.live import Live
         from rich.progress import (
@@ -90,7 +96,7 @@ class _Live:
         )
 
         self.study = study
-        self.tally = _tally(study)
+        self.tally = tally
         columns: tuple[Any, ...] = (
             BarColumn(),
             MofNCompleteColumn(),

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +22,7 @@ from pairmend.study import (
     read_study,
     run_study,
 )
+from pairmend.study.requirements import require_extra
 
 DESCRIPTION = """\
 Cross-validate algorithms on sets, and write a report. Without a study file it is the experiment
@@ -83,14 +85,15 @@ def _at_least(minimum: int) -> Callable[[str], int]:
 
 def _run(options: argparse.Namespace) -> int:
     study = _resumed(options) if options.resume else _chosen(options)
-    out = options.out or Path(f"pairmend-{study.name}")
+    out = options.out or Path("pairmend-" + re.sub(r"[^\w.-]+", "-", study.name))
+    require_extra("jinja2", "matplotlib")  # before hours of work, not after them
     plan = plan_study(study, out, data_dir=options.data, download=options.download)
     if options.dry_run:
         _show_plan(study, plan, out)
         return 0
     if skipped := [each.name for each in plan.sets if each.missing]:
         show_text(f"not at hand, left out: {', '.join(skipped)}")
-    with study_display(study) as tell, warnings.catch_warnings():
+    with study_display(study, out) as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", FailedTasksWarning)  # they are shown as a table
         run_study(
             study,

@@ -8,7 +8,8 @@ from pairmend.study.run import FailedTasksWarning, Step, StudyInUseError, run_st
 from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource
 from pairmend.study.store import read_study
 from pairmend.study.studyfile import load_study, paper_study, parse_study
-from pairmend.study.tally import Tally
+from pairmend.study.tasks import Task
+from pairmend.study.work import Outcome
 
 __all__ = [
     "CRITERIA",
@@ -17,13 +18,14 @@ __all__ = [
     "FailedTasksWarning",
     "FileSource",
     "FunctionSource",
+    "Outcome",
     "Plan",
     "PlannedSet",
     "Step",
     "Study",
     "StudyInUseError",
     "StudyRecord",
-    "Tally",
+    "Task",
     "load_study",
     "paper_study",
     "parse_study",

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -53,7 +52,9 @@ class Criterion:
 
     def __call__(self, Y_true: Any, predicted: Any) -> float:
         """Return the criterion's value, refusing one that is no finite number."""
-        value = float(partial(self.function, **(self.params or {}))(Y_true, predicted))
+        # Copies: a function that writes into its arguments must not touch other criteria.
+        truth, said = np.array(Y_true), np.array(predicted)
+        value = float(self.function(truth, said, **(self.params or {})))
         if not np.isfinite(value):
             raise ValueError(f"{self.title} is {value}, which cannot be compared")
         return value
@@ -74,13 +75,21 @@ CRITERIA = {name: Criterion(function, TITLES[name]) for name, function in LOSSES
 """The four criteria of the paper by name."""
 
 
-def predicted_labels(model: Any, X: Any) -> np.ndarray[Any, Any]:
-    """Return a fitted classifier's label indicators."""
-    Y = model.predict(X)
-    return Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+def predicted_labels(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
+    """Return a fitted classifier's label indicators, refusing anything else."""
+    predicted = model.predict(X)
+    Y = predicted.toarray() if sparse.issparse(predicted) else np.asarray(predicted)
+    expected = (X.shape[0], n_labels)
+    # Metrics take -1 or 2 for a label that is there, without a word.
+    if Y.shape != expected or Y.dtype.kind not in "biuf" or not np.isin(Y, (0, 1)).all():
+        raise ValueError(
+            f"{type(model).__name__} predicted an array of shape {Y.shape} and type {Y.dtype}, "
+            f"expected 0 and 1 in shape {expected}"
+        )
+    return Y.astype(np.int64)
 
 
-def predicted_scores(model: Any, X: Any) -> np.ndarray[Any, Any]:
+def predicted_scores(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
     """Return a fitted classifier's scores, a column for each label.
 
     Classifiers that treat labels as outputs give a list with the probabilities of each
@@ -89,7 +98,7 @@ def predicted_scores(model: Any, X: Any) -> np.ndarray[Any, Any]:
     if hasattr(model, "predict_proba"):
         scores = model.predict_proba(X)
         if isinstance(scores, list):
-            return np.column_stack(
+            scores = np.column_stack(
                 [_of_class_one(p, c) for p, c in zip(scores, model.classes_, strict=True)]
             )
     elif hasattr(model, "decision_function"):
@@ -99,7 +108,13 @@ def predicted_scores(model: Any, X: Any) -> np.ndarray[Any, Any]:
             f"{type(model).__name__} has neither predict_proba nor decision_function, which a "
             "criterion of scores needs"
         )
-    return scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
+    array = scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
+    if array.shape != (X.shape[0], n_labels):
+        raise ValueError(
+            f"{type(model).__name__} gave scores of shape {array.shape}, expected "
+            f"{(X.shape[0], n_labels)}"
+        )
+    return array
 
 
 def _of_class_one(probabilities: Any, classes: Any) -> Any:

@@ -1,8 +1,8 @@
 """What a study is: sets, algorithms, criteria, and how rows are split."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pairmend.datasets import find_entry
 from pairmend.study.criteria import CRITERIA, Criterion
@@ -10,9 +10,11 @@ from pairmend.study.objects import describe
 from pairmend.study.sources import CatalogueSource, GivenSource, Source, as_data, with_name
 
 SPLITS = ("shuffled", "stratified")
+LONGEST = 100
+"""Letters that a name may have."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Study:
     """A comparison of algorithms on sets by cross-validation.
 
@@ -52,27 +54,58 @@ class Study:
 
     sets: Mapping[str, Source]
     algorithms: Mapping[str, Any]
-    criteria: Mapping[str, Criterion] = field(default_factory=lambda: dict(CRITERIA))
-    folds: int = 10
-    repeats: int = 1
-    seed: int = 0
-    split: Literal["shuffled", "stratified"] = "shuffled"
-    name: str = "study"
-    title: str = ""
-    skip_missing: bool = False
+    criteria: Mapping[str, Criterion]
+    folds: int
+    repeats: int
+    seed: int
+    split: str
+    name: str
+    title: str
+    skip_missing: bool
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sets", _as_sources(self.sets))
-        object.__setattr__(self, "criteria", _as_criteria(self.criteria))
-        object.__setattr__(self, "algorithms", _checked_algorithms(self.algorithms))
-        for name, minimum in {"folds": 2, "repeats": 1, "seed": 0}.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
+    def __init__(
+        self,
+        sets: Mapping[str, Any] | Iterable[str],
+        algorithms: Mapping[str, Any],
+        criteria: Mapping[str, Criterion] | Iterable[str] | None = None,
+        *,
+        folds: int = 10,
+        repeats: int = 1,
+        seed: int = 0,
+        split: str = "shuffled",
+        name: str = "study",
+        title: str = "",
+        skip_missing: bool = False,
+    ) -> None:
+        numbers = {"folds": (folds, 2), "repeats": (repeats, 1), "seed": (seed, 0)}
+        for key, (number, minimum) in numbers.items():
+            if not isinstance(number, int) or isinstance(number, bool) or number < minimum:
                 raise ValueError(
-                    f"{name} must be a whole number of at least {minimum}, got {value!r}"
+                    f"{key} must be a whole number of at least {minimum}, got {number!r}"
                 )
-        if self.split not in SPLITS:
-            raise ValueError(f"split must be one of {', '.join(SPLITS)}; got {self.split!r}")
+        if split not in SPLITS:
+            raise ValueError(f"split must be one of {', '.join(SPLITS)}; got {split!r}")
+        if not isinstance(title, str):
+            raise ValueError(f"title must be a text, got {title!r}")
+        if not isinstance(skip_missing, bool):
+            raise ValueError(f"skip_missing must be true or false, got {skip_missing!r}")
+        parts: dict[str, Any] = {
+            "sets": _as_sources(sets),
+            "algorithms": _checked_algorithms(algorithms),
+            "criteria": _as_criteria(criteria),
+            "folds": folds,
+            "repeats": repeats,
+            "seed": seed,
+            "split": split,
+            "name": name,
+            "title": title,
+            "skip_missing": skip_missing,
+        }
+        for key in ("sets", "algorithms", "criteria"):
+            _check_names(key, parts[key])
+        _check_names("studies", [name])
+        for key, value in parts.items():
+            object.__setattr__(self, key, value)  # frozen, so in no other way
 
     @property
     def n_tasks(self) -> int:
@@ -105,7 +138,7 @@ class Study:
             Names of the study or of the catalogue, in any case; None means all. What is asked
             for by name must be at hand.
         algorithms : iterable of str, default=None
-            Names of the study; None means all.
+            Names of the study, in any case; None means all.
 
         Returns
         -------
@@ -129,19 +162,23 @@ class Study:
                     chosen |= _as_sources([name])
             study = replace(study, sets=chosen, skip_missing=False)
         if algorithms is not None:
+            own = {name.casefold(): name for name in self.algorithms}
             names = list(algorithms)
-            if unknown := [name for name in names if name not in self.algorithms]:
+            if unknown := [name for name in names if name.casefold() not in own]:
                 raise ValueError(
                     f"the study has no algorithm {', '.join(map(repr, unknown))}; it has "
                     f"{', '.join(self.algorithms)}"
                 )
-            study = replace(study, algorithms={name: self.algorithms[name] for name in names})
+            kept = [own[name.casefold()] for name in names]
+            study = replace(study, algorithms={name: self.algorithms[name] for name in kept})
         return study
 
 
 def _as_sources(sets: Any) -> dict[str, Source]:
     if not isinstance(sets, Mapping):
         _refuse_text("sets", sets)
+        if wrong := [name for name in sets if not isinstance(name, str)]:
+            raise TypeError(f"sets must be names, got {wrong[0]!r}")
         sets = {(entry := find_entry(name)).name: CatalogueSource(entry.name) for name in sets}
     if not sets:
         raise ValueError("a study needs at least one set")
@@ -179,6 +216,15 @@ def _checked_algorithms(algorithms: Mapping[str, Any]) -> dict[str, Any]:
                 f"algorithm {name!r} must be a classifier with fit and predict, got {model!r}"
             )
     return dict(algorithms)
+
+
+def _check_names(what: str, named: Iterable[Any]) -> None:
+    """Refuse names that files, pages and tables cannot hold."""
+    for name in named:
+        if not isinstance(name, str) or not name or len(name) > LONGEST or not name.isprintable():
+            raise ValueError(
+                f"names of {what} must be texts of 1 to {LONGEST} printable letters, got {name!r}"
+            )
 
 
 def _refuse_text(what: str, given: Iterable[str]) -> None:

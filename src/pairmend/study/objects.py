@@ -2,8 +2,8 @@
 
 import importlib
 import inspect
+import json
 from collections.abc import Mapping
-from pickle import PicklingError
 from typing import Any
 
 import joblib
@@ -28,15 +28,20 @@ def find(path: str) -> Any:
     >>> find("sklearn.svm.LinearSVC").__name__
     'LinearSVC'
     """
-    module, _, name = path.rpartition(".")
+    module, _, name = path.rpartition(".") if isinstance(path, str) else ("", "", "")
     if not module:
         raise ValueError(f"{path!r} is no import path: expected module.name")
     try:
-        return getattr(importlib.import_module(module), name)
-    except ImportError as error:
-        raise ImportError(f"cannot import {path!r}: {error}") from error
-    except AttributeError:
-        raise ImportError(f"cannot import {path!r}: {module} has no {name!r}") from None
+        found = importlib.import_module(module)
+    except Exception as error:  # whatever a module does when it is imported
+        raise ImportError(f"cannot import {path!r}: {_told(error)}") from error
+    if not hasattr(found, name):
+        raise ImportError(f"cannot import {path!r}: {module} has no {name!r}")
+    return getattr(found, name)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def build(value: Any, place: str) -> Any:
@@ -46,7 +51,8 @@ def build(value: Any, place: str) -> Any:
     ----------
     value : plain data
         ``{"class": path, "params": {…}}`` is an instance, ``{"object": path}`` what the path
-        names; tables and lists may hold more of them; all else stands for itself.
+        names, ``{"tuple": […]}`` a tuple; tables and lists may hold more of them; all else
+        stands for itself. A list for a parameter whose default is a tuple becomes one, too.
     place : str
         Where it stands, for messages.
 
@@ -68,6 +74,9 @@ def build(value: Any, place: str) -> Any:
     if "object" in value:
         _only(value, {"object"}, place)
         return find(value["object"])
+    if "tuple" in value:
+        _only(value, {"tuple"}, place)
+        return tuple(build(value["tuple"], place))
     if "opaque" in value:
         raise ValueError(f"{place} was given as an object of Python and cannot be made again")
     return {key: build(part, f"{place}.{key}") for key, part in value.items()}
@@ -90,7 +99,13 @@ def _instance(value: Mapping[str, Any], place: str) -> Any:
             f"{place}: {value['class']} has no parameter {', '.join(map(repr, unknown))}; "
             f"it has {', '.join(known)}"
         )
-    return made(**params)
+    for key, part in params.items():
+        if isinstance(part, list) and key in known and isinstance(known[key].default, tuple):
+            params[key] = tuple(part)
+    try:
+        return made(**params)
+    except Exception as error:  # whatever a class does when it is called
+        raise ValueError(f"{place}: {value['class']} cannot be made: {_told(error)}") from error
 
 
 def _only(value: Mapping[str, Any], known: set[str], place: str) -> None:
@@ -121,8 +136,10 @@ def describe(value: Any) -> Any:
     """
     if isinstance(value, PLAIN):
         return value
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return [describe(part) for part in value]
+    if isinstance(value, tuple):
+        return {"tuple": [describe(part) for part in value]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: describe(part) for key, part in value.items()}
     if hasattr(value, "get_params") and not isinstance(value, type):
@@ -135,7 +152,7 @@ def describe(value: Any) -> Any:
 def _hash(value: Any) -> str:
     try:
         return joblib.hash(value)
-    except PicklingError:  # no two such things are known to be alike
+    except Exception:  # what cannot be pickled, in many ways: no two are known to be alike
         return f"id {id(value)}"
 
 
@@ -148,11 +165,27 @@ def _describe_estimator(estimator: Any) -> dict[str, Any]:
     own = {
         name: value
         for name, value in params.items()
-        if name not in defaults or value != describe(defaults[name])
+        # As texts: 1, 1.0 and True are equal numbers, but not the same parameter.
+        if name not in defaults or as_text(value) != as_text(describe(defaults[name]))
     }
     path = public_path(type(estimator))
-    named = {"class": path} if path else {"opaque": type(estimator).__qualname__}
+    named = (
+        {"class": path}
+        if path
+        else {"opaque": type(estimator).__qualname__, "hash": _hash(type(estimator))}
+    )
     return {**named, "params": own} if own else named
+
+
+def as_text(plain: Any) -> str:
+    """Write plain data such that only the same data give the same text.
+
+    Examples
+    --------
+    >>> as_text(1) == as_text(1.0), as_text(float("nan")) == as_text(float("nan"))
+    (False, True)
+    """
+    return json.dumps(plain, sort_keys=True)
 
 
 def public_path(thing: Any) -> str | None:

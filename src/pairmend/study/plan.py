@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pairmend.study.changes import changes
 from pairmend.study.definition import Study
@@ -94,12 +95,22 @@ def plan_study(
     [('simplehc', 5, ''), ('azotobacter', 5, 'no public copy was found')]
     """
     old, done = read_progress(Path(out)) if out is not None else (None, set[Task]())
-    changed = changes(old, study.definition()) if old else []
+    changed = changes(_with_results(old, done), study.definition()) if old and done else []
     folder = Path(data_dir) if data_dir is not None else None
     return Plan(
         sets=tuple(_planned(study, name, done, folder, download) for name in study.sets),
         changes=tuple(changed),
     )
+
+
+def _with_results(definition: dict[str, Any], done: set[Task]) -> dict[str, Any]:
+    """Leave out sets and algorithms of which nothing is done: they may still change."""
+    sets, algorithms = {task.set for task in done}, {task.algorithm for task in done}
+    return {
+        **definition,
+        "sets": {name: v for name, v in definition["sets"].items() if name in sets},
+        "algorithms": {n: v for n, v in definition["algorithms"].items() if n in algorithms},
+    }
 
 
 def _planned(
@@ -109,7 +120,7 @@ def _planned(
     n_tasks = study.n_tasks // len(study.sets)
     return PlannedSet(
         name=name,
-        missing=_missing(study, name, data_dir, download),
+        missing=_missing(study, name, data_dir, download) if left else "",  # else not needed
         n_done=n_tasks - sum(len(batch.algorithms) for batch in left),
         n_tasks=n_tasks,
         n_fits=len(left),

@@ -5,9 +5,9 @@ from importlib.util import find_spec
 PACKAGES = ("filelock", "pandas")
 
 
-def require_extra() -> None:
-    """Refuse to go on without the packages of the extra, naming the cure."""
-    absent = [name for name in PACKAGES if find_spec(name) is None]
+def require_extra(*others: str) -> None:
+    """Refuse to go on without the packages of the extra, and others, naming the cure."""
+    absent = [name for name in (*PACKAGES, *others) if find_spec(name) is None]
     if absent:
         raise ImportError(
             f"a study needs {' and '.join(absent)}, which is not installed: "

@@ -3,9 +3,8 @@
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,17 +16,17 @@ from pairmend.study.environment import machine, versions
 from pairmend.study.plan import Plan, plan_study
 from pairmend.study.requirements import require_extra
 from pairmend.study.shelf import Shelf
-from pairmend.study.sources import CatalogueSource, data_hash, with_name
+from pairmend.study.sources import CatalogueSource, as_data, data_hash, with_name
 from pairmend.study.store import Store, read_study
 from pairmend.study.tasks import batches_of
-from pairmend.study.work import Outcome, failures
+from pairmend.study.work import Outcome, failures, folds_of, now
 from pairmend.study.workers import Job, run_here, run_in_processes
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LOCK, SHELF = "study.lock", ".shelf"
-PUBLISHED = ("N", "d", "L", "LC", "LD", "avIR", "AVsc")
+CHARACTERISTICS = ("N", "d", "L", "LC", "LD", "avIR", "AVsc")
 
 
 class StudyInUseError(RuntimeError):
@@ -119,7 +118,8 @@ def run_study(
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}")
     place: Any = tempfile.TemporaryDirectory() if out is None else nullcontext(str(out))
     with place as folder:
-        _run(study, Path(folder), data_dir, download, jobs, progress or (lambda step: None))
+        folder = Path(folder).absolute()  # wherever a classifier may go
+        _run(study, folder, data_dir, download, jobs, progress or (lambda step: None))
         record = read_study(folder)
     failed = record.tasks[record.tasks.status == "failed"]
     if len(failed):
@@ -201,36 +201,41 @@ def _work(
 ) -> None:
     n_done = plan.n_done
     progress(Step(n_done, plan.n_tasks, "reading the sets"))
+    done = store.done()
     left = {
-        each.name: list(batches_of(study, each.name, store.done()))
-        for each in plan.at_hand
-        if each.n_fits
+        each.name: list(batches_of(study, each.name, done)) for each in plan.at_hand if each.n_fits
     }
     loaded, broken = {}, []
     for name, batches in left.items():
         progress(Step(n_done, plan.n_tasks, f"reading {name}"))
         try:
             data = _load(study, name, *sources)
+            facts = _facts(study, name, data)
+            fold_of = folds_of(study, name, data.Y)
         except Exception as error:  # one broken set must not stop the others
             broken += [o for batch in batches for o in failures(study, batch, error)]
         else:
-            _note_set(study, name, data, store)
-            loaded[name] = shelf.put(data)
+            if any(task.set == name for task in done):
+                _refuse_other_contents(name, facts["sha256"], store)
+            store.add_set(name, **facts)
+            loaded[name] = shelf.put(data, fold_of)
     at_hand = replace(study, sets={each.name: study.sets[each.name] for each in plan.at_hand})
     store.set_definition(united(store.definition(), at_hand.definition()))
-    run = store.start_run(_now(), versions(), machine())
+    _warn_of_other_versions(store.last_versions(), versions())
+    run = store.start_run(now(), versions(), machine())
     todo = (Job(batch, place) for name, place in loaded.items() for batch in left[name])
     runner = run_here(study, todo) if jobs == 1 else run_in_processes(study, todo, jobs)
-    for outcome in chain(broken, runner):
-        store.add(outcome, run)
-        n_done += 1
-        doing = f"{outcome.task.set}, fold {outcome.task.fold + 1}, {outcome.task.algorithm}"
-        progress(Step(n_done, plan.n_tasks, doing, outcome))
-    store.end_run(run, _now())
+    with closing(runner):  # so that workers end with it, whatever happens
+        for outcome in chain(broken, runner):
+            store.add(outcome, run)
+            n_done += 1
+            doing = f"{outcome.task.set}, fold {outcome.task.fold + 1}, {outcome.task.algorithm}"
+            progress(Step(n_done, plan.n_tasks, doing, outcome))
+    store.end_run(run, now())
 
 
 def _load(study: Study, name: str, data_dir: Path | None, download: bool) -> MultiLabelData:
-    data = with_name(study.sets[name].load(data_dir, download), name)
+    data = with_name(as_data(study.sets[name].load(data_dir, download)), name)
     n_rows, n_labels = data.Y.shape
     if n_rows < study.folds:
         raise ValueError(f"{name} has {n_rows} rows, too few for {study.folds} folds")
@@ -239,25 +244,37 @@ def _load(study: Study, name: str, data_dir: Path | None, download: bool) -> Mul
     return data
 
 
-def _note_set(study: Study, name: str, data: MultiLabelData, store: Store) -> None:
-    found, known = data_hash(data), store.set_hash(name)
+def _facts(study: Study, name: str, data: MultiLabelData) -> dict[str, Any]:
+    numbers = characteristics(data)
+    source = study.sets[name]
+    entry = find_entry(source.name) if isinstance(source, CatalogueSource) else None
+    return {
+        "title": entry.title if entry else "",
+        "paper_number": entry.paper_numbers[0] if entry and entry.paper_numbers else None,
+        "sha256": data_hash(data),
+        "source": ", ".join(path.name for path in data.source),
+        "characteristics": {key: float(numbers[key]) for key in CHARACTERISTICS},
+    }
+
+
+def _refuse_other_contents(name: str, found: str, store: Store) -> None:
+    known = store.set_hash(name)
     if known is not None and known != found:
         raise ValueError(
             f"the contents of the set {name!r} changed since results were kept in {store.path}: "
             f"their SHA-256 was {known}, is now {found}. Choose another folder."
         )
-    numbers = characteristics(data)
-    source = study.sets[name]
-    entry = find_entry(source.name) if isinstance(source, CatalogueSource) else None
-    store.add_set(
-        name,
-        title=entry.title if entry else "",
-        paper_number=entry.paper_numbers[0] if entry and entry.paper_numbers else None,
-        sha256=found,
-        source=", ".join(path.name for path in data.source),
-        characteristics={key: float(numbers[key]) for key in PUBLISHED},
-    )
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _warn_of_other_versions(old: dict[str, str], new: dict[str, str]) -> None:
+    changed = [
+        f"{name} {old[name]} (now {new.get(name, 'absent')})"
+        for name in old
+        if old[name] != new.get(name)
+    ]
+    if changed:
+        warnings.warn(
+            f"earlier results in this folder were computed with {', '.join(changed)}: they may "
+            "differ from what would come out now",
+            stacklevel=2,
+        )

@@ -3,11 +3,12 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from pairmend._typing import IntArray
 from pairmend.datasets import MultiLabelData
 
 
@@ -26,12 +27,25 @@ class Shelf:
         folder.mkdir()
         self._n_sets = 0
 
-    def put(self, data: MultiLabelData) -> Path:
-        """Put a set on the shelf and return its place."""
+    def put(self, data: MultiLabelData, fold_of: IntArray) -> Path:
+        """Put a set on the shelf and return its place.
+
+        Parameters
+        ----------
+        data : MultiLabelData
+            The set.
+        fold_of : ndarray of int, shape (n, n_repeats)
+            The fold each row is tested in, in each repeat.
+
+        Returns
+        -------
+        Path
+        """
         place = self.folder / str(self._n_sets)
         self._n_sets += 1
         place.mkdir()
         np.save(place / "Y.npy", data.Y)
+        np.save(place / "fold_of.npy", fold_of)
         if sparse.issparse(data.X):
             for part in ("data", "indices", "indptr"):
                 np.save(place / f"{part}.npy", getattr(data.X, part))
@@ -66,8 +80,16 @@ class OnShelf:
         return {"opaque": "on the shelf"}
 
 
-def open_set(place: Path) -> tuple[Any, Any]:
-    """Return X and Y of a set on the shelf; a set with categorical features is a frame."""
+class ShelvedSet(NamedTuple):
+    """A set as it lies on the shelf: X, a frame if features are categorical, Y, and the folds."""
+
+    X: Any
+    Y: Any
+    fold_of: Any
+
+
+def open_set(place: Path) -> ShelvedSet:
+    """Return a set on the shelf."""
 
     def array(part: str) -> Any:
         return np.load(place / f"{part}.npy", mmap_mode="r", allow_pickle=False)
@@ -83,4 +105,4 @@ def open_set(place: Path) -> tuple[Any, Any]:
     if categories:
         features, labels = tuple(about["feature_names"]), tuple(map(str, range(Y.shape[1])))
         X = MultiLabelData(X, Y, features, labels, categories, "", ()).to_pandas()[0]
-    return X, Y
+    return ShelvedSet(X, Y, array("fold_of"))

@@ -157,7 +157,7 @@ def as_data(given: Any) -> MultiLabelData:
     ('f0', 'f1', 'f2')
     """
     if isinstance(given, MultiLabelData):
-        return given
+        return _checked(given)
     try:
         X, target = given
     except (TypeError, ValueError):
@@ -175,7 +175,7 @@ def as_data(given: Any) -> MultiLabelData:
         X = sparse.csr_array(X, dtype=np.float64)
     else:
         X = np.asarray(X, dtype=np.float64)
-    return MultiLabelData(
+    data = MultiLabelData(
         X=X,
         Y=Y.astype(np.int64),
         feature_names=tuple(map(str, names))
@@ -186,6 +186,15 @@ def as_data(given: Any) -> MultiLabelData:
         name="",
         source=(),
     )
+    return _checked(data)
+
+
+def _checked(data: MultiLabelData) -> MultiLabelData:
+    """Refuse data that do not fit together; sparse X becomes CSR, of whatever kind it was."""
+    X = sparse.csr_array(data.X) if sparse.issparse(data.X) else data.X
+    if X.ndim != 2 or X.shape[0] != len(data.Y):
+        raise ValueError(f"X must have a row for each of the {len(data.Y)} of Y, got {X.shape}")
+    return replace(data, X=X)
 
 
 def _from_frame(frame: Any) -> tuple[Any, dict[int, tuple[str, ...]]]:

@@ -15,6 +15,8 @@ from pairmend.study.work import Outcome
 FILE = "study.sqlite"
 LAYOUT = 1
 """Number of the layout of the tables; a file with another one is refused."""
+PROGRAM = 0x706D6E64
+"""Says in an SQLite file that it is ours."""
 
 TABLES = """
 CREATE TABLE definition (plain TEXT NOT NULL);
@@ -57,7 +59,8 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self.connection = sqlite3.connect(self.path, isolation_level=None)
+        # Somebody who reads must not end the study: it waits a minute for its turn.
+        self.connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
         try:
             with self._told():
                 # A power cut must not lose what was reported as done.
@@ -70,14 +73,16 @@ class Store:
 
     def _prepare(self) -> None:
         (layout,) = self.connection.execute("PRAGMA user_version").fetchone()
+        (program,) = self.connection.execute("PRAGMA application_id").fetchone()
         if layout == 0 and _is_empty(self.connection):
             for statement in TABLES.split(";"):
                 self.connection.execute(statement)
             self.connection.execute(f"PRAGMA user_version = {LAYOUT}")
-        elif layout != LAYOUT:
+            self.connection.execute(f"PRAGMA application_id = {PROGRAM}")
+        elif (program, layout) != (PROGRAM, LAYOUT):
             raise ValueError(
-                f"{self.path} has layout {layout}, expected {LAYOUT}: it is no study of this "
-                "version of pairmend. Choose another folder."
+                f"{self.path} is no study of this version of pairmend: expected layout {LAYOUT} of "
+                f"program {PROGRAM}, found {layout} of {program}. Choose another folder."
             )
 
     def close(self) -> None:
@@ -95,9 +100,10 @@ class Store:
                     f"{self.path} is no SQLite file or a damaged one: {error}. Choose another "
                     "folder, or move the file away."
                 ) from error
+            cause = "another program holds it" if "locked" in str(error) else "is the disk full?"
             raise OSError(
                 f"cannot write to {self.path}: {error}. What was finished before is kept; mend "
-                "the cause (is the disk full?) and start again to go on."
+                f"the cause ({cause}) and start again to go on."
             ) from error
 
     @contextmanager
@@ -119,7 +125,8 @@ class Store:
 
     def definition(self) -> dict[str, Any] | None:
         """Return the definition of the study, None if there is none yet."""
-        return _definition(self.connection)
+        with self._told():
+            return _definition(self.connection)
 
     def set_definition(self, plain: dict[str, Any]) -> None:
         """Keep the definition of the study."""
@@ -144,7 +151,9 @@ class Store:
 
     def set_hash(self, name: str) -> str | None:
         """Return the hash of a set's contents, None if it is new."""
-        row = self.connection.execute('SELECT sha256 FROM sets WHERE "set" = ?', [name]).fetchone()
+        query = 'SELECT sha256 FROM sets WHERE "set" = ?'
+        with self._told():
+            row = self.connection.execute(query, [name]).fetchone()
         return row[0] if row else None
 
     def add_set(
@@ -164,7 +173,15 @@ class Store:
 
     def done(self) -> set[Task]:
         """Return the tasks that are done."""
-        return _done(self.connection)
+        with self._told():
+            return _done(self.connection)
+
+    def last_versions(self) -> dict[str, str]:
+        """Return the versions that the last run used; none if there was none."""
+        query = "SELECT versions FROM runs ORDER BY run DESC LIMIT 1"
+        with self._told():
+            row = self.connection.execute(query).fetchone()
+        return json.loads(row[0]) if row else {}
 
     def add(self, outcome: Outcome, run: int) -> None:
         """Keep what came of a task."""
@@ -193,7 +210,7 @@ class Store:
 
 def read_progress(folder: Path) -> tuple[dict[str, Any] | None, set[Task]]:
     """Read what a folder holds: the study's definition, if any, and the tasks that are done."""
-    if not (folder / FILE).is_file():
+    if not (folder / FILE).exists():
         return None, set()
     with _reading(folder / FILE) as connection:
         if _is_empty(connection):  # cut off before it began
@@ -258,12 +275,17 @@ def read_study(folder: str | Path) -> StudyRecord:
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a study's file for reading, also while it is written to."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
+    # Not mode=ro: a writer that was killed left a journal, which the next reader rolls back.
+    uri = f"{path.absolute().as_uri()}?mode=rw"
     try:
-        with closing(sqlite3.connect(uri, uri=True)) as connection:
+        with closing(sqlite3.connect(uri, uri=True, timeout=60)) as connection:
+            connection.execute("PRAGMA query_only = ON")
+            (program,) = connection.execute("PRAGMA application_id").fetchone()
+            if program != PROGRAM and not _is_empty(connection):
+                raise sqlite3.DatabaseError("it is a file of another program")
             connection.execute("BEGIN")  # all that is read is of one moment
             yield connection
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
         raise ValueError(
             f"{path} cannot be read as a study: {error}. Choose another folder, or move it away."
         ) from error

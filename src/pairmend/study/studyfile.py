@@ -133,6 +133,8 @@ def _named_class(value: Any, place: str) -> bool:
 
 def _sets(value: Any, folder: Path) -> dict[str, Source]:
     if isinstance(value, list):
+        if wrong := [name for name in value if not isinstance(name, str)]:
+            raise ValueError(f"sets must be names, got {wrong[0]!r}")
         value = {find_entry(name).name: {} for name in value}
     return {
         name: _source(name, _table(each, f"sets.{name}"), folder)
@@ -156,9 +158,15 @@ def _source(name: str, plain: Mapping[str, Any], folder: Path) -> Source:
             return _file_source(place, plain, folder)
         case "function":
             params = _table(plain.get("params", {}), f"{place}.params")
-            return FunctionSource(plain["function"], dict(params))
+            return FunctionSource(_text(plain["function"], place), dict(params))
         case _:
-            return CatalogueSource(find_entry(plain.get("catalogue", name)).name)
+            return CatalogueSource(find_entry(_text(plain.get("catalogue", name), place)).name)
+
+
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{place} must be named by a text, got {value!r}")
+    return value
 
 
 def _file_source(place: str, plain: Mapping[str, Any], folder: Path) -> FileSource:
@@ -191,17 +199,23 @@ def _criterion(name: str, plain: Mapping[str, Any]) -> Criterion:
         raise ValueError(
             f"{place} has unknown keys {unknown}; it takes {', '.join(sorted(CRITERION_KEYS))}"
         )
-    if not plain and name in CRITERIA:
-        return CRITERIA[name]
-    if not isinstance(plain.get("function"), str):
+    known = CRITERIA.get(name)
+    if "function" not in plain and known is None:
         raise ValueError(f"{place} must name its function by import path")
     needs = plain.get("needs", "labels")
     if needs not in ("labels", "scores"):
         raise ValueError(f"{place}.needs must be 'labels' or 'scores', got {needs!r}")
+    for key, kind in {"title": str, "greater_is_better": bool}.items():
+        if not isinstance(plain.get(key, kind()), kind):
+            raise ValueError(f"{place}.{key} must be {kind.__name__}, got {plain[key]!r}")
+    function = find(plain["function"]) if "function" in plain or known is None else known.function
+    if not callable(function):
+        raise ValueError(f"{place}.function: {plain['function']} is no function")
+    params = _table(plain.get("params", {}), f"{place}.params")
     return Criterion(
-        function=find(plain["function"]),
-        title=plain.get("title", name),
+        function=function,
+        title=plain.get("title", known.title if known else name),
         greater_is_better=plain.get("greater_is_better", False),
         needs=needs,
-        params=build(plain.get("params", {}), f"{place}.params"),
+        params=build(params, f"{place}.params"),
     )

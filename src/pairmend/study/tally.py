@@ -3,8 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from pairmend.study.work import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Tally:
@@ -33,6 +37,15 @@ class Tally:
         self.n_folds = n_folds
         self._values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
         self._seen: dict[str, int] = defaultdict(int)
+
+    def add_earlier(self, rows: "pd.DataFrame") -> None:
+        """Add the results of earlier runs, tidy rows of the study's own sets and algorithms."""
+        rows = rows[rows.algorithm.isin(self.algorithms) & rows.criterion.isin(self.criteria)]
+        for name, algorithm, criterion, value in zip(
+            rows.set, rows.algorithm, rows.criterion, rows.value, strict=True
+        ):
+            self._values[name, algorithm, criterion].append(value)
+            self._seen[name] += criterion == self.criteria[0]
 
     def add(self, outcome: Outcome) -> None:
         """Add an outcome."""

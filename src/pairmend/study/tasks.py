@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sklearn.base import clone
 
 from pairmend.study.definition import Study
-from pairmend.study.objects import describe
+from pairmend.study.objects import as_text, describe
 
 
 class Task(NamedTuple):
@@ -99,9 +99,10 @@ def shared_fits(algorithms: Mapping[str, Any]) -> list[tuple[str, ...]]:
     ... })
     [('LPW',), ('FCM', 'FCM-O')]
     """
-    groups = defaultdict(list)
+    groups: dict[Any, list[str]] = defaultdict(list)
     for name, algorithm in algorithms.items():
-        groups[_fit_key(algorithm)].append(name)
+        late = prediction_params(algorithm)
+        groups[_fit_key(algorithm, late) if late else name].append(name)
     return [tuple(names) for names in groups.values()]
 
 
@@ -111,15 +112,13 @@ def prediction_params(algorithm: Any) -> dict[str, Any]:
     return {name: getattr(algorithm, name) for name in late}
 
 
-def _fit_key(algorithm: Any) -> str:
+def _fit_key(algorithm: Any, late: Mapping[str, Any]) -> tuple[type, str]:
     """Name what a fit depends on: the class and all parameters but those of prediction."""
-    alike = clone(algorithm, safe=False)
-    if late := prediction_params(algorithm):
-        alike.set_params(**dict.fromkeys(late))
-    return json.dumps(describe(alike), sort_keys=True)
+    alike = clone(algorithm).set_params(**dict.fromkeys(late))
+    return type(algorithm), as_text(describe(alike))
 
 
-def seed_of(*names: object) -> int:
+def seed_of(*names: int | str) -> int:
     """Make a seed of names, so that it depends on nothing else.
 
     Examples
@@ -127,5 +126,5 @@ def seed_of(*names: object) -> int:
     >>> seed_of(0, "yeast", 1) == seed_of(0, "yeast", 1) != seed_of(0, "yeast", 2)
     True
     """
-    digest = hashlib.sha256("/".join(map(str, names)).encode()).digest()
+    digest = hashlib.sha256(json.dumps(names).encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1

@@ -1,20 +1,24 @@
 """Doing a piece of work: fit on a fold's training rows, judge on its test rows."""
 
+import random
 import time
 import traceback
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pairmend._typing import IntArray
 from pairmend._validation import seed_estimator, take_rows
 from pairmend.model_selection import shuffled_folds, stratified_folds
 from pairmend.study.criteria import predicted_labels, predicted_scores
 from pairmend.study.definition import Study
 from pairmend.study.memory import peak_bytes, reset_peak
+from pairmend.study.shelf import ShelvedSet
 from pairmend.study.tasks import Batch, Task, prediction_params, seed_of
 
 
@@ -56,7 +60,7 @@ class Outcome:
     finished: str = ""
 
 
-def perform(study: Study, batch: Batch, X: Any, Y: Any) -> Iterator[Outcome]:
+def perform(study: Study, batch: Batch, data: ShelvedSet) -> Iterator[Outcome]:
     """Fit once, then judge each algorithm of a batch.
 
     Parameters
@@ -65,7 +69,7 @@ def perform(study: Study, batch: Batch, X: Any, Y: Any) -> Iterator[Outcome]:
         Where algorithms and criteria come from.
     batch : Batch
         What to do.
-    X, Y : matrix and array
+    data : ShelvedSet
         The set.
 
     Yields
@@ -74,39 +78,44 @@ def perform(study: Study, batch: Batch, X: Any, Y: Any) -> Iterator[Outcome]:
         One for each algorithm, as soon as it is there; failures are outcomes, too.
     """
     seed = fold_seed(study, batch)
+    tested = data.fold_of[:, batch.repeat] == batch.fold
+    train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
     reset_peak()
     model, failure, told = None, NOTHING, []
-    started = time.perf_counter()
+    fit_seconds = float("nan")
     try:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("default")
-            train, test = _rows(study, batch, Y)
+        with _watched(seed) as told:
             first = study.algorithms[batch.algorithms[0]]
-            model = seed_estimator(first, seed).fit(take_rows(X, train), Y[train])
-            rows, truth = take_rows(X, test), Y[test]
-    except Exception as error:
+            rows, target = take_rows(data.X, train), data.Y[train]
+            started = time.perf_counter()
+            model = seed_estimator(first, seed).fit(rows, target)
+            fit_seconds = time.perf_counter() - started
+            del rows
+    except (Exception, SystemExit) as error:
         failure = _failure(error)
-    fit_seconds = time.perf_counter() - started
+    fit_peak = peak_bytes()
     for task in batch.tasks:
         values: dict[str, float] = {}
         predict_seconds = float("nan")
         heard: list[warnings.WarningMessage] = []
+        reset_peak()
         if model is not None:
             failure = NOTHING
             try:
-                with warnings.catch_warnings(record=True) as heard:
-                    warnings.simplefilter("default")
+                with _watched(seed) as heard:
                     if late := prediction_params(study.algorithms[task.algorithm]):
                         model.set_params(**late)
+                    rows, truth = take_rows(data.X, test), data.Y[test]
                     started = time.perf_counter()
-                    predicted = _predict(study, model, rows)
+                    predicted = _predict(study, model, rows, data.Y.shape[1])
                     predict_seconds = time.perf_counter() - started
                     values = {
                         name: criterion(truth, predicted[criterion.needs])
                         for name, criterion in study.criteria.items()
                     }
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 failure = _failure(error)
+        predict_peak = peak_bytes()
         yield Outcome(
             task=task,
             seed=seed,
@@ -114,12 +123,42 @@ def perform(study: Study, batch: Batch, X: Any, Y: Any) -> Iterator[Outcome]:
             values=values,
             fit_seconds=fit_seconds,
             predict_seconds=predict_seconds,
-            peak_bytes=peak_bytes(),
+            peak_bytes=max(fit_peak, predict_peak) if fit_peak and predict_peak else None,
             warnings=_texts([*told, *heard]),
-            finished=_now(),
+            finished=now(),
             error=failure.error,
             traceback=failure.traceback,
         )
+
+
+def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
+    """Split the rows of a set.
+
+    Parameters
+    ----------
+    study : Study
+        Says how.
+    name : str
+        The set.
+    Y : ndarray of shape (n, L)
+        Its label indicators.
+
+    Returns
+    -------
+    ndarray of int, shape (n, n_repeats)
+        The fold each row is tested in, in each repeat.
+    """
+    fold_of = np.empty((len(Y), study.repeats), dtype=np.int64)
+    for repeat in range(study.repeats):
+        seed = seed_of(study.seed, name, repeat)
+        folds = (
+            stratified_folds(Y, study.folds, seed)
+            if study.split == "stratified"
+            else shuffled_folds(len(Y), study.folds, seed)
+        )
+        for fold, (_, test) in enumerate(folds):
+            fold_of[test, repeat] = fold
+    return fold_of
 
 
 def fold_seed(study: Study, batch: Batch) -> int:
@@ -131,21 +170,29 @@ def fold_seed(study: Study, batch: Batch) -> int:
     return seed_of(study.seed, batch.set, batch.repeat, batch.fold)
 
 
-def _rows(study: Study, batch: Batch, Y: Any) -> tuple[Any, Any]:
-    seed = seed_of(study.seed, batch.set, batch.repeat)
-    folds = (
-        stratified_folds(Y, study.folds, seed)
-        if study.split == "stratified"
-        else shuffled_folds(len(Y), study.folds, seed)
-    )
-    return list(folds)[batch.fold]
+@contextmanager
+def _watched(seed: int) -> Iterator[list[warnings.WarningMessage]]:
+    """Collect warnings, and seed the random numbers that whole programs share.
+
+    Some classifiers draw from them whatever their ``random_state``.
+    """
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("default")
+            yield told
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
 
 
-def _predict(study: Study, model: Any, rows: Any) -> dict[str, np.ndarray[Any, Any]]:
+def _predict(study: Study, model: Any, rows: Any, n_labels: int) -> dict[str, np.ndarray[Any, Any]]:
     """Predict what the criteria need, once."""
     ways = {"labels": predicted_labels, "scores": predicted_scores}
     needed = {criterion.needs for criterion in study.criteria.values()}
-    return {kind: ways[kind](model, rows) for kind in sorted(needed)}
+    return {kind: ways[kind](model, rows, n_labels) for kind in sorted(needed)}
 
 
 def failures(study: Study, batch: Batch, error: Exception) -> Iterator[Outcome]:
@@ -156,13 +203,14 @@ def failures(study: Study, batch: Batch, error: Exception) -> Iterator[Outcome]:
             seed=fold_seed(study, batch),
             fitted_by=batch.fitted_by,
             values={},
-            finished=_now(),
+            finished=now(),
             error=_failure(error).error,
             traceback=_failure(error).traceback,
         )
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time, in ISO form."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -174,10 +222,16 @@ class _Failure(NamedTuple):
 NOTHING = _Failure("", "")
 
 
-def _failure(error: Exception) -> _Failure:
+def _failure(error: BaseException) -> _Failure:
     last = traceback.format_exception_only(error)[-1].strip()
-    return _Failure(last, "".join(traceback.format_exception(error)))
+    return _Failure(_storable(last), _storable("".join(traceback.format_exception(error))))
+
+
+def _storable(text: str) -> str:
+    """Replace what no file can hold, such as the names of files that cannot be decoded."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _texts(told: list[warnings.WarningMessage]) -> str:
-    return "\n".join(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in told))
+    lines = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in told)
+    return _storable("\n".join(lines))

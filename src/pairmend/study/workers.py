@@ -9,8 +9,8 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -24,6 +24,8 @@ from pairmend.study.tasks import Batch
 from pairmend.study.work import Outcome, failures, perform
 
 ATTEMPTS = 2
+PATIENCE = 1.0
+"""Seconds after which workers that say nothing are looked after."""
 READY, DONE = "ready", "done"
 
 
@@ -35,7 +37,7 @@ class Job:
     place: Path
 
 
-def run_here(study: Study, jobs: Iterable[Job]) -> Iterator[Outcome]:
+def run_here(study: Study, jobs: Iterable[Job]) -> Generator[Outcome, None, None]:
     """Do batches one after the other in this process."""
     place, data = None, None
     for job in jobs:
@@ -44,10 +46,12 @@ def run_here(study: Study, jobs: Iterable[Job]) -> Iterator[Outcome]:
         assert data is not None
         # One thread, here as in workers: the number of threads changes the last digits.
         with threadpool_limits(limits=1):
-            yield from perform(study, job.batch, *data)
+            yield from perform(study, job.batch, data)
 
 
-def run_in_processes(study: Study, jobs: Iterable[Job], n_workers: int) -> Iterator[Outcome]:
+def run_in_processes(
+    study: Study, jobs: Iterable[Job], n_workers: int
+) -> Generator[Outcome, None, None]:
     """Do batches side by side.
 
     Parameters
@@ -86,6 +90,7 @@ class _Crew:
         self.n_workers = n_workers
         self.workers: list[_Worker] = []
         self.again: deque[Job] = deque()
+        self.anyone_ready = False
         self.deaths: dict[tuple[str, int, int, str], int] = {}
 
     def work(self, jobs: Iterator[Job]) -> Iterator[Outcome]:
@@ -111,7 +116,8 @@ class _Crew:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, self.study), daemon=True)
-        process.start()
+        with _deaf_to_interrupts():
+            process.start()
         theirs.close()
         worker = _Worker(process, ours)
         self.workers.append(worker)
@@ -119,17 +125,20 @@ class _Crew:
 
     def _heard(self) -> list[_Worker]:
         """Wait until workers have something to say, or are dead."""
-        signs: dict[Any, _Worker] = {worker.connection: worker for worker in self.workers}
-        return [signs[sign] for sign in wait(list(signs))]  # a dead worker's pipe is at its end
+        spoke = wait([worker.connection for worker in self.workers], timeout=PATIENCE)
+        # A dead worker's pipe is at its end, unless a process that it forked still holds it.
+        return [w for w in self.workers if w.connection in spoke or not w.process.is_alive()]
 
     def _listen(self, worker: _Worker) -> Iterator[Outcome]:
         try:
+            if not worker.connection.poll():
+                raise EOFError
             said = worker.connection.recv()
         except (EOFError, OSError):
             yield from self._bury(worker)
             return
         if said == READY:
-            worker.ready = True
+            worker.ready = self.anyone_ready = True
         elif said == DONE:
             worker.job = None
         else:
@@ -142,7 +151,7 @@ class _Crew:
         worker.process.join()
         worker.connection.close()
         self.workers.remove(worker)
-        if not worker.ready:
+        if not worker.ready and not self.anyone_ready and worker.process.exitcode > 0:
             raise RuntimeError(
                 "a worker process could not start. A script that runs a study with jobs above 1 "
                 "must do so below 'if __name__ == \"__main__\":'; or run it with jobs=1."
@@ -168,17 +177,29 @@ class _Crew:
             worker.connection.close()
 
 
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Let processes start that do not hear Ctrl-C: the main process decides what it means."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _cause(exitcode: int | None) -> str:
     if exitcode is not None and exitcode < 0:
-        name = signal.Signals(-exitcode).name
+        known = {each.value: each.name for each in signal.Signals}
+        name = known.get(-exitcode, f"signal {-exitcode}")
         return f"{name}, perhaps for want of memory" if name == "SIGKILL" else name
     return f"exit code {exitcode}"
 
 
 def _serve(connection: Connection, study: Study) -> None:
     """Do what comes down the pipe until it is closed."""
-    # Ctrl-C reaches the whole group; the main process decides what becomes of it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     place, data = None, None
     with threadpool_limits(limits=1):
@@ -191,7 +212,7 @@ def _serve(connection: Connection, study: Study) -> None:
             if job.place != place:
                 place, data = job.place, open_set(job.place)
             assert data is not None
-            for outcome in perform(study, job.batch, *data):
+            for outcome in perform(study, job.batch, data):
                 connection.send(outcome)
             connection.send(DONE)
 
