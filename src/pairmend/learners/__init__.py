@@ -10,8 +10,10 @@ from typing import Any, Protocol
 from pairmend._pairs import LabelRows
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.learners.generic import GenericPairLearner
+from pairmend.learners.naive_bayes import SubspaceNBPairLearner
+from pairmend.naive_bayes import RandomSubspaceNB
 
-__all__ = ["GenericPairLearner", "PairLearner", "make_pair_learner"]
+__all__ = ["GenericPairLearner", "PairLearner", "SubspaceNBPairLearner", "make_pair_learner"]
 
 
 class PairLearner(Protocol):
@@ -50,4 +52,6 @@ def make_pair_learner(estimator: Any, *, n_jobs: int | None, seed: int) -> PairL
     -------
     PairLearner
     """
+    if type(estimator) is RandomSubspaceNB:  # a subclass may do something else
+        return SubspaceNBPairLearner(estimator, seed=seed)
     return GenericPairLearner(estimator, n_jobs=n_jobs, seed=seed)
