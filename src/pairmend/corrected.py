@@ -20,7 +20,7 @@ from pairmend._validation import (
     take_params,
     take_rows,
 )
-from pairmend.kernels.confusion import ConfusionSums, balance_weights, confusion_sums, fold
+from pairmend.kernels.confusion import ConfusionSums, balance_weights, confusion_sums
 from pairmend.kernels.correction import correct
 from pairmend.kernels.rrc import REFERENCES, decide
 from pairmend.learners import PairLearner, make_pair_learner
@@ -367,7 +367,7 @@ def _watch(
     carried : LabelRows
         Validation rows of each label.
     decided : ndarray of shape (n_entries, L)
-        What their pairs decided there, folded.
+        What their pairs :func:`~pairmend.kernels.rrc.decide` there.
     """
     carried = LabelRows.of(Y)
     decided: FloatArray | None = None
@@ -375,7 +375,7 @@ def _watch(
         here, chosen = carried.among(rows, len(Y))
         supports = learner.support_at(take_rows(X, rows), here)
         for part in row_chunks(len(supports), BLOCK_ARRAYS * Y.shape[1]):
-            supports[part] = fold(*decide(supports[part], reference))
+            supports[part] = decide(supports[part], reference)
         if len(rows) == len(Y):
             decided = supports
         else:

@@ -12,44 +12,7 @@ import numpy as np
 
 from pairmend._pairs import LabelRows, pairs_of
 from pairmend._typing import BoolArray, FloatArray
-
-
-def fold(own: FloatArray, other: FloatArray) -> FloatArray:
-    """Write the probabilities of two decisions as one number each, without loss of digits.
-
-    One minus a number close to one keeps no digits, so the smaller of the two is kept; its sign
-    says which it is.
-
-    Parameters
-    ----------
-    own, other : ndarray
-        Probabilities of deciding for a label and for the other label of a pair.
-
-    Returns
-    -------
-    ndarray
-        `own` where it is at most one half, else minus `other`.
-
-    Examples
-    --------
-    >>> fold(np.array([0.25, 1.0]), np.array([0.75, 1e-30])).tolist()
-    [0.25, -1e-30]
-    """
-    return np.where(own <= other, own, -other)
-
-
-def unfold(folded: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the probabilities that :func:`fold` was given.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in unfold(np.array([0.25, -1e-30, -0.0]))]
-    [[0.25, 1.0, 1.0], [0.75, 1e-30, 0.0]]
-    """
-    smaller = np.abs(folded)
-    larger = 1 - smaller
-    turned = np.signbit(folded)
-    return np.where(turned, larger, smaller), np.where(turned, smaller, larger)
+from pairmend.kernels.rrc import unfold
 
 
 def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -152,7 +115,8 @@ def confusion_sums(
     Y : ndarray of bool, shape (M, L)
         Labels of the validation rows.
     decided : ndarray of shape (n_entries, L)
-        What the pair of an entry's label and each other label decided there, see :func:`fold`.
+        What the pair of an entry's label and each other label decided there, see
+        :func:`~pairmend.kernels.rrc.decide`.
     labels : slice
         First labels of the pairs in question.
     shared : bool
