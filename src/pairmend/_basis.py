@@ -99,13 +99,15 @@ class Basis:
         return np.concatenate([self.numeric, self.numeric, of_value[self.value_column >= 0]])
 
     @cached_property
-    def subspace_columns(self) -> list[IntArray]:
-        """Columns of each subspace."""
-        n_features = len(self.survey.categorical)
-        return [
-            np.flatnonzero(np.bincount(subspace, minlength=n_features)[self.column_feature])
-            for subspace in self.survey.subspaces
-        ]
+    def subspace_table(self) -> IntArray:
+        """Columns of each subspace, filled up with ``n_columns`` to the same length."""
+        chosen = self.subspace_masks[self.column_feature].astype(bool)
+        width = int(np.max(np.count_nonzero(chosen, axis=0), initial=0))
+        table = np.full((chosen.shape[1], width), len(self.column_feature))
+        for row, column in zip(table, chosen.T, strict=True):
+            found = np.flatnonzero(column)
+            row[: len(found)] = found
+        return table
 
     @cached_property
     def subspace_masks(self) -> FloatArray:

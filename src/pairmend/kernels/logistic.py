@@ -5,28 +5,31 @@ import numpy as np
 from pairmend._typing import FloatArray
 
 
-def add_logistic(against: FloatArray, total: FloatArray) -> None:
-    """Add the probabilities that log-odds stand for to a running total.
+def mean_logistic(against: FloatArray) -> FloatArray:
+    """Average the probabilities that log-odds stand for.
 
-    Works in place, on `against`, too: the function is called for so many values that passes
-    over memory are what it costs. Small probabilities keep all their digits.
+    Works in place: the function is called for so many values that passes over memory are what
+    it costs. Small probabilities keep all their digits.
 
     Parameters
     ----------
-    against : ndarray
+    against : ndarray of shape (n, ...)
         Log-odds against the event; holds anything afterwards.
-    total : ndarray of the same shape
-        What the probabilities are added to.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Mean over the first axis.
 
     Examples
     --------
-    >>> total = np.zeros(3)
-    >>> add_logistic(np.array([0.0, np.log(3.0), 1000.0]), total)
-    >>> total.tolist()
-    [0.5, 0.25, 0.0]
+    >>> mean_logistic(np.array([[0.0, 1000.0], [np.log(3.0), 1000.0]])).tolist()
+    [0.375, 0.0]
     """
     with np.errstate(over="ignore"):
         np.exp(against, out=against)
     against += 1
     np.divide(1, against, out=against)
-    total += against
+    total = np.add.reduce(against, axis=0)
+    total /= len(against)
+    return total
