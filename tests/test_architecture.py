@@ -21,9 +21,10 @@ ROOMS = {
     "_validation": ["_typing"],
     "_streaming": ["_typing"],
     "naive_bayes": ["_cells", "_frames", "_survey", "_typing", "_validation"],
-    "neighbourhoods": ["_frames", "_typing", "_validation", "kernels"],
+    "neighbourhoods": ["_cells", "_frames", "_typing", "_validation", "kernels"],
     "learners": [
-        "_basis", "_pairs", "_streaming", "_typing", "_validation", "kernels", "naive_bayes",
+        "_basis", "_cells", "_frames", "_pairs", "_streaming", "_typing", "_validation", "kernels",
+        "naive_bayes",
     ],
     "model_selection": ["_typing"],
     "_base": [

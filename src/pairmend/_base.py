@@ -19,6 +19,7 @@ from pairmend._validation import (
     Target,
     check_base_classifier,
     check_features,
+    check_params,
     check_rows,
     check_target,
     count_rows,
@@ -224,8 +225,10 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
                 f"{sorted(unknown)} are no parameters of {type(self).__name__} that take effect at "
                 f"prediction; these are {', '.join(self.prediction_parameters)}."
             )
-        variant = copy(self).set_params(**setting)
-        variant._validate_params()
+        check_params(self, dict(setting))
+        variant = copy(self)
+        for name, value in setting.items():
+            setattr(variant, name, value)
         return variant
 
     def _scores(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
@@ -235,10 +238,9 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
         scores = [np.zeros((count_rows(X), n_labels)) for _ in variants]
         for rows in self._chunks(X):
             for labels, votes in self._votes(take_rows(X, rows), variants):
-                pairs = self.pairs_[pairs_of(labels, n_labels)]
                 for variant, supports, total in zip(variants, votes, scores, strict=True):
                     ballots = vote(supports) if variant.voting == "votes" else supports
-                    total[rows] += sum_supports(ballots, pairs, n_labels)
+                    total[rows] += sum_supports(ballots, labels, n_labels)
         # Scores sum to L / 2. Division by it makes a distribution over classes.
         factor = 1.0 if self.multilabel_ else 2 / n_labels
         parts = (total / (n_labels - 1) * factor for total in scores)

@@ -134,21 +134,24 @@ class Basis:
         X = densify(X)
         return self._expand_sparse(X) if sparse.issparse(X) else self._expand_dense(X)
 
-    def _scaled(self, values: FloatArray, numbers: IntArray | slice) -> FloatArray:
-        """Return values of numeric features in units of their floors."""
-        floor = self.survey.floor[self.numeric]
+    def _scale(self, values: FloatArray, numbers: IntArray | slice, out: FloatArray) -> None:
+        """Write values of numeric features in units of their floors."""
+        np.subtract(values, self.centre[numbers], out=out)
         with np.errstate(over="ignore"):
-            u = (values - self.centre[numbers]) / floor[numbers]
-        return np.clip(u, -FAR, FAR, out=u)
+            out /= self.survey.floor[self.numeric][numbers]
+        if out.size and not (out.min() > -FAR and out.max() < FAR):
+            np.clip(out, -FAR, FAR, out=out)
 
     def _expand_dense(self, X: FloatArray) -> Expanded:
         n_rows, n_numeric = len(X), len(self.numeric)
-        matrix = np.zeros((n_rows, len(self.column_feature)))
-        u = self._scaled(X if n_numeric == X.shape[1] else X[:, self.numeric], slice(None))
-        missing = np.isnan(u)
-        absent_row, absent = np.nonzero(missing) if missing.any() else _NOTHING
-        u[absent_row, absent] = 0
-        matrix[:, :n_numeric] = u
+        matrix = np.empty((n_rows, len(self.column_feature)))
+        matrix[:, 2 * n_numeric :] = 0
+        u = matrix[:, :n_numeric]
+        self._scale(X if n_numeric == X.shape[1] else X[:, self.numeric], slice(None), out=u)
+        absent_row, absent = _NOTHING
+        if u.size and np.isnan(u.max()):
+            absent_row, absent = np.nonzero(np.isnan(u))
+            u[absent_row, absent] = 0
         np.multiply(u, u, out=matrix[:, n_numeric : 2 * n_numeric])
         absent_feature = self.numeric[absent]
 
@@ -172,7 +175,8 @@ class Basis:
 
         kept = ~counted & ~missing
         row, column = cells.row[kept], number[cells.column[kept]]
-        u = self._scaled(cells.value[kept], column)
+        u = cells.value[kept]
+        self._scale(u, column, out=u)
         place = survey.positions(cells.column[counted], cells.value[counted])
         value_column = np.append(self.value_column, -2)[place]
         shown = value_column >= 0

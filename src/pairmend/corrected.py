@@ -317,7 +317,9 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         self, weights: FloatArray, *, shared: bool
     ) -> Iterator[tuple[slice, ConfusionSums]]:
         """Yield the confusion sums around points, block of pairs by block."""
-        by_row = (weights * self._row_weights.astype(weights.dtype)).T
+        by_row = weights.T
+        if (self._row_weights != 1).any():
+            by_row = by_row * self._row_weights.astype(weights.dtype)[:, np.newaxis]
         for labels in self._blocks(weights):
             yield (
                 labels,

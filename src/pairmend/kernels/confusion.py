@@ -6,12 +6,11 @@ times these matrices are the confusion sums of all pairs.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pairmend._pairs import LabelRows, pairs_of
-from pairmend._typing import BoolArray, FloatArray
+from pairmend._typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.rrc import unfold
 
 
@@ -53,12 +52,15 @@ class ConfusionSums:
     ----------
     alone : ndarray of shape (2, 2, B, t)
         Over rows that carry one label of the pair; indices: truth, decision, pair, point.
-    shared : ndarray of shape (2, B, t) or None
-        Over rows that carry both labels; indices: decision, pair, point. None if not asked for.
+    shared : ndarray of shape (2, n_sharing, t)
+        Over rows that carry both labels; indices: decision, pair among `sharing`, point.
+    sharing : ndarray of int, shape (n_sharing,)
+        Pairs whose labels share rows; none if they were not asked for.
     """
 
     alone: FloatArray
-    shared: Any
+    shared: FloatArray
+    sharing: IntArray
 
     def confusion(
         self, overlap: float = 0.0, balance: tuple[FloatArray, FloatArray] | None = None
@@ -79,8 +81,9 @@ class ConfusionSums:
             Indices: point, pair, truth, decision. Possibly a view of the sums.
         """
         e = self.alone
-        if overlap:
-            e = e + (overlap * self.shared).astype(e.dtype, copy=False)
+        if overlap and len(self.sharing):
+            e = e.copy()
+            e[:, :, self.sharing] += (overlap * self.shared).astype(e.dtype, copy=False)
         if balance is not None:
             e = e * np.stack(balance).astype(e.dtype)[:, np.newaxis, :, np.newaxis]
         return e.transpose(3, 2, 0, 1)
@@ -139,7 +142,8 @@ def confusion_sums(
     pairs = pairs_of(labels, n_labels)
     n_pairs = pairs.stop - pairs.start
     alone = np.zeros((2, 2, n_pairs, n_points), dtype=weights.dtype)
-    both = np.zeros((2, n_pairs, n_points), dtype=weights.dtype) if shared else None
+    both = [np.empty((2, 0, n_points), dtype=weights.dtype)]
+    sharing = [np.empty(0, dtype=np.intp)]
     # Pair (i, j) of the block lies at `offset[i] + j`.
     first = np.arange(labels.start, labels.stop)
     offset = np.array([pairs_of(slice(i, i + 1), n_labels).start - i - 1 for i in first])
@@ -149,27 +153,29 @@ def confusion_sums(
         rows = carried.rows[entries]
         if not len(rows):
             continue
-        nearby = weights[rows]
         is_first = label < labels.stop
         columns = slice(labels.start, n_labels if is_first else labels.stop)
+        low = label + 1 - labels.start  # columns from here on are second labels of pairs
         also = Y[rows, columns]
-        decisions = [
-            part.astype(weights.dtype, copy=False) for part in unfold(decided[entries, columns])
-        ]
+        decisions = np.concatenate(unfold(decided[entries, columns]), axis=1)
+        cells = [np.where(np.hstack([also, also]), 0, decisions)]
+        n_columns = also.shape[1]
+        used = np.empty(0, dtype=np.intp)
+        if shared and is_first:
+            used = low + np.flatnonzero(also[:, low:].any(axis=0))
+            cells += [
+                np.where(also[:, used], decisions[:, shift + used], 0) for shift in (0, n_columns)
+            ]
+        # All sums of the label's rows in one product.
+        products = np.hstack(cells).astype(weights.dtype, copy=False).T @ weights[rows]
+        own, other = products[:n_columns], products[n_columns : 2 * n_columns]
         if is_first:
-            low, at = label + 1 - labels.start, int(offset[label - labels.start])
+            at = int(offset[label - labels.start])
             here = slice(at + label + 1, at + n_labels)
-            for h, decision in enumerate(decisions):
-                np.matmul(np.where(also, 0, decision)[:, low:].T, nearby, out=alone[0, h, here])
-            if both is not None:
-                used = low + np.flatnonzero(also[:, low:].any(axis=0))
-                for h, decision in enumerate(decisions):
-                    cells = np.where(also[:, used], decision[:, used], 0)
-                    both[h, at + labels.start + used] = cells.T @ nearby
+            alone[0, 0, here], alone[0, 1, here] = own[low:], other[low:]
+            sharing.append(at + labels.start + used)
+            both.append(products[2 * n_columns :].reshape(2, len(used), n_points))
         earlier = min(label, labels.stop) - labels.start  # first labels of pairs it is second in
-        if earlier:
-            where = offset[:earlier] + label
-            for h, decision in enumerate(decisions[::-1]):
-                cells = np.where(also[:, :earlier], 0, decision[:, :earlier])
-                alone[1, h, where] = cells.T @ nearby
-    return ConfusionSums(alone, both)
+        where = offset[:earlier] + label
+        alone[1, 0, where], alone[1, 1, where] = other[:earlier], own[:earlier]
+    return ConfusionSums(alone, np.concatenate(both, axis=1), np.concatenate(sharing))

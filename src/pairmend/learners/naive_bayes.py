@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from pairmend._basis import Basis
+from pairmend._cells import densify
+from pairmend._frames import is_frame
 from pairmend._pairs import LabelRows
 from pairmend._streaming import batches
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import check_sample_weight, seed_estimator
 from pairmend.kernels.logistic import mean_logistic
-from pairmend.learners.scoring import ScoredRows
+from pairmend.learners.scoring import ScoredRows, Scorer
 from pairmend.learners.sums import LabelSums, Terms
 from pairmend.naive_bayes import RandomSubspaceNB, read_numbers
 
@@ -19,6 +21,8 @@ TILE = 2**17
 """Log-odds that are worked on at once: few enough to stay in the processor's cache."""
 TERMS = 2**19
 """Terms of pairs that are worked out at once."""
+WORTHWHILE = 0.25
+"""Share of pairs without shared rows from which on they are treated apart."""
 KEPT_TERMS = 2**22
 """Terms of pairs that are kept after training, not worked out whenever they are needed."""
 
@@ -55,6 +59,8 @@ class SubspaceNBPairLearner:
         weights = fit_params.get("sample_weight")
         if weights is not None:
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
+        if not is_frame(X):
+            X = densify(read_numbers(estimator, X, None))
         self.survey_ = fit_params.get("survey") or estimator.survey(X, sample_weight=weights)
         numbers = read_numbers(estimator, X, self.survey_.encoder)
         if weights is not None:
@@ -63,12 +69,19 @@ class SubspaceNBPairLearner:
         self._basis = Basis.learn(self.survey_, numbers)
         self._sums = LabelSums.over(Y, weights, self._basis.expand(numbers))
         self._pairs = pairs
-        self._labels = Terms.of(self._sums.labels, self._basis)
+        terms = Terms.of(self._sums.labels, self._basis)
+        self._labels = Scorer.of(terms, np.log(self._sums.labels.mass + 1), self._basis)
         # Labels with a feature they have never seen leave it out of all their pairs.
         complete = np.ones(Y.shape[1], dtype=bool)
-        if self._labels.usable is not None:
-            complete = self._labels.usable.all(axis=1)
+        if terms.usable is not None:
+            complete = terms.usable.all(axis=1)
         self._separable = (self._sums.number < 0) & complete & complete[:, np.newaxis]
+        if np.mean(self._separable) < WORTHWHILE:
+            self._separable[:] = False
+        # A pair that lacks the rows of a side says the smoothed share of the other.
+        mass, count = self._sums.sizes()
+        self._is_constant = (count == 0) | (count.T == 0)
+        self._constant = (mass + 1) / (mass + mass.T + 2)
         self._keep_terms()
         return self
 
@@ -82,14 +95,13 @@ class SubspaceNBPairLearner:
             supports = np.empty((len(first), rows.n_rows))
             if separable.any():
                 scores = scores or self._label_scores(rows)
-                where = np.flatnonzero(separable)
-                _fill_separable(supports, where, first[where], second[where], scores)
+                _fill_separable(supports, first, second, scores)  # others are set below
             where = np.flatnonzero(~separable)
             for part in batches(len(where), self._pairs_at_once):
                 here = where[part]
                 supports[here] = self._own(first[here], second[here], rows)
-            constant, value = self._constants(first, second)
-            supports[constant] = value[:, np.newaxis]
+            constant = self._is_constant[first, second]
+            supports[constant] = self._constant[first, second][constant, np.newaxis]
             yield supports.T
 
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
@@ -101,17 +113,17 @@ class SubspaceNBPairLearner:
             self._fill_separable_at(out, rows, carried)
         for label in range(n_labels):
             entries = carried.entries(label)
-            others = np.delete(np.arange(n_labels), label)
             if entries.start == entries.stop:
                 continue
-            own = others[~self._separable[label, others]]
+            own = np.flatnonzero(~self._separable[label])
+            own = own[own != label]
             if len(own):
                 mine = rows.at(carried.rows[entries])
                 for part in batches(len(own), self._pairs_at_once):
                     against = self._own(np.full(len(own[part]), label), own[part], mine)
                     out[entries, own[part]] = against.T
-            constant, value = self._constants(np.full(len(others), label), others)
-            out[entries, others[constant]] = value
+            constant = np.flatnonzero(self._is_constant[label])
+            out[entries, constant] = self._constant[label, constant]
         return out
 
     def _read(self, X: MatrixLike) -> ScoredRows:
@@ -133,43 +145,35 @@ class SubspaceNBPairLearner:
     def _keep_terms(self) -> None:
         """Work out the terms of all pairs with models of their own, if they are few."""
         first, second = np.nonzero(np.triu(~self._separable, k=1))
-        self._terms = None
+        self._scorer = None
         if len(first) * len(self._basis.column_feature) <= KEPT_TERMS:
-            self._terms = self._work_out(first, second)
+            self._scorer = self._work_out(first, second)
             self._place = np.zeros(self._separable.shape, dtype=np.intp)
             self._place[first, second] = self._place[second, first] = np.arange(len(first))
 
-    def _work_out(self, first: IntArray, second: IntArray) -> tuple[Terms, FloatArray]:
-        """Return terms and prior of the log-odds against the first labels of pairs."""
+    def _work_out(self, first: IntArray, second: IntArray) -> Scorer:
+        """Return what gives the log-odds against the first labels of pairs."""
         ours, theirs = self._sums.only(first, second), self._sums.only(second, first)
         terms = Terms.of(theirs, self._basis).less(Terms.of(ours, self._basis), self._basis)
-        return terms, np.log((theirs.mass + 1) / (ours.mass + 1))
+        return Scorer.of(terms, np.log((theirs.mass + 1) / (ours.mass + 1)), self._basis)
 
-    def _against(self, first: IntArray, second: IntArray) -> tuple[Terms, FloatArray]:
-        if self._terms is None:
+    def _against(self, first: IntArray, second: IntArray) -> Scorer:
+        if self._scorer is None:
             return self._work_out(first, second)
-        terms, prior = self._terms
-        place = self._place[first, second]
-        sign = np.where(first < second, 1.0, -1.0)
-        column = sign[:, np.newaxis]
-        return (
-            Terms(terms.weights[place] * column, terms.base[place] * column, None),
-            prior[place] * sign,
-        )
+        return self._scorer.at(self._place[first, second], np.where(first < second, 1.0, -1.0))
 
     def _own(self, first: IntArray, second: IntArray, rows: ScoredRows) -> FloatArray:
         """Return the supports for first labels of pairs with models of their own, (pairs, n)."""
-        terms, prior = self._against(first, second)
+        scorer = self._against(first, second)
         supports = np.empty((len(first), rows.n_rows))
         for tile in self._tiles(rows.n_rows, len(first)):
-            supports[:, tile] = mean_logistic(rows.at(tile).scores(terms, prior))
+            supports[:, tile] = mean_logistic(rows.at(tile).scores(scorer))
         return supports
 
     def _label_scores(self, rows: ScoredRows) -> list[FloatArray]:
         """Return the log-likelihoods of rows under labels, (subspaces, L, rows) by tiles."""
-        prior = np.log(self._sums.labels.mass + 1)
-        tiles = self._tiles(rows.n_rows, len(prior))
-        return [np.ascontiguousarray(rows.at(tile).scores(self._labels, prior)) for tile in tiles]
+        tiles = self._tiles(rows.n_rows, self._labels.n_classes)
+        return [np.ascontiguousarray(rows.at(tile).scores(self._labels)) for tile in tiles]
 
     def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, carried: LabelRows) -> None:
         """Set the supports of labels against all labels they share no row with."""
@@ -186,27 +190,19 @@ class SubspaceNBPairLearner:
                 out[by_row[here]] = mean_logistic(against).T
             start += n_rows
 
-    def _constants(self, first: IntArray, second: IntArray) -> tuple[BoolArray, FloatArray]:
-        """Return which pairs lack the rows of a side, and the smoothed shares they say."""
-        ours, n_ours = self._sums.sizes(first, second)
-        theirs, n_theirs = self._sums.sizes(second, first)
-        constant = (n_ours == 0) | (n_theirs == 0)
-        return constant, ((ours + 1) / (ours + theirs + 2))[constant]
-
 
 def _fill_separable(
-    supports: FloatArray,
-    where: IntArray,
-    first: IntArray,
-    second: IntArray,
-    scores: list[FloatArray],
+    supports: FloatArray, first: IntArray, second: IntArray, scores: list[FloatArray]
 ) -> None:
-    """Set the supports of pairs whose log-odds are differences of scores of labels."""
+    """Set the supports of pairs as if all log-odds were differences of scores of labels."""
+    starts = np.flatnonzero(np.diff(first, prepend=-1))  # pairs of one first label
+    runs = list(zip(starts, np.append(starts[1:], len(first)), strict=True))
     start = 0
     for tile in scores:
-        n_subspaces, _, n_rows = tile.shape
-        for part in batches(len(where), max(1, TILE // (n_subspaces * n_rows))):
-            against = tile[:, second[part]]
-            against -= tile[:, first[part]]
-            supports[where[part], start : start + n_rows] = mean_logistic(against)
+        n_rows = tile.shape[2]
+        rows = slice(start, start + n_rows)
+        for low, high in runs:
+            others = slice(int(second[low]), int(second[high - 1]) + 1)
+            against = tile[:, others] - tile[:, first[low], np.newaxis]
+            supports[low:high, rows] = mean_logistic(against)
         start += n_rows

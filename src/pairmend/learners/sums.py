@@ -217,13 +217,16 @@ class LabelSums:
             The rows.
         """
         n_rows, n_labels = Y.shape
-        label_row, label = np.nonzero(Y)
-        labels = Sums.over(_groups(label, label_row, n_labels, n_rows), weights, rows)
+        by_label, by_label_row = np.nonzero(Y.T)
+        labels = Sums.over(_groups(by_label, by_label_row, n_labels, n_rows), weights, rows)
         labels = labels.at(slice(None))
 
-        first, second, row = _shared_rows(label_row, label, n_rows)
+        first, second, row = _shared_rows(Y)
         code = first * n_labels + second
-        found, which = np.unique(code, return_inverse=True)
+        order = np.argsort(code, kind="stable")
+        code, row = code[order], row[order]
+        is_new = np.diff(code, prepend=-1) > 0
+        found, which = code[is_new], np.cumsum(is_new) - 1
         shared = Sums.over(_groups(which, row, len(found), n_rows), weights, rows)
         pairs = np.column_stack(np.divmod(found, n_labels))
         number = np.full((n_labels, n_labels), -1, dtype=np.int32)
@@ -262,14 +265,17 @@ class LabelSums:
             left.put(share[few], self.alone.at(place[few]))
         return left
 
-    def sizes(self, label: IntArray, other: IntArray) -> tuple[FloatArray, IntArray]:
-        """Return weight and number of the rows of labels without others."""
-        mass, count = self.labels.mass[label], self.labels.count[label]
-        share, number, place = self._numbers(label, other)
-        mass[share] -= self.shared.mass[number]
-        count[share] -= self.shared.count[number]
+    def sizes(self) -> tuple[FloatArray, IntArray]:
+        """Return weight and number of the rows of each label without each other, (L, L)."""
+        n_labels = len(self.number)
+        mass = np.repeat(self.labels.mass[:, np.newaxis], n_labels, axis=1)
+        count = np.repeat(self.labels.count[:, np.newaxis], n_labels, axis=1)
+        label, other = np.nonzero(self.number >= 0)
+        _, number, place = self._numbers(label, other)
+        mass[label, other] -= self.shared.mass[number]
+        count[label, other] -= self.shared.count[number]
         few = place >= 0
-        mass[share[few]] = self.alone.mass[place[few]]
+        mass[label[few], other[few]] = self.alone.mass[place[few]]
         return np.where(count > 0, mass, 0), count
 
     def _numbers(self, label: IntArray, other: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -285,16 +291,16 @@ def _dense(columns: Matrix) -> FloatArray:
 
 
 def _groups(group: IntArray, row: IntArray, n_groups: int, n_rows: int) -> Any:
-    ones = np.ones(len(row))
-    return sparse.coo_array((ones, (group, row)), shape=(n_groups, n_rows)).tocsr()
+    """Return which rows are in which group, as CSR; groups ascend."""
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
+    return sparse.csr_array((np.ones(len(row)), row, indptr), shape=(n_groups, n_rows))
 
 
-def _shared_rows(
-    label_row: IntArray, label: IntArray, n_rows: int
-) -> tuple[IntArray, IntArray, IntArray]:
-    """List each two labels of each row, the smaller first, from labels in order of rows."""
-    end = np.cumsum(np.bincount(label_row, minlength=n_rows))
-    later = end[label_row] - np.arange(len(label)) - 1  # labels of the same row that follow
+def _shared_rows(Y: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """List each two labels of each row, the smaller first, and the row."""
+    row, label = np.nonzero(Y)
+    end = np.cumsum(np.count_nonzero(Y, axis=1))
+    later = end[row] - np.arange(len(label)) - 1  # labels of the same row that follow
     entry = np.repeat(np.arange(len(label)), later)
     step = np.arange(len(entry)) - np.repeat(np.cumsum(later) - later, later) + 1
-    return label[entry], label[entry + step], label_row[entry]
+    return label[entry], label[entry + step], row[entry]
