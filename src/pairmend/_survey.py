@@ -107,15 +107,17 @@ def survey_features(
     floor = np.where(found.count > 1, np.maximum(gap / 6, np.finfo(float).tiny), 1.0)
 
     categorical = declared | (count_two_valued & (found.count <= 2))
-    lists = [found.listed(f) if kept else np.empty(0) for f, kept in enumerate(categorical)]
-    if encoder is not None:
+    values, n_values = found.listed(categorical), np.where(categorical, found.count, 0)
+    if encoder is not None and encoder.has_categories:
+        lists = np.split(values, np.cumsum(n_values)[:-1])
         for f, categories in enumerate(encoder.categories):
-            if categories is not None:
+            if categories is not None and categorical[f]:
                 lists[f] = np.arange(len(categories), dtype=float)
+        values, n_values = np.concatenate(lists), np.array([len(values) for values in lists])
     return FeatureSurvey(
         categorical=categorical,
-        values=np.concatenate(lists),
-        offsets=np.concatenate([[0], np.cumsum([len(values) for values in lists])]),
+        values=values,
+        offsets=np.concatenate([[0], np.cumsum(n_values)]),
         floor=floor,
         subspaces=subspaces,
         encoder=encoder,
@@ -131,13 +133,13 @@ class _Distinct:
     count, low, high : ndarray of shape (d,)
         How many there are, the smallest and the largest; 0 where there is none.
     listed : callable
-        Gives the values of a feature, ascending.
+        Gives the values of features, told by bools, feature after feature, ascending in each.
     """
 
     count: IntArray
     low: FloatArray
     high: FloatArray
-    listed: Callable[[int], FloatArray]
+    listed: Callable[[BoolArray], FloatArray]
 
     @classmethod
     def of_dense(cls, X: FloatArray) -> "_Distinct":
@@ -155,7 +157,7 @@ class _Distinct:
             np.count_nonzero(new, axis=1),
             np.where(n_known > 0, columns[:, 0], 0),
             np.where(n_known > 0, high, 0),
-            lambda feature: columns[feature][new[feature]],
+            lambda features: columns[features][new[features]],
         )
 
     @classmethod
@@ -178,4 +180,4 @@ class _Distinct:
         present = count > 0
         low, high = np.zeros(n_features), np.zeros(n_features)
         low[present], high[present] = value[(end - count)[present]], value[end[present] - 1]
-        return cls(count, low, high, lambda f: value[end[f] - count[f] : end[f]])
+        return cls(count, low, high, lambda features: value[features[feature]])

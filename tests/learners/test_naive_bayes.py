@@ -1,5 +1,7 @@
 """The closed form against one classifier a pair."""
 
+from unittest import mock
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,12 @@ from sklearn.naive_bayes import GaussianNB
 
 from pairmend import PairwiseClassifier, RandomSubspaceNB
 from pairmend._pairs import LabelRows, label_pairs
-from pairmend.learners import GenericPairLearner, SubspaceNBPairLearner, make_pair_learner
+from pairmend.learners import (
+    GenericPairLearner,
+    SubspaceNBPairLearner,
+    make_pair_learner,
+    naive_bayes,
+)
 
 
 def dense(X):
@@ -27,20 +34,29 @@ def both(base, X, Y, weights=None):
     )
 
 
+WAYS = [
+    {"DENSE_LABELS": naive_bayes.DENSE_LABELS},
+    {"DENSE_LABELS": 0.0, "WORTHWHILE": 2.0},
+    {"DENSE_LABELS": 2.0, "WORTHWHILE": 0.0, "KEPT_TERMS": 0, "TERMS": 1, "TILE": 1},
+]
+"""Limits that choose between ways of working; whatever they are, results are the same."""
+
+
 def assert_equal(base, X, Y, queries, Y_queries, weights=None, tolerance=1e-10):
-    slow, fast = both(base, X, Y, weights)
     n_labels = Y.shape[1]
     n_pairs = n_labels * (n_labels - 1) // 2
-    expected = next(slow.supports(dense(queries), [slice(0, n_pairs)]))
-    ours = np.hstack(list(fast.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
-    np.testing.assert_allclose(ours, expected, atol=tolerance)
     carried = LabelRows.of(Y_queries)
     others = carried.label[:, np.newaxis] != np.arange(n_labels)
-    at = fast.support_at(queries, carried)
-    assert ((at >= 0) & (at <= 1)).all()
-    np.testing.assert_allclose(
-        at[others], slow.support_at(dense(queries), carried)[others], atol=tolerance
-    )
+    for way in WAYS:
+        with mock.patch.multiple(naive_bayes, **way):
+            slow, fast = both(base, X, Y, weights)
+            ours = np.hstack(list(fast.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
+            at = fast.support_at(queries, carried)
+        expected = next(slow.supports(dense(queries), [slice(0, n_pairs)]))
+        np.testing.assert_allclose(ours, expected, atol=tolerance)
+        assert ((at >= 0) & (at <= 1)).all()
+        expected = slow.support_at(dense(queries), carried)
+        np.testing.assert_allclose(at[others], expected[others], atol=tolerance)
 
 
 def mixed(rng, n, missing=0.0):
@@ -192,3 +208,31 @@ def test_other_features_are_refused(small_set):
     clf = PairwiseClassifier().fit(X, Y)
     with pytest.raises(ValueError, match="X has 3 features, but the pairs were trained with 6"):
         next(clf.learner_.supports(X[:, :3], [slice(0, 1)]))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("few_cells", [False, True])
+def test_partial_fits_equal_one_fit(rng, few_cells, missing, weighted):
+    X, Y, queries = mixed(rng, 200, missing), labels(rng, 200), mixed(rng, 30, missing)
+    X[:100][np.isnan(X[:100])] = 1.0  # missing values come later
+    if few_cells:
+        X[rng.rand(*X.shape) < 0.93] = 0
+        X = sparse.csr_array(X)
+    Y[:150, 1] &= ~Y[:150, 2]  # so do labels that share rows
+    weights = rng.choice([0, 0.5, 1], size=200) if weighted else None
+    survey = BASE.set_params(random_state=0).survey(X, weights)
+    pairs = label_pairs(9)
+
+    def params(rows):
+        weight = {} if weights is None else {"sample_weight": weights[rows]}
+        return {"survey": survey, **weight}
+
+    whole = SubspaceNBPairLearner(BASE, seed=0).fit(X, Y, pairs, params(slice(None)))
+    parts = SubspaceNBPairLearner(BASE, seed=0)
+    for rows in (slice(0, 60), slice(60, 150), slice(150, 160), slice(160, 200)):
+        parts.partial_fit(X[rows], Y[rows], pairs, params(rows))
+    expected, ours = (next(learner.supports(queries, [slice(0, 36)])) for learner in (whole, parts))
+    np.testing.assert_allclose(ours, expected, atol=1e-10)
+    with pytest.raises(ValueError, match="Y has 3 labels, earlier rows had 9"):
+        parts.partial_fit(X, Y[:, :3], label_pairs(3), {})

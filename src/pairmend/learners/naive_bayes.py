@@ -21,6 +21,10 @@ TILE = 2**17
 """Log-odds that are worked on at once: few enough to stay in the processor's cache."""
 TERMS = 2**19
 """Terms of pairs that are worked out at once."""
+DENSE_LABELS = 0.2
+"""Share of labels a row carries from which on all its pairs are asked, not only its own..."""
+KEPT_SUPPORTS = 2**24
+"""...if no more supports than these are to be kept at once."""
 WORTHWHILE = 0.25
 """Share of pairs without shared rows from which on they are treated apart."""
 KEPT_TERMS = 2**22
@@ -63,52 +67,67 @@ class SubspaceNBPairLearner:
             X = densify(read_numbers(estimator, X, None))
         self.survey_ = fit_params.get("survey") or estimator.survey(X, sample_weight=weights)
         numbers = read_numbers(estimator, X, self.survey_.encoder)
-        if weights is not None:
-            present = weights > 0
-            numbers, Y, weights = numbers[present], Y[present], weights[present]
+        numbers, Y, weights = _present(numbers, Y, weights)
         self._basis = Basis.learn(self.survey_, numbers)
-        self._sums = LabelSums.over(Y, weights, self._basis.expand(numbers))
         self._pairs = pairs
-        terms = Terms.of(self._sums.labels, self._basis)
-        self._labels = Scorer.of(terms, np.log(self._sums.labels.mass + 1), self._basis)
+        self._settle(LabelSums.over(Y, weights, self._basis.expand(numbers)))
+        return self
+
+    def partial_fit(
+        self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
+    ) -> "SubspaceNBPairLearner":
+        """Train all pairs on further rows, in addition to those of earlier calls.
+
+        Sums only grow, so nothing of earlier rows needs to be kept. What is known of the
+        features (kinds, values, floors, subspaces) must be known before any sum: it is that of
+        the first call's rows, or of the survey in its `fit_params`, such as one of a larger
+        sample. Later values of a categorical feature that it does not list are left out.
+        """
+        if not hasattr(self, "survey_"):
+            return self.fit(X, Y, pairs, fit_params)
+        if Y.shape[1] != len(self._separable):
+            raise ValueError(f"Y has {Y.shape[1]} labels, earlier rows had {len(self._separable)}.")
+        weights = fit_params.get("sample_weight")
+        if weights is not None:
+            weights = check_sample_weight(weights, X, ensure_non_negative=True)
+        numbers, Y, weights = _present(self._read_numbers(X), Y, weights)
+        self._settle(self._sums.extended(Y, weights, self._basis.expand(numbers)))
+        return self
+
+    def _settle(self, sums: LabelSums) -> None:
+        """Work out from sums what asking needs."""
+        self._sums = sums
+        terms = Terms.of(sums.labels, self._basis)
+        self._labels = Scorer.of(terms, np.log(sums.labels.mass + 1), self._basis)
         # Labels with a feature they have never seen leave it out of all their pairs.
-        complete = np.ones(Y.shape[1], dtype=bool)
+        complete = np.ones(len(sums.number), dtype=bool)
         if terms.usable is not None:
             complete = terms.usable.all(axis=1)
-        self._separable = (self._sums.number < 0) & complete & complete[:, np.newaxis]
+        self._separable = (sums.number < 0) & complete & complete[:, np.newaxis]
         if np.mean(self._separable) < WORTHWHILE:
             self._separable[:] = False
         # A pair that lacks the rows of a side says the smoothed share of the other.
-        mass, count = self._sums.sizes()
+        mass, count = sums.sizes()
         self._is_constant = (count == 0) | (count.T == 0)
         self._constant = (mass + 1) / (mass + mass.T + 2)
         self._keep_terms()
-        return self
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
         rows = self._read(X)
-        scores: list[FloatArray] | None = None
+        scores: list[FloatArray] = []
         for block in blocks:
-            first, second = self._pairs[block].T
-            separable = self._separable[first, second]
-            supports = np.empty((len(first), rows.n_rows))
-            if separable.any():
-                scores = scores or self._label_scores(rows)
-                _fill_separable(supports, first, second, scores)  # others are set below
-            where = np.flatnonzero(~separable)
-            for part in batches(len(where), self._pairs_at_once):
-                here = where[part]
-                supports[here] = self._own(first[here], second[here], rows)
-            constant = self._is_constant[first, second]
-            supports[constant] = self._constant[first, second][constant, np.newaxis]
-            yield supports.T
+            yield self._all_rows(block, rows, scores).T
 
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs."""
         rows = self._read(X)
         n_labels = carried.n_labels
         out = np.full((len(carried.rows), n_labels), 0.5)
+        dense = len(carried.rows) > DENSE_LABELS * rows.n_rows * n_labels
+        if dense and rows.n_rows * len(self._pairs) <= KEPT_SUPPORTS:
+            self._pick(out, self._all_rows(slice(0, len(self._pairs)), rows, []), carried)
+            return out
         if self._separable.any():
             self._fill_separable_at(out, rows, carried)
         for label in range(n_labels):
@@ -126,14 +145,47 @@ class SubspaceNBPairLearner:
             out[entries, constant] = self._constant[label, constant]
         return out
 
-    def _read(self, X: MatrixLike) -> ScoredRows:
+    def _pick(self, out: FloatArray, supports: FloatArray, carried: LabelRows) -> None:
+        """Pick the supports at the rows of labels out of all, (n_pairs, n)."""
+        first, second = self._pairs.T
+        for label in range(carried.n_labels):
+            entries = carried.entries(label)
+            rows = carried.rows[entries]
+            ahead, behind = np.flatnonzero(first == label), np.flatnonzero(second == label)
+            out[entries, label + 1 :] = supports[ahead[:, np.newaxis], rows].T
+            out[entries, :label] = 1 - supports[behind[:, np.newaxis], rows].T
+
+    def _all_rows(self, block: slice, rows: ScoredRows, scores: list[FloatArray]) -> FloatArray:
+        """Return the supports of a block of pairs, (pairs, n).
+
+        Scores of labels are kept in `scores` for the next block.
+        """
+        first, second = self._pairs[block].T
+        separable = self._separable[first, second]
+        supports = np.empty((len(first), rows.n_rows))
+        if separable.any():
+            if not scores:
+                scores += self._label_scores(rows)
+            _fill_separable(supports, first, second, scores)  # others are set below
+        where = np.flatnonzero(~separable)
+        for part in batches(len(where), self._pairs_at_once):
+            here = where[part]
+            supports[here] = self._own(first[here], second[here], rows)
+        constant = self._is_constant[first, second]
+        supports[constant] = self._constant[first, second][constant, np.newaxis]
+        return supports
+
+    def _read_numbers(self, X: MatrixLike) -> Any:
         numbers = read_numbers(self.estimator, X, self.survey_.encoder)
         if numbers.shape[1] != len(self.survey_.categorical):
             raise ValueError(
                 f"X has {numbers.shape[1]} features, but the pairs were trained with "
                 f"{len(self.survey_.categorical)}."
             )
-        return ScoredRows.of(self._basis.expand(numbers), self._basis)
+        return numbers
+
+    def _read(self, X: MatrixLike) -> ScoredRows:
+        return ScoredRows.of(self._basis.expand(self._read_numbers(X)), self._basis)
 
     @property
     def _pairs_at_once(self) -> int:
@@ -189,6 +241,16 @@ class SubspaceNBPairLearner:
                 against -= against[:, label[here], np.arange(part.stop - part.start)][:, np.newaxis]
                 out[by_row[here]] = mean_logistic(against).T
             start += n_rows
+
+
+def _present(
+    numbers: Any, Y: BoolArray, weights: FloatArray | None
+) -> tuple[Any, BoolArray, FloatArray | None]:
+    """Leave out rows of weight 0."""
+    if weights is None:
+        return numbers, Y, None
+    present = weights > 0
+    return numbers[present], Y[present], weights[present]
 
 
 def _fill_separable(

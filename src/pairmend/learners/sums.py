@@ -89,6 +89,29 @@ class Sums:
             None if self.n_absent is None else self.n_absent - part.n_absent,
         )
 
+    def plus(self, other: "Sums", ours: IntArray, theirs: IntArray) -> "Sums":
+        """Return the sums over groups that are made of groups here and there.
+
+        Parameters
+        ----------
+        other : Sums
+            Sums over other rows.
+        ours, theirs : ndarray of shape (n,)
+            Which group here, and which there, each of the new groups is made of; -1 for none.
+        """
+
+        def add(mine: Any, more: Any) -> Any:
+            if mine is None and more is None:
+                return None
+            parts = [
+                _selection(which, sums.shape[0]) @ sums
+                for which, sums in ((ours, mine), (theirs, more))
+                if sums is not None
+            ]
+            return sum(parts[1:], start=parts[0])
+
+        return Sums(*(add(vars(self)[name], vars(other)[name]) for name in vars(self)))
+
     def put(self, groups: IntArray, other: "Sums") -> None:
         """Set the sums of some groups."""
         self.mass[groups], self.count[groups] = other.mass, other.count
@@ -237,14 +260,43 @@ class LabelSums:
         few = (left > 0) & (mass - shared.mass[:, np.newaxis] < mass / CANCELLED)
         alone_number = np.where(few, np.cumsum(few).reshape(few.shape) - 1, -1)
         which, side = np.nonzero(few)
-        groups = [
-            np.flatnonzero(Y[:, pairs[c, s]] & ~Y[:, pairs[c, 1 - s]])
-            for c, s in zip(which, side, strict=True)
-        ]
-        group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
-        members = np.concatenate([np.empty(0, dtype=np.intp), *groups])
-        alone = Sums.over(_groups(group, members, len(groups), n_rows), weights, rows)
+        alone_pairs = np.column_stack([pairs[which, side], pairs[which, 1 - side]])
+        alone = _sum_alone(alone_pairs, Y, weights, rows)
         return cls(labels, shared, number, alone, alone_number)
+
+    def extended(self, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> "LabelSums":
+        """Return the sums over these rows and further ones.
+
+        What is summed without its shared rows stays what it was: later on, subtraction may
+        cost digits of rows that become few among their label's.
+        """
+        more = LabelSums.over(Y, weights, rows)
+        n_labels = len(self.number)
+        ours, theirs = self.number[_upper(n_labels)], more.number[_upper(n_labels)]
+        either = np.flatnonzero((ours >= 0) | (theirs >= 0))
+        ours, theirs = ours[either], theirs[either]
+        number = np.full_like(self.number, -1)
+        first, second = (side[either] for side in _upper(n_labels))
+        number[first, second] = number[second, first] = np.arange(len(either))
+
+        alone_number = np.full((len(either), 2), -1)
+        alone_number[ours >= 0] = self.alone_number[ours[ours >= 0]]
+        which, side = np.nonzero(alone_number >= 0)
+        pairs = np.column_stack([first, second])[which]
+        alone_pairs = np.empty((len(self.alone.mass), 2), dtype=np.intp)
+        alone_pairs[alone_number[which, side]] = np.where(
+            side[:, np.newaxis], pairs[:, ::-1], pairs
+        )
+        every = np.arange(n_labels)
+        return LabelSums(
+            self.labels.plus(more.labels, every, every).at(slice(None)),
+            self.shared.plus(more.shared, ours, theirs),
+            number,
+            self.alone.plus(
+                _sum_alone(alone_pairs, Y, weights, rows), *[np.arange(len(alone_pairs))] * 2
+            ),
+            alone_number,
+        )
 
     def only(self, label: IntArray, other: IntArray) -> Sums:
         """Return the sums over the rows of labels without those they share with others.
@@ -288,6 +340,26 @@ class LabelSums:
 
 def _dense(columns: Matrix) -> FloatArray:
     return columns.toarray() if sparse.issparse(columns) else columns
+
+
+def _selection(which: IntArray, n_groups: int) -> Any:
+    """Return the matrix that picks groups, and zeros for -1."""
+    there = which >= 0
+    indptr = np.concatenate([[0], np.cumsum(there)])
+    ones = np.ones(np.count_nonzero(there), dtype=np.int64)
+    return sparse.csr_array((ones, which[there], indptr), shape=(len(which), n_groups))
+
+
+def _upper(n_labels: int) -> tuple[IntArray, IntArray]:
+    return np.triu_indices(n_labels, k=1)
+
+
+def _sum_alone(pairs: IntArray, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> Sums:
+    """Add up the rows of first labels that lack the second."""
+    groups = [np.flatnonzero(Y[:, label] & ~Y[:, other]) for label, other in pairs]
+    group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
+    members = np.concatenate([np.empty(0, dtype=np.intp), *groups])
+    return Sums.over(_groups(group, members, len(groups), len(Y)), weights, rows)
 
 
 def _groups(group: IntArray, row: IntArray, n_groups: int, n_rows: int) -> Any:
