@@ -24,13 +24,13 @@ def dense(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def both(base, X, Y, weights=None):
+def both(base, X, Y, weights=None, n_jobs=None):
     """The generic learner, fitted on dense rows, where it is exact, and the closed-form one."""
     params = {} if weights is None else {"sample_weight": weights}
     pairs = label_pairs(Y.shape[1])
     return (
         GenericPairLearner(base, n_jobs=None, seed=3).fit(dense(X), Y, pairs, params),
-        SubspaceNBPairLearner(base, seed=3).fit(X, Y, pairs, params),
+        SubspaceNBPairLearner(base, n_jobs=n_jobs, seed=3).fit(X, Y, pairs, params),
     )
 
 
@@ -192,6 +192,22 @@ def test_size_of_the_model_follows_the_labels_that_share_rows(rng):
     assert fast._sums.shared.columns.shape[0] <= 5  # pairs of the labels of one row
 
 
+@pytest.mark.parametrize("few_cells", [False, True])
+def test_threads_change_nothing(rng, few_cells):
+    X, Y = mixed(rng, 100), labels(rng, 100)
+    if few_cells:
+        X[rng.rand(*X.shape) < 0.93] = 0
+        X = sparse.csr_array(X)
+    for way in WAYS:
+        with mock.patch.multiple(naive_bayes, **{"TILE": 2000, **way}):
+            alone, together = (both(BASE, X, Y, n_jobs=n)[1] for n in (None, 3))
+            for a, b in (
+                [next(learner.supports(X, [slice(0, 36)])) for learner in (alone, together)],
+                [learner.support_at(X, LabelRows.of(Y)) for learner in (alone, together)],
+            ):
+                np.testing.assert_array_equal(a, b)
+
+
 def test_chosen_for_exactly_this_base_classifier():
     class Other(RandomSubspaceNB):
         pass
@@ -228,8 +244,8 @@ def test_partial_fits_equal_one_fit(rng, few_cells, missing, weighted):
         weight = {} if weights is None else {"sample_weight": weights[rows]}
         return {"survey": survey, **weight}
 
-    whole = SubspaceNBPairLearner(BASE, seed=0).fit(X, Y, pairs, params(slice(None)))
-    parts = SubspaceNBPairLearner(BASE, seed=0)
+    whole = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0).fit(X, Y, pairs, params(slice(None)))
+    parts = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0)
     for rows in (slice(0, 60), slice(60, 150), slice(150, 160), slice(160, 200)):
         parts.partial_fit(X[rows], Y[rows], pairs, params(rows))
     expected, ours = (next(learner.supports(queries, [slice(0, 36)])) for learner in (whole, parts))

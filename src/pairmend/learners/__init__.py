@@ -53,5 +53,5 @@ def make_pair_learner(estimator: Any, *, n_jobs: int | None, seed: int) -> PairL
     PairLearner
     """
     if type(estimator) is RandomSubspaceNB:  # a subclass may do something else
-        return SubspaceNBPairLearner(estimator, seed=seed)
+        return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed)
     return GenericPairLearner(estimator, n_jobs=n_jobs, seed=seed)

@@ -1,9 +1,11 @@
 """Naive Bayes in random subspaces for all pairs at once, in closed form."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._basis import Basis
 from pairmend._cells import densify
@@ -42,6 +44,8 @@ class SubspaceNBPairLearner:
     ----------
     estimator : RandomSubspaceNB
         The base classifier.
+    n_jobs : int or None
+        Number of threads that answer.
     seed : int
         Set as its ``random_state`` where that is None.
 
@@ -51,8 +55,9 @@ class SubspaceNBPairLearner:
         What all pairs know of the features.
     """
 
-    def __init__(self, estimator: RandomSubspaceNB, *, seed: int):
+    def __init__(self, estimator: RandomSubspaceNB, *, n_jobs: int | None, seed: int):
         self.estimator = estimator
+        self.n_jobs = n_jobs
         self.seed = seed
 
     def fit(
@@ -166,7 +171,8 @@ class SubspaceNBPairLearner:
         if separable.any():
             if not scores:
                 scores += self._label_scores(rows)
-            _fill_separable(supports, first, second, scores)  # others are set below
+            runs = _runs(first, second, scores)
+            self._each(lambda run: _fill_separable(supports, *run), runs)  # others are set below
         where = np.flatnonzero(~separable)
         for part in batches(len(where), self._pairs_at_once):
             here = where[part]
@@ -218,9 +224,24 @@ class SubspaceNBPairLearner:
         """Return the supports for first labels of pairs with models of their own, (pairs, n)."""
         scorer = self._against(first, second)
         supports = np.empty((len(first), rows.n_rows))
-        for tile in self._tiles(rows.n_rows, len(first)):
+
+        def fill(tile: slice) -> None:
             supports[:, tile] = mean_logistic(rows.at(tile).scores(scorer))
+
+        self._each(fill, list(self._tiles(rows.n_rows, len(first))))
         return supports
+
+    def _each(self, work: Callable[[Any], None], items: Sequence[Any]) -> None:
+        """Do work for each of the items, in threads if there are to be several."""
+        n_threads = min(effective_n_jobs(self.n_jobs), len(items))
+        if n_threads <= 1:
+            for item in items:
+                work(item)
+            return
+        # A share of the items for each thread: one by one they would be too small.
+        Parallel(n_jobs=n_threads, prefer="threads")(
+            delayed(_do_all)(work, items[start::n_threads]) for start in range(n_threads)
+        )
 
     def _label_scores(self, rows: ScoredRows) -> list[FloatArray]:
         """Return the log-likelihoods of rows under labels, (subspaces, L, rows) by tiles."""
@@ -253,18 +274,31 @@ def _present(
     return numbers[present], Y[present], weights[present]
 
 
+def _do_all(work: Callable[[Any], None], items: Sequence[Any]) -> None:
+    for item in items:
+        work(item)
+
+
+def _runs(first: IntArray, second: IntArray, scores: list[FloatArray]) -> list[Any]:
+    """List what :func:`_fill_separable` takes: pairs of one first label, at a tile of rows."""
+    starts = np.flatnonzero(np.diff(first, prepend=-1))
+    ends = np.append(starts[1:], len(first))
+    stops = np.cumsum([tile.shape[2] for tile in scores])
+    return [
+        (slice(low, high), slice(stop - tile.shape[2], stop), tile, first[low], second[low:high])
+        for tile, stop in zip(scores, stops, strict=True)
+        for low, high in zip(starts, ends, strict=True)
+    ]
+
+
 def _fill_separable(
-    supports: FloatArray, first: IntArray, second: IntArray, scores: list[FloatArray]
+    supports: FloatArray,
+    pairs: slice,
+    rows: slice,
+    scores: FloatArray,
+    first: int,
+    second: IntArray,
 ) -> None:
-    """Set the supports of pairs as if all log-odds were differences of scores of labels."""
-    starts = np.flatnonzero(np.diff(first, prepend=-1))  # pairs of one first label
-    runs = list(zip(starts, np.append(starts[1:], len(first)), strict=True))
-    start = 0
-    for tile in scores:
-        n_rows = tile.shape[2]
-        rows = slice(start, start + n_rows)
-        for low, high in runs:
-            others = slice(int(second[low]), int(second[high - 1]) + 1)
-            against = tile[:, others] - tile[:, first[low], np.newaxis]
-            supports[low:high, rows] = mean_logistic(against)
-        start += n_rows
+    """Set supports as if the log-odds were differences of scores of labels."""
+    against = scores[:, second[0] : second[-1] + 1] - scores[:, first, np.newaxis]
+    supports[pairs, rows] = mean_logistic(against)
