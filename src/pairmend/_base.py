@@ -262,7 +262,8 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
 
     def _row_size(self) -> int:
         """Return how many floats a row takes while it is worked on: itself, a label's pairs."""
-        return BLOCK_ARRAYS * len(self.classes_) + 2 * getattr(self, "n_features_in_", 0)
+        pairs = BLOCK_ARRAYS * len(self.classes_)
+        return pairs + 2 * getattr(self, "n_features_in_", 0) + self.learner_.row_size
 
     def _blocks(self, X: MatrixLike) -> list[slice]:
         return list(pair_blocks(len(self.classes_), count_rows(X)))

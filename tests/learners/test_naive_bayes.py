@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn import config_context
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import PairwiseClassifier, RandomSubspaceNB
 from pairmend._pairs import LabelRows, label_pairs
+from pairmend._streaming import row_chunks
 from pairmend.learners import (
     GenericPairLearner,
     SubspaceNBPairLearner,
@@ -206,6 +208,15 @@ def test_threads_change_nothing(rng, few_cells):
                 [learner.support_at(X, LabelRows.of(Y)) for learner in (alone, together)],
             ):
                 np.testing.assert_array_equal(a, b)
+
+
+def test_chunks_of_rows_change_nothing(rng):
+    X, Y = mixed(rng, 100), labels(rng, 100)
+    _, fast = both(BASE, X, Y)
+    whole = fast.support_at(X, LabelRows.of(Y))
+    with config_context(working_memory=0.05):
+        assert len(list(row_chunks(100, fast.row_size))) > 3
+        np.testing.assert_allclose(fast.support_at(X, LabelRows.of(Y)), whole, atol=1e-14)
 
 
 def test_chosen_for_exactly_this_base_classifier():

@@ -1,7 +1,7 @@
 """How the binary problems of pairs are trained and asked.
 
 A learner stands between the classifiers and whatever does the learning. A classifier only
-ever calls the three methods of :class:`PairLearner`.
+ever uses what :class:`PairLearner` lists.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,6 +18,10 @@ __all__ = ["GenericPairLearner", "PairLearner", "SubspaceNBPairLearner", "make_p
 
 class PairLearner(Protocol):
     """Trains a binary classifier for each pair and tells their supports."""
+
+    @property
+    def row_size(self) -> int:
+        """How many floats a row takes while it is asked about, pairs left aside."""
 
     def fit(
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]

@@ -96,6 +96,9 @@ class GenericPairLearner:
         The fitted classifiers, in the order of the pairs.
     """
 
+    row_size = 0
+    """Floats a row takes while it is asked about: what classifiers need, nobody knows."""
+
     def __init__(self, estimator: Any, *, n_jobs: int | None, seed: int):
         self.estimator = estimator
         self.n_jobs = n_jobs

@@ -11,7 +11,7 @@ from pairmend._basis import Basis
 from pairmend._cells import densify
 from pairmend._frames import is_frame
 from pairmend._pairs import LabelRows
-from pairmend._streaming import batches
+from pairmend._streaming import batches, row_chunks
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import check_sample_weight, seed_estimator
 from pairmend.kernels.logistic import mean_logistic
@@ -119,14 +119,23 @@ class SubspaceNBPairLearner:
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
-        rows = self._read(X)
+        rows = self._expand(self._read_numbers(X))
         scores: list[FloatArray] = []
         for block in blocks:
             yield self._all_rows(block, rows, scores).T
 
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs."""
-        rows = self._read(X)
+        numbers = self._read_numbers(X)
+        n_rows = numbers.shape[0]
+        out = np.full((len(carried.rows), carried.n_labels), 0.5)
+        for chunk in row_chunks(n_rows, self.row_size):
+            here, chosen = carried.among(np.arange(chunk.start, chunk.stop), n_rows)
+            out[chosen] = self._at_labels(self._expand(numbers[chunk]), here)
+        return out
+
+    def _at_labels(self, rows: ScoredRows, carried: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that carry them."""
         n_labels = carried.n_labels
         out = np.full((len(carried.rows), n_labels), 0.5)
         dense = len(carried.rows) > DENSE_LABELS * rows.n_rows * n_labels
@@ -190,8 +199,15 @@ class SubspaceNBPairLearner:
             )
         return numbers
 
-    def _read(self, X: MatrixLike) -> ScoredRows:
-        return ScoredRows.of(self._basis.expand(self._read_numbers(X)), self._basis)
+    def _expand(self, numbers: Any) -> ScoredRows:
+        return ScoredRows.of(self._basis.expand(numbers), self._basis)
+
+    @property
+    def row_size(self) -> int:
+        """How many floats a row takes while it is asked about, pairs left aside."""
+        n_subspaces, width = self._basis.subspace_table.shape
+        columns, n_labels = len(self._basis.column_feature), len(self._separable)
+        return columns + n_subspaces * (width + 1 + n_labels)
 
     @property
     def _pairs_at_once(self) -> int:
@@ -233,8 +249,8 @@ class SubspaceNBPairLearner:
 
     def _each(self, work: Callable[[Any], None], items: Sequence[Any]) -> None:
         """Do work for each of the items, in threads if there are to be several."""
-        n_threads = min(effective_n_jobs(self.n_jobs), len(items))
-        if n_threads <= 1:
+        n_threads = min(effective_n_jobs(self.n_jobs), len(items)) if len(items) > 1 else 1
+        if n_threads == 1:
             for item in items:
                 work(item)
             return
@@ -243,10 +259,10 @@ class SubspaceNBPairLearner:
             delayed(_do_all)(work, items[start::n_threads]) for start in range(n_threads)
         )
 
-    def _label_scores(self, rows: ScoredRows) -> list[FloatArray]:
-        """Return the log-likelihoods of rows under labels, (subspaces, L, rows) by tiles."""
-        tiles = self._tiles(rows.n_rows, self._labels.n_classes)
-        return [np.ascontiguousarray(rows.at(tile).scores(self._labels)) for tile in tiles]
+    def _label_scores(self, rows: ScoredRows) -> Iterator[FloatArray]:
+        """Yield the log-likelihoods of rows under labels, (subspaces, L, rows), by tiles."""
+        for tile in self._tiles(rows.n_rows, self._labels.n_classes):
+            yield np.ascontiguousarray(rows.at(tile).scores(self._labels))
 
     def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, carried: LabelRows) -> None:
         """Set the supports of labels against all labels they share no row with."""
