@@ -57,9 +57,10 @@ def test_prediction_asks_few_rows_and_pairs_at_a_time(kind, small_set, monkeypat
     assert sum(rows * pairs for rows, pairs in asked) == len(X) * 6
 
 
-def test_memory_of_prediction_is_bounded(rng):
+@pytest.mark.parametrize("base", [GaussianNB(), None])
+def test_memory_of_prediction_is_bounded(rng, base):
     X, Y = rng.rand(3000, 4), rng.rand(3000, 25) < 0.15
-    clf = CorrectedPairwiseClassifier(GaussianNB(), random_state=0).fit(X, Y)
+    clf = CorrectedPairwiseClassifier(base, random_state=0).fit(X, Y)
     memory = 16
     tracemalloc.start()
     with config_context(working_memory=memory):
