@@ -178,12 +178,14 @@ def generate(n_labels: int, n_rows: int, n_features: int = 500, per_row: int = 1
     return sparse.coo_array(cells, shape=(n_rows, n_features)).tocsr(), Y
 
 
-def run_split(X, Y) -> dict[str, float]:
+def run_split(X, Y, n_validation: int | None = None) -> dict[str, float]:
     """Time FCM-O, fit and predict, on a 90/10 split."""
     order = np.random.RandomState(0).permutation(len(Y))
     test, train = order[: len(Y) // 10], order[len(Y) // 10 :]
     started, cpu = time.perf_counter(), time.process_time()
-    model = CorrectedPairwiseClassifier(overlap=0.5, random_state=0).fit(X[train], Y[train])
+    share = 0.6 if n_validation is None else 1 - n_validation / len(train)
+    model = CorrectedPairwiseClassifier(overlap=0.5, validation=share, random_state=0)
+    model.fit(X[train], Y[train])
     fitted = time.perf_counter()
     model.predict(X[test])
     ended = time.perf_counter()
@@ -208,13 +210,18 @@ def peak_gib() -> float:
 
 
 def grow(console) -> list[dict]:
-    """Time fit and predict while rows or labels double."""
-    sizes = [(100, 2000), (200, 2000), (400, 2000), (100, 4000), (100, 8000)]
+    """Time fit and predict while labels or rows double, with as many validation rows."""
+    sizes = [(150, 3000), (300, 3000), (600, 3000), (150, 6000), (150, 12000)]
     rows = []
     for n_labels, n_rows in track(sizes, "growth", console=console, transient=True):
         X, Y = generate(n_labels, n_rows, per_row=5)
-        best = min(run_split(X, Y)["processor_s"] for _ in range(3))
-        rows.append({"labels": n_labels, "rows": n_rows, "processor_s": best})
+        best = min(run_split(X, Y, n_validation=1000)["processor_s"] for _ in range(3))
+        before = next(
+            (row for row in reversed(rows) if 2 * row["labels"] * row["rows"] == n_labels * n_rows),
+            None,
+        )
+        times = best / before["processor_s"] if before else 1.0
+        rows.append({"labels": n_labels, "rows": n_rows, "processor_s": best, "times": times})
     return rows
 
 
