@@ -17,11 +17,15 @@ ROOMS = {
     "_frames": ["_typing"],
     "_cells": ["_typing"],
     "_survey": ["_cells", "_frames", "_typing"],
+    "_basis": ["_cells", "_survey", "_typing"],
     "_validation": ["_typing"],
     "_streaming": ["_typing"],
     "naive_bayes": ["_cells", "_frames", "_survey", "_typing", "_validation"],
-    "neighbourhoods": ["_frames", "_typing", "_validation", "kernels"],
-    "learners": ["_pairs", "_streaming", "_typing", "_validation", "kernels"],
+    "neighbourhoods": ["_cells", "_frames", "_typing", "_validation", "kernels"],
+    "learners": [
+        "_basis", "_cells", "_frames", "_pairs", "_streaming", "_typing", "_validation", "kernels",
+        "naive_bayes",
+    ],
     "model_selection": ["_typing"],
     "_base": [
         "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners", "naive_bayes",

@@ -176,6 +176,30 @@ def test_parameters_of_prediction_need_no_new_fit(small_set, change):
     np.testing.assert_array_equal(changed.predict(X), refitted.predict(X))
 
 
+@pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseClassifier])
+def test_several_settings_at_once_equal_one_after_the_other(small_set, kind):
+    X, Y = small_set
+    clf = kind(BASE, random_state=0).fit(X, Y)
+    settings = [{}, {"voting": "votes"}, {"threshold": 0.3}]
+    if kind is CorrectedPairwiseClassifier:
+        settings += [
+            {"balance": "labels"},
+            {"balance": "pairs", "overlap": 0.25},
+            {"overlap": 0.5, "voting": "votes", "threshold": 0.7},
+        ]
+    before = clf.get_params()
+    together = clf.predict_each(X, settings)
+    assert clf.get_params() == before
+    for setting, predicted in zip(settings, together, strict=True):
+        singly = clone(clf).set_params(**setting).fit(X, Y).predict(X)
+        np.testing.assert_array_equal(predicted, singly)
+    assert len({predicted.tobytes() for predicted in together}) == len(settings)
+    with pytest.raises(ValueError, match=r"\['validation'\] are no parameters of .* prediction"):
+        clf.predict_each(X, [{"validation": 0.5}])
+    with pytest.raises(ValueError, match="threshold"):
+        clf.predict_each(X, [{"threshold": 2}])
+
+
 def test_perfect_classifiers_are_left_alone(rng):
     # Each label is a side of the plane, so trees decide every pair without error.
     X = rng.rand(200, 2)

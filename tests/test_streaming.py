@@ -8,7 +8,8 @@ from sklearn import config_context
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
-from pairmend._streaming import BLOCK_ARRAYS, ENTRY_BYTES, FLOAT_BYTES, pair_blocks, row_chunks
+from pairmend._pairs import pairs_of
+from pairmend._streaming import BLOCK_ARRAYS, FLOAT_BYTES, pair_blocks, row_chunks
 from pairmend.learners import GenericPairLearner
 
 MIB = 2**20
@@ -24,19 +25,15 @@ def test_chunks_cover_all_rows_within_the_budget(n_rows, row_size, memory):
         assert size == 1 or size * row_size * FLOAT_BYTES <= memory * MIB / 2
 
 
-@given(
-    st.lists(st.integers(0, 50), min_size=1, max_size=60), st.integers(1, 40), st.floats(1e-4, 1)
-)
-def test_blocks_cover_all_pairs_within_the_budget(entries, n_rows, memory):
-    indptr = np.concatenate([[0], np.cumsum(entries)])
+@given(st.integers(2, 60), st.integers(1, 40), st.floats(1e-4, 1))
+def test_blocks_cover_all_pairs_within_the_budget(n_labels, n_rows, memory):
     with config_context(working_memory=memory):
-        blocks = list(pair_blocks(len(entries), n_rows, indptr))
-    assert [pair for b in blocks for pair in range(b.start, b.stop)] == list(range(len(entries)))
+        blocks = list(pair_blocks(n_labels, n_rows))
+    assert [label for b in blocks for label in range(b.start, b.stop)] == list(range(n_labels - 1))
     for block in blocks:
-        n_pairs = block.stop - block.start
-        cost = n_pairs * n_rows * FLOAT_BYTES * BLOCK_ARRAYS
-        cost += ENTRY_BYTES * (indptr[block.stop] - indptr[block.start])
-        assert n_pairs == 1 or cost <= memory * MIB / 2
+        pairs = pairs_of(block, n_labels)
+        cost = (pairs.stop - pairs.start) * n_rows * FLOAT_BYTES * BLOCK_ARRAYS
+        assert block.stop - block.start == 1 or cost <= memory * MIB / 2
 
 
 @pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseClassifier])
@@ -45,14 +42,14 @@ def test_prediction_asks_few_rows_and_pairs_at_a_time(kind, small_set, monkeypat
     clf = kind(GaussianNB(), random_state=0).fit(X, Y)
     whole = clf.predict_proba(X)
     asked = []
-    original = GenericPairLearner.support
+    original = GenericPairLearner.supports
 
-    def recording(self, X, block):
-        asked.append((len(X), block.stop - block.start))
-        return original(self, X, block)
+    def recording(self, X, blocks):
+        asked.extend((len(X), block.stop - block.start) for block in blocks)
+        return original(self, X, blocks)
 
-    monkeypatch.setattr(GenericPairLearner, "support", recording)
-    with config_context(working_memory=0.01):
+    monkeypatch.setattr(GenericPairLearner, "supports", recording)
+    with config_context(working_memory=0.001):
         np.testing.assert_allclose(clf.predict_proba(X), whole, atol=1e-12)
     assert len(asked) > 6
     assert max(rows for rows, _ in asked) < len(X)
@@ -60,9 +57,10 @@ def test_prediction_asks_few_rows_and_pairs_at_a_time(kind, small_set, monkeypat
     assert sum(rows * pairs for rows, pairs in asked) == len(X) * 6
 
 
-def test_memory_of_prediction_is_bounded(rng):
+@pytest.mark.parametrize("base", [GaussianNB(), None])
+def test_memory_of_prediction_is_bounded(rng, base):
     X, Y = rng.rand(3000, 4), rng.rand(3000, 25) < 0.15
-    clf = CorrectedPairwiseClassifier(GaussianNB(), random_state=0).fit(X, Y)
+    clf = CorrectedPairwiseClassifier(base, random_state=0).fit(X, Y)
     memory = 16
     tracemalloc.start()
     with config_context(working_memory=memory):

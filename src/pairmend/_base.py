@@ -1,9 +1,10 @@
 """What the pairwise classifiers share: targets, votes, scores and decisions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -11,13 +12,14 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._pairs import label_pairs
-from pairmend._streaming import pair_blocks, row_chunks
+from pairmend._pairs import label_pairs, pairs_of
+from pairmend._streaming import BLOCK_ARRAYS, pair_blocks, row_chunks
 from pairmend._typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
     Target,
     check_base_classifier,
     check_features,
+    check_params,
     check_rows,
     check_target,
     count_rows,
@@ -32,7 +34,7 @@ from pairmend.learners import PairLearner
 from pairmend.naive_bayes import RandomSubspaceNB
 
 Blocks = Iterator[tuple[slice, FloatArray]]
-"""Blocks of pairs, each with an array of shape (rows, pairs of the block, ...)."""
+"""Blocks of pairs by their first labels, each with an array (rows, pairs of the block, ...)."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,13 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     pairs_: IntArray
     multilabel_: bool
 
+    prediction_parameters: ClassVar[tuple[str, ...]]
+
     @abstractmethod
-    def _votes(self, X: MatrixLike) -> Blocks:
-        """Yield the supports that vote, for a chunk of rows, block by block."""
+    def _votes(
+        self, X: MatrixLike, variants: Sequence[Any]
+    ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
+        """Yield the supports that vote in each variant, for a chunk of rows, block by block."""
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
         """Predict the labels of rows.
@@ -102,11 +108,41 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
             1 where a label's score exceeds the threshold, 0 elsewhere. After a fit on 1-D
             classes: shape (n_samples,), the class with the largest score.
         """
-        scores = self.predict_proba(X)
-        if self.multilabel_:
-            return accept(scores, self.threshold)
-        winners: np.ndarray[Any, Any] = self.classes_[np.argmax(_without_rounding(scores), axis=1)]
-        return winners
+        return self._decide(self.predict_proba(X))
+
+    def predict_each(
+        self, X: MatrixLike, settings: Iterable[Mapping[str, Any]]
+    ) -> list[np.ndarray[Any, Any]]:
+        """Predict with several settings of the parameters that take effect at prediction.
+
+        The same as ``set_params`` and :meth:`predict` for each, but what the settings have in
+        common, nearly all of the work, is done once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        settings : iterable of mappings
+            Values of some of the ``prediction_parameters``; the others are as they are.
+
+        Returns
+        -------
+        list of ndarray
+            What :meth:`predict` gives with each setting.
+
+        Examples
+        --------
+        >>> from pairmend import CorrectedPairwiseClassifier
+        >>> from sklearn.datasets import make_multilabel_classification
+        >>> X, Y = make_multilabel_classification(random_state=0)
+        >>> clf = CorrectedPairwiseClassifier(random_state=0).fit(X, Y)
+        >>> fcm, fcm_w, fcm_o = clf.predict_each(X, [{}, {"balance": "labels"}, {"overlap": 0.5}])
+        >>> bool((fcm_o == clf.set_params(overlap=0.5).predict(X)).all())
+        True
+        """
+        variants = [self._variant(setting) for setting in settings]
+        scores = self._scores(X, variants)
+        return [variant._decide(part) for variant, part in zip(variants, scores, strict=True)]
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the labels' scores.
@@ -123,18 +159,7 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
             are no calibrated probabilities, and their mean over all labels is 1/2. After a
             fit on 1-D classes they are scaled to sum to 1 in each row.
         """
-        X = self._check_predict(X)
-        n_labels = len(self.classes_)
-        parts = []
-        for rows in self._chunks(X):
-            total: Any = 0.0
-            for block, supports in self._votes(take_rows(X, rows)):
-                ballots = vote(supports) if self.voting == "votes" else supports
-                total = total + sum_supports(ballots, self.pairs_[block], n_labels)
-            parts.append(total)
-        scores = np.concatenate(parts) / (n_labels - 1)
-        # Scores sum to L / 2. Division by it makes a distribution over classes.
-        return _without_rounding(scores) if self.multilabel_ else scores * (2 / n_labels)
+        return self._scores(X, [self])[0]
 
     def pair_support(self, X: MatrixLike) -> FloatArray:
         """Return the uncorrected supports of all pairs.
@@ -193,6 +218,40 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
         self.multilabel_ = problem.target.multilabel
         self.pairs_ = problem.pairs
 
+    def _variant(self, setting: Mapping[str, Any]) -> Self:
+        """Return a classifier of the same fit with other parameters of prediction."""
+        if unknown := set(setting) - set(self.prediction_parameters):
+            raise ValueError(
+                f"{sorted(unknown)} are no parameters of {type(self).__name__} that take effect at "
+                f"prediction; these are {', '.join(self.prediction_parameters)}."
+            )
+        check_params(self, dict(setting))
+        variant = copy(self)
+        for name, value in setting.items():
+            setattr(variant, name, value)
+        return variant
+
+    def _scores(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
+        """Return the labels' scores in each variant."""
+        X = self._check_predict(X)
+        n_labels = len(self.classes_)
+        scores = [np.zeros((count_rows(X), n_labels)) for _ in variants]
+        for rows in self._chunks(X):
+            for labels, votes in self._votes(take_rows(X, rows), variants):
+                for variant, supports, total in zip(variants, votes, scores, strict=True):
+                    ballots = vote(supports) if variant.voting == "votes" else supports
+                    total[rows] += sum_supports(ballots, labels, n_labels)
+        # Scores sum to L / 2. Division by it makes a distribution over classes.
+        factor = 1.0 if self.multilabel_ else 2 / n_labels
+        parts = (total / (n_labels - 1) * factor for total in scores)
+        return [_without_rounding(part) if self.multilabel_ else part for part in parts]
+
+    def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
+        if self.multilabel_:
+            return accept(scores, self.threshold)
+        winners: np.ndarray[Any, Any] = self.classes_[np.argmax(_without_rounding(scores), axis=1)]
+        return winners
+
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
         check_is_fitted(self)
         self._validate_params()  # some may have been set after fit
@@ -202,15 +261,17 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
         return row_chunks(count_rows(X), self._row_size())
 
     def _row_size(self) -> int:
-        """Return how many floats a row takes while it is worked on, blocks left aside."""
-        return len(self.classes_) + 2 * getattr(self, "n_features_in_", 0)
+        """Return how many floats a row takes while it is worked on: itself, a label's pairs."""
+        pairs = BLOCK_ARRAYS * len(self.classes_)
+        return pairs + 2 * getattr(self, "n_features_in_", 0) + self.learner_.row_size
 
-    def _blocks(self, X: MatrixLike) -> Iterator[slice]:
-        return pair_blocks(len(self.pairs_), count_rows(X))
+    def _blocks(self, X: MatrixLike) -> list[slice]:
+        return list(pair_blocks(len(self.classes_), count_rows(X)))
 
     def _supports(self, X: MatrixLike) -> Blocks:
-        for block in self._blocks(X):
-            yield block, self.learner_.support(X, block)
+        blocks = self._blocks(X)
+        pairs = [pairs_of(labels, len(self.classes_)) for labels in blocks]
+        return zip(blocks, self.learner_.supports(X, pairs), strict=True)
 
     def _collect(self, X: MatrixLike, blocks: Any) -> FloatArray:
         """Put the blocks of all chunks together into one array (n_samples, n_pairs, ...)."""

@@ -7,6 +7,16 @@ from scipy import sparse
 
 from pairmend._typing import FloatArray, IntArray, Matrix
 
+SPARSE_SHARE = 0.15
+"""Share of listed cells above which a matrix is worked on faster as a dense one."""
+
+
+def densify(X: Matrix) -> Matrix:
+    """Return a sparse matrix that lists many of its cells as a dense one, others as they are."""
+    if sparse.issparse(X) and X.nnz > SPARSE_SHARE * X.shape[0] * X.shape[1]:
+        return X.toarray()
+    return X
+
 
 @dataclass(frozen=True)
 class Cells:

@@ -1,10 +1,13 @@
 """What is known of features before any class is looked at."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from pairmend._cells import Cells
+from pairmend._cells import Cells, densify
 from pairmend._frames import FrameEncoder
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 
@@ -97,45 +100,84 @@ def survey_features(
     -------
     FeatureSurvey
     """
-    n_features = X.shape[1]
-    feature, value = _distinct(Cells.of(X))
-    count = np.bincount(feature, minlength=n_features)
-    end = np.cumsum(count)
-    present = count > 0
-    low, high = np.zeros(n_features), np.zeros(n_features)
-    low[present], high[present] = value[(end - count)[present]], value[end[present] - 1]
-    gap = (high - low) / np.maximum(count - 1, 1)
+    X = densify(X)
+    found = _Distinct.of_sparse(X) if sparse.issparse(X) else _Distinct.of_dense(X)
+    gap = (found.high - found.low) / np.maximum(found.count - 1, 1)
     # A constant feature says nothing whatever its floor is, so any number will do.
-    floor = np.where(count > 1, np.maximum(gap / 6, np.finfo(float).tiny), 1.0)
+    floor = np.where(found.count > 1, np.maximum(gap / 6, np.finfo(float).tiny), 1.0)
 
-    categorical = declared | (count_two_valued & (count <= 2))
-    lists = np.split(value, end[:-1])
-    if encoder is not None:
+    categorical = declared | (count_two_valued & (found.count <= 2))
+    values, n_values = found.listed(categorical), np.where(categorical, found.count, 0)
+    if encoder is not None and encoder.has_categories:
+        lists = np.split(values, np.cumsum(n_values)[:-1])
         for f, categories in enumerate(encoder.categories):
-            if categories is not None:
+            if categories is not None and categorical[f]:
                 lists[f] = np.arange(len(categories), dtype=float)
-    lists = [found if kept else found[:0] for found, kept in zip(lists, categorical, strict=True)]
+        values, n_values = np.concatenate(lists), np.array([len(values) for values in lists])
     return FeatureSurvey(
         categorical=categorical,
-        values=np.concatenate(lists),
-        offsets=np.concatenate([[0], np.cumsum([len(found) for found in lists])]),
+        values=values,
+        offsets=np.concatenate([[0], np.cumsum(n_values)]),
         floor=floor,
         subspaces=subspaces,
         encoder=encoder,
     )
 
 
-def _distinct(cells: Cells) -> tuple[IntArray, FloatArray]:
-    """List the distinct values of each feature, ascending, missing ones left out."""
-    feature, value = cells.column, cells.value
-    if cells.implicit_zeros:
-        with_zero = np.flatnonzero(np.bincount(feature, minlength=cells.shape[1]) < cells.shape[0])
+@dataclass(frozen=True)
+class _Distinct:
+    """The distinct known values of each feature.
+
+    Attributes
+    ----------
+    count, low, high : ndarray of shape (d,)
+        How many there are, the smallest and the largest; 0 where there is none.
+    listed : callable
+        Gives the values of features, told by bools, feature after feature, ascending in each.
+    """
+
+    count: IntArray
+    low: FloatArray
+    high: FloatArray
+    listed: Callable[[BoolArray], FloatArray]
+
+    @classmethod
+    def of_dense(cls, X: FloatArray) -> "_Distinct":
+        columns = np.ascontiguousarray(X.T)
+        columns = np.sort(columns, axis=1)  # missing values last
+        new = np.ones(columns.shape, dtype=bool)
+        np.not_equal(columns[:, 1:], columns[:, :-1], out=new[:, 1:])
+        n_known = np.full(len(columns), columns.shape[1])
+        if np.isnan(columns[:, -1]).any():
+            known = ~np.isnan(columns)
+            new &= known
+            n_known = known.sum(axis=1)
+        high = columns[np.arange(len(columns)), np.maximum(n_known, 1) - 1]
+        return cls(
+            np.count_nonzero(new, axis=1),
+            np.where(n_known > 0, columns[:, 0], 0),
+            np.where(n_known > 0, high, 0),
+            lambda features: columns[features][new[features]],
+        )
+
+    @classmethod
+    def of_sparse(cls, X: Any) -> "_Distinct":
+        cells = Cells.of(X)
+        n_rows, n_features = cells.shape
+        feature, value = cells.column, cells.value
+        with_zero = np.flatnonzero(np.bincount(feature, minlength=n_features) < n_rows)
         feature = np.concatenate([feature, with_zero])
         value = np.concatenate([value, np.zeros(len(with_zero))])
-    known = ~np.isnan(value)
-    feature, value = feature[known], value[known]
-    order = np.lexsort((value, feature))
-    feature, value = feature[order], value[order]
-    new = np.ones(len(feature), dtype=bool)
-    new[1:] = (feature[1:] != feature[:-1]) | (value[1:] != value[:-1])
-    return feature[new], value[new]
+        known = ~np.isnan(value)
+        feature, value = feature[known], value[known]
+        order = np.lexsort((value, feature))
+        feature, value = feature[order], value[order]
+        new = np.ones(len(feature), dtype=bool)
+        new[1:] = (feature[1:] != feature[:-1]) | (value[1:] != value[:-1])
+        feature, value = feature[new], value[new]
+        count = np.bincount(feature, minlength=n_features)
+        end = np.cumsum(count)
+        present = count > 0
+        low, high = np.zeros(n_features), np.zeros(n_features)
+        low[present], high[present] = value[(end - count)[present]], value[end[present] - 1]
+        return cls(count, low, high, lambda features: value[features[feature]])

@@ -8,7 +8,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import _safe_indexing, check_consistent_length
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
@@ -33,6 +38,7 @@ __all__ = [
     "Target",
     "check_base_classifier",
     "check_features",
+    "check_params",
     "check_rows",
     "check_sample_weight",
     "check_target",
@@ -105,6 +111,13 @@ def _as_rows(X: list[Any] | tuple[Any, ...]) -> Any:
     except ValueError:  # rows of different lengths, which a pipeline may take
         return X
     return array if array.dtype.kind in "biufc" else X
+
+
+def check_params(estimator: BaseEstimator, params: dict[str, Any]) -> None:
+    """Check values of some of an estimator's parameters against its constraints."""
+    validate_parameter_constraints(
+        estimator._parameter_constraints, params, caller_name=type(estimator).__name__
+    )
 
 
 def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:

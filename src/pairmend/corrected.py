@@ -1,14 +1,14 @@
 """The pairwise ensemble, corrected by local fuzzy confusion matrices."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from pairmend._base import Blocks, PairwiseVoting, Problem
-from pairmend._pairs import PairRows, pair_rows
-from pairmend._streaming import pair_blocks
+from pairmend._pairs import LabelRows, pairs_of
+from pairmend._streaming import BLOCK_ARRAYS, row_chunks
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
     HasMethods,
@@ -20,12 +20,7 @@ from pairmend._validation import (
     take_params,
     take_rows,
 )
-from pairmend.kernels.confusion import (
-    balance_weights,
-    class_sizes,
-    local_confusion,
-    memberships,
-)
+from pairmend.kernels.confusion import ConfusionSums, balance_weights, confusion_sums
 from pairmend.kernels.correction import correct
 from pairmend.kernels.rrc import REFERENCES, decide
 from pairmend.learners import PairLearner, make_pair_learner
@@ -221,16 +216,15 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
             if folds
             else [(np.arange(len(validation_indices)), learner)]
         )
-        members, supports = _watch(X_validation, Y_validation, pairs, asked)
+        carried, decided = _watch(X_validation, Y_validation, asked, REFERENCES[self.reference])
 
         # Nothing of an earlier fit is touched before all went well.
         self._remember_problem(problem)
         self.learner_, self.neighbourhood_ = learner, neighbourhood
         self.train_indices_, self.validation_indices_ = train_indices, validation_indices
         self._reference = REFERENCES[self.reference]
-        self._members, self._decided = members, decide(supports, self._reference)
+        self._carried, self._decided, self._Y = carried, decided, Y_validation
         self._row_weights = problem.row_weights[validation_indices]
-        self._label_sizes = self._row_weights @ Y_validation
         return self
 
     def pair_corrected(self, X: MatrixLike) -> FloatArray:
@@ -246,7 +240,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         ndarray of shape (n_samples, n_pairs)
             Support of each pair for its first label; the second has the complement.
         """
-        return self._collect(X, self._votes)
+        return self._collect(X, self._corrected)
 
     def confusion(self, X: MatrixLike) -> FloatArray:
         """Return the local fuzzy confusion matrices of all pairs.
@@ -263,9 +257,6 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
             of the neighbourhood of the row that each cell holds.
         """
         return self._collect(X, self._confusion_shares)
-
-    def _blocks(self, X: MatrixLike) -> Iterator[slice]:
-        return pair_blocks(len(self.pairs_), count_rows(X), self._members.indptr)
 
     def _split(
         self, problem: Problem
@@ -299,47 +290,67 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         # Weights, and the distances and exponents they are made of.
         return super()._row_size() + 4 * len(self.validation_indices_)
 
-    def _votes(self, X: MatrixLike) -> Blocks:
-        confusions = self._confusions(self._weights(X))
-        for (block, supports), confusion in zip(self._supports(X), confusions, strict=True):
-            yield block, correct(self._reference(supports), confusion)
+    def _votes(
+        self, X: MatrixLike, variants: Sequence[Any]
+    ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
+        shared = any(variant.overlap for variant in variants)
+        sums = self._confusion_sums(self._weights(X), shared=shared)
+        for (labels, supports), (_, block) in zip(self._supports(X), sums, strict=True):
+            decided = self._reference(supports)
+            yield (
+                labels,
+                (correct(decided, variant._confusion(block, labels)) for variant in variants),
+            )
+
+    def _corrected(self, X: MatrixLike) -> Blocks:
+        for labels, (corrected,) in self._votes(X, [self]):
+            yield labels, corrected
 
     def _confusion_shares(self, X: MatrixLike) -> Blocks:
         weights = self._weights(X)
         size = weights @ self._row_weights
         size = np.where(size > 0, size, 1)[:, np.newaxis, np.newaxis, np.newaxis]
-        for block, confusion in zip(self._blocks(X), self._confusions(weights), strict=True):
-            yield block, confusion / size
+        for labels, sums in self._confusion_sums(weights, shared=bool(self.overlap)):
+            yield labels, self._confusion(sums, labels) / size
 
-    def _confusions(self, weights: FloatArray) -> Iterator[FloatArray]:
+    def _confusion_sums(
+        self, weights: FloatArray, *, shared: bool
+    ) -> Iterator[tuple[slice, ConfusionSums]]:
         """Yield the confusion sums around points, block of pairs by block."""
-        for block in self._blocks(weights):
-            members = self._members.block(block)
-            entries = self._members.entries(block)
-            decided = (r[entries] for r in self._decided)
-            yield local_confusion(weights, members, *self._memberships(members, block), *decided)
+        by_row = weights.T
+        if (self._row_weights != 1).any():
+            by_row = by_row * self._row_weights.astype(weights.dtype)[:, np.newaxis]
+        for labels in self._blocks(weights):
+            yield (
+                labels,
+                confusion_sums(
+                    by_row, self._carried, self._Y, self._decided, labels, shared=shared
+                ),
+            )
 
-    def _memberships(self, members: PairRows, block: slice) -> tuple[FloatArray, FloatArray]:
-        """Return how much the entries of a block count for the labels of their pairs."""
-        v_first, v_second = memberships(members, float(self.overlap))
-        weights = self._row_weights[members.rows]
+    def _confusion(self, sums: ConfusionSums, labels: slice) -> FloatArray:
+        """Make the confusion matrices that `balance` and `overlap` ask for."""
+        return sums.confusion(float(self.overlap), self._balance(labels))
+
+    def _balance(self, labels: slice) -> tuple[FloatArray, FloatArray] | None:
+        """Return the weights of the two labels of each pair of a block, if there are any."""
+        first, second = self.pairs_[pairs_of(labels, len(self.classes_))].T
         if self.balance is None:
-            return weights * v_first, weights * v_second
+            return None
+        weighted = self._row_weights[:, np.newaxis] * self._Y
         if self.balance == "labels":
-            sizes = self._label_sizes[self.pairs_[block]]
-            w_first, w_second = balance_weights(sizes[:, 0], sizes[:, 1])
-        else:
-            w_first, w_second = balance_weights(*class_sizes(members, weights))
-        pair = members.pair
-        return weights * v_first * w_first[pair], weights * v_second * w_second[pair]
+            sizes = weighted.sum(axis=0)
+            return balance_weights(sizes[first], sizes[second])
+        alone = weighted.T @ ~self._Y  # weight of the rows with one label but not the other
+        return balance_weights(alone[first, second], alone[second, first])
 
 
 def _watch(
     X: MatrixLike,
     Y: BoolArray,
-    pairs: IntArray,
     asked: Iterable[tuple[IntArray, PairLearner]],
-) -> tuple[PairRows, FloatArray]:
+    reference: Callable[[FloatArray], FloatArray],
+) -> tuple[LabelRows, FloatArray]:
     """Ask trained pairs about the validation rows that belong to them.
 
     Parameters
@@ -348,23 +359,30 @@ def _watch(
         Validation rows.
     Y : ndarray of bool, shape (M, L)
         Their labels.
-    pairs : ndarray of shape (P, 2)
-        The pairs.
     asked : iterable of (rows, learner)
         Which of the rows each learner is asked about; together, all rows once.
+    reference : callable
+        What makes probabilities of decisions out of supports.
 
     Returns
     -------
-    members : PairRows
-        Validation rows of each pair.
-    supports : ndarray of shape (n_entries,)
-        Supports for the pairs' first labels there.
+    carried : LabelRows
+        Validation rows of each label.
+    decided : ndarray of shape (n_entries, L)
+        What their pairs :func:`~pairmend.kernels.rrc.decide` there.
     """
-    members = PairRows.join(pair_rows(Y, pairs[block]) for block in pair_blocks(len(pairs), len(Y)))
-    supports = np.empty(len(members.rows))
+    carried = LabelRows.of(Y)
+    decided: FloatArray | None = None
     for rows, learner in asked:
-        part = take_rows(X, rows)
-        for block in pair_blocks(len(pairs), len(Y)):
-            here, chosen = members.block(block).among(rows, len(Y))
-            supports[members.entries(block)][chosen] = learner.support_at(part, here, block)
-    return members, supports
+        here, chosen = carried.among(rows, len(Y))
+        supports = learner.support_at(take_rows(X, rows), here)
+        for part in row_chunks(len(supports), BLOCK_ARRAYS * Y.shape[1]):
+            supports[part] = decide(supports[part], reference)
+        if len(rows) == len(Y):
+            decided = supports
+        else:
+            if decided is None:
+                decided = np.empty((len(carried.rows), Y.shape[1]))
+            decided[chosen] = supports
+    assert decided is not None
+    return carried, decided

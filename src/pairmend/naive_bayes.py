@@ -130,7 +130,7 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         declared, encoder = self._declare(X)
-        numbers = self._check_numbers(X, encoder)
+        numbers = read_numbers(self, X, encoder)
         if declared is None:
             declared = self._declared_by_number(numbers.shape[1])
         if sample_weight is not None:
@@ -235,28 +235,7 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         """Return X as a float array or CSR matrix, its features checked."""
         if getattr(X, "ndim", 2) == 2:  # else the check of the numbers says what is wrong
             validate_data(self, X, reset=reset, skip_check_array=True)
-        return self._check_numbers(X, encoder)
-
-    def _check_numbers(self, X: MatrixLike, encoder: FrameEncoder | None) -> Any:
-        if encoder is not None:
-            if is_frame(X):
-                X = encoder.encode(X, _ADVICE)
-            elif encoder.has_categories:
-                raise ValueError(
-                    "Fitted on a DataFrame with categorical columns; pass X as a DataFrame, too."
-                )
-        numbers = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-            estimator=self,
-            input_name="X",
-        )
-        if sparse.issparse(numbers) and not numbers.has_canonical_format:
-            numbers = numbers.copy()
-            numbers.sum_duplicates()
-        return numbers
+        return read_numbers(self, X, encoder)
 
     def _declare(self, X: MatrixLike) -> tuple[BoolArray | None, FrameEncoder | None]:
         """Return which columns of a frame are categorical, and how the frame is read."""
@@ -404,6 +383,29 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
             places = survey.positions(column[counted], value[..., counted])
             log_density[..., counted] = with_unknown[places]
         return np.where(np.isnan(value), 0.0, log_density)
+
+
+def read_numbers(estimator: RandomSubspaceNB, X: MatrixLike, encoder: FrameEncoder | None) -> Any:
+    """Return rows as a float array or CSR matrix; the estimator is named in errors."""
+    if encoder is not None:
+        if is_frame(X):
+            X = encoder.encode(X, _ADVICE)
+        elif encoder.has_categories:
+            raise ValueError(
+                "Fitted on a DataFrame with categorical columns; pass X as a DataFrame, too."
+            )
+    numbers = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+        estimator=estimator,
+        input_name="X",
+    )
+    if sparse.issparse(numbers) and not numbers.has_canonical_format:
+        numbers = numbers.copy()
+        numbers.sum_duplicates()
+    return numbers
 
 
 def _names(categorical: Any) -> list[Any]:

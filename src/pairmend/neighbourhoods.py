@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
+from pairmend._cells import densify
 from pairmend._frames import FrameEncoder, has_categories, is_frame
 from pairmend._typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend._validation import HasMethods, Interval, StrOptions, count_rows, fit_context
@@ -91,7 +92,7 @@ class _DistanceNeighbourhood(BaseEstimator):
         """Return the numeric features, and coordinates that tell categories apart."""
         advice = _ADVICE.format(name=type(self).__name__)
         if self._encoder is None:
-            numbers = _check_numbers(rows, advice)
+            numbers = densify(_check_numbers(rows, advice))
             return numbers, np.empty((numbers.shape[0], 0))
         if not is_frame(rows) or rows.shape[1] != len(self._encoder.categories):
             raise ValueError(

@@ -1,12 +1,14 @@
 """The label-pairwise ensemble."""
 
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pairmend._base import Blocks, PairwiseVoting
-from pairmend._typing import MatrixLike, TargetLike
+from pairmend._base import PairwiseVoting
+from pairmend._typing import FloatArray, MatrixLike, TargetLike
 from pairmend._validation import HasMethods, Interval, StrOptions, fit_context
 from pairmend.learners import make_pair_learner
 
@@ -133,5 +135,8 @@ class PairwiseClassifier(PairwiseVoting):
         self.learner_ = learner
         return self
 
-    def _votes(self, X: MatrixLike) -> Blocks:
-        return self._supports(X)
+    def _votes(
+        self, X: MatrixLike, variants: Sequence[Any]
+    ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
+        for labels, supports in self._supports(X):
+            yield labels, repeat(supports, len(variants))

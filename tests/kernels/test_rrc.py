@@ -2,9 +2,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import zeta
 
 import references
-from pairmend.kernels.rrc import REFERENCES, beta_reference, constrained_reference, decide
+from pairmend.kernels.rrc import (
+    REFERENCES,
+    beta_reference,
+    constrained_reference,
+    decide,
+    identity_reference,
+    unfold,
+)
 
 # From the derivation of the closed form; checked there against adaptive quadrature.
 GOLDEN = {
@@ -24,6 +32,21 @@ def test_golden_values(support, expected):
 @pytest.mark.parametrize("support", [0.0, 0.02, 0.1, 0.249, 0.25, 0.251, 0.4, 0.49, 0.8, 0.97, 1.0])
 def test_closed_form_equals_quadrature(support):
     assert beta_reference(np.array(support)) == pytest.approx(references.rrc(support), abs=1e-10)
+
+
+def test_polynomial_equals_the_closed_form():
+    q = np.linspace(1e-3, 0.5, 2001)[:-1]
+    sinc, sine = np.sinc(1 - 2 * q), np.sin(2 * np.pi * q) / np.pi
+    closed = (2 * q - 0.5) * sinc**2 + sine**2 * zeta(2, 2 - 2 * q)
+    np.testing.assert_allclose(beta_reference(q), closed, rtol=1e-11)
+    np.testing.assert_allclose(beta_reference(q.reshape(50, 40).T).T.ravel(), closed, rtol=1e-11)
+
+
+@given(st.floats(0, 1))
+def test_decisions_are_unfolded_to_both_probabilities(support):
+    first, second = unfold(decide(np.array(support), identity_reference))
+    assert first == pytest.approx(support, abs=1e-16)
+    assert second == 1 - support if support >= 0.5 else second == pytest.approx(1 - support)
 
 
 @pytest.mark.parametrize("q", [1e-3, 1e-6, 1e-10, 1e-15])
@@ -47,8 +70,8 @@ def test_constrained_value():
 
 @given(st.floats(0, 1))
 def test_decisions_do_not_depend_on_which_label_comes_first(support):
-    first, second = decide(np.array(support), beta_reference)
-    swapped_first, swapped_second = decide(np.array(1 - support), beta_reference)
+    first, second = unfold(decide(np.array(support), beta_reference))
+    swapped_first, swapped_second = unfold(decide(np.array(1 - support), beta_reference))
     assert first == pytest.approx(swapped_second, rel=1e-9)
     assert second == pytest.approx(swapped_first, rel=1e-9)
     assert first + second == pytest.approx(1, abs=1e-12)

@@ -3,8 +3,8 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
-from pairmend import PairwiseClassifier, RandomSubspaceNB
-from pairmend._pairs import label_pairs, pair_rows
+from pairmend import RandomSubspaceNB
+from pairmend._pairs import LabelRows, label_pairs
 from pairmend.learners import GenericPairLearner
 from pairmend.learners.generic import ConstantSupport
 
@@ -56,37 +56,41 @@ def test_pairs_that_lack_a_side_get_the_smoothed_share():
     learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
     learner.fit(np.eye(4), Y, label_pairs(3), {})
     assert learner.models_ == [ConstantSupport(0.8), ConstantSupport(0.8), ConstantSupport(0.5)]
-    np.testing.assert_allclose(learner.support(np.eye(4)[:1], slice(0, 3)), [[0.8, 0.8, 0.5]])
+    np.testing.assert_allclose(
+        next(learner.supports(np.eye(4)[:1], [slice(0, 3)])), [[0.8, 0.8, 0.5]]
+    )
     weights = np.array([1.0, 0.0, 2.0, 1.0])
     learner.fit(np.eye(4), Y, label_pairs(3), {"sample_weight": weights})
     assert learner.models_[0] == ConstantSupport((3 + 1) / (3 + 2))
 
 
-def test_support_at_entries_equals_support_everywhere(small_set):
+def test_support_at_the_rows_of_labels_equals_support_everywhere(small_set):
     X, Y = small_set
-    pairs = label_pairs(4)
     learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
-    learner.fit(X, Y.astype(bool), pairs, {})
-    block = slice(1, 5)
-    members = pair_rows(Y.astype(bool), pairs[block])
-    everywhere = learner.support(X, block)
-    np.testing.assert_allclose(
-        learner.support_at(X, members, block), everywhere[members.rows, members.pair]
-    )
+    learner.fit(X, Y.astype(bool), label_pairs(4), {})
+    blocks = [slice(0, 1), slice(1, 6)]
+    everywhere = np.hstack(list(learner.supports(X, blocks)))
+    carried = LabelRows.of(Y.astype(bool))
+    at = learner.support_at(X, carried)
+    for m, (i, j) in enumerate(label_pairs(4)):
+        for own, other, support in ((i, j, everywhere[:, m]), (j, i, 1 - everywhere[:, m])):
+            entries = carried.entries(own)
+            np.testing.assert_allclose(at[entries, other], support[carried.rows[entries]])
 
 
 def test_support_at_no_entry_at_all(small_set):
     X, Y = small_set
     learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
     learner.fit(X, Y.astype(bool), label_pairs(4), {})
-    nobody = pair_rows(np.zeros_like(Y, dtype=bool), label_pairs(4))
-    assert learner.support_at(X, nobody, slice(0, 6)).shape == (0,)
+    nobody = LabelRows.of(np.zeros_like(Y, dtype=bool))
+    assert learner.support_at(X, nobody).shape == (0, 4)
 
 
 def test_pairs_share_one_survey_of_all_rows(small_set):
     X, Y = small_set
-    clf = PairwiseClassifier(RandomSubspaceNB(), random_state=0).fit(X, Y)
-    surveys = [model.survey_ for model in clf.learner_.models_]
+    learner = GenericPairLearner(RandomSubspaceNB(), n_jobs=None, seed=0)
+    learner.fit(X, Y.astype(bool), label_pairs(4), {})
+    surveys = [model.survey_ for model in learner.models_]
     assert all(survey is surveys[0] for survey in surveys)
     own = RandomSubspaceNB().survey(X)
     np.testing.assert_array_equal(surveys[0].floor, own.floor)

@@ -1,77 +1,24 @@
-"""Local fuzzy confusion matrices of pairs, as sparse matrix products."""
+"""Local fuzzy confusion matrices of pairs, as matrix products over the rows of labels.
+
+A row counts in the pairs of its own labels only. So there is, for each label, a dense matrix
+of its validation rows and all other labels: what the pair of the two decided there. Weights
+times these matrices are the confusion sums of all pairs.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from pairmend._pairs import FIRST, SECOND, PairRows
-from pairmend._typing import FloatArray
-
-
-def memberships(members: PairRows, overlap: float = 0.0) -> tuple[FloatArray, FloatArray]:
-    """Memberships of rows in the two classes of their pair.
-
-    A row with one of the two labels belongs to that class; a row with both belongs to
-    each with the weight ``overlap``: 0 for FCM, 1/2 for FCM-O (section 3.4.3).
-
-    Parameters
-    ----------
-    members : PairRows
-        Validation rows of each pair.
-    overlap : float
-        Membership of rows that carry both labels.
-
-    Returns
-    -------
-    v_first, v_second : ndarray of shape (n_entries,)
-
-    Examples
-    --------
-    >>> members = PairRows(np.array([0, 3]), np.array([0, 1, 3]), np.array([1, 0, -1]))
-    >>> v_first, v_second = memberships(members, overlap=0.5)
-    >>> v_first.tolist(), v_second.tolist()
-    ([1.0, 0.5, 0.0], [0.0, 0.5, 1.0])
-    """
-    side = members.side
-    return (
-        np.where(side == FIRST, 1.0, np.where(side == SECOND, 0.0, overlap)),
-        np.where(side == SECOND, 1.0, np.where(side == FIRST, 0.0, overlap)),
-    )
-
-
-def class_sizes(members: PairRows, row_weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Add up the rows that carry exactly one label of each pair.
-
-    Parameters
-    ----------
-    members : PairRows
-        Validation rows of each pair.
-    row_weights : ndarray of shape (n_entries,)
-        How much the row of each entry counts.
-
-    Returns
-    -------
-    n_first, n_second : ndarray of shape (n_pairs,)
-
-    Examples
-    --------
-    >>> members = PairRows(np.array([0, 4]), np.arange(4), np.array([1, 0, -1, -1]))
-    >>> n_first, n_second = class_sizes(members, np.ones(4))
-    >>> n_first.tolist(), n_second.tolist()
-    ([1.0], [2.0])
-    """
-
-    def size(side: int) -> NDArray[np.float64]:
-        alone = row_weights * (members.side == side)
-        return np.bincount(members.pair, alone, members.n_pairs).astype(float)
-
-    return size(FIRST), size(SECOND)
+from pairmend._pairs import LabelRows, pairs_of
+from pairmend._typing import BoolArray, FloatArray, IntArray
+from pairmend.kernels.rrc import unfold
 
 
 def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Weights of the two classes of a pair, against imbalance (FCM-W, section 3.4.2).
 
-    With the sizes of :func:`class_sizes` they make the two classes count alike.
+    With the numbers of rows that carry one label without the other, they make the two classes
+    count alike.
 
     Parameters
     ----------
@@ -97,14 +44,60 @@ def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArr
     return weight(n_first, n_second), weight(n_second, n_first)
 
 
-def local_confusion(
+@dataclass(frozen=True)
+class ConfusionSums:
+    """Sums around points from which the confusion matrices of all variants are made.
+
+    Attributes
+    ----------
+    alone : ndarray of shape (2, 2, B, t)
+        Over rows that carry one label of the pair; indices: truth, decision, pair, point.
+    shared : ndarray of shape (2, n_sharing, t)
+        Over rows that carry both labels; indices: decision, pair among `sharing`, point.
+    sharing : ndarray of int, shape (n_sharing,)
+        Pairs whose labels share rows; none if they were not asked for.
+    """
+
+    alone: FloatArray
+    shared: FloatArray
+    sharing: IntArray
+
+    def confusion(
+        self, overlap: float = 0.0, balance: tuple[FloatArray, FloatArray] | None = None
+    ) -> FloatArray:
+        """Make confusion matrices.
+
+        Parameters
+        ----------
+        overlap : float
+            Membership in both classes of rows that carry both labels: 0 for FCM, 1/2 for
+            FCM-O (section 3.4.3).
+        balance : tuple of two ndarrays of shape (B,), default=None
+            Weights of the two classes of each pair (FCM-W).
+
+        Returns
+        -------
+        ndarray of shape (t, B, 2, 2)
+            Indices: point, pair, truth, decision. Possibly a view of the sums.
+        """
+        e = self.alone
+        if overlap and len(self.sharing):
+            e = e.copy()
+            e[:, :, self.sharing] += (overlap * self.shared).astype(e.dtype, copy=False)
+        if balance is not None:
+            e = e * np.stack(balance).astype(e.dtype)[:, np.newaxis, :, np.newaxis]
+        return e.transpose(3, 2, 0, 1)
+
+
+def confusion_sums(
     weights: FloatArray,
-    members: PairRows,
-    v_first: FloatArray,
-    v_second: FloatArray,
-    r_first: FloatArray,
-    r_second: FloatArray,
-) -> FloatArray:
+    carried: LabelRows,
+    Y: BoolArray,
+    decided: FloatArray,
+    labels: slice,
+    *,
+    shared: bool,
+) -> ConfusionSums:
     """Count, around each point, what the pair classifiers decided against the truth.
 
     With weights w, memberships v in the true class and probabilities r = P(h | x) of the
@@ -113,45 +106,76 @@ def local_confusion(
 
         e[truth, decision] = sum of w * v[truth] * r[decision]
 
-    Each of the four is summed for itself: a difference of two sums would leave rounding
-    where the method needs to see an exact zero.
+    Each is summed for itself: a difference of two sums would leave rounding where the method
+    needs to see an exact zero.
 
     Parameters
     ----------
-    weights : ndarray of shape (t, M)
+    weights : ndarray of shape (M, t)
         Weights of the validation rows around each point.
-    members : PairRows
-        Validation rows of each of the B pairs.
-    v_first, v_second : ndarray of shape (n_entries,)
-        Memberships, see :func:`memberships`.
-    r_first, r_second : ndarray of shape (n_entries,)
-        Probabilities that the pair's classifier decides for its first and for its second
-        label.
+    carried : LabelRows
+        Validation rows of each label.
+    Y : ndarray of bool, shape (M, L)
+        Labels of the validation rows.
+    decided : ndarray of shape (n_entries, L)
+        What the pair of an entry's label and each other label decided there, see
+        :func:`~pairmend.kernels.rrc.decide`.
+    labels : slice
+        First labels of the pairs in question.
+    shared : bool
+        Whether rows that carry both labels are summed, too.
 
     Returns
     -------
-    ndarray of shape (t, B, 2, 2)
-        Indices: point, pair, truth, decision.
+    ConfusionSums
+        For all pairs whose first label is one of `labels`.
 
     Examples
     --------
-    >>> members = PairRows(np.array([0, 2]), np.array([0, 1]), np.array([1, -1]))
-    >>> e = local_confusion(np.array([[1.0, 0.5]]), members,
-    ...                     *memberships(members), np.array([0.75, 0.5]), np.array([0.25, 0.5]))
-    >>> e[0, 0].tolist()
+    >>> Y = np.array([[1, 0], [0, 1]], dtype=bool)
+    >>> sums = confusion_sums(np.array([[1.0], [0.5]]), LabelRows.of(Y), Y,
+    ...                       np.array([[0.5, -0.25], [0.5, 0.5]]), slice(0, 1), shared=False)
+    >>> sums.confusion()[0, 0].tolist()
     [[0.75, 0.25], [0.25, 0.25]]
     """
-    n_pairs, n_points = members.n_pairs, weights.shape[0]
-    values = np.stack(
-        [v_first * r_first, v_first * r_second, v_second * r_first, v_second * r_second]
-    ).astype(weights.dtype, copy=False)
-    # Four stacked matrices (pairs x validation rows), without the entries that are zero.
-    used = values != 0
-    before = np.concatenate([[0], np.cumsum(used)])  # used entries before each, all four in a row
-    starts = np.arange(4)[:, np.newaxis] * used.shape[1] + members.indptr[:-1]
-    indptr = np.append(before[starts], before[-1])
-    columns = np.broadcast_to(members.rows, values.shape)[used]
-    stacked = sparse.csr_array(
-        (values[used], columns, indptr), shape=(4 * n_pairs, weights.shape[1])
-    )
-    return (stacked @ weights.T).reshape(2, 2, n_pairs, n_points).transpose(3, 2, 0, 1)
+    n_labels, n_points = carried.n_labels, weights.shape[1]
+    pairs = pairs_of(labels, n_labels)
+    n_pairs = pairs.stop - pairs.start
+    alone = np.zeros((2, 2, n_pairs, n_points), dtype=weights.dtype)
+    both = [np.empty((2, 0, n_points), dtype=weights.dtype)]
+    sharing = [np.empty(0, dtype=np.intp)]
+    # Pair (i, j) of the block lies at `offset[i] + j`.
+    first = np.arange(labels.start, labels.stop)
+    offset = np.array([pairs_of(slice(i, i + 1), n_labels).start - i - 1 for i in first])
+    offset -= pairs.start
+    for label in range(labels.start, n_labels):
+        entries = carried.entries(label)
+        rows = carried.rows[entries]
+        if not len(rows):
+            continue
+        is_first = label < labels.stop
+        columns = slice(labels.start, n_labels if is_first else labels.stop)
+        low = label + 1 - labels.start  # columns from here on are second labels of pairs
+        also = Y[rows, columns]
+        decisions = np.concatenate(unfold(decided[entries, columns]), axis=1)
+        cells = [np.where(np.hstack([also, also]), 0, decisions)]
+        n_columns = also.shape[1]
+        used = np.empty(0, dtype=np.intp)
+        if shared and is_first:
+            used = low + np.flatnonzero(also[:, low:].any(axis=0))
+            cells += [
+                np.where(also[:, used], decisions[:, shift + used], 0) for shift in (0, n_columns)
+            ]
+        # All sums of the label's rows in one product.
+        products = np.hstack(cells).astype(weights.dtype, copy=False).T @ weights[rows]
+        own, other = products[:n_columns], products[n_columns : 2 * n_columns]
+        if is_first:
+            at = int(offset[label - labels.start])
+            here = slice(at + label + 1, at + n_labels)
+            alone[0, 0, here], alone[0, 1, here] = own[low:], other[low:]
+            sharing.append(at + labels.start + used)
+            both.append(products[2 * n_columns :].reshape(2, len(used), n_points))
+        earlier = min(label, labels.stop) - labels.start  # first labels of pairs it is second in
+        where = offset[:earlier] + label
+        alone[1, 0, where], alone[1, 1, where] = other[:earlier], own[:earlier]
+    return ConfusionSums(alone, np.concatenate(both, axis=1), np.concatenate(sharing))

@@ -29,8 +29,11 @@ def competences(confusion: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
 
     def share(decision: int, undefined: float) -> FloatArray:
-        hit, total = confusion[..., 0, decision], confusion[..., :, decision].sum(axis=-1)
+        hit = confusion[..., 0, decision]
+        total = hit + confusion[..., 1, decision]
         known = total > 0
+        if known.all():
+            return hit / total
         return np.where(known, hit / np.where(known, total, 1), undefined)
 
     return share(0, undefined=1.0), share(1, undefined=0.0)

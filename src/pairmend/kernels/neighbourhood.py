@@ -22,10 +22,12 @@ def _squared_norms(points: Matrix) -> FloatArray:
 
 def _offsets(queries: Matrix, points: FloatArray) -> FloatArray:
     """Squared distances less the query's own squared norm, shape (M, t)."""
-    products = points @ queries.T
-    if sparse.issparse(products):
-        products = products.toarray()
-    return _squared_norms(points)[:, np.newaxis] - 2 * products
+    offsets = points @ queries.T
+    if sparse.issparse(offsets):
+        offsets = offsets.toarray()
+    offsets *= -2
+    offsets += _squared_norms(points)[:, np.newaxis]
+    return offsets
 
 
 def gaussian_weights(
@@ -59,8 +61,10 @@ def gaussian_weights(
     >>> gaussian_weights(np.array([[0.0], [100.0]]), points, beta=1.0).round(3).tolist()
     [[1.0, 0.368], [0.0, 1.0]]
     """
-    offsets = _offsets(queries, points)
-    return np.exp(-beta * (offsets - offsets.min(axis=0))).T
+    weights = _offsets(queries, points)
+    weights -= weights.min(axis=0)
+    weights *= -beta
+    return np.exp(weights, out=weights).T
 
 
 def adaptive_weights(

@@ -1,9 +1,8 @@
 """From supports of pairs to scores of labels."""
 
 import numpy as np
-from scipy import sparse
 
-from pairmend._typing import FloatArray, IntArray
+from pairmend._typing import FloatArray
 
 
 def vote(supports: FloatArray) -> FloatArray:
@@ -29,15 +28,15 @@ def vote(supports: FloatArray) -> FloatArray:
     return (1 + np.sign(np.round(supports - 0.5, 12))) / 2
 
 
-def sum_supports(supports: FloatArray, pairs: IntArray, n_labels: int) -> FloatArray:
+def sum_supports(supports: FloatArray, labels: slice, n_labels: int) -> FloatArray:
     """Add up what a block of pairs says for each label (eq. 4, before the division).
 
     Parameters
     ----------
     supports : ndarray of shape (t, B)
         Supports for the first labels of the pairs.
-    pairs : ndarray of shape (B, 2)
-        The pairs.
+    labels : slice
+        First labels of the pairs.
     n_labels : int
         Number of labels L.
 
@@ -48,14 +47,18 @@ def sum_supports(supports: FloatArray, pairs: IntArray, n_labels: int) -> FloatA
 
     Examples
     --------
-    >>> supports = np.array([[0.75, 1.0, 0.5]])
-    >>> sum_supports(supports, np.array([[0, 1], [0, 2], [1, 2]]), 3).tolist()
+    >>> sum_supports(np.array([[0.75, 1.0, 0.5]]), slice(0, 2), 3).tolist()
     [[1.75, 0.75, 0.5]]
     """
-
-    def incidence(side: int) -> sparse.csr_array:
-        ones = np.ones(len(pairs), dtype=supports.dtype)
-        cells = (pairs[:, side], np.arange(len(pairs)))
-        return sparse.csr_array((ones, cells), shape=(n_labels, len(pairs)))
-
-    return (incidence(0) @ supports.T + incidence(1) @ (1 - supports).T).T
+    by_pair = supports.T
+    total = np.zeros((n_labels, len(supports)), dtype=supports.dtype)
+    start = 0
+    for label in range(labels.start, labels.stop):
+        n_others = n_labels - 1 - label
+        own = by_pair[start : start + n_others]
+        total[label] += own.sum(axis=0)
+        others = total[label + 1 :]
+        others += 1
+        others -= own
+        start += n_others
+    return total.T

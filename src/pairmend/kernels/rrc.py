@@ -12,10 +12,25 @@ dynamic ensemble selection. Pattern Recognition 44(10-11), 2656-2668.
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import betainc, zeta
+from scipy.special import betainc
 
 from pairmend._typing import FloatArray
 from pairmend.kernels.ranking import vote
+
+BETA_SERIES = (
+    7.376882909941378e-11, 7.606003973067165e-11, -3.7037403538736483e-09,
+    -3.841433262197875e-09, 1.4155232132278376e-07, 1.480642448706459e-07,
+    -4.326763168047172e-06, -4.5803739653523815e-06, 0.00010308371463189518,
+    0.00011107971710218668, -0.0018430886465322666, -0.0020426991298185264,
+    0.02343928956556395, 0.02728897283348397, -0.1947498682042922,
+    -0.25092903053960364, 0.883186638714994, 1.5154442468903826,
+)  # fmt: skip
+"""Polynomial in 4q - 1, highest power first, that equals p(q) / q^2 for 0 <= q <= 1/2.
+
+A Chebyshev fit in 50 digits, within 2e-17 of the closed form of :func:`beta_reference`."""
+
+TILE = 2**14
+"""Values that are worked on at once, few enough to stay in the processor's cache."""
 
 
 def beta_reference(support: FloatArray) -> FloatArray:
@@ -27,7 +42,9 @@ def beta_reference(support: FloatArray) -> FloatArray:
 
         p(q) = (2q - 1/2) sinc(1 - 2q)^2 + (sin(2 pi q) / pi)^2 trigamma(2 - 2q)
 
-    and the result is p(q) for s <= 1/2 and 1 - p(q) above.
+    and the result is p(q) for s <= 1/2 and 1 - p(q) above. The double zeros of the sine lie on
+    the double poles of the trigamma function, so p has no singularity at all, and a polynomial
+    of modest degree gives it to the last digit, many times faster.
 
     Parameters
     ----------
@@ -44,15 +61,22 @@ def beta_reference(support: FloatArray) -> FloatArray:
     >>> beta_reference(np.array([0.0, 0.1, 0.5, 0.7, 1.0])).round(6).tolist()
     [0.0, 0.009389, 0.5, 0.848752, 1.0]
     """
-    q = np.minimum(support, 1 - support)
-    sine = np.sin(2 * np.pi * q) / np.pi
-    # sinc(1 - 2q) = sin(2 pi q) / (pi (1 - 2q)): this form keeps all digits near q = 0,
-    # numpy's own near q = 1/2.
-    small = q < 0.25
-    sinc = np.where(small, sine / np.where(small, 1 - 2 * q, 1), np.sinc(1 - 2 * q))
-    trigamma = zeta(2, 2 - 2 * q)
-    p = np.clip((2 * q - 0.5) * sinc**2 + sine**2 * trigamma, 0, 0.5)
-    return np.where(support > 0.5, 1 - p, p)
+    # Arrays come in either layout; what counts is to go along the memory.
+    rows_first = support.ndim < 2 or support.flags.c_contiguous
+    flat = (support if rows_first else support.T).ravel()
+    out = np.empty_like(flat)
+    for start in range(0, len(flat), TILE):
+        here = flat[start : start + TILE]
+        q = np.minimum(here, 1 - here)
+        y = 4 * q - 1
+        p = np.full_like(q, BETA_SERIES[0])
+        for coefficient in BETA_SERIES[1:]:
+            p *= y
+            p += coefficient
+        p *= q
+        p *= q
+        out[start : start + TILE] = np.where(here > 0.5, 1 - p, p)
+    return out.reshape(support.shape) if rows_first else out.reshape(support.T.shape).T
 
 
 def constrained_reference(support: FloatArray) -> FloatArray:
@@ -102,35 +126,50 @@ def identity_reference(support: FloatArray) -> FloatArray:
     return support
 
 
-def decide(
-    support: FloatArray, reference: Callable[[FloatArray], FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Probabilities of deciding for the first and for the second label of a pair.
+def decide(support: FloatArray, reference: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Probabilities of deciding for one and for the other label of a pair, as one number.
 
-    Both are computed on their own, because one minus a number close to one keeps no digits.
-    A support so small that its complement cannot tell it from zero (below 1e-16) is taken as
-    zero: otherwise it would count or not depending on which label of the pair comes first.
+    One minus a number close to one keeps no digits, so the smaller of the two probabilities is
+    what is kept; its sign says which it is. A support so small that its complement cannot tell
+    it from zero (below 1e-16) is taken as zero: otherwise it would count or not depending on
+    which label of the pair comes first.
 
     Parameters
     ----------
     support : ndarray
-        Supports for the first label, in [0, 1].
+        Supports for one label, in [0, 1].
     reference : callable
         One of :data:`REFERENCES`.
 
     Returns
     -------
-    first, second : ndarray
-        P(h = first | x) and P(h = second | x).
+    ndarray
+        P(h = the one | x) where that is at most one half, else -P(h = the other | x). See
+        :func:`unfold`.
 
     Examples
     --------
-    >>> first, second = decide(np.array([0.3, 1 - 1e-9, 1e-20]), beta_reference)
-    >>> [f"{p:.3g}" for p in first], [f"{p:.3g}" for p in second]
-    (['0.151', '1', '0'], ['0.849', '5.8e-19', '1'])
+    >>> decided = decide(np.array([0.3, 1 - 1e-9, 1e-20]), beta_reference)
+    >>> [f"{p:.3g}" for p in decided]
+    ['0.151', '-5.8e-19', '0']
     """
-    second = 1 - support
-    return reference(1 - second), reference(second)
+    other = 1 - support
+    smaller = reference(np.minimum(1 - other, other))
+    return np.where(other < 0.5, -smaller, smaller)
+
+
+def unfold(decided: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the two probabilities that :func:`decide` has written as one number.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in unfold(np.array([0.25, -1e-30, -0.0]))]
+    [[0.25, 1.0, 1.0], [0.75, 1e-30, 0.0]]
+    """
+    smaller = np.abs(decided)
+    larger = 1 - smaller
+    turned = np.signbit(decided)
+    return np.where(turned, larger, smaller), np.where(turned, smaller, larger)
 
 
 REFERENCES: dict[str, Callable[[FloatArray], FloatArray]] = {

@@ -1,31 +1,43 @@
 """How the binary problems of pairs are trained and asked.
 
 A learner stands between the classifiers and whatever does the learning. A classifier only
-ever calls the three methods of :class:`PairLearner`.
+ever uses what :class:`PairLearner` lists.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-from pairmend._pairs import PairRows
+from pairmend._pairs import LabelRows
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.learners.generic import GenericPairLearner
+from pairmend.learners.naive_bayes import SubspaceNBPairLearner
+from pairmend.naive_bayes import RandomSubspaceNB
 
-__all__ = ["GenericPairLearner", "PairLearner", "make_pair_learner"]
+__all__ = ["GenericPairLearner", "PairLearner", "SubspaceNBPairLearner", "make_pair_learner"]
 
 
 class PairLearner(Protocol):
     """Trains a binary classifier for each pair and tells their supports."""
+
+    @property
+    def row_size(self) -> int:
+        """How many floats a row takes while it is asked about, pairs left aside."""
 
     def fit(
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
     ) -> "PairLearner":
         """Train all pairs, each on the rows that carry exactly one of its labels."""
 
-    def support(self, X: MatrixLike, block: slice) -> FloatArray:
-        """Return the supports for the first labels of a block of pairs, (n, block)."""
+    def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
+        """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
 
-    def support_at(self, X: MatrixLike, members: PairRows, block: slice) -> FloatArray:
-        """Return the supports at the entries of a block's rows only, (n_entries,)."""
+    def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that carry them, in all their pairs.
+
+        The result has a row for each entry of `carried` and a column for each label: what the
+        pair of the entry's label and the column's says for the former. The column of the
+        entry's own label holds anything in [0, 1].
+        """
 
 
 def make_pair_learner(estimator: Any, *, n_jobs: int | None, seed: int) -> PairLearner:
@@ -44,4 +56,6 @@ def make_pair_learner(estimator: Any, *, n_jobs: int | None, seed: int) -> PairL
     -------
     PairLearner
     """
+    if type(estimator) is RandomSubspaceNB:  # a subclass may do something else
+        return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed)
     return GenericPairLearner(estimator, n_jobs=n_jobs, seed=seed)

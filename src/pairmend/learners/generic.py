@@ -1,6 +1,6 @@
 """Any scikit-learn classifier as a pair learner: one clone a pair."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from pairmend._pairs import FIRST, SHARED, PairRows, pair_rows
-from pairmend._streaming import pair_blocks
+from pairmend._pairs import LabelRows
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import count_rows, seed_estimator, take_params, take_rows
 
@@ -97,6 +96,9 @@ class GenericPairLearner:
         The fitted classifiers, in the order of the pairs.
     """
 
+    row_size = 0
+    """Floats a row takes while it is asked about: what classifiers need, nobody knows."""
+
     def __init__(self, estimator: Any, *, n_jobs: int | None, seed: int):
         self.estimator = estimator
         self.n_jobs = n_jobs
@@ -114,33 +116,40 @@ class GenericPairLearner:
             delayed(_train_pair)(estimator, X, pair, rows, y, fit_params, survey)
             for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
         )
+        self._pairs = pairs
         return self
 
-    def support(self, X: MatrixLike, block: slice) -> FloatArray:
-        """Return the supports for the first labels of a block of pairs, (n, block)."""
-        return np.column_stack(
-            Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(_ask)(model, X) for model in self.models_[block]
+    def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
+        """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
+        for block in blocks:
+            yield np.column_stack(
+                Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                    delayed(_ask)(model, X) for model in self.models_[block]
+                )
             )
-        )
 
-    def support_at(self, X: MatrixLike, members: PairRows, block: slice) -> FloatArray:
-        """Return the supports at the entries of a block's rows only, (n_entries,)."""
-        rows = (members.rows[members.entries(slice(m, m + 1))] for m in range(members.n_pairs))
-        supports = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_ask)(model, take_rows(X, where))
-            for model, where in zip(self.models_[block], rows, strict=True)
-            if len(where)
+    def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that carry them, in all their pairs."""
+        out = np.full((len(carried.rows), carried.n_labels), 0.5)
+        rows = [carried.rows[carried.entries(label)] for label in range(carried.n_labels)]
+        asked = [m for m, (i, j) in enumerate(self._pairs) if len(rows[i]) or len(rows[j])]
+        answers = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(_ask_at)(self.models_[m], X, np.union1d(*(rows[i] for i in self._pairs[m])))
+            for m in asked
         )
-        return np.concatenate([np.empty(0), *supports])
+        for (i, j), (where, support) in zip(self._pairs[asked], answers, strict=True):
+            out[carried.entries(i), j] = support[np.searchsorted(where, rows[i])]
+            out[carried.entries(j), i] = 1 - support[np.searchsorted(where, rows[j])]
+        return out
+
+
+def _ask_at(model: Any, X: MatrixLike, rows: IntArray) -> tuple[IntArray, FloatArray]:
+    return rows, _ask(model, take_rows(X, rows))
 
 
 def _problems(Y: BoolArray, pairs: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the rows and the 0/1 target of each pair's binary problem."""
-    for block in pair_blocks(len(pairs), len(Y)):
-        members = pair_rows(Y, pairs[block])
-        for m in range(members.n_pairs):
-            entries = members.entries(slice(m, m + 1))
-            side = members.side[entries]
-            alone = side != SHARED
-            yield members.rows[entries][alone], (side[alone] == FIRST).astype(np.int64)
+    by_label = np.ascontiguousarray(Y.T)
+    for i, j in pairs:
+        rows = np.flatnonzero(by_label[i] != by_label[j])
+        yield rows, by_label[i][rows].astype(np.int64)

@@ -1,0 +1,216 @@
+"""Rows in the columns on which naive Bayes log-odds are linear."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._cells import Cells, densify
+from pairmend._survey import FeatureSurvey
+from pairmend._typing import FloatArray, IntArray, Matrix
+
+FAR = 1e100
+"""Floors beyond which a value is as far as can be: its square is still a number."""
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """Rows written in a basis.
+
+    Attributes
+    ----------
+    matrix : ndarray or CSR of shape (n, n_columns)
+        Values of the basis' columns.
+    absent : CSR of shape (n, d) or None
+        Ones where a feature is left out for a row, because its value is missing or was not
+        there in training; None if that is nowhere.
+    """
+
+    matrix: Matrix
+    absent: Any
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Columns such that the log-likelihood of a row is a constant plus a weighted sum.
+
+    A numeric feature gives two columns, its value u and u^2, in units of its floor and seen
+    from its centre. A categorical one gives an indicator for each value but one, its base. The
+    constant is the log-likelihood of the row that is zero in all columns.
+
+    Attributes
+    ----------
+    survey : FeatureSurvey
+        Kinds, values and floors of the features.
+    centre : ndarray of shape (n_numeric,)
+        Where u is 0; zero for all features if sparse rows are to stay sparse.
+    """
+
+    survey: FeatureSurvey
+    centre: FloatArray
+
+    @classmethod
+    def learn(cls, survey: FeatureSurvey, X: Matrix) -> "Basis":
+        """Choose the centres: the means of dense rows, zero for sparse ones."""
+        X = densify(X)
+        numeric = np.flatnonzero(~survey.categorical)
+        if sparse.issparse(X):
+            return cls(survey, np.zeros(len(numeric)))
+        values = X[:, numeric]
+        known = ~np.isnan(values)
+        if known.all():
+            return cls(survey, values.mean(axis=0))
+        count = np.maximum(known.sum(axis=0), 1)
+        return cls(survey, np.where(known, values, 0).sum(axis=0) / count)
+
+    @cached_property
+    def numeric(self) -> IntArray:
+        """Numbers of the numeric features."""
+        return np.flatnonzero(~self.survey.categorical)
+
+    @cached_property
+    def base(self) -> IntArray:
+        """Position of each categorical feature's base value among all values, else -1.
+
+        Zero where the feature has that value, so that what a sparse matrix leaves out needs
+        no cell here either.
+        """
+        survey = self.survey
+        low, end = survey.offsets[:-1], survey.offsets[1:]
+        features = np.arange(len(survey.categorical))
+        zero = survey.positions(features, np.zeros(len(features)))
+        return np.where(low == end, -1, np.where((zero >= low) & (zero < end), zero, low))
+
+    @cached_property
+    def value_column(self) -> IntArray:
+        """Column of each value of the categorical features; -1 for base values."""
+        is_base = np.zeros(len(self.survey.values), dtype=bool)
+        is_base[self.base[self.base >= 0]] = True
+        columns = 2 * len(self.numeric) + np.cumsum(~is_base) - 1
+        return np.where(is_base, -1, columns)
+
+    @cached_property
+    def column_feature(self) -> IntArray:
+        """Feature of each column."""
+        survey = self.survey
+        of_value = np.repeat(np.arange(len(survey.categorical)), np.diff(survey.offsets))
+        return np.concatenate([self.numeric, self.numeric, of_value[self.value_column >= 0]])
+
+    @cached_property
+    def subspace_table(self) -> IntArray:
+        """Columns of each subspace, filled up with ``n_columns`` to the same length."""
+        chosen = self.subspace_masks[self.column_feature].astype(bool)
+        width = int(np.max(np.count_nonzero(chosen, axis=0), initial=0))
+        table = np.full((chosen.shape[1], width), len(self.column_feature))
+        for row, column in zip(table, chosen.T, strict=True):
+            found = np.flatnonzero(column)
+            row[: len(found)] = found
+        return table
+
+    @cached_property
+    def subspace_masks(self) -> FloatArray:
+        """Which features are in which subspace, (d, n_subspaces)."""
+        masks = np.zeros((len(self.survey.categorical), len(self.survey.subspaces)))
+        np.put_along_axis(masks, self.survey.subspaces.T, 1.0, axis=0)
+        return masks
+
+    def expand(self, X: Matrix) -> Expanded:
+        """Write rows in the basis.
+
+        Parameters
+        ----------
+        X : ndarray or CSR of shape (n, d)
+            Rows; NaN is a missing value.
+
+        Returns
+        -------
+        Expanded
+            Sparse if X is sparse, of few cells, and all centres are zero.
+        """
+        if sparse.issparse(X) and self.centre.any():
+            X = X.toarray()
+        X = densify(X)
+        return self._expand_sparse(X) if sparse.issparse(X) else self._expand_dense(X)
+
+    def _scale(self, values: FloatArray, numbers: IntArray | slice, out: FloatArray) -> None:
+        """Write values of numeric features in units of their floors."""
+        np.subtract(values, self.centre[numbers], out=out)
+        with np.errstate(over="ignore"):
+            out /= self.survey.floor[self.numeric][numbers]
+        if out.size and not (out.min() > -FAR and out.max() < FAR):
+            np.clip(out, -FAR, FAR, out=out)
+
+    def _expand_dense(self, X: FloatArray) -> Expanded:
+        n_rows, n_numeric = len(X), len(self.numeric)
+        matrix = np.empty((n_rows, len(self.column_feature)))
+        matrix[:, 2 * n_numeric :] = 0
+        u = matrix[:, :n_numeric]
+        self._scale(X if n_numeric == X.shape[1] else X[:, self.numeric], slice(None), out=u)
+        absent_row, absent = _NOTHING
+        if u.size and np.isnan(u.max()):
+            absent_row, absent = np.nonzero(np.isnan(u))
+            u[absent_row, absent] = 0
+        np.multiply(u, u, out=matrix[:, n_numeric : 2 * n_numeric])
+        absent_feature = self.numeric[absent]
+
+        counted = np.flatnonzero(self.survey.categorical)
+        if len(counted):
+            place = self.survey.positions(counted, X[:, counted])
+            columns = np.append(self.value_column, -2)[place]
+            row, which = np.nonzero(columns >= 0)
+            matrix[row, columns[row, which]] = 1
+            unknown_row, unknown = np.nonzero(columns == -2)
+            absent_row = np.concatenate([absent_row, unknown_row])
+            absent_feature = np.concatenate([absent_feature, counted[unknown]])
+        return Expanded(matrix, _indicator(absent_row, absent_feature, X.shape))
+
+    def _expand_sparse(self, X: Any) -> Expanded:
+        survey, n_numeric = self.survey, len(self.numeric)
+        cells = Cells.of(X)
+        number = np.cumsum(~survey.categorical) - 1  # of a numeric feature among its like
+        counted = survey.categorical[cells.column]
+        missing = np.isnan(cells.value)
+
+        kept = ~counted & ~missing
+        row, column = cells.row[kept], number[cells.column[kept]]
+        u = cells.value[kept]
+        self._scale(u, column, out=u)
+        place = survey.positions(cells.column[counted], cells.value[counted])
+        value_column = np.append(self.value_column, -2)[place]
+        shown = value_column >= 0
+        value_row = cells.row[counted]
+        matrix = _csr(
+            np.concatenate([u, u * u, np.ones(np.count_nonzero(shown))]),
+            np.concatenate([row, row, value_row[shown]]),
+            np.concatenate([column, column + n_numeric, value_column[shown]]),
+            (X.shape[0], len(self.column_feature)),
+        )
+        missing &= ~counted
+        unknown = value_column == -2
+        absent_row = [cells.row[missing], value_row[unknown]]
+        absent_feature = [cells.column[missing], cells.column[counted][unknown]]
+        # Zeros that the matrix leaves out, of a feature that never was zero in training.
+        never = np.flatnonzero(survey.categorical & (self.base >= 0))
+        never = never[survey.values[self.base[never]] != 0]
+        if len(never):
+            listed = np.zeros((X.shape[0], len(never)), dtype=bool)
+            here = np.isin(cells.column, never)
+            listed[cells.row[here], np.searchsorted(never, cells.column[here])] = True
+            left_row, left = np.nonzero(~listed)
+            absent_row.append(left_row)
+            absent_feature.append(never[left])
+        absent = _indicator(np.concatenate(absent_row), np.concatenate(absent_feature), X.shape)
+        return Expanded(matrix, absent)
+
+
+_NOTHING = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
+
+
+def _csr(values: FloatArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:
+    return sparse.coo_array((values, (row, column)), shape=shape).tocsr()
+
+
+def _indicator(row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:
+    return _csr(np.ones(len(row)), row, column, shape) if len(row) else None

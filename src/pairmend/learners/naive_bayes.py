@@ -1,0 +1,320 @@
+"""Naive Bayes in random subspaces for all pairs at once, in closed form."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
+
+from pairmend._basis import Basis
+from pairmend._cells import densify
+from pairmend._frames import is_frame
+from pairmend._pairs import LabelRows
+from pairmend._streaming import batches, row_chunks
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._validation import check_sample_weight, seed_estimator
+from pairmend.kernels.logistic import mean_logistic
+from pairmend.learners.scoring import ScoredRows, Scorer
+from pairmend.learners.sums import LabelSums, Terms
+from pairmend.naive_bayes import RandomSubspaceNB, read_numbers
+
+TILE = 2**17
+"""Log-odds that are worked on at once: few enough to stay in the processor's cache."""
+TERMS = 2**19
+"""Terms of pairs that are worked out at once."""
+DENSE_LABELS = 0.2
+"""Share of labels a row carries from which on all its pairs are asked, not only its own..."""
+KEPT_SUPPORTS = 2**24
+"""...if no more supports than these are to be kept at once."""
+WORTHWHILE = 0.25
+"""Share of pairs without shared rows from which on they are treated apart."""
+KEPT_TERMS = 2**22
+"""Terms of pairs that are kept after training, not worked out whenever they are needed."""
+
+
+class SubspaceNBPairLearner:
+    """Trains :class:`~pairmend.RandomSubspaceNB` for all pairs in one pass over the rows.
+
+    It gives what one clone a pair gives. Training adds up the rows of each label and of each
+    two labels that share rows. A pair whose labels share none needs no model of its own: its
+    log-odds are the difference of its labels' log-likelihoods.
+
+    Parameters
+    ----------
+    estimator : RandomSubspaceNB
+        The base classifier.
+    n_jobs : int or None
+        Number of threads that answer.
+    seed : int
+        Set as its ``random_state`` where that is None.
+
+    Attributes
+    ----------
+    survey_ : FeatureSurvey
+        What all pairs know of the features.
+    """
+
+    def __init__(self, estimator: RandomSubspaceNB, *, n_jobs: int | None, seed: int):
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.seed = seed
+
+    def fit(
+        self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
+    ) -> "SubspaceNBPairLearner":
+        """Train all pairs, each on the rows that carry exactly one of its labels."""
+        estimator = seed_estimator(self.estimator, self.seed)
+        weights = fit_params.get("sample_weight")
+        if weights is not None:
+            weights = check_sample_weight(weights, X, ensure_non_negative=True)
+        if not is_frame(X):
+            X = densify(read_numbers(estimator, X, None))
+        self.survey_ = fit_params.get("survey") or estimator.survey(X, sample_weight=weights)
+        numbers = read_numbers(estimator, X, self.survey_.encoder)
+        numbers, Y, weights = _present(numbers, Y, weights)
+        self._basis = Basis.learn(self.survey_, numbers)
+        self._pairs = pairs
+        self._settle(LabelSums.over(Y, weights, self._basis.expand(numbers)))
+        return self
+
+    def partial_fit(
+        self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
+    ) -> "SubspaceNBPairLearner":
+        """Train all pairs on further rows, in addition to those of earlier calls.
+
+        Sums only grow, so nothing of earlier rows needs to be kept. What is known of the
+        features (kinds, values, floors, subspaces) must be known before any sum: it is that of
+        the first call's rows, or of the survey in its `fit_params`, such as one of a larger
+        sample. Later values of a categorical feature that it does not list are left out.
+        """
+        if not hasattr(self, "survey_"):
+            return self.fit(X, Y, pairs, fit_params)
+        if Y.shape[1] != len(self._separable):
+            raise ValueError(f"Y has {Y.shape[1]} labels, earlier rows had {len(self._separable)}.")
+        weights = fit_params.get("sample_weight")
+        if weights is not None:
+            weights = check_sample_weight(weights, X, ensure_non_negative=True)
+        numbers, Y, weights = _present(self._read_numbers(X), Y, weights)
+        self._settle(self._sums.extended(Y, weights, self._basis.expand(numbers)))
+        return self
+
+    def _settle(self, sums: LabelSums) -> None:
+        """Work out from sums what asking needs."""
+        self._sums = sums
+        terms = Terms.of(sums.labels, self._basis)
+        self._labels = Scorer.of(terms, np.log(sums.labels.mass + 1), self._basis)
+        # Labels with a feature they have never seen leave it out of all their pairs.
+        complete = np.ones(len(sums.number), dtype=bool)
+        if terms.usable is not None:
+            complete = terms.usable.all(axis=1)
+        self._separable = (sums.number < 0) & complete & complete[:, np.newaxis]
+        if np.mean(self._separable) < WORTHWHILE:
+            self._separable[:] = False
+        # A pair that lacks the rows of a side says the smoothed share of the other.
+        mass, count = sums.sizes()
+        self._is_constant = (count == 0) | (count.T == 0)
+        self._constant = (mass + 1) / (mass + mass.T + 2)
+        self._keep_terms()
+
+    def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
+        """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
+        rows = self._expand(self._read_numbers(X))
+        scores: list[FloatArray] = []
+        for block in blocks:
+            yield self._all_rows(block, rows, scores).T
+
+    def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that carry them, in all their pairs."""
+        numbers = self._read_numbers(X)
+        n_rows = numbers.shape[0]
+        out = np.full((len(carried.rows), carried.n_labels), 0.5)
+        for chunk in row_chunks(n_rows, self.row_size):
+            here, chosen = carried.among(np.arange(chunk.start, chunk.stop), n_rows)
+            out[chosen] = self._at_labels(self._expand(numbers[chunk]), here)
+        return out
+
+    def _at_labels(self, rows: ScoredRows, carried: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that carry them."""
+        n_labels = carried.n_labels
+        out = np.full((len(carried.rows), n_labels), 0.5)
+        dense = len(carried.rows) > DENSE_LABELS * rows.n_rows * n_labels
+        if dense and rows.n_rows * len(self._pairs) <= KEPT_SUPPORTS:
+            self._pick(out, self._all_rows(slice(0, len(self._pairs)), rows, []), carried)
+            return out
+        if self._separable.any():
+            self._fill_separable_at(out, rows, carried)
+        for label in range(n_labels):
+            entries = carried.entries(label)
+            if entries.start == entries.stop:
+                continue
+            own = np.flatnonzero(~self._separable[label])
+            own = own[own != label]
+            if len(own):
+                mine = rows.at(carried.rows[entries])
+                for part in batches(len(own), self._pairs_at_once):
+                    against = self._own(np.full(len(own[part]), label), own[part], mine)
+                    out[entries, own[part]] = against.T
+            constant = np.flatnonzero(self._is_constant[label])
+            out[entries, constant] = self._constant[label, constant]
+        return out
+
+    def _pick(self, out: FloatArray, supports: FloatArray, carried: LabelRows) -> None:
+        """Pick the supports at the rows of labels out of all, (n_pairs, n)."""
+        first, second = self._pairs.T
+        for label in range(carried.n_labels):
+            entries = carried.entries(label)
+            rows = carried.rows[entries]
+            ahead, behind = np.flatnonzero(first == label), np.flatnonzero(second == label)
+            out[entries, label + 1 :] = supports[ahead[:, np.newaxis], rows].T
+            out[entries, :label] = 1 - supports[behind[:, np.newaxis], rows].T
+
+    def _all_rows(self, block: slice, rows: ScoredRows, scores: list[FloatArray]) -> FloatArray:
+        """Return the supports of a block of pairs, (pairs, n).
+
+        Scores of labels are kept in `scores` for the next block.
+        """
+        first, second = self._pairs[block].T
+        separable = self._separable[first, second]
+        supports = np.empty((len(first), rows.n_rows))
+        if separable.any():
+            if not scores:
+                scores += self._label_scores(rows)
+            runs = _runs(first, second, scores)
+            self._each(lambda run: _fill_separable(supports, *run), runs)  # others are set below
+        where = np.flatnonzero(~separable)
+        for part in batches(len(where), self._pairs_at_once):
+            here = where[part]
+            supports[here] = self._own(first[here], second[here], rows)
+        constant = self._is_constant[first, second]
+        supports[constant] = self._constant[first, second][constant, np.newaxis]
+        return supports
+
+    def _read_numbers(self, X: MatrixLike) -> Any:
+        numbers = read_numbers(self.estimator, X, self.survey_.encoder)
+        if numbers.shape[1] != len(self.survey_.categorical):
+            raise ValueError(
+                f"X has {numbers.shape[1]} features, but the pairs were trained with "
+                f"{len(self.survey_.categorical)}."
+            )
+        return numbers
+
+    def _expand(self, numbers: Any) -> ScoredRows:
+        return ScoredRows.of(self._basis.expand(numbers), self._basis)
+
+    @property
+    def row_size(self) -> int:
+        """How many floats a row takes while it is asked about, pairs left aside."""
+        n_subspaces, width = self._basis.subspace_table.shape
+        columns, n_labels = len(self._basis.column_feature), len(self._separable)
+        return columns + n_subspaces * (width + 1 + n_labels)
+
+    @property
+    def _pairs_at_once(self) -> int:
+        return min(1024, max(32, TERMS // max(1, len(self._basis.column_feature))))
+
+    def _tiles(self, n_rows: int, n_classes: int) -> Iterator[slice]:
+        return batches(n_rows, max(8, TILE // (n_classes * len(self.survey_.subspaces))))
+
+    def _keep_terms(self) -> None:
+        """Work out the terms of all pairs with models of their own, if they are few."""
+        first, second = np.nonzero(np.triu(~self._separable, k=1))
+        self._scorer = None
+        if len(first) * len(self._basis.column_feature) <= KEPT_TERMS:
+            self._scorer = self._work_out(first, second)
+            self._place = np.zeros(self._separable.shape, dtype=np.intp)
+            self._place[first, second] = self._place[second, first] = np.arange(len(first))
+
+    def _work_out(self, first: IntArray, second: IntArray) -> Scorer:
+        """Return what gives the log-odds against the first labels of pairs."""
+        ours, theirs = self._sums.only(first, second), self._sums.only(second, first)
+        terms = Terms.of(theirs, self._basis).less(Terms.of(ours, self._basis), self._basis)
+        return Scorer.of(terms, np.log((theirs.mass + 1) / (ours.mass + 1)), self._basis)
+
+    def _against(self, first: IntArray, second: IntArray) -> Scorer:
+        if self._scorer is None:
+            return self._work_out(first, second)
+        return self._scorer.at(self._place[first, second], np.where(first < second, 1.0, -1.0))
+
+    def _own(self, first: IntArray, second: IntArray, rows: ScoredRows) -> FloatArray:
+        """Return the supports for first labels of pairs with models of their own, (pairs, n)."""
+        scorer = self._against(first, second)
+        supports = np.empty((len(first), rows.n_rows))
+
+        def fill(tile: slice) -> None:
+            supports[:, tile] = mean_logistic(rows.at(tile).scores(scorer))
+
+        self._each(fill, list(self._tiles(rows.n_rows, len(first))))
+        return supports
+
+    def _each(self, work: Callable[[Any], None], items: Sequence[Any]) -> None:
+        """Do work for each of the items, in threads if there are to be several."""
+        n_threads = min(effective_n_jobs(self.n_jobs), len(items)) if len(items) > 1 else 1
+        if n_threads == 1:
+            for item in items:
+                work(item)
+            return
+        # A share of the items for each thread: one by one they would be too small.
+        Parallel(n_jobs=n_threads, prefer="threads")(
+            delayed(_do_all)(work, items[start::n_threads]) for start in range(n_threads)
+        )
+
+    def _label_scores(self, rows: ScoredRows) -> Iterator[FloatArray]:
+        """Yield the log-likelihoods of rows under labels, (subspaces, L, rows), by tiles."""
+        for tile in self._tiles(rows.n_rows, self._labels.n_classes):
+            yield np.ascontiguousarray(rows.at(tile).scores(self._labels))
+
+    def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, carried: LabelRows) -> None:
+        """Set the supports of labels against all labels they share no row with."""
+        by_row = np.argsort(carried.rows, kind="stable")
+        ordered, label = carried.rows[by_row], carried.label[by_row]
+        start = 0
+        for scores in self._label_scores(rows):
+            n_rows = scores.shape[2]
+            low, high = np.searchsorted(ordered, [start, start + n_rows])
+            for part in batches(int(high - low), n_rows):
+                here = slice(low + part.start, low + part.stop)
+                against = scores[:, :, ordered[here] - start]
+                against -= against[:, label[here], np.arange(part.stop - part.start)][:, np.newaxis]
+                out[by_row[here]] = mean_logistic(against).T
+            start += n_rows
+
+
+def _present(
+    numbers: Any, Y: BoolArray, weights: FloatArray | None
+) -> tuple[Any, BoolArray, FloatArray | None]:
+    """Leave out rows of weight 0."""
+    if weights is None:
+        return numbers, Y, None
+    present = weights > 0
+    return numbers[present], Y[present], weights[present]
+
+
+def _do_all(work: Callable[[Any], None], items: Sequence[Any]) -> None:
+    for item in items:
+        work(item)
+
+
+def _runs(first: IntArray, second: IntArray, scores: list[FloatArray]) -> list[Any]:
+    """List what :func:`_fill_separable` takes: pairs of one first label, at a tile of rows."""
+    starts = np.flatnonzero(np.diff(first, prepend=-1))
+    ends = np.append(starts[1:], len(first))
+    stops = np.cumsum([tile.shape[2] for tile in scores])
+    return [
+        (slice(low, high), slice(stop - tile.shape[2], stop), tile, first[low], second[low:high])
+        for tile, stop in zip(scores, stops, strict=True)
+        for low, high in zip(starts, ends, strict=True)
+    ]
+
+
+def _fill_separable(
+    supports: FloatArray,
+    pairs: slice,
+    rows: slice,
+    scores: FloatArray,
+    first: int,
+    second: IntArray,
+) -> None:
+    """Set supports as if the log-odds were differences of scores of labels."""
+    against = scores[:, second[0] : second[-1] + 1] - scores[:, first, np.newaxis]
+    supports[pairs, rows] = mean_logistic(against)

@@ -1,0 +1,378 @@
+"""Sums over the rows of each label and of each two labels that share rows.
+
+The rows of label i without label j, one side of a pair's binary problem, are all rows of i
+less those that both share, and so are sums over them. Only labels and the pairs that do share
+rows need sums of their own; all others follow by subtraction.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._basis import Basis, Expanded
+from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
+
+CANCELLED = 8
+"""Where subtraction would leave less than one part in so many, rows are summed anew."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over groups of rows.
+
+    Attributes
+    ----------
+    mass : ndarray of shape (n_groups,)
+        Weight of the rows.
+    count : ndarray of int, shape (n_groups,)
+        Number of the rows, which says without rounding whether there is any.
+    columns : ndarray or CSR of shape (n_groups, n_columns)
+        Weighted sums of a basis' columns.
+    absent, n_absent : ndarray of shape (n_groups, d), CSR, or None
+        Weight and number of the rows that leave out a feature; None where none does.
+    """
+
+    mass: FloatArray
+    count: IntArray
+    columns: Matrix
+    absent: Any
+    n_absent: Any
+
+    @classmethod
+    def over(cls, groups: Any, weights: FloatArray | None, rows: Expanded) -> "Sums":
+        """Add up rows.
+
+        Parameters
+        ----------
+        groups : CSR of ones, shape (n_groups, n)
+            Which rows are in which group.
+        weights : ndarray of shape (n,) or None
+            Weights of the rows, if they are not all 1.
+        rows : Expanded
+            The rows.
+        """
+        weighted = groups
+        if weights is not None:
+            data = weights[groups.indices]
+            weighted = sparse.csr_array((data, groups.indices, groups.indptr), groups.shape)
+        absent, n_absent = rows.absent, None
+        if absent is not None:
+            n_absent = groups @ absent
+            absent = n_absent if weights is None else weighted @ absent
+        return cls(
+            np.asarray(weighted.sum(axis=1)).ravel(),
+            np.diff(groups.indptr),
+            weighted @ rows.matrix,
+            absent,
+            n_absent,
+        )
+
+    def at(self, groups: IntArray | slice) -> "Sums":
+        """Return the sums of some of the groups, dense."""
+        return Sums(
+            self.mass[groups],
+            self.count[groups],
+            _dense(self.columns[groups]),
+            None if self.absent is None else _dense(self.absent[groups]),
+            None if self.n_absent is None else _dense(self.n_absent[groups]),
+        )
+
+    def less(self, part: "Sums") -> "Sums":
+        """Return the sums over the rows that are not in a part of them, dense both."""
+        return Sums(
+            self.mass - part.mass,
+            self.count - part.count,
+            self.columns - part.columns,
+            None if self.absent is None else self.absent - part.absent,
+            None if self.n_absent is None else self.n_absent - part.n_absent,
+        )
+
+    def plus(self, other: "Sums", ours: IntArray, theirs: IntArray) -> "Sums":
+        """Return the sums over groups that are made of groups here and there.
+
+        Parameters
+        ----------
+        other : Sums
+            Sums over other rows.
+        ours, theirs : ndarray of shape (n,)
+            Which group here, and which there, each of the new groups is made of; -1 for none.
+        """
+
+        def add(mine: Any, more: Any) -> Any:
+            if mine is None and more is None:
+                return None
+            parts = [
+                _selection(which, sums.shape[0]) @ sums
+                for which, sums in ((ours, mine), (theirs, more))
+                if sums is not None
+            ]
+            return sum(parts[1:], start=parts[0])
+
+        return Sums(*(add(vars(self)[name], vars(other)[name]) for name in vars(self)))
+
+    def put(self, groups: IntArray, other: "Sums") -> None:
+        """Set the sums of some groups."""
+        self.mass[groups], self.count[groups] = other.mass, other.count
+        self.columns[groups] = other.columns
+        if self.absent is not None:
+            self.absent[groups], self.n_absent[groups] = other.absent, other.n_absent
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What classes make of a basis' columns: log-likelihoods up to a common constant.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_classes, n_columns)
+        Weights of the columns.
+    base : ndarray of shape (n_classes, d)
+        What each feature adds for a row that is zero in all columns.
+    usable : ndarray of bool, shape (n_classes, d), or None
+        Features the class has seen; None if all.
+    """
+
+    weights: FloatArray
+    base: FloatArray
+    usable: Any
+
+    @classmethod
+    def of(cls, sums: Sums, basis: Basis) -> "Terms":
+        """Estimate Gaussians and Laplace-smoothed frequencies from sums over classes."""
+        survey, numeric = basis.survey, basis.numeric
+        n, m = len(numeric), len(sums.mass)
+        known = np.broadcast_to(sums.mass[:, np.newaxis], (m, len(survey.categorical)))
+        usable = None
+        if sums.absent is not None:
+            usable = survey.categorical | (sums.count[:, np.newaxis] > sums.n_absent)
+            known = np.maximum(known - sums.absent, 0)
+        weights = np.empty(sums.columns.shape)
+        base = np.zeros((m, len(survey.categorical)))
+        if n:
+            divisor = known if n == known.shape[1] else known[:, numeric]
+            divisor = np.where(divisor > 0, divisor, 1)
+            mean = np.divide(sums.columns[:, :n], divisor, out=weights[:, :n])
+            square = mean * mean
+            # The floor is the unit, so the variance is at least 1; rounding never shows below.
+            variance = sums.columns[:, n : 2 * n] / divisor
+            np.maximum(np.subtract(variance, square, out=variance), 1, out=variance)
+            inverse = np.divide(1, variance, out=weights[:, n : 2 * n])
+            square *= inverse
+            square += np.log(variance, out=variance)
+            square *= -0.5
+            base[:, numeric] = square
+            mean *= inverse
+            inverse *= -0.5
+        if survey.categorical.any():
+            _count_values(sums.columns[:, 2 * n :], known, basis, weights[:, 2 * n :], base)
+        return cls(weights, base, usable)
+
+    def less(self, other: "Terms", basis: Basis) -> "Terms":
+        """Return what makes log-odds: the difference, over features that both have seen."""
+        weights, base = self.weights - other.weights, self.base - other.base
+        if self.usable is not None:
+            unusable = ~(self.usable & other.usable)
+            base[unusable] = 0
+            weights[unusable[:, basis.column_feature]] = 0
+        return Terms(weights, base, None)
+
+
+def _count_values(
+    counts: FloatArray, known: FloatArray, basis: Basis, weights: FloatArray, base: FloatArray
+) -> None:
+    """Fill in the terms of categorical features from the counts of all values but the base."""
+    survey = basis.survey
+    features = np.flatnonzero(basis.base >= 0)
+    own = basis.column_feature[2 * len(basis.numeric) :]
+    total = known[:, features]
+    base_count = total.copy()
+    counts = np.maximum(counts, 0)
+    if len(own):
+        starts = np.flatnonzero(np.diff(own, prepend=-1))
+        others = counts if len(starts) == len(own) else np.add.reduceat(counts, starts, axis=1)
+        base_count[:, np.searchsorted(features, own[starts])] -= others
+    log_base = np.log(np.maximum(base_count, 0) + 1)
+    counts += 1
+    np.log(counts, out=weights)
+    weights -= log_base[:, np.searchsorted(features, own)]
+    base[:, features] = log_base - np.log(total + np.diff(survey.offsets)[features])
+
+
+@dataclass(frozen=True)
+class LabelSums:
+    """Sums over the rows of labels, enough for every pair.
+
+    Attributes
+    ----------
+    labels : Sums
+        Over the rows of each label.
+    shared : Sums
+        Over the rows of each two labels that share any.
+    number : ndarray of shape (L, L)
+        Number of two labels among those; -1 for labels that share no row.
+    alone : Sums
+        Over the rows of one label without another, where these are so few among the label's
+        own that subtraction would leave mostly rounding.
+    alone_number : ndarray of shape (n_shared, 2)
+        Number of the rows of the first, and of the second, label alone among those; -1 where
+        they are not summed.
+    """
+
+    labels: Sums
+    shared: Sums
+    number: IntArray
+    alone: Sums
+    alone_number: IntArray
+
+    @classmethod
+    def over(cls, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> "LabelSums":
+        """Add up rows by their labels.
+
+        Parameters
+        ----------
+        Y : ndarray of bool, shape (n, L)
+            Label indicators.
+        weights : ndarray of shape (n,) or None
+            Weights of the rows, if they are not all 1.
+        rows : Expanded
+            The rows.
+        """
+        n_rows, n_labels = Y.shape
+        by_label, by_label_row = np.nonzero(Y.T)
+        labels = Sums.over(_groups(by_label, by_label_row, n_labels, n_rows), weights, rows)
+        labels = labels.at(slice(None))
+
+        first, second, row = _shared_rows(Y)
+        code = first * n_labels + second
+        order = np.argsort(code, kind="stable")
+        code, row = code[order], row[order]
+        is_new = np.diff(code, prepend=-1) > 0
+        found, which = code[is_new], np.cumsum(is_new) - 1
+        shared = Sums.over(_groups(which, row, len(found), n_rows), weights, rows)
+        pairs = np.column_stack(np.divmod(found, n_labels))
+        number = np.full((n_labels, n_labels), -1, dtype=np.int32)
+        number[pairs[:, 0], pairs[:, 1]] = number[pairs[:, 1], pairs[:, 0]] = np.arange(len(found))
+
+        left = labels.count[pairs] - shared.count[:, np.newaxis]
+        mass = labels.mass[pairs]
+        few = (left > 0) & (mass - shared.mass[:, np.newaxis] < mass / CANCELLED)
+        alone_number = np.where(few, np.cumsum(few).reshape(few.shape) - 1, -1)
+        which, side = np.nonzero(few)
+        alone_pairs = np.column_stack([pairs[which, side], pairs[which, 1 - side]])
+        alone = _sum_alone(alone_pairs, Y, weights, rows)
+        return cls(labels, shared, number, alone, alone_number)
+
+    def extended(self, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> "LabelSums":
+        """Return the sums over these rows and further ones.
+
+        What is summed without its shared rows stays what it was: later on, subtraction may
+        cost digits of rows that become few among their label's.
+        """
+        more = LabelSums.over(Y, weights, rows)
+        n_labels = len(self.number)
+        ours, theirs = self.number[_upper(n_labels)], more.number[_upper(n_labels)]
+        either = np.flatnonzero((ours >= 0) | (theirs >= 0))
+        ours, theirs = ours[either], theirs[either]
+        number = np.full_like(self.number, -1)
+        first, second = (side[either] for side in _upper(n_labels))
+        number[first, second] = number[second, first] = np.arange(len(either))
+
+        alone_number = np.full((len(either), 2), -1)
+        alone_number[ours >= 0] = self.alone_number[ours[ours >= 0]]
+        which, side = np.nonzero(alone_number >= 0)
+        pairs = np.column_stack([first, second])[which]
+        alone_pairs = np.empty((len(self.alone.mass), 2), dtype=np.intp)
+        alone_pairs[alone_number[which, side]] = np.where(
+            side[:, np.newaxis], pairs[:, ::-1], pairs
+        )
+        every = np.arange(n_labels)
+        return LabelSums(
+            self.labels.plus(more.labels, every, every).at(slice(None)),
+            self.shared.plus(more.shared, ours, theirs),
+            number,
+            self.alone.plus(
+                _sum_alone(alone_pairs, Y, weights, rows), *[np.arange(len(alone_pairs))] * 2
+            ),
+            alone_number,
+        )
+
+    def only(self, label: IntArray, other: IntArray) -> Sums:
+        """Return the sums over the rows of labels without those they share with others.
+
+        Parameters
+        ----------
+        label, other : ndarray of shape (n_pairs,)
+            Numbers of labels.
+        """
+        left = self.labels.at(label)
+        share, number, place = self._numbers(label, other)
+        if len(share) == len(label):
+            left = left.less(self.shared.at(number))
+        else:
+            left.put(share, left.at(share).less(self.shared.at(number)))
+        few = place >= 0
+        if few.any():
+            left.put(share[few], self.alone.at(place[few]))
+        return left
+
+    def sizes(self) -> tuple[FloatArray, IntArray]:
+        """Return weight and number of the rows of each label without each other, (L, L)."""
+        n_labels = len(self.number)
+        mass = np.repeat(self.labels.mass[:, np.newaxis], n_labels, axis=1)
+        count = np.repeat(self.labels.count[:, np.newaxis], n_labels, axis=1)
+        label, other = np.nonzero(self.number >= 0)
+        _, number, place = self._numbers(label, other)
+        mass[label, other] -= self.shared.mass[number]
+        count[label, other] -= self.shared.count[number]
+        few = place >= 0
+        mass[label[few], other[few]] = self.alone.mass[place[few]]
+        return np.where(count > 0, mass, 0), count
+
+    def _numbers(self, label: IntArray, other: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return which of the pairs share rows, and their numbers in `shared` and `alone`."""
+        number = self.number[label, other]
+        share = np.flatnonzero(number >= 0)
+        number = number[share]
+        return share, number, self.alone_number[number, (label > other)[share].astype(int)]
+
+
+def _dense(columns: Matrix) -> FloatArray:
+    return columns.toarray() if sparse.issparse(columns) else columns
+
+
+def _selection(which: IntArray, n_groups: int) -> Any:
+    """Return the matrix that picks groups, and zeros for -1."""
+    there = which >= 0
+    indptr = np.concatenate([[0], np.cumsum(there)])
+    ones = np.ones(np.count_nonzero(there), dtype=np.int64)
+    return sparse.csr_array((ones, which[there], indptr), shape=(len(which), n_groups))
+
+
+def _upper(n_labels: int) -> tuple[IntArray, IntArray]:
+    return np.triu_indices(n_labels, k=1)
+
+
+def _sum_alone(pairs: IntArray, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> Sums:
+    """Add up the rows of first labels that lack the second."""
+    groups = [np.flatnonzero(Y[:, label] & ~Y[:, other]) for label, other in pairs]
+    group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
+    members = np.concatenate([np.empty(0, dtype=np.intp), *groups])
+    return Sums.over(_groups(group, members, len(groups), len(Y)), weights, rows)
+
+
+def _groups(group: IntArray, row: IntArray, n_groups: int, n_rows: int) -> Any:
+    """Return which rows are in which group, as CSR; groups ascend."""
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
+    return sparse.csr_array((np.ones(len(row)), row, indptr), shape=(n_groups, n_rows))
+
+
+def _shared_rows(Y: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """List each two labels of each row, the smaller first, and the row."""
+    row, label = np.nonzero(Y)
+    end = np.cumsum(np.count_nonzero(Y, axis=1))
+    later = end[row] - np.arange(len(label)) - 1  # labels of the same row that follow
+    entry = np.repeat(np.arange(len(label)), later)
+    step = np.arange(len(entry)) - np.repeat(np.cumsum(later) - later, later) + 1
+    return label[entry], label[entry + step], row[entry]
