@@ -40,7 +40,7 @@ ROOMS = {
     "datasets": ["_typing", "_validation", "plots"],
     "published": [],
     "stats": [],
-    "study": ["_validation", "datasets", "metrics", "model_selection"],
+    "study": ["_typing", "_validation", "datasets", "metrics", "model_selection"],
     "report": ["datasets", "plots", "published", "stats", "study"],
     "cli": ["datasets", "report", "study"],
     "__main__": ["cli"],
