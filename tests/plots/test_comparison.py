@@ -84,8 +84,8 @@ def bars(ax):
     ]
 
 
-def test_times_are_stacked():
-    ax = plots.times({"fit": {"LPW": 2, "FCM": 3}, "predict": {"FCM": 1.5, "LPW": 0.25}})
+def test_bars_are_stacked():
+    ax = plots.bars({"fit": {"LPW": 2, "FCM": 3}, "predict": {"FCM": 1.5, "LPW": 0.25}})
     assert bars(ax) == [[(0, 2), (0, 3)], [(2, 2.25), (3, 4.5)]]
     assert [text.get_text() for text in ax.texts] == ["2.25", "4.5"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["LPW", "FCM"]
@@ -95,8 +95,8 @@ def test_times_are_stacked():
     assert len(looks) == 2  # without colour as well
 
 
-def test_times_far_apart_get_a_logarithmic_scale():
-    ax = plots.times({"fit": {"LPW": 1, "FCM": 31}, "predict": {"LPW": 0, "FCM": 12345}})
+def test_bars_far_apart_get_a_logarithmic_scale():
+    ax = plots.bars({"fit": {"LPW": 1, "FCM": 31}, "predict": {"LPW": 0, "FCM": 12345}})
     assert ax.get_xscale() == "log"
     assert ax.get_xlabel() == "seconds, logarithmic scale"
     start = ax.get_xlim()[0]
@@ -110,7 +110,7 @@ def test_times_far_apart_get_a_logarithmic_scale():
 
 
 def test_memory_is_a_single_part():
-    ax = plots.times({"peak memory": {"LPW": 100, "FCM": 3000}}, unit="MB")
+    ax = plots.bars({"peak memory": {"LPW": 100, "FCM": 3000}}, unit="MB")
     assert ax.get_xscale() == "linear"  # exactly a factor 30
     assert ax.get_legend() is None
     assert ax.get_xlabel() == "MB"
@@ -118,12 +118,12 @@ def test_memory_is_a_single_part():
 
 @pytest.mark.parametrize("slowest", [2.0, 20_000.0])
 @pytest.mark.parametrize("n_algorithms", [1, 2, 12])
-def test_times_can_be_read(n_algorithms, slowest, drawn, texts_overlap, cut_off):
+def test_bars_can_be_read(n_algorithms, slowest, drawn, texts_overlap, cut_off):
     parts = {
         part: dict(zip(NAMES, np.geomspace(1, slowest, n_algorithms), strict=False))
         for part in ("fit", "predict")
     }
-    ax = drawn(plots.times(parts))
+    ax = drawn(plots.bars(parts))
     assert not texts_overlap([*ax.texts, *ax.get_yticklabels(), *ax.get_legend().get_texts()])
     low, high = sorted(ax.get_xlim())
     shown = [label for label in ax.get_xticklabels() if low <= label.get_position()[0] <= high]
@@ -137,10 +137,10 @@ def test_times_can_be_read(n_algorithms, slowest, drawn, texts_overlap, cut_off)
     [
         (lambda: plots.fold_spread({}), "at least one finite loss"),
         (lambda: plots.fold_spread({"a": {"LPW": [np.nan]}}), "at least one finite loss"),
-        (lambda: plots.times({}), "at least one part"),
-        (lambda: plots.times({"fit": {"a": 1}, "predict": {"b": 1}}), "'predict': \\['b'\\]"),
-        (lambda: plots.times({"fit": {"a": -1}}), "not negative; got \\[\\[-1"),
-        (lambda: plots.times({"fit": {"a": np.nan}}), "must be finite"),
+        (lambda: plots.bars({}), "at least one part"),
+        (lambda: plots.bars({"fit": {"a": 1}, "predict": {"b": 1}}), "'predict': \\['b'\\]"),
+        (lambda: plots.bars({"fit": {"a": -1}}), "not negative; got \\[\\[-1"),
+        (lambda: plots.bars({"fit": {"a": np.nan}}), "must be finite"),
     ],
 )
 def test_bad_input(draw, message):

@@ -40,8 +40,8 @@ DRAWINGS = {
     "published_and_measured": lambda ax=None: plots.published_and_measured(
         {name: np.zeros(6) for name in NASTY}, {name: np.ones(6) for name in NASTY}, NASTY, ax=ax
     ),
-    "times": lambda ax=None: plots.times({"$a$": RANKS, "$b$": RANKS}, unit="$", ax=ax),
-    "times_far_apart": lambda ax=None: plots.times(
+    "bars": lambda ax=None: plots.bars({"$a$": RANKS, "$b$": RANKS}, unit="$", ax=ax),
+    "bars_far_apart": lambda ax=None: plots.bars(
         {"fit": {**RANKS, NASTY[0]: 400}}, unit="$", ax=ax
     ),
 }
@@ -86,7 +86,7 @@ def test_all_zeros_are_drawn_without_a_warning():
             plots.labels_per_row([0]),
             plots.fold_spread({"a": {"b": [0, 0]}}),
             plots.published_and_measured({"a": [0]}, {"a": [0]}, ["b"]),
-            plots.times({"fit": {"a": 0}}),
+            plots.bars({"fit": {"a": 0}}),
         ):
             plots.to_svg(ax, prefix="zero", title="Zero")
 
@@ -160,7 +160,7 @@ def test_drawing_leaves_no_global_traces():
         "import sys; from pairmend import plots; assert 'matplotlib' not in sys.modules;"
         "plots.to_svg(plots.labels_per_row([1]), prefix='a', title='b');"
         "plots.published_and_measured({'a': [0]}, {'a': [1]}, ['b']);"
-        "plots.times({'fit': {'a': 1, 'b': 99}});"
+        "plots.bars({'fit': {'a': 1, 'b': 99}});"
         "plots.rank_radar(dict.fromkeys('xyz', {'a': 1, 'b': 2}), 1);"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )

@@ -66,6 +66,14 @@ def test_radar_puts_better_ranks_further_out():
     assert [text.get_text() for text in ax.texts if text.get_text() in RANKS] == list(RANKS)
 
 
+@pytest.mark.parametrize("n_criteria", [2, 4])
+def test_without_a_critical_difference_there_are_no_bars(n_criteria):
+    ranks = dict(list(RANKS.items())[:n_criteria])
+    ax = plots.rank_radar(ranks, None)
+    assert bars(ax) == []
+    assert explained(ax) == list(RANKS["Hamming"])
+
+
 def test_bars_of_the_radar_are_critical_differences_from_the_best():
     ax = plots.rank_radar(RANKS, 0.777)
     lpw, fcm = (line.get_xydata() for line in markers(ax)[:2])
@@ -98,7 +106,7 @@ def test_few_criteria_become_rows(n_criteria):
     assert len(set(heights)) == len(heights)  # so equal ranks do not hide each other
 
 
-@pytest.mark.parametrize("difference", [0.3, 8.0])
+@pytest.mark.parametrize("difference", [None, 0.3, 8.0])
 @pytest.mark.parametrize("n_criteria", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("n_algorithms", [2, 4, 12])
 def test_radar_can_be_read(n_algorithms, n_criteria, difference, drawn, texts_overlap, cut_off):

@@ -1,6 +1,7 @@
 """Studies that were never run, for reports to be made of."""
 
 import hashlib
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from pairmend import published
 from pairmend.report import summarise
 from pairmend.report.contents import contents
+from pairmend.report.writing import write_record
 from pairmend.study.record import StudyRecord
 
 CRITERIA = {
@@ -17,9 +19,14 @@ CRITERIA = {
     "micro_f1": {"title": "1 - micro F1", "greater_is_better": False},
     "zero_one": {"title": "zero-one loss", "greater_is_better": False},
 }
+TWO = {name: CRITERIA[name] for name in ("hamming", "micro_f1")}
 TRACEBACK = (
     'Traceback (most recent call last):\n  File "fit.py", line 3, in fit\n'
     "ValueError: y has <3> classes & no rows\n"
+)
+WARNINGS = (
+    "ConvergenceWarning: lbfgs <failed> to converge\n\nIncrease max_iter\n"
+    "UserWarning: label 3 has no rows"
 )
 
 
@@ -32,12 +39,14 @@ def make_record(
     folds=4,
     repeats=2,
     failed=(),
+    absent=(),
     title="A study",
     printed_only=False,
 ):
     """Make up a study whose losses lie near the published ones.
 
     `failed` holds tuples of set, algorithm and fold (of the first repeat) without a result.
+    `absent` names sets of the study that were not loaded.
     `printed_only` gives every fold the published loss.
     """
     rng = np.random.RandomState(0)
@@ -72,7 +81,7 @@ def make_record(
             "repeats": repeats,
             "seed": 7,
             "split": "shuffled",
-            "sets": {name: {"source": "catalogue"} for name in sets},
+            "sets": {name: {"source": "catalogue"} for name in (*absent, *sets)},
             "algorithms": {
                 name: {"class": "pairmend.PairwiseClassifier", "params": {"threshold": 0.5}}
                 for name in algorithms
@@ -109,6 +118,7 @@ def make_task(name, repeat, fold, algorithm, algorithms, is_failed, rng):
         "predict_seconds": float(rng.uniform(0.1, 0.8)),
         "peak_bytes": float(rng.randint(50, 300)) * 2**20,
         "fitted_by": "FCM" if shares else algorithm,
+        "warnings": WARNINGS if algorithm == "LPW" and fold < 2 else "",
         "error": "ValueError: y has <3> classes & no rows" if is_failed else "",
         "traceback": TRACEBACK if is_failed else "",
         "finished": "2026-05-01T10:30:00+00:00",
@@ -142,11 +152,21 @@ RECORDS = {
     },
     "one set": {"paper_sets": (29,), "own_sets": (), "repeats": 1},
     "four sets": {"paper_sets": (10, 23, 24, 29), "own_sets": (), "repeats": 1},
-    "two algorithms": {"algorithms": ("LPW", "FCM"), "repeats": 1},
-    "one algorithm": {"algorithms": ("LPW",), "repeats": 1, "folds": 3},
+    "two algorithms": {"algorithms": ("LPW", "FCM"), "criteria": TWO, "repeats": 1},
+    "one algorithm": {"algorithms": ("LPW",), "criteria": TWO, "repeats": 1, "folds": 3},
+    "sets to come": {
+        "paper_sets": (8, 29),
+        "own_sets": (),
+        "absent": ("arts", "birds"),
+        "criteria": TWO,
+        "folds": 2,
+        "repeats": 1,
+    },
     "twelve algorithms": {
         "algorithms": (*published.ALGORITHMS, *(f"own-{n}" for n in range(8))),
         "paper_sets": (6, 8, 9, 11, 29),
+        "own_sets": (),
+        "criteria": TWO,
         "folds": 2,
         "repeats": 1,
     },
@@ -169,6 +189,7 @@ RECORDS = {
     },
     "hostile names": {
         "algorithms": (HOSTILE, "LPW", "_under", "$m$"),
+        "paper_sets": (6, 8, 9, 11, 29),
         "own_sets": (HOSTILE, "[x]", "=1+1"),
         "criteria": {
             HOSTILE: {"title": HOSTILE, "greater_is_better": False},
@@ -184,21 +205,52 @@ RECORDS = {
 
 
 @pytest.fixture(scope="session")
-def summary(record):
-    return summarise(record)
-
-
-@pytest.fixture(scope="session")
-def sections(summary):
-    return contents(summary)
-
-
-@pytest.fixture(scope="session")
 def make():
-    """Make the record of a study by its name in `RECORDS`."""
+    """Make the record of a study by its name in `RECORDS`; it may be changed."""
     return lambda name: make_record(**RECORDS[name])
 
 
+@pytest.fixture(scope="session")
+def summary_of(make):
+    """The summary of a study by its name, worked out once."""
+    return cache(lambda name: summarise(make(name)))
+
+
+@pytest.fixture(scope="session")
+def sections_of(summary_of):
+    """The contents of a study's report by its name, drawn once."""
+    return cache(lambda name: contents(summary_of(name)))
+
+
+@pytest.fixture(scope="session")
+def page_of(make, summary_of, sections_of, tmp_path_factory):
+    """The path of a study's report by its name, written once."""
+
+    def write(name):
+        with pytest.MonkeyPatch.context() as patch:  # both were worked out already
+            patch.setattr("pairmend.report.writing.summarise", lambda _: summary_of(name))
+            patch.setattr("pairmend.report.writing.contents", lambda _: sections_of(name))
+            return write_record(make(name), tmp_path_factory.mktemp("report"))
+
+    return cache(write)
+
+
 @pytest.fixture(scope="session", params=[name for name in RECORDS if name != "printed losses"])
-def record(request):
-    return make_record(**RECORDS[request.param])
+def study(request):
+    """The name of a study; what is asked of it must hold for all."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def record(study, make):
+    return make(study)
+
+
+@pytest.fixture(scope="session")
+def summary(study, summary_of):
+    return summary_of(study)
+
+
+@pytest.fixture(scope="session")
+def sections(study, sections_of):
+    return sections_of(study)

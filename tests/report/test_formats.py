@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairmend.report import summarise
-from pairmend.report.contents import contents, tables_of
+from pairmend.report.contents import tables_of
 from pairmend.report.formats import latex, to_csv, to_latex, to_markdown
 from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, text_of
 from pairmend.report.tables import results_table, spread_tables
@@ -127,8 +126,8 @@ def test_markdown_rows_have_all_columns(tables):
         assert all(len(each) == len(table.columns) for each in cells)
 
 
-def test_markdown_has_no_markup_of_names(make):
-    for table in tables_of(contents(summarise(make("hostile names")))):
+def test_markdown_has_no_markup_of_names(sections_of):
+    for table in tables_of(sections_of("hostile names")):
         text = re.sub(r"\\.", "", to_markdown(table))
         assert "<" not in text
         assert "[" not in text
@@ -158,9 +157,8 @@ def test_results_match_the_summary(summary):
             assert (row[at].mark == "best") == (algorithm in best)
 
 
-def test_bold_stands_in_every_format(make):
-    summary = summarise(make("paper"))
-    table = next(spread_tables(summary))
+def test_bold_stands_in_every_format(summary_of):
+    table = next(spread_tables(summary_of("paper")))
     yeast = next(row for row in table.rows if row[0].value == "yeast")
     (best,) = [n for n, cell in enumerate(yeast) if cell.mark == "best"]
     mean = f"{yeast[best].value:.3f}"

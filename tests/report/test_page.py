@@ -7,8 +7,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pairmend.report import write_record, write_report
+from pairmend.report import write_report
 from pairmend.report.figures import Styles
+from pairmend.report.render import view
+from pairmend.report.table import Cell, Column, Table
+from pairmend.report.writing import write_record
 
 VOID = {"meta", "input", "br", "link", "img"}
 
@@ -45,11 +48,8 @@ def said(path):
 
 
 @pytest.fixture(scope="session")
-def written(record, summary, sections, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:  # both were worked out already
-        patch.setattr("pairmend.report.writing.summarise", lambda _: summary)
-        patch.setattr("pairmend.report.writing.contents", lambda _: sections)
-        return write_record(record, tmp_path_factory.mktemp("report"))
+def written(study, page_of):
+    return page_of(study)
 
 
 @pytest.fixture(scope="session")
@@ -114,8 +114,8 @@ def test_every_table_is_named_and_every_figure_told(page):
         assert len(attrs["aria-label"]) > 10
 
 
-def test_names_are_text(make, tmp_path):
-    text = write_record(make("hostile names"), tmp_path).read_text(encoding="utf-8")
+def test_names_are_text(page_of):
+    text = page_of("hostile names").read_text(encoding="utf-8")
     assert "<script>alert" not in text
     page = Page(text)
     assert len(page.all("script")) == 1
@@ -124,8 +124,8 @@ def test_names_are_text(make, tmp_path):
     assert "ValueError: y has <3> classes & no rows" in words
 
 
-def test_what_a_reader_finds_first(make, tmp_path):
-    path = write_record(make("paper"), tmp_path)
+def test_what_a_reader_finds_first(page_of):
+    path = page_of("paper")
     words = said(path)
     assert "FCM ranks best on Hamming loss" in words
     told = "4 algorithms on 12 sets, by 4 criteria, in 4-fold cross-validation, repeated 2 times."
@@ -138,66 +138,116 @@ def test_what_a_reader_finds_first(make, tmp_path):
     ]  # fmt: skip
 
 
-def test_too_few_sets_are_told_in_place_of_tests(make, tmp_path):
-    path = write_record(make("four sets"), tmp_path)
-    told = "Tests need at least 5 sets with all results, and there are 4."
+def test_too_few_sets_are_told_in_place_of_tests(page_of):
+    path = page_of("four sets")
+    told = "Tests need at least 5 sets with all results, and there are 4: on fewer, Wilcoxon's test"
     for what in ("critical-difference diagrams", "tests", "correlations"):
         assert f"There are no {what}. {told}" in said(path)
     page = Page(path.read_text(encoding="utf-8"))
     ids = [attrs["id"] for attrs in page.all("table")]
     assert "rows-friedman" not in ids
     assert "rows-results" in ids
+    assert "figure-radar" in [attrs["id"] for attrs in page.all("figure") if "id" in attrs]
+    assert "critical difference" not in said(path)  # nor does the radar draw one
+
+
+def test_one_algorithm_has_correlations_and_is_not_told_otherwise(page_of):
+    assert "There are no" not in said(page_of("one algorithm"))
+
+
+def test_sets_without_results_are_named_once(page_of):
+    words = said(page_of("sets to come"))
+    assert "4 algorithms on 2 sets" in words
+    assert "Without any result yet: arts and birds." in words
+    assert words.count("arts") == words.count("birds") == 1
+
+
+def test_warnings_are_folded_away(page_of):
+    text = page_of("paper").read_text(encoding="utf-8")
+    fold = text[text.index("<summary>Warnings</summary>") :]
+    fold = fold[: fold.index("</details>")]
+    assert "ConvergenceWarning: lbfgs &lt;failed&gt; to converge Increase max_iter" in fold
+    assert "Warnings" not in said(page_of("own algorithms"))
 
 
 def test_all_tables_lie_beside_the_page(written, page):
     shown = {attrs["id"].removeprefix("rows-") for attrs in page.all("table")}
     files = {path.name for path in (written.parent / "tables").iterdir()}
-    assert files == {f"{name}.{suffix}" for name in shown for suffix in ("tex", "csv", "md")}
+    expected = {f"{name}.{suffix}" for name in shown for suffix in ("tex", "csv", "md")}
+    assert files == {*expected, ".written"}
 
 
-def test_tables_of_an_earlier_report_go(make, tmp_path):
+@pytest.fixture
+def drawn_before(monkeypatch, sections_of):
+    """Write reports with drawings that were made already."""
+
+    def use(name):
+        monkeypatch.setattr("pairmend.report.writing.contents", lambda _: sections_of(name))
+
+    return use
+
+
+def test_tables_of_an_earlier_report_go_and_no_others(make, tmp_path, drawn_before):
+    drawn_before("hostile names")
     write_record(make("hostile names"), tmp_path)
     tables = tmp_path / "tables"
-    (tables / "notes.md").write_text("mine")
+    for name in ("notes.md", "results-mine.csv"):
+        (tables / name).write_text("mine")
+    (tmp_path / "kept.md").write_text("mine")
+    with (tables / ".written").open("a") as file:
+        file.write("../kept.md\ngone.md\n")
     assert (tables / "failures.csv").is_file()
-    write_record(make("four sets"), tmp_path)
+    drawn_before("one set")
+    write_record(make("one set"), tmp_path)
     assert not (tables / "failures.csv").exists()
     assert not (tables / "friedman.tex").exists()
-    assert (tables / "notes.md").read_text() == "mine"
+    for path in (tables / "notes.md", tables / "results-mine.csv", tmp_path / "kept.md"):
+        assert path.read_text() == "mine"
 
 
-def test_an_error_leaves_the_earlier_report(make, tmp_path, monkeypatch):
+def test_an_error_leaves_the_earlier_report(make, tmp_path, monkeypatch, drawn_before):
+    drawn_before("one set")
     path = write_record(make("one set"), tmp_path)
     before = path.read_text(encoding="utf-8")
     monkeypatch.setattr("pairmend.report.writing.render", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        write_record(make("four sets"), tmp_path)
+        write_record(make("one set"), tmp_path)
     assert path.read_text(encoding="utf-8") == before
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
-def test_the_same_study_gives_the_same_page(make, tmp_path):
-    first = write_record(make("four sets"), tmp_path)
-    again = write_record(make("four sets"), tmp_path / "again.html")
+def test_the_same_study_gives_the_same_page(make, page_of, tmp_path):
+    again = write_record(make("one set"), tmp_path / "again.html")
     assert again == tmp_path / "again.html"
-    assert again.read_text(encoding="utf-8") == first.read_text(encoding="utf-8")
+    assert again.read_text(encoding="utf-8") == page_of("one set").read_text(encoding="utf-8")
 
 
-def test_reports_go_where_there_is_a_folder(make, tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
-        write_record(make("one set"), tmp_path / "nowhere")
+def test_folders_are_made(make, tmp_path, drawn_before):
+    drawn_before("one set")
+    path = write_record(make("one set"), tmp_path / "new" / "folder")
+    assert path == tmp_path / "new" / "folder" / "report.html"
+    assert (path.parent / "tables" / "results.csv").is_file()
 
 
-def test_report_of_a_folder(make, tmp_path, monkeypatch):
+def test_report_of_a_folder(make, tmp_path, monkeypatch, drawn_before):
+    drawn_before("one set")
     folder, out = tmp_path / "study", tmp_path / "elsewhere"
-    folder.mkdir()
-    out.mkdir()
     asked = []
     monkeypatch.setattr("pairmend.study.read_study", lambda f: asked.append(f) or make("one set"))
     assert write_report(folder) == folder / "report.html"
     assert write_report(folder, out) == out / "report.html"
     assert write_report(folder, out / "mine.html") == out / "mine.html"
     assert asked == [folder] * 3
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.5, 0.5), (float("inf"), "Infinity"), (-float("inf"), "-Infinity"), (float("nan"), None),
+     (None, None), ("3", None)],
+)  # fmt: skip
+def test_numbers_are_written_as_the_script_reads_them(value, expected):
+    ((cell,),) = view(Table("t", "", "", (Column("x"),), ((Cell(value),),)))["rows"]
+    assert cell["value"] == expected
 
 
 def test_styles_of_drawings_become_rules():

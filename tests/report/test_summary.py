@@ -10,9 +10,13 @@ import pytest
 from pairmend import published
 from pairmend.metrics import LOSSES
 from pairmend.report import summarise
+from pairmend.report.best import best_of
 from pairmend.report.measured import criteria_of
 from pairmend.report.published import implied_share
 from pairmend.report.published_tables import distances_table
+
+NEED = "Tests need at least 5 sets with all results,"
+ARGUMENT = ": on fewer, Wilcoxon's test cannot reach 0.1."
 
 
 def rows_of(record):
@@ -98,9 +102,9 @@ def test_best_and_ranks(record, summary):
             assert found["ranks"] == {}
 
 
-def test_printed_losses_give_what_is_known_of_them(make):
+def test_printed_losses_give_what_is_known_of_them(summary_of):
     """Golden values: of the study's specification, computed from the three-digit table."""
-    found = summarise(make("printed losses"))["comparison"]
+    found = summary_of("printed losses")["comparison"]
     assert list(found["hamming"]["ranks"].values()) == pytest.approx(
         [2.966, 1.931, 2.707, 2.397], abs=5e-4
     )
@@ -114,13 +118,16 @@ def test_printed_losses_give_what_is_known_of_them(make):
     assert holm == pytest.approx([0.0287, 0.7832, 0.7832, 0.0160], rel=5e-3)
 
 
-def test_printed_losses_bear_out_the_paper(make):
-    summary = summarise(make("printed losses"))
+def test_printed_losses_bear_out_the_paper(summary_of):
+    summary = summary_of("printed losses")
     verdicts = {each["paper"]: each["verdict"] for each in summary["conclusions"]}
     assert verdicts["FCM-W is better than LPW in zero-one loss (p = 0.040)"] == "holds"
     assert verdicts["FCM is better than LPW in zero-one loss (p = 0.054)"] == "holds"
     assert verdicts["the algorithms differ in Hamming loss (p = 0.063)"] == "holds"
     assert verdicts["FCM has the worst rank in 1 - macro F1"] == "holds"
+    for criterion in ("1 - macro F1", "1 - micro F1"):  # no difference seen, which proves nothing
+        claim = f"the algorithms do not differ significantly in {criterion} (p = 0.911)"
+        assert verdicts[claim] == "not contradicted"
     assert len(verdicts) == 12
     assert all(each["difference"] == pytest.approx(0) for each in summary["published"]["numbers"])
     # the sets that the specification of the method names; Geobacter's losses can be explained
@@ -130,8 +137,8 @@ def test_printed_losses_bear_out_the_paper(make):
     ]  # fmt: skip
 
 
-def test_heaps_of_sets_are_told_apart_where_both_are_measured(make):
-    both = distances_table(summarise(make("paper")))
+def test_heaps_of_sets_are_told_apart_where_both_are_measured(make, summary_of):
+    both = distances_table(summary_of("paper"))
     assert [row[1].value for row in both.rows[::4]] == [
         "all", "explained by the method", "not explained",
     ]  # fmt: skip
@@ -151,9 +158,9 @@ def test_verdicts_follow_the_losses(make):
     assert verdicts["FCM-O has the best rank in zero-one loss"] == "does not hold"
 
 
-def test_published_and_measured(make):
+def test_published_and_measured(make, summary_of):
     record = make("paper")
-    beside = summarise(record)["published"]
+    beside = summary_of("paper")["published"]
     all_values = slow_values(record)
     differences = {}
     for each in beside["numbers"]:
@@ -189,42 +196,50 @@ def test_a_method_without_an_error_tells_no_share():
     assert implied_share(0.0, 0.0, 0.3) is None
 
 
-def test_incomplete_sets_are_left_out_and_named(make):
-    summary = summarise(make("paper"))
+def test_incomplete_sets_are_left_out_and_named(summary_of):
+    summary = summary_of("paper")
     assert summary["left_out"]["hamming"] == ["flags", "ours"]
     assert (
         "Left out of ranks and tests, because results are missing: flags and ours."
         in (summary["finding"]["cautions"])
     )
     assert len(summary["failures"]) == 3
-    assert [len(each["tasks"]) for each in summary["tracebacks"]] == [3]
+    (together,) = summary["tracebacks"]
+    assert together["tasks"] == [  # counted from 1, as on the command line
+        "FCM-W on flags, repeat 1, fold 4", "LPW on ours, repeat 1, fold 1",
+        "LPW on ours, repeat 1, fold 2",
+    ]  # fmt: skip
+    assert [(each["repeat"], each["fold"]) for each in summary["failures"]] == [
+        (1, 4), (1, 1), (1, 2),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("one set", "Tests need at least 5 sets with all results, and there is 1."),
-        ("four sets", "Tests need at least 5 sets with all results, and there are 4."),
-        ("nothing finished", "Tests need at least 5 sets with all results, and there are none."),
+        ("one set", f"{NEED} and there is 1{ARGUMENT}"),
+        ("four sets", f"{NEED} and there are 4{ARGUMENT}"),
+        ("nothing finished", f"{NEED} and there are none{ARGUMENT}"),
         ("one algorithm", "A comparison needs at least two algorithms."),
     ],
 )
-def test_too_little_for_a_test(make, name, told):
-    for found in summarise(make(name))["comparison"].values():
+def test_too_little_for_a_test(summary_of, name, told):
+    for found in summary_of(name)["comparison"].values():
         assert found["refusal"] == told
         assert found["friedman"] is None
-        assert found["pairs"] == []
+        assert found["critical_difference"] is None
+        assert found["pairs"] == found["nemenyi"] == []
 
 
-def test_more_than_nine_algorithms_are_adjusted_by_shaffer(make):
-    found = summarise(make("twelve algorithms"))["comparison"]["hamming"]
+def test_more_than_nine_algorithms_are_adjusted_by_shaffer(summary_of):
+    found = summary_of("twelve algorithms")["comparison"]["hamming"]
     assert found["procedure"] == "Shaffer's procedure"
     assert len(found["pairs"]) == 66
 
 
-def test_more_is_better(make):
+def test_more_is_better(make, summary_of):
     record = make("more is better")
-    found = summarise(record)
+    found = summary_of("more is better")
     pair = found["comparison"]["accuracy"]["pairs"][0]
     means = record.results.groupby(["algorithm", "set"])["value"].mean()
     difference = (means["A"] - means["B"]).to_numpy()
@@ -234,8 +249,8 @@ def test_more_is_better(make):
     assert found["published"]["numbers"] == []
 
 
-def test_sets_of_the_paper_come_first_in_its_order(make):
-    numbers = [one["number"] for one in summarise(make("paper"))["sets"]]
+def test_sets_of_the_paper_come_first_in_its_order(summary_of):
+    numbers = [one["number"] for one in summary_of("paper")["sets"]]
     assert numbers == [6, 8, 9, 10, 11, 17, 18, 22, 23, 24, 29, None]
 
 
@@ -252,24 +267,66 @@ def test_other_copies_of_a_set_are_told(make):
     )
 
 
+def test_sets_without_results_are_not_counted(summary_of):
+    summary = summary_of("sets to come")
+    assert [one["set"] for one in summary["sets"]] == ["flags", "yeast"]
+    assert summary["without_results"] == ["arts", "birds"]
+    assert summary["left_out"]["hamming"] == []
+    assert summary["finding"]["extent"].startswith("4 algorithms on 2 sets, ")
+
+
+def test_warnings_are_counted_by_algorithm(summary_of):
+    # 12 sets, 2 repeats, 2 of the folds; of each task both, though one has two lines
+    assert summary_of("paper")["warnings"] == [
+        {"algorithm": "LPW", "warning": warning, "tasks": 48}
+        for warning in (
+            "ConvergenceWarning: lbfgs <failed> to converge Increase max_iter",
+            "UserWarning: label 3 has no rows",
+        )
+    ]
+    assert summary_of("own algorithms")["warnings"] == []
+
+
+def test_pairs_that_differ_by_nemenyi_lie_a_critical_difference_apart(summary):
+    for found in summary["comparison"].values():
+        ranks, difference = found["ranks"], found["critical_difference"]
+        if difference is not None:
+            apart = {
+                (one, other)
+                for one in ranks
+                for other in ranks
+                if ranks[other] - ranks[one] >= difference
+            }
+            assert set(found["nemenyi"]) == apart
+
+
+@pytest.mark.parametrize("greater_is_better", [False, True])
+def test_rounding_error_does_not_decide_who_is_best(greater_is_better):
+    sign = -1 if greater_is_better else 1
+    values = {"a": sign * 0.3, "b": sign * (0.1 + 0.2), "c": sign * 0.4, "d": sign * (0.3 + 1e-9)}
+    assert values["a"] != values["b"]
+    assert best_of(values, greater_is_better=greater_is_better) == ["a", "b"]
+    assert best_of({}) == []
+
+
 def test_names_of_files_differ(make):
     slugs = [each["slug"] for each in criteria_of(make("hostile names"))]
     assert len(set(slugs)) == 3
 
 
-def test_costs(make):
+def test_costs(make, summary_of):
     record = make("two algorithms")
     tasks = record.tasks[record.tasks["algorithm"] == "FCM"]
-    (_, cost) = summarise(record)["costs"]
+    (_, cost) = summary_of("two algorithms")["costs"]
     assert cost["tasks"] == len(tasks)
     assert cost["fit_seconds"] == pytest.approx(tasks["fit_seconds"].mean())
     assert cost["peak_bytes"] == tasks["peak_bytes"].max()
     assert cost["shares_fit_of"] == []
 
 
-def test_a_fit_that_is_shared_is_told(make):
+def test_a_fit_that_is_shared_is_told(make, summary_of):
     record = make("paper")
-    costs = {each["algorithm"]: each for each in summarise(record)["costs"]}
+    costs = {each["algorithm"]: each for each in summary_of("paper")["costs"]}
     assert costs["FCM-O"]["shares_fit_of"] == ["FCM"]
     assert costs["FCM"]["shares_fit_of"] == []
     tasks = record.tasks[record.tasks["algorithm"] == "FCM-O"]
@@ -282,8 +339,8 @@ def test_memory_that_the_system_does_not_tell(make):
     assert all(each["peak_bytes"] is None for each in summarise(record)["costs"])
 
 
-def test_sentences_name_the_better_one(make):
-    finding = summarise(make("own algorithms"))["finding"]
+def test_sentences_name_the_better_one(summary_of):
+    finding = summary_of("own algorithms")["finding"]
     assert finding["lead"] == "neighbours ranks best on every criterion."
     (text,) = {point["text"] for point in finding["points"]}
     assert text == (
@@ -294,14 +351,14 @@ def test_sentences_name_the_better_one(make):
     assert finding["cautions"] == []
 
 
-def test_sentences_of_more_is_better(make):
-    finding = summarise(make("more is better"))["finding"]
+def test_sentences_of_more_is_better(summary_of):
+    finding = summary_of("more is better")["finding"]
     # made so that the last is best: what is drawn is one minus the loss
     assert finding["lead"] == "C ranks best on accuracy."
 
 
-def test_lead_names_all_winners(make):
-    finding = summarise(make("printed losses"))["finding"]
+def test_lead_names_all_winners(summary_of):
+    finding = summary_of("printed losses")["finding"]
     assert finding["lead"] == (
         "FCM ranks best on Hamming loss; LPW on 1 - macro F1; FCM-O on 1 - micro F1; "
         "FCM and FCM-O on zero-one loss."
@@ -310,7 +367,7 @@ def test_lead_names_all_winners(make):
     assert finding["paper"][0].endswith("All of that holds here.")
 
 
-def test_too_few_sets_are_told_once(make):
-    finding = summarise(make("four sets"))["finding"]
-    assert finding["cautions"] == ["Tests need at least 5 sets with all results, and there are 4."]
+def test_too_few_sets_are_told_once(summary_of):
+    finding = summary_of("four sets")["finding"]
+    assert finding["cautions"] == [f"{NEED} and there are 4{ARGUMENT}"]
     assert finding["paper"][0].endswith("The sets at hand are too few to test that.")

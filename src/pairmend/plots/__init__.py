@@ -1,10 +1,11 @@
-"""Drawings of multi-label data and of comparisons. They need matplotlib, and compute nothing.
+"""Drawings of multi-label data and of comparisons. They need matplotlib.
 
-Numbers come in as they are to be drawn. Each drawing returns the Axes it is on; :func:`to_svg`
+Numbers come in as they are to be drawn; only the means of folds and the sums of parts are worked
+out here. Each drawing returns the Axes it is on; :func:`to_svg`
 turns it into an element of a page.
 """
 
-from pairmend.plots.comparison import fold_spread, times
+from pairmend.plots.comparison import bars, fold_spread
 from pairmend.plots.data import ENDS, MOST_BARS, co_occurrence, label_frequencies, labels_per_row
 from pairmend.plots.drawing import FAINT, INK, PALETTE, one_line, to_svg
 from pairmend.plots.published import published_and_measured
@@ -16,6 +17,7 @@ __all__ = [
     "INK",
     "MOST_BARS",
     "PALETTE",
+    "bars",
     "co_occurrence",
     "critical_difference",
     "fold_spread",
@@ -24,6 +26,5 @@ __all__ = [
     "one_line",
     "published_and_measured",
     "rank_radar",
-    "times",
     "to_svg",
 ]

@@ -125,7 +125,7 @@ def fold_spread(
     return ax
 
 
-def times(
+def bars(
     parts: Mapping[str, Mapping[str, float]],
     *,
     unit: str = "seconds",
@@ -153,7 +153,7 @@ def times(
 
     Examples
     --------
-    >>> ax = times({"fit": {"LPW": 2.0, "FCM": 2.5}, "predict": {"LPW": 0.5, "FCM": 1.5}})
+    >>> ax = bars({"fit": {"LPW": 2.0, "FCM": 2.5}, "predict": {"LPW": 0.5, "FCM": 1.5}})
     >>> [text.get_text() for text in ax.texts]
     ['2.5', '4']
     """
@@ -187,7 +187,7 @@ def times(
     ax.tick_params(axis="y", length=0)
     if len(parts) > 1:
         add_legend(
-            ax, [bars[0] for bars in ax.containers], [short(str(name)) for name in parts],
+            ax, [of_part[0] for of_part in ax.containers], [short(str(name)) for name in parts],
             loc="lower left", bbox_to_anchor=(0, 1), ncols=len(parts), borderaxespad=0.2,
         )  # fmt: skip
     return ax

@@ -29,24 +29,24 @@ BAR = 4.0  # points, the width of bars of critical differences
 
 def rank_radar(
     ranks: Mapping[str, Mapping[str, float]],
-    critical_difference: float,
+    critical_difference: float | None,
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw average ranks by criterion: a spoke for each criterion, a line for each algorithm.
 
     Better ranks are further out, and the plot says so. The bar beside a spoke is the critical
-    difference: it begins at the best algorithm of that criterion, so those beyond its inner end
-    differ from the best. One or two criteria make no radar; they are drawn as rows, with better
-    ranks on the left.
+    difference: it begins at the best algorithm of that criterion, so those at its inner end or
+    beyond it differ from the best. One or two criteria make no radar; they are drawn as rows,
+    with better ranks on the left.
 
     Parameters
     ----------
     ranks : mapping of str to mapping of str to float
         For each criterion, the average rank of each algorithm; 1 is best. A pandas Series will
         do for the inner mapping. All criteria must rank the same algorithms.
-    critical_difference : float
-        Ranks that differ by more are significantly different.
+    critical_difference : float or None
+        Ranks that differ by at least this much are significantly different; None draws no bars.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -83,7 +83,11 @@ def rank_radar(
 
 
 def _radar(
-    criteria: list[str], algorithms: list[str], values: Any, difference: float, ax: "Axes | None"
+    criteria: list[str],
+    algorithms: list[str],
+    values: Any,
+    difference: float | None,
+    ax: "Axes | None",
 ) -> "Axes":
     # Names stand inside the axes, so that the layout needs no guesses: a unit, which is the
     # length of a spoke, has so many inches.
@@ -116,10 +120,11 @@ def _radar(
             1.07 * x, 1.07 * y, short(criterion), color=INK, fontsize=9.5, parse_math=False,
             ha=_side(x, "right", "center", "left"), va=_side(y, "top", "center", "bottom"),
         )  # fmt: skip
-        beside = 0.06 * np.array([y, -x])
-        first = values[spoke].min()
-        ends = np.array([place(first, spoke), place(first + difference, spoke)]) + beside
-        ax.plot(*ends.T, color=INK, lw=BAR, solid_capstyle="butt")
+        if difference is not None:
+            beside = 0.06 * np.array([y, -x])
+            first = values[spoke].min()
+            ends = np.array([place(first, spoke), place(first + difference, spoke)]) + beside
+            ax.plot(*ends.T, color=INK, lw=BAR, solid_capstyle="butt")
     lines = []
     for number in range(len(algorithms)):
         points = np.array([place(values[spoke, number], spoke) for spoke in closed])
@@ -136,7 +141,11 @@ def _radar(
 
 
 def _rank_rows(
-    criteria: list[str], algorithms: list[str], values: Any, difference: float, ax: "Axes | None"
+    criteria: list[str],
+    algorithms: list[str],
+    values: Any,
+    difference: float | None,
+    ax: "Axes | None",
 ) -> "Axes":
     lane = 0.16  # inches of each algorithm
     row = lane * (len(algorithms) + 2)
@@ -148,11 +157,10 @@ def _rank_rows(
     best, worst = _half_steps(values, difference)
     step = 1 / (len(algorithms) + 2)
     top = np.arange(len(criteria)) - 0.5 + step
-    for start, of_criterion in zip(top, values, strict=True):
-        first = of_criterion.min()
-        ax.plot(
-            [first, first + difference], [start, start], color=INK, lw=BAR, solid_capstyle="butt"
-        )
+    if difference is not None:
+        for start, first in zip(top, values.min(axis=1), strict=True):
+            ends = [first, first + difference]
+            ax.plot(ends, [start, start], color=INK, lw=BAR, solid_capstyle="butt")
     lines = []
     for number, of_algorithm in enumerate(values.T):
         look = {**_look(style_of(number, len(algorithms))), "ls": "none"}
@@ -187,7 +195,8 @@ def critical_difference(
     ranks : mapping of str to float
         Average rank of each algorithm; 1 is best and on the left.
     critical_difference : float
-        Ranks that differ by more are significantly different; drawn above the line.
+        Ranks that differ by at least this much are significantly different; drawn above the
+        line.
     groups : sequence of sequence of str
         Algorithms that do not differ from each other. Groups of one are not drawn.
     ax : matplotlib Axes, default=None
@@ -270,21 +279,21 @@ def critical_difference(
     return ax
 
 
-def _checked(ranks: Mapping[str, float], difference: float) -> dict[str, float]:
+def _checked(ranks: Mapping[str, float], difference: float | None) -> dict[str, float]:
     table = {str(name): float(rank) for name, rank in ranks.items()}
     if len(table) < 2:
         raise ValueError(f"needs the ranks of two algorithms or more; got {list(table)}")
     if not all(isfinite(rank) and 1 <= rank <= len(table) for rank in table.values()):
         raise ValueError(f"ranks must lie between 1 and {len(table)}; got {table}")
-    if not (isfinite(difference) and difference > 0):
+    if difference is not None and not (isfinite(difference) and difference > 0):
         raise ValueError(f"critical_difference must be a positive number; got {difference}")
     return table
 
 
-def _half_steps(values: Any, difference: float) -> tuple[float, float]:
+def _half_steps(values: Any, difference: float | None) -> tuple[float, float]:
     """Find the best and the worst rank to show, so that ranks and bars fit."""
     best = max(1.0, floor(2 * values.min()) / 2)
-    worst = max(values.max(), (values.min(axis=1) + difference).max())
+    worst = max(values.max(), (values.min(axis=1) + (difference or 0)).max())
     return best, max(best + 0.5, ceil(2 * worst) / 2)
 
 
@@ -322,12 +331,12 @@ def _longest_explained(algorithms: list[str]) -> int:
 
 
 def _explain(
-    ax: "Axes", lines: list[Any], algorithms: list[str], difference: float, **place: Any
+    ax: "Axes", lines: list[Any], algorithms: list[str], difference: float | None, **place: Any
 ) -> None:
     from matplotlib.lines import Line2D
 
-    bar = Line2D([], [], color=INK, lw=BAR, solid_capstyle="butt")
-    add_legend(
-        ax, [*lines, bar], [*map(short, algorithms), f"critical difference {difference:.2f}"],
-        loc="center left", handlelength=3, **place,
-    )  # fmt: skip
+    handles, names = list(lines), list(map(short, algorithms))
+    if difference is not None:
+        handles.append(Line2D([], [], color=INK, lw=BAR, solid_capstyle="butt"))
+        names.append(f"critical difference {difference:.2f}")
+    add_legend(ax, handles, names, loc="center left", handlelength=3, **place)

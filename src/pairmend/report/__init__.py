@@ -5,6 +5,6 @@ out, and ``render`` and ``formats`` write them.
 """
 
 from pairmend.report.summary import summarise
-from pairmend.report.writing import write_record, write_report
+from pairmend.report.writing import write_report
 
-__all__ = ["summarise", "write_record", "write_report"]
+__all__ = ["summarise", "write_report"]

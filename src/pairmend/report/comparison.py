@@ -1,10 +1,13 @@
 """Tests between algorithms, as plain data."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from pairmend import stats
+from pairmend.report.best import best_of
+from pairmend.stats.adjustment import MOST_ALGORITHMS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +20,6 @@ CONFIDENCE = 0.95
 
 FEWEST_SETS = 5
 """On fewer sets Wilcoxon's test cannot reach 0.1: of 4 sets all won, the exact p is 0.125."""
-
-MOST_FOR_BERGMANN_HOMMEL = 9
 
 _PROCEDURES = {
     "bergmann-hommel": "Bergmann and Hommel's procedure",
@@ -46,7 +47,7 @@ def compare(
     -------
     dict
         By criterion: ``sets``, ``ranks``, ``best``, ``friedman``, ``critical_difference``,
-        ``groups``, ``nemenyi`` (pairs that differ by it, the better one first), ``pairs``,
+        ``groups``, ``nemenyi`` (pairs that differ by its test, the better one first), ``pairs``,
         ``procedure``, ``spearman`` and ``refusal``, which says why there are no tests, if so.
 
     Examples
@@ -57,13 +58,14 @@ def compare(
     >>> found["hamming"]["ranks"], found["hamming"]["best"]
     ({'A': 1.25, 'B': 1.75}, ['A'])
     >>> found["hamming"]["refusal"]
-    'Tests need at least 5 sets with all results, and there are 2.'
+    "Tests need at least 5 sets with all results, and there are 2: on fewer, Wilcoxon's test ...
     """
     found = {
         criterion: _compare_one(table, characteristics, sign=-1.0 if criterion in negated else 1.0)
         for criterion, table in losses.items()
     }
-    _adjust_over_criteria([each["friedman"] for each in found.values() if each["friedman"]])
+    for criterion, test in _friedman(losses).items():
+        found[criterion]["friedman"] = test
     return found
 
 
@@ -95,66 +97,75 @@ def _compare_one(
     losses: "pd.DataFrame", characteristics: "pd.DataFrame", sign: float
 ) -> dict[str, Any]:
     n_sets, n_algorithms = losses.shape
-    ranks = ranks_of(losses.to_numpy(), list(losses.columns)) if n_sets else {}
+    ranks = ranks_of(losses.to_numpy(), list(losses.columns)) if n_sets and n_algorithms > 1 else {}
     found: dict[str, Any] = {
         "sets": list(losses.index),
-        "ranks": ranks if n_algorithms > 1 else {},
-        "best": _least(ranks) if n_algorithms > 1 else [],
+        "ranks": ranks,
+        "best": best_of(ranks),
         "friedman": None,
         "critical_difference": None,
         "groups": [],
         "nemenyi": [],
         "pairs": [],
         "procedure": "",
-        "spearman": {},
+        "spearman": _spearman(sign * losses, characteristics) if n_sets >= FEWEST_SETS else {},
         "refusal": _refusal(n_sets, n_algorithms),
     }
-    if found["ranks"] and n_sets > 1:
-        nemenyi = stats.nemenyi(losses, alpha=ALPHA)
-        found["critical_difference"] = nemenyi.critical_difference
-        found["groups"] = [list(map(str, group)) for group in nemenyi.groups]
-    if n_sets < FEWEST_SETS:
-        return found
-    found["spearman"] = _spearman(sign * losses, characteristics)
-    if n_algorithms > 1:
-        found["nemenyi"] = _apart(ranks, found["critical_difference"])
+    if not found["refusal"]:
+        found.update(_nemenyi(losses))
         found.update(_pairs(losses, sign))
-    if n_algorithms > 2:
-        found["friedman"] = _friedman(losses)
     return found
 
 
 def _refusal(n_sets: int, n_algorithms: int) -> str:
-    if n_algorithms < 2:
-        return "A comparison needs at least two algorithms."
     if n_sets < FEWEST_SETS:
         return (
             f"Tests need at least {FEWEST_SETS} sets with all results, and there "
-            f"{'is' if n_sets == 1 else 'are'} {n_sets or 'none'}."
+            f"{'is' if n_sets == 1 else 'are'} {n_sets or 'none'}: on fewer, Wilcoxon's test "
+            f"cannot reach {ALPHA}."
         )
-    return ""
+    return "" if n_algorithms > 1 else "A comparison needs at least two algorithms."
 
 
-def _friedman(losses: "pd.DataFrame") -> dict[str, Any]:
-    test = stats.friedman(losses)
+def _friedman(losses: Mapping[str, "pd.DataFrame"]) -> dict[str, dict[str, Any]]:
+    tested = {
+        criterion: table
+        for criterion, table in losses.items()
+        if len(table) >= FEWEST_SETS and table.shape[1] > 2
+    }
+    if not tested:
+        return {}
+    tests = stats.friedman_by_criterion(tested).table
     return {
-        "n_sets": test.n_sets,
-        "chi_square": test.chi_square,
-        "p": test.p_value,
-        "f": test.iman_davenport,
-        "f_p": test.iman_davenport_p_value,
+        criterion: {
+            "n_sets": len(table),
+            "chi_square": float(tests.loc[criterion, "chi_square"]),
+            "p": float(tests.loc[criterion, "p_value"]),
+            "f": float(tests.loc[criterion, "iman_davenport"]),
+            "f_p": float(tests.loc[criterion, "iman_davenport_p_value"]),
+            "adjusted": float(tests.loc[criterion, "adjusted_p_value"]),
+            "significant": bool(tests.loc[criterion, "adjusted_p_value"] < ALPHA),
+        }
+        for criterion, table in tested.items()
     }
 
 
-def _adjust_over_criteria(tests: list[dict[str, Any]]) -> None:
-    if tests:
-        adjusted = stats.holm([test["p"] for test in tests])
-        for test, p in zip(tests, map(float, adjusted), strict=True):
-            test["adjusted"], test["significant"] = p, p < ALPHA
+def _nemenyi(losses: "pd.DataFrame") -> dict[str, Any]:
+    test = stats.nemenyi(losses, alpha=ALPHA)
+    best_first = test.average_ranks.sort_values(kind="stable").index
+    return {
+        "critical_difference": test.critical_difference,
+        "groups": [list(map(str, group)) for group in test.groups],
+        "nemenyi": [
+            (str(better), str(worse))
+            for better, worse in combinations(best_first, 2)
+            if test.p_values.loc[better, worse] <= ALPHA
+        ],
+    }
 
 
 def _pairs(losses: "pd.DataFrame", sign: float) -> dict[str, Any]:
-    few = losses.shape[1] <= MOST_FOR_BERGMANN_HOMMEL
+    few = losses.shape[1] <= MOST_ALGORITHMS
     adjust = "bergmann-hommel" if few else "shaffer"
     tests = stats.wilcoxon(losses, adjust=adjust).pairs
     effects = stats.effect_sizes(losses).pairs
@@ -181,17 +192,6 @@ def _pairs(losses: "pd.DataFrame", sign: float) -> dict[str, Any]:
     return {"pairs": pairs, "procedure": _PROCEDURES[adjust]}
 
 
-def _apart(ranks: Mapping[str, float], difference: float) -> list[tuple[str, str]]:
-    """List the pairs whose ranks differ by the critical difference, the better one first."""
-    order = sorted(ranks, key=lambda name: ranks[name])
-    return [
-        (better, worse)
-        for place, better in enumerate(order)
-        for worse in order[place + 1 :]
-        if ranks[worse] - ranks[better] >= difference
-    ]
-
-
 def _spearman(values: "pd.DataFrame", characteristics: "pd.DataFrame") -> dict[str, Any]:
     known = characteristics.reindex(values.index).dropna(axis=1)
     if known.empty:
@@ -210,8 +210,3 @@ def _spearman(values: "pd.DataFrame", characteristics: "pd.DataFrame") -> dict[s
         }
         for key in test.rho.columns
     }
-
-
-def _least(ranks: Mapping[str, float]) -> list[str]:
-    least = min(ranks.values(), default=0.0)
-    return [name for name, rank in ranks.items() if rank - least < 1e-9]

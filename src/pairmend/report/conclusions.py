@@ -4,9 +4,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pairmend import published
+from pairmend.report.best import best_of
 from pairmend.report.table import text_of
 
 HOLDS, TENDS, FAILS, UNTESTED = "holds", "same direction", "does not hold", "not tested"
+NOT_CONTRADICTED = "not contradicted"
+"""Of a difference that the paper did not find, and we neither: on few sets that says little."""
+
+BETTER_THAN_LPW, DIFFERENCE, AMONG_CORRECTED, PLACE = (
+    "better-than-lpw",
+    "difference",
+    "among",
+    "place",
+)
+"""Kinds of claims."""
 
 _CORRECTED = ("FCM", "FCM-W", "FCM-O")
 # Printed, after adjustment, in the paper's tables of Friedman's and Wilcoxon's tests.
@@ -16,11 +27,6 @@ _BETTER_THAN_LPW = [
     ("zero_one", "FCM", 0.054),
     ("zero_one", "FCM-W", 0.040),
     ("zero_one", "FCM-O", 0.054),
-]
-_PLACES = [
-    ("macro_f1", "FCM", "worst"),
-    ("micro_f1", "FCM-O", "best"),
-    ("zero_one", "FCM-O", "best"),
 ]
 _PLACES = [
     ("macro_f1", "FCM", "worst"),
@@ -41,8 +47,8 @@ def conclusions(summary: Mapping[str, Any]) -> list[dict[str, str]]:
     Returns
     -------
     list of dict
-        With ``paper``, ``ours`` and ``verdict``, all of them texts. Empty unless all of the
-        paper's algorithms were run.
+        With ``claim`` (its kind), ``paper``, ``ours`` and ``verdict``, all of them texts. Empty
+        unless all of the paper's algorithms were run.
     """
     if not set(published.ALGORITHMS) <= set(summary["algorithms"]):
         return []
@@ -71,14 +77,15 @@ def _better_than_lpw(
         pair = _pair(found[criterion], "LPW", name)
         if pair is None:
             told = f"ranks {ranks[name]:.2f} and {ranks['LPW']:.2f}" if ranks else "no ranks"
-            yield {"paper": paper, "ours": f"{told}, too few sets", "verdict": UNTESTED}
+            yield _judged(BETTER_THAN_LPW, paper, f"{told}, too few sets", UNTESTED)
             continue
         ahead = pair["effect"] > 0
-        yield {
-            "paper": paper,
-            "ours": f"ranks {ranks[name]:.2f} and {ranks['LPW']:.2f}, {_p(pair['adjusted'])}",
-            "verdict": HOLDS if ahead and pair["significant"] else TENDS if ahead else FAILS,
-        }
+        yield _judged(
+            BETTER_THAN_LPW,
+            paper,
+            f"ranks {ranks[name]:.2f} and {ranks['LPW']:.2f}, {_p(pair['adjusted'])}",
+            HOLDS if ahead and pair["significant"] else TENDS if ahead else FAILS,
+        )
 
 
 def _differences(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[dict[str, str]]:
@@ -92,13 +99,12 @@ def _differences(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterato
         )
         test = found[criterion]["friedman"]
         if test is None:
-            yield {"paper": paper, "ours": "too few sets", "verdict": UNTESTED}
+            yield _judged(DIFFERENCE, paper, "too few sets", UNTESTED)
         else:
-            yield {
-                "paper": paper,
-                "ours": _p(test["adjusted"]),
-                "verdict": HOLDS if test["significant"] == differ else FAILS,
-            }
+            # That no difference was seen is no evidence that there is none.
+            borne_out = HOLDS if differ else NOT_CONTRADICTED
+            verdict = borne_out if test["significant"] == differ else FAILS
+            yield _judged(DIFFERENCE, paper, _p(test["adjusted"]), verdict)
 
 
 def _among_corrected(
@@ -108,7 +114,7 @@ def _among_corrected(
         return
     paper = f"of the corrected methods only FCM and FCM-O differ, in {titles['hamming']}"
     if not all(each["pairs"] for each in found.values()):
-        yield {"paper": paper, "ours": "too few sets", "verdict": UNTESTED}
+        yield _judged(AMONG_CORRECTED, paper, "too few sets", UNTESTED)
         return
     differing = [
         (criterion, pair["first"], pair["second"])
@@ -120,11 +126,8 @@ def _among_corrected(
         ("hamming", frozenset(("FCM", "FCM-O")))
     }
     told = "; ".join(f"{a} and {b} in {titles[c]}" for c, a, b in differing)
-    yield {
-        "paper": paper,
-        "ours": told or "none of them differ significantly",
-        "verdict": HOLDS if alike else FAILS,
-    }
+    told = told or "none of them differ significantly"
+    yield _judged(AMONG_CORRECTED, paper, told, HOLDS if alike else FAILS)
 
 
 def _ranks(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[dict[str, str]]:
@@ -133,13 +136,17 @@ def _ranks(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[dict
         if not ranks:
             continue
         ours = {each: ranks[each] for each in published.ALGORITHMS}
-        extreme = min(ours.values()) if place == "best" else max(ours.values())
-        there = [each for each, rank in ours.items() if rank == extreme]
-        yield {
-            "paper": f"{name} has the {place} rank in {titles[criterion]}",
-            "ours": f"{' and '.join(there)} with {text_of(extreme, digits=2)}",
-            "verdict": HOLDS if name in there else FAILS,
-        }
+        there = best_of(ours, greater_is_better=place == "worst")
+        yield _judged(
+            PLACE,
+            f"{name} has the {place} rank in {titles[criterion]}",
+            f"{' and '.join(there)} with {text_of(ours[there[0]], digits=2)}",
+            HOLDS if name in there else FAILS,
+        )
+
+
+def _judged(claim: str, paper: str, ours: str, verdict: str) -> dict[str, str]:
+    return {"claim": claim, "paper": paper, "ours": ours, "verdict": verdict}
 
 
 def _pair(found: Mapping[str, Any], first: str, second: str) -> dict[str, Any] | None:

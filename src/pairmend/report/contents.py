@@ -1,14 +1,13 @@
 """What stands where in a report."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pairmend.report import figures, published_tables, tables
+from pairmend.report import figures, published_tables, run_tables, tables
 from pairmend.report.figures import Figure
+from pairmend.report.summary import Summary
 from pairmend.report.table import Table
-
-Summary = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def _tables_in(parts: list[Part]) -> Iterator[Table]:
 
 def _ranks(summary: Summary) -> Iterator[Part]:
     yield from _figures(figures.radar(summary))
-    yield from _refusals(summary, "critical-difference diagrams")
+    yield from _refusals(summary, "critical-difference diagrams", "critical_difference")
     diagrams = figures.critical_differences(summary)
     if diagrams:
         yield Part(
@@ -110,7 +109,7 @@ def _ranks(summary: Summary) -> Iterator[Part]:
 
 
 def _tests(summary: Summary) -> Iterator[Part]:
-    refused = list(_refusals(summary, "tests"))
+    refused = list(_refusals(summary, "tests", "pairs"))
     yield from refused
     if len(summary["algorithms"]) == 2 and not refused:
         yield Part(
@@ -148,7 +147,7 @@ def _published(summary: Summary) -> Iterator[Part]:
 
 def _sets(summary: Summary) -> Iterator[Part]:
     yield from _tables(tables.characteristics_table(summary))
-    yield from _refusals(summary, "correlations", algorithms=1)
+    yield from _refusals(summary, "correlations", "spearman", algorithms=1)
     yield from _tables(*tables.spearman_tables(summary))
 
 
@@ -156,35 +155,35 @@ def _costs(summary: Summary) -> Iterator[Part]:
     drawn = figures.cost_figures(summary)
     if drawn:
         yield Part("figures", drawn)
-    yield from _tables(published_tables.costs_table(summary))
+    yield from _tables(run_tables.costs_table(summary))
 
 
 def _failures(summary: Summary) -> Iterator[Part]:
     if summary["failures"]:
-        yield from _tables(published_tables.failures_table(summary))
+        yield from _tables(run_tables.failures_table(summary))
         yield Part("failures", summary["tracebacks"])
 
 
 def _run(summary: Summary) -> Iterator[Part]:
     yield Part("run", summary["conduct"])
-    yield from _tables(published_tables.algorithms_table(summary))
-    yield from _tables(published_tables.sources_table(summary))
+    yield from _fold("Warnings", _tables(run_tables.warnings_table(summary)))
+    yield from _tables(run_tables.algorithms_table(summary))
+    yield from _tables(run_tables.sources_table(summary))
 
 
-def _refusals(summary: Summary, what: str, *, algorithms: int = 2) -> Iterator[Part]:
-    """Say once, or for each criterion where they differ, why there are no tests."""
-    refusals = {
-        each["title"]: summary["comparison"][each["criterion"]]["refusal"]
-        for each in summary["criteria"]
-    }
-    if len(summary["algorithms"]) < algorithms or not any(refusals.values()):
+def _refusals(summary: Summary, what: str, key: str, *, algorithms: int = 2) -> Iterator[Part]:
+    """Say once, or for each criterion where they differ, why there is nothing under a key."""
+    if len(summary["algorithms"]) < algorithms:
         return
+    compared = {
+        each["title"]: summary["comparison"][each["criterion"]] for each in summary["criteria"]
+    }
+    refusals = {title: "" if found[key] else found["refusal"] for title, found in compared.items()}
     if len(set(refusals.values())) == 1:
-        yield Part("text", f"There are no {what}. {next(iter(refusals.values()))}")
-    else:
-        for title, refusal in refusals.items():
-            if refusal:
-                yield Part("text", f"There are no {what} by {title}. {refusal}")
+        refusals = {"": next(iter(refusals.values()))}
+    for title, refusal in refusals.items():
+        if refusal:
+            yield Part("text", f"There are no {what}{title and f' by {title}'}. {refusal}")
 
 
 def _fold(title: str, parts: Iterable[Part]) -> Iterator[Part]:

@@ -1,7 +1,9 @@
 """What a study cost, what failed in it, and how it was run."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,13 +45,13 @@ def failures(record: "StudyRecord") -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        With ``set``, ``repeat``, ``fold``, ``algorithm``, ``error``, ``traceback`` and
-        ``finished``.
+        With ``set``, ``repeat`` and ``fold`` (counted from 1), ``algorithm``, ``error``,
+        ``traceback`` and ``finished``.
     """
     failed = record.tasks[record.tasks["status"] == "failed"]
     keys = ("set", "repeat", "fold", "algorithm", "error", "traceback", "finished")
     return [
-        {key: row[key] if key in ("repeat", "fold") else str(row[key]) for key in keys}
+        {key: row[key] + 1 if key in ("repeat", "fold") else str(row[key]) for key in keys}
         for row in failed.to_dict("records")
     ]
 
@@ -69,10 +71,10 @@ def tracebacks(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> task = {"set": "s", "repeat": 0, "algorithm": "A", "error": "E", "traceback": "…"}
-    >>> (together,) = tracebacks([{**task, "fold": 0}, {**task, "fold": 1}])
+    >>> task = {"set": "s", "repeat": 1, "algorithm": "A", "error": "E", "traceback": "…"}
+    >>> (together,) = tracebacks([{**task, "fold": 1}, {**task, "fold": 2}])
     >>> together["tasks"]
-    ['A on s, repeat 0, fold 0', 'A on s, repeat 0, fold 1']
+    ['A on s, repeat 1, fold 1', 'A on s, repeat 1, fold 2']
     """
     found: dict[str, dict[str, Any]] = {}
     for each in failures:
@@ -81,6 +83,39 @@ def tracebacks(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
             f"{each['algorithm']} on {each['set']}, repeat {each['repeat']}, fold {each['fold']}"
         )
     return list(found.values())
+
+
+def warned(record: "StudyRecord", algorithms: list[str]) -> list[dict[str, Any]]:
+    """List what the algorithms warned of.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What a study left behind.
+    algorithms : list of str
+        Names in order.
+
+    Returns
+    -------
+    list of dict
+        With ``algorithm``, ``warning`` and ``tasks``, how many had it; the most frequent of an
+        algorithm first.
+    """
+    counts: dict[str, Counter[str]] = {name: Counter() for name in algorithms}
+    for name, text in zip(record.tasks["algorithm"], record.tasks["warnings"], strict=True):
+        counts[name].update(set(_separate(text)))
+    return [
+        {"algorithm": name, "warning": warning, "tasks": n_tasks}
+        for name, of_algorithm in counts.items()
+        for warning, n_tasks in sorted(of_algorithm.items(), key=lambda item: (-item[1], item[0]))
+    ]
+
+
+def _separate(text: str) -> Iterator[str]:
+    """Take a task's warnings apart; the text of one can have several lines."""
+    for warning in re.split(r"\n(?=\w*Warning: )", text):
+        if warning.strip():
+            yield " ".join(warning.split())
 
 
 def conduct(record: "StudyRecord") -> dict[str, Any]:

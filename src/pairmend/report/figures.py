@@ -1,13 +1,11 @@
 """The figures of a report, drawn from the numbers of its summary."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
 from pairmend import plots
-
-Summary = Mapping[str, Any]
+from pairmend.report.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -34,24 +32,22 @@ class Figure:
 
 def radar(summary: Summary) -> Figure | None:
     """Draw the average ranks by all criteria."""
-    found = {
-        each["title"]: summary["comparison"][each["criterion"]]["ranks"]
-        for each in summary["criteria"]
+    compared = {
+        each["title"]: summary["comparison"][each["criterion"]] for each in summary["criteria"]
     }
-    differences = [
-        summary["comparison"][each["criterion"]]["critical_difference"]
-        for each in summary["criteria"]
-    ]
-    # One bar serves all spokes, so all must rank the same number of sets.
-    known = {difference for difference in differences if difference is not None}
-    if len(known) != 1 or None in differences:
+    if not all(found["ranks"] and len(found["sets"]) > 1 for found in compared.values()):
         return None
-    caption = (
-        "Average ranks by criterion; further out is better. A bar is as long as Nemenyi's "
-        f"critical difference at {summary['alpha']} and begins at the best: what lies beyond its "
-        "inner end differs from the best."
-    )
-    return _figure("radar", caption, plots.rank_radar(found, known.pop()))
+    # One bar serves all spokes, so all must be tested, and on the same number of sets.
+    differences = {found["critical_difference"] for found in compared.values()}
+    difference = differences.pop() if len(differences) == 1 else None
+    caption = "Average ranks by criterion; further out is better."
+    if difference is not None:
+        caption += (
+            f" A bar is as long as Nemenyi's critical difference at {summary['alpha']} and begins "
+            "at the best: what lies at its inner end or beyond it differs from the best."
+        )
+    ranks = {title: found["ranks"] for title, found in compared.items()}
+    return _figure("radar", caption, plots.rank_radar(ranks, difference))
 
 
 def critical_differences(summary: Summary) -> list[Figure]:
@@ -131,10 +127,10 @@ def cost_figures(summary: Summary) -> list[Figure]:
             "fit": {each["algorithm"]: each["fit_seconds"] for each in timed},
             "predict": {each["algorithm"]: each["predict_seconds"] for each in timed},
         }
-        figures.append(_figure("times", "Mean time of a task.", plots.times(parts, unit="seconds")))
+        figures.append(_figure("times", "Mean time of a task.", plots.bars(parts, unit="seconds")))
     weighed = {e["algorithm"]: e["peak_mebibytes"] for e in timed if e["peak_bytes"] is not None}
     if weighed:
-        drawing = plots.times({"peak memory": weighed}, unit="MiB")
+        drawing = plots.bars({"peak memory": weighed}, unit="MiB")
         figures.append(_figure("memory", "Largest memory of a task.", drawing))
     return figures
 

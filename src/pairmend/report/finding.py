@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pairmend.report.conclusions import HOLDS, TENDS, UNTESTED
+from pairmend.report.conclusions import BETTER_THAN_LPW, HOLDS, TENDS, UNTESTED
 from pairmend.report.table import text_of
 
 
@@ -96,7 +96,7 @@ def _told(found: Mapping[str, Any]) -> str:
 
 def _paper(summary: Mapping[str, Any]) -> list[str]:
     sentences = []
-    claims = [each for each in summary["conclusions"] if "better than LPW" in each["paper"]]
+    claims = [each for each in summary["conclusions"] if each["claim"] == BETTER_THAN_LPW]
     if claims:
         counts = {v: sum(each["verdict"] == v for each in claims) for v in (HOLDS, TENDS, UNTESTED)}
         text = (
@@ -171,6 +171,8 @@ def _printed(summary: Mapping[str, Any]) -> list[str]:
 def _cautions(summary: Mapping[str, Any]) -> list[str]:
     refusals = [found["refusal"] for found in summary["comparison"].values() if found["best"]]
     sentences = [refusal for refusal in dict.fromkeys(refusals) if refusal]
+    if summary["without_results"]:
+        sentences.append(f"Without any result yet: {listed(summary['without_results'])}.")
     for titles, names in _grouped_left_out(summary):
         where = "" if len(titles) == len(summary["criteria"]) else f" of {listed(titles)}"
         sentences.append(

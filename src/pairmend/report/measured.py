@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairmend import published
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -13,11 +15,11 @@ if TYPE_CHECKING:
 
 def algorithms_of(record: "StudyRecord") -> list[str]:
     """List the names of the algorithms, in the order of the study."""
-    return _names(record.definition.get("algorithms", {}), record.results["algorithm"])
+    return list(record.definition["algorithms"])
 
 
 def sets_of(record: "StudyRecord") -> list[dict[str, Any]]:
-    """List the sets in the paper's order, then those that are not in it in the study's.
+    """List the sets that were loaded, in the paper's order, then the others in the study's.
 
     Parameters
     ----------
@@ -28,12 +30,10 @@ def sets_of(record: "StudyRecord") -> list[dict[str, Any]]:
     -------
     list of dict
         With ``set``, ``title``, ``number`` (None for a set that is not in the paper),
-        ``characteristics`` (empty for a set that was never loaded), ``sha256`` and ``source``.
+        ``characteristics``, ``sha256`` and ``source``.
     """
     known = {row["set"]: row for row in record.sets.to_dict("records")}
-    names = _names(record.definition.get("sets", {}), record.results["set"])
-    names += [name for name in known if name not in names]
-    described = [_described(name, known.get(name, {})) for name in names]
+    described = [_described(known[name]) for name in record.definition["sets"] if name in known]
     return sorted(described, key=lambda each: (each["number"] is None, each["number"] or 0))
 
 
@@ -51,19 +51,18 @@ def criteria_of(record: "StudyRecord") -> list[dict[str, Any]]:
         With ``criterion``, ``title``, ``slug`` (for names of files, each another) and whether
         ``greater_is_better``.
     """
-    given = record.definition.get("criteria", {})
-    names = _names(given, record.results["criterion"])
+    given = record.definition["criteria"]
     slugs: list[str] = []
-    for name in names:
+    for name in given:
         slugs.append(slug(name) if slug(name) not in slugs else f"{slug(name)}-{len(slugs) + 1}")
     return [
         {
             "criterion": name,
-            "title": str(given.get(name, {}).get("title") or name),
+            "title": str(about["title"] or name),
             "slug": each,
-            "greater_is_better": bool(given.get(name, {}).get("greater_is_better", False)),
+            "greater_is_better": bool(about["greater_is_better"]),
         }
-        for name, each in zip(names, slugs, strict=True)
+        for (name, about), each in zip(given.items(), slugs, strict=True)
     ]
 
 
@@ -102,7 +101,7 @@ def measured(record: "StudyRecord") -> dict[str, dict[str, dict[str, dict[str, A
         By criterion, set and algorithm: ``mean``, ``sd`` (None for a single fold), ``values``
         of the folds, and whether they are ``complete``.
     """
-    expected = int(record.definition["folds"]) * int(record.definition.get("repeats", 1))
+    expected = int(record.definition["folds"]) * int(record.definition["repeats"])
     found: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     rows = record.results[np.isfinite(record.results["value"].astype(float))]
     rows = rows.sort_values(["repeat", "fold"], kind="stable")
@@ -191,24 +190,13 @@ def loss_frame(
     )
 
 
-def _described(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    number = row.get("paper_number")
-    loaded = "N" in row
+def _described(row: Mapping[str, Any]) -> dict[str, Any]:
+    number = row["paper_number"]
     return {
-        "set": name,
-        "title": str(row.get("title") or name),
-        "number": None if number is None or number != number else int(number),
-        "characteristics": {
-            key: float(row[key])
-            for key in ("N", "d", "L", "LC", "LD", "avIR", "AVsc")
-            if loaded and row.get(key) is not None
-        },
-        "sha256": str(row.get("sha256") or ""),
-        "source": str(row.get("source") or ""),
+        "set": row["set"],
+        "title": row["title"] or row["set"],
+        "number": None if number != number else int(number),
+        "characteristics": {key: float(row[key]) for key in published.CHARACTERISTICS},
+        "sha256": row["sha256"],
+        "source": row["source"],
     }
-
-
-def _names(given: Mapping[str, Any], found: Any) -> list[str]:
-    """Take the order of the definition, and behind it what only the results know."""
-    names = list(given)
-    return names + [name for name in dict.fromkeys(found) if name not in names]

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from pairmend import published
+from pairmend.report.best import best_of
 from pairmend.report.comparison import ranks_of
 
 FEW = 0.15
@@ -46,7 +47,7 @@ def beside_published(
         printed one is ``explained`` by the method; ``shares``: the share of labels predicted by
         ``set`` and ``algorithm``, ``published`` and ``measured``; ``distances``: mean absolute
         difference by ``algorithm`` and ``criterion`` (None for all), over all sets, those
-        explained and the others; ``ranks`` on the same sets by criterion.
+        explained and the others; ``ranks`` on the same sets by criterion, with the ``best``.
     """
     known = [name for name in algorithms if name in published.ALGORITHMS]
     ours = [each for each in sets if each["number"] in published.sets()]
@@ -136,7 +137,7 @@ def _shares(
                         density,
                     ),
                     "measured": implied_share(
-                        hamming["mean"], micro["mean"], each["characteristics"].get("LD", density)
+                        hamming["mean"], micro["mean"], each["characteristics"]["LD"]
                     )
                     if hamming is not None and micro is not None
                     else None,
@@ -180,15 +181,14 @@ def _ranks(numbers: list[dict[str, Any]], algorithms: list[str]) -> dict[str, An
                 rows.setdefault(each["set"], {})[each["algorithm"]] = each
         whole = [row for row in rows.values() if len(row) == len(algorithms)]
         if whole and len(algorithms) > 1:
-            ranks[criterion] = {
-                "n_sets": len(whole),
-                **{
-                    source: ranks_of(
-                        [[row[name][source] for name in algorithms] for row in whole], algorithms
-                    )
-                    for source in ("published", "measured")
-                },
+            of_source = {
+                source: ranks_of(
+                    [[row[name][source] for name in algorithms] for row in whole], algorithms
+                )
+                for source in ("published", "measured")
             }
+            best = {source: best_of(found) for source, found in of_source.items()}
+            ranks[criterion] = {"n_sets": len(whole), **of_source, "best": best}
     return ranks
 
 

@@ -1,10 +1,11 @@
-"""Tables of what was published and of what is known about a run."""
+"""Tables of what was published beside what was measured."""
 
 from typing import Any
 
 from pairmend import published
+from pairmend.report.conclusions import NOT_CONTRADICTED
+from pairmend.report.summary import Summary
 from pairmend.report.table import Cell, Column, Table
-from pairmend.report.tables import Summary
 
 
 def conclusions_table(summary: Summary) -> Table:
@@ -19,7 +20,15 @@ def conclusions_table(summary: Summary) -> Table:
         Column("verdict", "text"),
     )
     caption = f"Judged at {summary['alpha']}, the paper's level, on the sets at hand; it had 29."
-    return Table("conclusions", "Do the paper's conclusions hold?", caption, columns, rows)
+    notes = (
+        f"“{NOT_CONTRADICTED}”: the paper saw no difference and we see none either, which does not "
+        "show that there is none; on few sets it is nearly certain to be so.",
+    )
+    shown = any(each["verdict"] == NOT_CONTRADICTED for each in summary["conclusions"])
+    return Table(
+        "conclusions", "Do the paper's conclusions hold?", caption, columns, rows,
+        notes=notes if shown else (),
+    )  # fmt: skip
 
 
 def distances_table(summary: Summary) -> Table:
@@ -67,7 +76,7 @@ def ranks_table(summary: Summary) -> Table:
             *(
                 Cell(
                     found[source][name],
-                    mark="best" if found[source][name] == min(found[source].values()) else "",
+                    mark="best" if name in found["best"][source] else "",
                 )
                 for source in ("published", "measured")
                 for name in beside["algorithms"]
@@ -154,78 +163,3 @@ def published_table(summary: Summary) -> Table:
     )
     notes = (f"Source: {published.SOURCE}.",)
     return Table("published", "Every number.", caption, tuple(columns), tuple(rows), notes=notes)
-
-
-def costs_table(summary: Summary) -> Table:
-    """Make the table of times and memory."""
-    columns = (
-        Column("algorithm", "text"),
-        Column("tasks", "count"),
-        Column("fit", group="seconds of a task", digits=2),
-        Column("predict", group="seconds of a task", digits=2),
-        Column("seconds in all", digits=1),
-        Column("peak memory", "bytes"),
-        Column("uses the fit of", "text"),
-    )
-    rows = tuple(
-        (
-            Cell(each["algorithm"]),
-            Cell(each["tasks"]),
-            Cell(each["fit_seconds"]),
-            Cell(each["predict_seconds"]),
-            Cell(each["total_seconds"]),
-            Cell(each["peak_bytes"]),
-            Cell(", ".join(each["shares_fit_of"])),
-        )
-        for each in summary["costs"]
-    )
-    shared = any(each["shares_fit_of"] for each in summary["costs"])
-    caption = "A fit that several share counts once in all, for the one that made it."
-    return Table("costs", "Time and memory.", caption if shared else "", columns, rows)
-
-
-def failures_table(summary: Summary) -> Table:
-    """Make the table of failed tasks."""
-    columns = (
-        Column("set", "text"),
-        Column("repeat", "count"),
-        Column("fold", "count"),
-        Column("algorithm", "text"),
-        Column("error", "text"),
-    )
-    rows = tuple(
-        (
-            Cell(each["set"]),
-            Cell(each["repeat"]),
-            Cell(each["fold"]),
-            Cell(each["algorithm"]),
-            Cell(each["error"]),
-        )
-        for each in summary["failures"]
-    )
-    return Table("failures", "Tasks that failed.", "", columns, rows)
-
-
-def algorithms_table(summary: Summary) -> Table:
-    """Make the table of algorithms and their parameters."""
-    columns = (Column("algorithm", "text"), Column("class", "code"), Column("parameters", "text"))
-    rows = tuple(
-        (Cell(each["algorithm"]), Cell(each["class"]), Cell(each["params"]))
-        for each in summary["conduct"]["algorithms"]
-    )
-    return Table("algorithms", "The algorithms.", "", columns, rows)
-
-
-def sources_table(summary: Summary) -> Table:
-    """Make the table of sets: where they come from, and the hashes of their contents."""
-    columns = (
-        Column("set", "text"),
-        Column("title", "text"),
-        Column("source", "text"),
-        Column("SHA-256 of the contents", "code"),
-    )
-    rows = tuple(
-        (Cell(each["set"]), Cell(each["title"]), Cell(each["source"]), Cell(each["sha256"]))
-        for each in summary["sets"]
-    )
-    return Table("sources", "Where the sets come from.", "", columns, rows)

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import math
 import re
 from collections.abc import Mapping
 from importlib import resources
@@ -87,7 +88,7 @@ def _cells(table: Table, row: tuple[Cell, ...]) -> list[dict[str, Any]]:
         {
             "text": cell_text(column, cell),
             "extra": extra_text(column, cell),
-            "value": None if isinstance(cell.value, str) else cell.value,
+            "value": _script_number(cell.value),
             "classes": " ".join(
                 filter(
                     None,
@@ -103,6 +104,13 @@ def _cells(table: Table, row: tuple[Cell, ...]) -> list[dict[str, Any]]:
         }
         for place, (column, cell) in enumerate(zip(table.columns, row, strict=True))
     ]
+
+
+def _script_number(value: float | str | None) -> float | str | None:
+    """Write a number as the page's script reads it; None for what is no number."""
+    if value is None or isinstance(value, str) or math.isnan(value):
+        return None
+    return str(value).replace("inf", "Infinity") if math.isinf(value) else value
 
 
 def _kind(column: Column) -> str:

@@ -1,11 +1,13 @@
 """A study in numbers: everything a report says, as plain data."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pairmend import published
-from pairmend.report.comparison import ALPHA, compare
+from pairmend.report.best import best_of
+from pairmend.report.comparison import ALPHA, CONFIDENCE, compare
 from pairmend.report.conclusions import conclusions
-from pairmend.report.costs import conduct, costs, failures, tracebacks
+from pairmend.report.costs import conduct, costs, failures, tracebacks, warned
 from pairmend.report.finding import finding
 from pairmend.report.measured import (
     algorithms_of,
@@ -20,6 +22,9 @@ from pairmend.report.published import beside_published
 if TYPE_CHECKING:
     from pairmend.study.record import StudyRecord
 
+Summary = Mapping[str, Any]
+"""What `summarise` returns."""
+
 
 def summarise(record: "StudyRecord") -> dict[str, Any]:
     """Work out the numbers of a report.
@@ -32,18 +37,20 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
     Returns
     -------
     dict
-        Plain dicts, lists, numbers and texts. ``title``, ``folds``, ``repeats`` and ``alpha``;
-        ``algorithms``, ``criteria`` and ``sets`` in order; ``measured`` (means and folds),
+        Plain dicts, lists, numbers and texts. ``title``, ``folds``, ``repeats``, ``alpha`` and
+        ``confidence``; ``algorithms``, ``criteria`` and ``sets`` (those that have results) in
+        order, ``without_results`` (names of the other sets); ``measured`` (means and folds),
         ``best`` (algorithms with the best mean of a set) and ``comparison`` by criterion;
         ``left_out`` (sets that have not all results, by criterion); ``published`` and
-        ``conclusions`` beside the paper; ``costs``, ``failures``, ``tracebacks`` and
-        ``conduct``; ``finding``, the sentences to begin with.
+        ``conclusions`` beside the paper; ``costs``, ``failures``, ``tracebacks``, ``warnings``
+        and ``conduct``; ``finding``, the sentences to begin with.
     """
     import pandas as pd
 
-    algorithms, criteria, sets = algorithms_of(record), criteria_of(record), sets_of(record)
+    algorithms, criteria, found = algorithms_of(record), criteria_of(record), measured(record)
+    with_results = {name for of_criterion in found.values() for name in of_criterion}
+    sets = [each for each in sets_of(record) if each["set"] in with_results]
     names = [each["set"] for each in sets]
-    found = measured(record)
     complete = {
         each["criterion"]: complete_sets(found.get(each["criterion"], {}), names, algorithms)
         for each in criteria
@@ -61,15 +68,18 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
         columns=list(published.CHARACTERISTICS),
         dtype=float,
     )
+    failed = failures(record)
     losses_only = {name: entries for name, entries in found.items() if name not in more}
     summary: dict[str, Any] = {
-        "title": str(record.definition.get("title") or record.definition.get("name") or "Study"),
+        "title": record.definition["title"] or record.definition["name"],
         "folds": int(record.definition["folds"]),
-        "repeats": int(record.definition.get("repeats", 1)),
+        "repeats": int(record.definition["repeats"]),
         "alpha": ALPHA,
+        "confidence": CONFIDENCE,
         "algorithms": algorithms,
         "criteria": criteria,
         "sets": [{**each, "unlike_published": _unlike_published(each)} for each in sets],
+        "without_results": [n for n in record.definition["sets"] if n not in with_results],
         "measured": found,
         "best": {
             each["criterion"]: {
@@ -91,8 +101,9 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
         "comparison": compare(frames, characteristics, more),
         "published": beside_published(sets, losses_only, algorithms),
         "costs": costs(record, algorithms),
-        "failures": failures(record),
-        "tracebacks": tracebacks(failures(record)),
+        "failures": failed,
+        "tracebacks": tracebacks(failed),
+        "warnings": warned(record, algorithms),
         "conduct": conduct(record),
     }
     summary["conclusions"] = conclusions(summary)
@@ -101,13 +112,10 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
 
 
 def _best(entries: dict[str, dict[str, Any]], greater_is_better: bool) -> list[str]:
-    """List the algorithms with the best of two means or more; rounding error is no difference."""
+    """List the algorithms with the best mean; as in the paper none of them where all are equal."""
     means = {name: entry["mean"] for name, entry in entries.items() if entry["complete"]}
-    if len(means) < 2:
-        return []
-    best = max(means.values()) if greater_is_better else min(means.values())
-    found = [name for name, mean in means.items() if abs(mean - best) <= 1e-12 * abs(best)]
-    return found if len(found) < len(means) else []  # as in the paper, where all are equal
+    found = best_of(means, greater_is_better=greater_is_better)
+    return found if len(found) < len(means) else []
 
 
 def _unlike_published(one: dict[str, Any]) -> list[str]:

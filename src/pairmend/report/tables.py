@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pairmend import published
+from pairmend.report.summary import Summary
 from pairmend.report.table import Cell, Column, Mark, Table
-
-Summary = Mapping[str, Any]
 
 _WHOLE = ("N", "d", "L")
 _MOST_TOGETHER = 6  # up to so many algorithms, two criteria stand side by side as in the paper
@@ -112,9 +111,9 @@ def pairs_table(summary: Summary) -> Table:
     )
     caption = "Every pair of algorithms on every criterion."
     notes = (
-        "The difference is first minus second, with a 95 % bootstrap interval over the sets. The "
-        "effect is the rank-biserial correlation: +1 where the first is better on every set, −1 "
-        "where the second is.",
+        f"The difference is first minus second, with a {100 * summary['confidence']:g} % bootstrap "
+        "interval over the sets. The effect is the rank-biserial correlation: +1 where the first "
+        "is better on every set, −1 where the second is.",
     )
     return Table("pairs", "How far do they differ?", caption, columns, tuple(rows), notes=notes)
 
@@ -127,7 +126,7 @@ def results_table(summary: Summary) -> Table:
         Column(name, group=each["title"]) for each in summary["criteria"] for name in algorithms
     ]
     rows = []
-    for one in summary["sets"] if summary["measured"] else ():
+    for one in summary["sets"]:
         cells = _set_cells(summary, one)
         for each in summary["criteria"]:
             cells += _result_cells(summary, each, one["set"])
@@ -155,7 +154,7 @@ def spread_tables(summary: Summary) -> Iterator[Table]:
         rows = tuple(
             (*_set_cells(summary, one), *_result_cells(summary, each, one["set"], spread=True))
             for one in summary["sets"]
-            if each["criterion"] in summary["measured"]
+            if one["set"] in summary["measured"].get(each["criterion"], {})
         )
         ranks = (Cell("average rank"), *_gap(summary), *_rank_cells(summary, each))
         foot = (ranks,) if _comparison(summary, each)["ranks"] else ()
@@ -216,7 +215,7 @@ def characteristics_table(summary: Summary) -> Table:
         cells = _set_cells(summary, one)
         for key in published.CHARACTERISTICS:
             mark: Mark = "differs" if key in one["unlike_published"] else ""
-            cells.append(Cell(one["characteristics"].get(key), mark=mark))
+            cells.append(Cell(one["characteristics"][key], mark=mark))
         if compared:
             cells += [Cell(printed.get(key)) for key in published.CHARACTERISTICS]
         rows.append(tuple(cells))

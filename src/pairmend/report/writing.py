@@ -1,6 +1,5 @@
 """Writing a report to disk."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,8 @@ from pairmend.report.summary import summarise
 if TYPE_CHECKING:
     from pairmend.study.record import StudyRecord
 
-_OURS = re.compile(
-    r"(algorithms|characteristics|conclusions|costs|distances|failures|friedman|pairs|published"
-    r"|published-ranks|results|results-.+|shares|sources|spearman-\d+|wilcoxon-\d+)\.(tex|csv|md)"
-)
+MANIFEST = ".written"
+"""Lists the files of the last report in its folder of tables."""
 
 
 def write_report(folder: str | Path, out: str | Path | None = None) -> Path:
@@ -28,7 +25,7 @@ def write_report(folder: str | Path, out: str | Path | None = None) -> Path:
         The folder of the study, with its ``study.sqlite``.
     out : path, default=None
         The page to write, or a folder to write ``report.html`` to; None means the folder of the
-        study. The tables go to a folder ``tables`` beside the page.
+        study. The tables go to a folder ``tables`` beside the page. Folders are made.
 
     Returns
     -------
@@ -43,8 +40,8 @@ def write_report(folder: str | Path, out: str | Path | None = None) -> Path:
 def write_record(record: "StudyRecord", out: str | Path) -> Path:
     """Write the report of a study that was read already.
 
-    Each file takes its place only when it is whole. Tables of an earlier report that this one
-    has not are removed; other files are left alone.
+    Each file takes its place only when it is whole. Tables that an earlier report wrote and this
+    one has not are removed; other files are left alone.
 
     Parameters
     ----------
@@ -61,23 +58,29 @@ def write_record(record: "StudyRecord", out: str | Path) -> Path:
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         page = page / "report.html"
-    if not page.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {page}: there is no folder {page.parent}")
     summary = summarise(record)
     sections = contents(summary)
     text = render(summary, sections)
+    tables = {
+        f"{table.id}.{suffix}": write(table)
+        for table in tables_of(sections)
+        for suffix, write in FORMATS.items()
+    }
     folder = page.parent / "tables"
-    folder.mkdir(exist_ok=True)
-    made = set()
-    for table in tables_of(sections):
-        for suffix, write in FORMATS.items():
-            path = folder / f"{table.id}.{suffix}"
-            made.add(path)
-            with written(path) as file:
-                file.write(write(table))
-    for path in folder.iterdir():
-        if _OURS.fullmatch(path.name) and path not in made:
-            path.unlink()
-    with written(page) as file:
-        file.write(text)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _written_before(folder) - set(tables):
+        (folder / name).unlink()
+    # The manifest before the tables: if this is cut off, the next report knows all of them.
+    files = {folder / MANIFEST: "".join(f"{name}\n" for name in tables)}
+    files |= {folder / name: content for name, content in tables.items()}
+    for path, content in {**files, page: text}.items():
+        with written(path) as file:
+            file.write(content)
     return page
+
+
+def _written_before(folder: Path) -> set[str]:
+    """List the files of the folder that an earlier report wrote, and no other path."""
+    manifest = folder / MANIFEST
+    named = manifest.read_text(encoding="utf-8").splitlines() if manifest.is_file() else []
+    return {path.name for path in folder.iterdir() if path.is_file()} & set(named)

@@ -24,7 +24,7 @@ class NemenyiResult:
     alpha : float
         Level of significance.
     critical_difference : float
-        Average ranks that differ by this much are significantly different.
+        Average ranks that differ by at least this much are significantly different.
     p_values : DataFrame of shape (n_algorithms, n_algorithms)
         Symmetric, 1 on the diagonal.
     groups : tuple of tuples

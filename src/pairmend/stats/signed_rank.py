@@ -21,8 +21,8 @@ from pairmend.stats.tables import (
     square,
 )
 
-_ADJUSTMENTS: dict[str, Callable[[PValues], pd.Series]] = {
-    "none": read_p_values,
+_ADJUSTMENTS: dict[str | None, Callable[[PValues], pd.Series]] = {
+    None: read_p_values,
     "holm": holm,
     "shaffer": shaffer,
     "bergmann-hommel": bergmann_hommel,
@@ -44,8 +44,8 @@ class WilcoxonResult:
         The adjusted p-values as a symmetric table, 1 on the diagonal.
     n_sets : int
         How many sets were compared.
-    adjust : str
-        The adjustment.
+    adjust : str or None
+        The adjustment; None for none.
     method : str
         ``"normal"`` or ``"exact"``.
     """
@@ -53,11 +53,11 @@ class WilcoxonResult:
     pairs: pd.DataFrame
     p_values: pd.DataFrame
     n_sets: int
-    adjust: str
+    adjust: str | None
     method: str
 
     def __repr__(self) -> str:
-        adjusted = "not adjusted" if self.adjust == "none" else f"adjusted by {self.adjust.title()}"
+        adjusted = "not adjusted" if self.adjust is None else f"adjusted by {self.adjust.title()}"
         return (
             f"Wilcoxon signed-rank tests on {self.n_sets} sets, {_METHODS[self.method]}, "
             f"p-values {adjusted}\n{self.pairs.round(4).to_string()}"
@@ -77,9 +77,9 @@ def wilcoxon(
     ----------
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
         Less is better.
-    adjust : {"none", "holm", "shaffer", "bergmann-hommel"} or None, default="bergmann-hommel"
-        How to adjust the p-values for the number of pairs. Bergmann and Hommel's procedure is the
-        strongest, and for up to 9 algorithms.
+    adjust : {"holm", "shaffer", "bergmann-hommel"} or None, default="bergmann-hommel"
+        How to adjust the p-values for the number of pairs; None leaves them as they are.
+        Bergmann and Hommel's procedure is the strongest, and for up to 9 algorithms.
     method : {"normal", "exact"}, default="normal"
         Normal approximation with continuity and tie correction, or the exact distribution over all
         signs of the ranks at hand, ties included; the latter is for few sets.
@@ -100,7 +100,6 @@ def wilcoxon(
           FCM-O         0.0            4    0.125             0.375
     FCM   FCM-O         2.5            3    1.000             1.000
     """
-    adjust = "none" if adjust is None else adjust
     check_choice("adjust", adjust, tuple(_ADJUSTMENTS))
     check_choice("method", method, tuple(_METHODS))
     table = read_losses(losses)

@@ -171,7 +171,7 @@ def check_share(name: str, value: float) -> float:
     return float(value)
 
 
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: object, choices: tuple[str | None, ...]) -> None:
     """Refuse a word that is none of the choices.
 
     Parameters
@@ -180,7 +180,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         The parameter's name.
     value : object
         What was passed.
-    choices : tuple of str
+    choices : tuple of str or None
         What can be.
 
     Examples

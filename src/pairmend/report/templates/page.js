@@ -10,7 +10,9 @@ function keyOf(row, column) {
 }
 
 function compare(first, second) {
-  if (typeof first === "number" && typeof second === "number") return first - second;
+  if (typeof first === "number" && typeof second === "number") {
+    return (first > second) - (first < second); // not their difference: both may be infinite
+  }
   return String(first).localeCompare(String(second), "en", { numeric: true });
 }
 
