@@ -314,6 +314,14 @@ def test_names_of_files_differ(make):
     assert len(set(slugs)) == 3
 
 
+def test_names_of_files_differ_though_criteria_are_named_alike(make):
+    record = make("hostile names")
+    about = next(iter(record.definition["criteria"].values()))
+    names = dict.fromkeys(["a", "a-2", "A", "a 2"], about)
+    alike = replace(record, definition={**record.definition, "criteria": names})
+    assert len({each["slug"] for each in criteria_of(alike)}) == 4
+
+
 def test_costs(make, summary_of):
     record = make("two algorithms")
     tasks = record.tasks[record.tasks["algorithm"] == "FCM"]

@@ -54,7 +54,11 @@ def criteria_of(record: "StudyRecord") -> list[dict[str, Any]]:
     given = record.definition["criteria"]
     slugs: list[str] = []
     for name in given:
-        slugs.append(slug(name) if slug(name) not in slugs else f"{slug(name)}-{len(slugs) + 1}")
+        number, each = 1, slug(name)
+        while each in slugs:
+            number += 1
+            each = f"{slug(name)}-{number}"
+        slugs.append(each)
     return [
         {
             "criterion": name,
