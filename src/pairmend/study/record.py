@@ -23,7 +23,8 @@ class StudyRecord:
         A row for each set, repeat, fold and algorithm that was run: ``status`` ("done" or
         "failed"), ``seed``, ``fit_seconds``, ``predict_seconds``, ``peak_bytes`` (NaN where the
         system does not tell), ``fitted_by`` (the algorithm whose fit it shares; its own name if
-        none), ``warnings`` (of the classifier, a line each), ``error`` (the last line) and ``traceback``, both empty when done, ``finished``
+        none), ``warnings`` (of the classifier, a line each), ``error`` (the last line) and
+        ``traceback``, both empty when done, ``finished``
         (ISO time).
     sets : DataFrame
         A row for each set that was loaded: ``set``, ``title``, ``paper_number`` (NaN for a set
