@@ -31,6 +31,7 @@ ROOMS = {
         "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners", "naive_bayes",
     ],
     "pairwise": ["_base", "_typing", "_validation", "learners"],
+    "calibrated": ["_validation", "pairwise"],
     "corrected": [
         "_base", "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners",
         "model_selection", "neighbourhoods",
@@ -44,7 +45,7 @@ ROOMS = {
     "report": ["datasets", "plots", "published", "stats", "study"],
     "cli": ["datasets", "report", "study"],
     "__main__": ["cli"],
-    "__init__": ["corrected", "naive_bayes", "neighbourhoods", "pairwise"],
+    "__init__": ["calibrated", "corrected", "naive_bayes", "neighbourhoods", "pairwise"],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {
     "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "plots", "published", "stats",

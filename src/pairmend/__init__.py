@@ -1,5 +1,6 @@
 """Pairwise multi-label classification, mended by local fuzzy confusion matrices."""
 
+from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
@@ -13,6 +14,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdaptiveNeighbourhood",
+    "CalibratedLabelRanking",
     "CorrectedPairwiseClassifier",
     "GaussianNeighbourhood",
     "GlobalNeighbourhood",

@@ -148,7 +148,9 @@ def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     return _safe_indexing(X, rows)
 
 
-def check_target(estimator: BaseEstimator, X: MatrixLike, y: TargetLike) -> Target:
+def check_target(
+    estimator: BaseEstimator, X: MatrixLike, y: TargetLike, *, min_labels: int = 2
+) -> Target:
     """Read the target: indicators of labels, or a 1-D array of classes.
 
     Parameters
@@ -159,6 +161,8 @@ def check_target(estimator: BaseEstimator, X: MatrixLike, y: TargetLike) -> Targ
         The rows the target belongs to.
     y : array-like, frame or sparse matrix
         Indicators of shape (n, L), or classes of shape (n,).
+    min_labels : {1, 2}, default=2
+        How many labels there must be.
 
     Returns
     -------
@@ -180,6 +184,8 @@ def check_target(estimator: BaseEstimator, X: MatrixLike, y: TargetLike) -> Targ
             "indicators of shape (n_samples, n_labels) or classes of shape (n_samples,)."
         )
     if indicators.ndim == 2 and np.isin(indicators, [0, 1]).all():
+        if min_labels == 1:
+            return Target(_check_indicators(indicators), _label_names(names, indicators), True)
         raise ValueError(
             "y has one label only, and pairs need at least two. To learn it as a binary "
             "problem, pass a 1-D y, for instance y.ravel()."

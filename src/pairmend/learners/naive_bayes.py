@@ -75,7 +75,9 @@ class SubspaceNBPairLearner:
         numbers, Y, weights = _present(numbers, Y, weights)
         self._basis = Basis.learn(self.survey_, numbers)
         self._pairs = pairs
-        self._settle(LabelSums.over(Y, weights, self._basis.expand(numbers)))
+        has_virtual = Y.shape[1] in pairs
+        rows = self._basis.expand(numbers)
+        self._settle(LabelSums.over(Y, weights, rows, has_virtual=has_virtual))
         return self
 
     def partial_fit(
@@ -90,8 +92,9 @@ class SubspaceNBPairLearner:
         """
         if not hasattr(self, "survey_"):
             return self.fit(X, Y, pairs, fit_params)
-        if Y.shape[1] != len(self._separable):
-            raise ValueError(f"Y has {Y.shape[1]} labels, earlier rows had {len(self._separable)}.")
+        n_labels = len(self._separable) - self._sums.has_virtual
+        if Y.shape[1] != n_labels:
+            raise ValueError(f"Y has {Y.shape[1]} labels, earlier rows had {n_labels}.")
         weights = fit_params.get("sample_weight")
         if weights is not None:
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
@@ -108,7 +111,8 @@ class SubspaceNBPairLearner:
         complete = np.ones(len(sums.number), dtype=bool)
         if terms.usable is not None:
             complete = terms.usable.all(axis=1)
-        self._separable = (sums.number < 0) & complete & complete[:, np.newaxis]
+        apart = (sums.number < 0) & (sums.number.T < 0)
+        self._separable = apart & complete & complete[:, np.newaxis]
         if np.mean(self._separable) < WORTHWHILE:
             self._separable[:] = False
         # A pair that lacks the rows of a side says the smoothed share of the other.

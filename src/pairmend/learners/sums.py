@@ -211,13 +211,17 @@ class LabelSums:
     shared : Sums
         Over the rows of each two labels that share any.
     number : ndarray of shape (L, L)
-        Number of two labels among those; -1 for labels that share no row.
+        Number of two labels among those; -1 for labels that share no row. The entry
+        ``[i, j]`` says which rows label i loses against label j.
     alone : Sums
         Over the rows of one label without another, where these are so few among the label's
         own that subtraction would leave mostly rounding.
     alone_number : ndarray of shape (n_shared, 2)
         Number of the rows of the first, and of the second, label alone among those; -1 where
         they are not summed.
+    has_virtual : bool
+        Whether the last label is the virtual one, which every row carries, and which loses its
+        rows to the other labels but takes none of theirs.
     """
 
     labels: Sums
@@ -225,9 +229,17 @@ class LabelSums:
     number: IntArray
     alone: Sums
     alone_number: IntArray
+    has_virtual: bool = False
 
     @classmethod
-    def over(cls, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> "LabelSums":
+    def over(
+        cls,
+        Y: BoolArray,
+        weights: FloatArray | None,
+        rows: Expanded,
+        *,
+        has_virtual: bool = False,
+    ) -> "LabelSums":
         """Add up rows by their labels.
 
         Parameters
@@ -238,7 +250,11 @@ class LabelSums:
             Weights of the rows, if they are not all 1.
         rows : Expanded
             The rows.
+        has_virtual : bool, default=False
+            Whether a virtual label is to be added.
         """
+        if has_virtual:
+            Y = _with_virtual(Y)
         n_rows, n_labels = Y.shape
         by_label, by_label_row = np.nonzero(Y.T)
         labels = Sums.over(_groups(by_label, by_label_row, n_labels, n_rows), weights, rows)
@@ -262,7 +278,9 @@ class LabelSums:
         which, side = np.nonzero(few)
         alone_pairs = np.column_stack([pairs[which, side], pairs[which, 1 - side]])
         alone = _sum_alone(alone_pairs, Y, weights, rows)
-        return cls(labels, shared, number, alone, alone_number)
+        if has_virtual:
+            number[:, -1] = -1
+        return cls(labels, shared, number, alone, alone_number, has_virtual)
 
     def extended(self, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> "LabelSums":
         """Return the sums over these rows and further ones.
@@ -270,14 +288,19 @@ class LabelSums:
         What is summed without its shared rows stays what it was: later on, subtraction may
         cost digits of rows that become few among their label's.
         """
-        more = LabelSums.over(Y, weights, rows)
+        more = LabelSums.over(Y, weights, rows, has_virtual=self.has_virtual)
+        if self.has_virtual:
+            Y = _with_virtual(Y)
         n_labels = len(self.number)
-        ours, theirs = self.number[_upper(n_labels)], more.number[_upper(n_labels)]
+        # Below the diagonal: there the virtual label's numbers are.
+        ours, theirs = self.number.T[_upper(n_labels)], more.number.T[_upper(n_labels)]
         either = np.flatnonzero((ours >= 0) | (theirs >= 0))
         ours, theirs = ours[either], theirs[either]
         number = np.full_like(self.number, -1)
         first, second = (side[either] for side in _upper(n_labels))
         number[first, second] = number[second, first] = np.arange(len(either))
+        if self.has_virtual:
+            number[:, -1] = -1
 
         alone_number = np.full((len(either), 2), -1)
         alone_number[ours >= 0] = self.alone_number[ours[ours >= 0]]
@@ -296,6 +319,7 @@ class LabelSums:
                 _sum_alone(alone_pairs, Y, weights, rows), *[np.arange(len(alone_pairs))] * 2
             ),
             alone_number,
+            self.has_virtual,
         )
 
     def only(self, label: IntArray, other: IntArray) -> Sums:
@@ -348,6 +372,10 @@ def _selection(which: IntArray, n_groups: int) -> Any:
     indptr = np.concatenate([[0], np.cumsum(there)])
     ones = np.ones(np.count_nonzero(there), dtype=np.int64)
     return sparse.csr_array((ones, which[there], indptr), shape=(len(which), n_groups))
+
+
+def _with_virtual(Y: BoolArray) -> BoolArray:
+    return np.column_stack([Y, np.ones(len(Y), dtype=bool)])
 
 
 def _upper(n_labels: int) -> tuple[IntArray, IntArray]:
