@@ -36,6 +36,8 @@ ROOMS = {
         "_base", "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners",
         "model_selection", "neighbourhoods",
     ],
+    "thresholds": ["_typing", "_validation", "kernels"],
+    "thresholded": ["_typing", "_validation", "model_selection", "thresholds"],
     "metrics": [],
     "plots": [],
     "datasets": ["_typing", "_validation", "plots"],
@@ -45,7 +47,9 @@ ROOMS = {
     "report": ["datasets", "plots", "published", "stats", "study"],
     "cli": ["datasets", "report", "study"],
     "__main__": ["cli"],
-    "__init__": ["calibrated", "corrected", "naive_bayes", "neighbourhoods", "pairwise"],
+    "__init__": [
+        "calibrated", "corrected", "naive_bayes", "neighbourhoods", "pairwise", "thresholded",
+    ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {
     "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "plots", "published", "stats",

@@ -9,6 +9,7 @@ from pairmend.neighbourhoods import (
     GlobalNeighbourhood,
 )
 from pairmend.pairwise import PairwiseClassifier
+from pairmend.thresholded import ThresholdedClassifier
 
 __version__ = "0.1.0"
 
@@ -20,4 +21,5 @@ __all__ = [
     "GlobalNeighbourhood",
     "PairwiseClassifier",
     "RandomSubspaceNB",
+    "ThresholdedClassifier",
 ]

@@ -38,6 +38,7 @@ __all__ = [
     "Target",
     "check_base_classifier",
     "check_features",
+    "check_indicators",
     "check_params",
     "check_rows",
     "check_sample_weight",
@@ -191,6 +192,17 @@ def check_target(
             "problem, pass a 1-D y, for instance y.ravel()."
         )
     return _check_classes(column_or_1d(indicators, warn=True))
+
+
+def check_indicators(Y: TargetLike) -> BoolArray:
+    """Read label indicators of shape (n, L)."""
+    indicators = _as_array(Y)
+    if indicators.ndim != 2:
+        raise ValueError(
+            f"Y has the shape {indicators.shape}; expected label indicators of shape "
+            "(n_samples, n_labels)."
+        )
+    return _check_indicators(indicators)
 
 
 def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:
