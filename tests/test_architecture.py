@@ -38,6 +38,7 @@ ROOMS = {
     ],
     "thresholds": ["_typing", "_validation", "kernels"],
     "thresholded": ["_typing", "_validation", "model_selection", "thresholds"],
+    "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
     "metrics": [],
     "plots": [],
     "datasets": ["_typing", "_validation", "plots"],
@@ -48,7 +49,8 @@ ROOMS = {
     "cli": ["datasets", "report", "study"],
     "__main__": ["cli"],
     "__init__": [
-        "calibrated", "corrected", "naive_bayes", "neighbourhoods", "pairwise", "thresholded",
+        "calibrated", "corrected", "naive_bayes", "neighbourhoods", "pairwise", "rivals",
+        "thresholded",
     ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {

@@ -9,6 +9,7 @@ from pairmend.neighbourhoods import (
     GlobalNeighbourhood,
 )
 from pairmend.pairwise import PairwiseClassifier
+from pairmend.rivals import ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
 from pairmend.thresholded import ThresholdedClassifier
 
 __version__ = "0.1.0"
@@ -16,10 +17,14 @@ __version__ = "0.1.0"
 __all__ = [
     "AdaptiveNeighbourhood",
     "CalibratedLabelRanking",
+    "ClassifierChainEnsemble",
     "CorrectedPairwiseClassifier",
     "GaussianNeighbourhood",
     "GlobalNeighbourhood",
+    "LabelPowerset",
+    "MLkNN",
     "PairwiseClassifier",
+    "RAkEL",
     "RandomSubspaceNB",
     "ThresholdedClassifier",
 ]
