@@ -144,6 +144,13 @@ def test_sample_weights(rng):
     present = weights > 0
     expected = CardinalityThreshold().fit(np.tile(X[present, :1], 3), Y[present])
     assert clf.threshold_.threshold_ == expected.threshold_
+    # Splits number the rows as they were given; here the first has test rows of weight 0 only.
+    dropped = np.flatnonzero(weights == 0)
+    splits = [(np.setdiff1d(np.arange(40), part), part) for part in (dropped, list(range(5, 20)))]
+    clf = ThresholdedClassifier(Sworn(), cv=splits).fit(X, Y, sample_weight=weights)
+    part = [k for k in range(5, 20) if weights[k]]
+    expected = CardinalityThreshold().fit(np.tile(X[part, :1], 3), Y[part])
+    assert clf.threshold_.threshold_ == expected.threshold_
     with sklearn.config_context(enable_metadata_routing=True):
         routed = ThresholdedClassifier(Sworn().set_fit_request(sample_weight=True), random_state=0)
         routed.fit(X, Y, sample_weight=weights)

@@ -87,7 +87,7 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     multilabel_: bool
 
     prediction_parameters: ClassVar[tuple[str, ...]]
-    has_virtual_label: ClassVar[bool] = False
+    has_virtual_label: bool = False
     """Whether a virtual label, behind all others, takes part in the vote."""
 
     @abstractmethod

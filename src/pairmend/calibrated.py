@@ -93,8 +93,7 @@ class CalibratedLabelRanking(PairwiseClassifier):
     prediction_parameters: ClassVar[tuple[str, ...]] = ("voting",)
     """Parameters that take effect at prediction: changing them needs no new fit."""
 
-    has_virtual_label: ClassVar[bool] = True
-
+    has_virtual_label = True
     threshold = 0.5  # the virtual label's place, no parameter
 
     def __init__(

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._typing import FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
     HasMethods,
     Interval,
@@ -166,7 +166,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         everything = np.arange(count_rows(X))
         threshold = None
         if target.multilabel:
-            rows, scores = self._cross_fit(X, target, params, np.flatnonzero(row_weights > 0))
+            rows, scores = self._cross_fit(X, target, params, row_weights > 0)
             threshold = clone(CardinalityThreshold() if self.threshold is None else self.threshold)
             threshold.fit(scores, target.as_given(rows))
         estimator = clone(self.estimator).fit(X, target.as_given(everything), **params)
@@ -262,25 +262,26 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return check_features(self, X)
 
     def _cross_fit(
-        self, X: MatrixLike, target: Target, params: dict[str, Any], present: IntArray
+        self, X: MatrixLike, target: Target, params: dict[str, Any], present: BoolArray
     ) -> tuple[IntArray, FloatArray]:
         """Return rows, and the scores that classifiers trained without them give them."""
         # Not cross_val_predict: it encodes every label anew, so one that is always there becomes
         # one that never is.
-        Y = target.as_given(present)
         cv = self.cv
         if isinstance(cv, Integral):
             cv = MultilabelStratifiedKFold(int(cv), random_state=self.random_state)
-        splits = list(check_cv(cv).split(take_rows(X, present), Y))
         method = _scoring_method(self)
+        parts = check_cv(cv).split(X, target.as_given(np.arange(len(present))))
+        splits = [
+            tuple(rows[present[rows]] for rows in map(np.asarray, part))
+            for part in parts
+            if present[part[1]].any()
+        ]
         scores = Parallel(n_jobs=self.n_jobs)(
-            delayed(_score_left_out)(
-                self.estimator, X, target, params, present[train], present[test], method
-            )
+            delayed(_score_left_out)(self.estimator, X, target, params, train, test, method)
             for train, test in splits
         )
-        rows = present[np.concatenate([test for _, test in splits])]
-        return rows, np.concatenate(scores)
+        return np.concatenate([test for _, test in splits]), np.concatenate(scores)
 
 
 def _score_left_out(
