@@ -220,8 +220,7 @@ class LabelSums:
         Number of the rows of the first, and of the second, label alone among those; -1 where
         they are not summed.
     has_virtual : bool
-        Whether the last label is the virtual one, which every row carries, and which loses its
-        rows to the other labels but takes none of theirs.
+        Whether the last label is the virtual one: every row's, taking no row from another label.
     """
 
     labels: Sums
@@ -233,12 +232,7 @@ class LabelSums:
 
     @classmethod
     def over(
-        cls,
-        Y: BoolArray,
-        weights: FloatArray | None,
-        rows: Expanded,
-        *,
-        has_virtual: bool = False,
+        cls, Y: BoolArray, weights: FloatArray | None, rows: Expanded, *, has_virtual: bool = False
     ) -> "LabelSums":
         """Add up rows by their labels.
 
