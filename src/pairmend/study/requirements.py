@@ -10,6 +10,6 @@ def require_extra(*others: str) -> None:
     absent = [name for name in (*PACKAGES, *others) if find_spec(name) is None]
     if absent:
         raise ImportError(
-            f"a study needs {' and '.join(absent)}, which is not installed: "
+            f"a study needs packages that are not installed ({', '.join(absent)}): "
             "pip install 'pairmend[study]'"
         )
