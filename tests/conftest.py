@@ -34,13 +34,23 @@ def small_set() -> tuple[np.ndarray, np.ndarray]:
     return X, Y
 
 
-@pytest.fixture(scope="session")
-def cluster():
+@pytest.fixture
+def cluster(started_cluster):
     """A client of two worker processes, which are started again when they die."""
+    started_cluster.wait_for_workers(2, timeout=60)
+    return started_cluster
+
+
+@pytest.fixture(scope="module")
+def started_cluster():
     dask = pytest.importorskip("dask", reason="needs pip install 'pairmend[dask]'")
     distributed = pytest.importorskip("distributed", reason="needs pip install 'pairmend[dask]'")
     # One death of a worker is forgiven, not three: starting workers takes time.
-    settings = {"distributed.scheduler.allowed-failures": 1}
+    settings = {
+        "distributed.scheduler.allowed-failures": 1,
+        # On a busy machine it takes long, and is no reason to do without the worker.
+        "distributed.deploy.lost-worker-timeout": "10 minutes",
+    }
     with (
         dask.config.set(settings),
         distributed.LocalCluster(

@@ -215,7 +215,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(small_set, labels, on_clu
         lambda: distributed.fit(clone(here), rows, in_chunks(labels)).predict_proba(X),
         lambda: distributed.predict_proba(here, rows).compute(),
     ):
-        on_cluster.wait_for_workers(2)
+        on_cluster.wait_for_workers(2, timeout=60)
         victim = next(iter(on_cluster.run(os.getpid).values()))
         killer = threading.Timer(0.4, os.kill, (victim, signal.SIGKILL))
         killer.start()

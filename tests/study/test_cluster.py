@@ -51,7 +51,7 @@ def test_workers_killed_in_the_middle_cost_nothing(sets, cluster, tmp_path):
 
 
 def test_a_job_that_kills_its_workers_fails_and_takes_no_other_with_it(sets, cluster, tmp_path):
-    algorithms = {"deadly": odd_classifiers.Deadly(), "good": odd_classifiers.Frequent()}
+    algorithms = {"deadly": odd_classifiers.DeadlyInTheEnd(), "good": odd_classifiers.Frequent()}
     study = Study({"one": sets["one"]}, algorithms, folds=2)
     with pytest.warns(FailedTasksWarning, match="2 of 4 tasks failed.*died each time"):
         rows = run_study(study, dask=cluster)
@@ -69,6 +69,30 @@ def test_a_process_does_one_batch_at_a_time(sets):
         distributed.Client(local, set_as_default=False) as client,
     ):
         rows = run_study(study, dask=client)
+    pd.testing.assert_frame_equal(rows, run_study(study))
+
+
+def test_a_cluster_that_stays_without_workers_is_given_up(sets, tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="needs pip install 'pairmend[dask]'")
+    monkeypatch.setattr("pairmend.study.cluster.PATIENCE", 0.1)
+    monkeypatch.setattr("pairmend.study.cluster.WITHOUT_WORKERS", 0.5)
+    study = Study(sets, {"slow": odd_classifiers.Frequent(seconds=0.1)}, folds=3)
+    with (
+        distributed.LocalCluster(
+            processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0"
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+
+        def send_home(step):
+            if step.outcome is not None:
+                local.scale(0)
+
+        with pytest.raises(ConnectionError, match="no worker for .* What was finished is kept"):
+            run_study(study, tmp_path, dask=client, progress=send_home)
+        assert 0 < len(read_study(tmp_path).tasks) < 6
+        local.scale(1)
+        rows = run_study(study, tmp_path, dask=client)
     pd.testing.assert_frame_equal(rows, run_study(study))
 
 

@@ -5,7 +5,9 @@ its tasks again elsewhere. It blames a death on every task the worker had, so ba
 given up are tried once more, alone, before they have failed.
 """
 
+import queue
 import threading
+import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +29,8 @@ from pairmend.study.workers import Job
 
 PATIENCE = 5.0
 """Seconds in which a scheduler must answer."""
+WITHOUT_WORKERS = 300.0
+"""Seconds for which a cluster without any worker is waited for."""
 AHEAD = 2
 """Batches that are handed out for each worker: one to do, one to follow."""
 
@@ -126,44 +130,61 @@ class _Crew:
         # Sets travel by themselves, as tasks, each to the workers that need it.
         self.study = replace(study, sets=dict.fromkeys(study.sets, OnShelf()))
         self.client = client
+        self.at_work: dict[Any, Job] = {}
+        self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Send study and set again: what was sent may have been given up with a worker, too."""
         self.sent_study = self._send(self.study)
         self.place: Path | None = None
         self.sent_set: Any = None
-        self.at_work: dict[Any, Job] = {}
 
     def work(self, jobs: Iterator[Job], killed: list[Job]) -> Iterator[Outcome]:
         """Do jobs; those that Dask has given up because workers died are put into a list."""
-        from distributed import CancelledError, KilledWorker, as_completed
+        from distributed import CancelledError, KilledWorker
 
-        self.place = None  # what was sent may have been given up, too
-        done = as_completed(self._hand_out(jobs), loop=self.client.loop)
-        for future in done:
+        self._hand_out(jobs)
+        while self.at_work:
+            future = self._next_done()
             job = self.at_work.pop(future)
             try:
                 outcomes = future.result()
             except KilledWorker:
                 killed.append(job)
+                self._begin_anew()
             except CancelledError as error:
-                raise ConnectionError(
-                    "the Dask cluster let go of the work: its scheduler ended, or cannot be "
-                    "reached any more. What was finished is kept; start again to go on."
-                ) from error
+                raise _lost("its scheduler ended, or cannot be reached any more") from error
             except Exception as error:  # a result that cannot be sent, for instance
                 yield from failures(self.study, job.batch, error)
             else:
                 yield from outcomes
-            done.update(self._hand_out(jobs))
+            self._hand_out(jobs)
 
-    def _hand_out(self, jobs: Iterator[Job]) -> list[Any]:
+    def _next_done(self) -> Any:
+        seen = time.monotonic()
+        while True:
+            try:
+                return self.done.get(timeout=PATIENCE)
+            except queue.Empty:
+                if self.client.status != "running":
+                    raise _lost("its scheduler cannot be reached any more") from None
+            if self.client.nthreads():
+                seen = time.monotonic()
+            elif time.monotonic() - seen > WITHOUT_WORKERS:
+                raise _lost(f"it has had no worker for {WITHOUT_WORKERS:.0f} seconds")
+
+    def _hand_out(self, jobs: Iterator[Job]) -> None:
         wanted = AHEAD * max(1, len(self.client.nthreads())) - len(self.at_work)
-        return [self._submit(job) for job in islice(jobs, max(0, wanted))]
+        for job in islice(jobs, max(0, wanted)):
+            self._submit(job)
 
-    def _submit(self, job: Job) -> Any:
+    def _submit(self, job: Job) -> None:
         if job.place != self.place:
             self.place, self.sent_set = job.place, self._send(_in_memory(open_set(job.place)))
         future = self.client.submit(_perform, self.sent_study, job.batch, self.sent_set, pure=False)
         self.at_work[future] = job
-        return future
+        future.add_done_callback(self.done.put)
 
     def _send(self, thing: Any) -> Any:
         """Make a thing the result of a task, so that it is made again when a worker dies."""
@@ -176,6 +197,13 @@ class _Crew:
         """Take back what is not done."""
         if self.client.status == "running":
             self.client.cancel([*self.at_work, self.sent_study])
+
+
+def _lost(why: str) -> ConnectionError:
+    return ConnectionError(
+        f"the Dask cluster does not work any more: {why}. What was finished is kept; mend the "
+        "cluster and start again to go on."
+    )
 
 
 _BY_ITSELF = threading.Lock()
