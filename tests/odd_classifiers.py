@@ -64,6 +64,17 @@ class Deadly(Frequent):
         return super().fit(X, Y)
 
 
+class DeadlyInTheEnd(Frequent):
+    """Kills its process when it is trained.
+
+    It lets half a second pass: Dask starts no worker again that dies while it is started.
+    """
+
+    def fit(self, X, Y):
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 class Odd(Frequent):
     """Does something that no classifier should, by name."""
 

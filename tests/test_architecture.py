@@ -35,6 +35,10 @@ ROOMS = {
         "_base", "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners",
         "model_selection", "neighbourhoods",
     ],
+    "distributed": [
+        "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
+        "_validation", "corrected", "learners", "naive_bayes", "pairwise",
+    ],
     "metrics": [],
     "plots": [],
     "datasets": ["_typing", "_validation", "plots"],

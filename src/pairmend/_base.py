@@ -208,9 +208,14 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
         X = check_rows(X)
         target = check_target(self, X, y)
         params, row_weights = route_fit_params(self, base, X, fit_params)
-        pairs = label_pairs(len(target.classes))
+        return self._pose_problem(X, target, params, row_weights)
+
+    def _pose_problem(
+        self, X: MatrixLike, target: Target, fit_params: dict[str, Any], row_weights: FloatArray
+    ) -> Problem:
+        base, pairs = self._base_classifier(), label_pairs(len(target.classes))
         rng = check_random_state(self.random_state)
-        return Problem(base, X, target, pairs, params, row_weights, rng, new_seed(rng))
+        return Problem(base, X, target, pairs, fit_params, row_weights, rng, new_seed(rng))
 
     def _remember_problem(self, problem: Problem) -> None:
         remember_features(self, problem.X)

@@ -1,6 +1,7 @@
 """The pairwise ensemble, corrected by local fuzzy confusion matrices."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -195,26 +196,56 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         """
         problem = self._read_problem(X, y, fit_params)
         X, Y, pairs = problem.X, problem.target.Y, problem.pairs
-        train_indices, validation_indices, folds = self._split(problem)
-        # What can go wrong with distances goes wrong before the long work begins.
-        X_validation, Y_validation = take_rows(X, validation_indices), Y[validation_indices]
-        neighbourhood = seed_estimator(
-            GaussianNeighbourhood() if self.neighbourhood is None else self.neighbourhood,
-            problem.seed,
-        )
-        neighbourhood.fit(X_validation, problem.target.as_given(validation_indices))
+
+        def take(rows: IntArray) -> tuple[MatrixLike, BoolArray]:
+            return take_rows(X, rows), Y[rows]
 
         def train(rows: IntArray) -> PairLearner:
             learner = make_pair_learner(problem.base, n_jobs=self.n_jobs, seed=problem.seed)
             params = take_params(X, problem.fit_params, rows)
             return learner.fit(take_rows(X, rows), Y[rows], pairs, params)
 
+        return self._fit_on(problem, take, train, lambda learner, rows: learner)
+
+    def _fit_on(
+        self,
+        problem: Problem,
+        take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
+        train: Callable[[IntArray], PairLearner],
+        ask: Callable[[PairLearner, IntArray], PairLearner],
+    ) -> Self:
+        """Fit on rows that may lie elsewhere.
+
+        Parameters
+        ----------
+        problem : Problem
+            Of its rows and target, only what they look like.
+        take : callable
+            Gives rows by their numbers, with their labels.
+        train : callable
+            Trains pairs on rows.
+        ask : callable
+            Gives the learner that answers for a trained one about rows, and these only.
+        """
+        train_indices, validation_indices, folds = self._split(problem)
+        # What can go wrong with distances goes wrong before the long work begins.
+        X_validation, Y_validation = take(validation_indices)
+        neighbourhood = seed_estimator(
+            GaussianNeighbourhood() if self.neighbourhood is None else self.neighbourhood,
+            problem.seed,
+        )
+        validation = replace(problem.target, Y=Y_validation)
+        neighbourhood.fit(X_validation, validation.as_given(np.arange(len(Y_validation))))
+
         learner = train(train_indices)
         # Each part of the validation rows, and who is asked about it.
         asked: Iterable[tuple[IntArray, PairLearner]] = (
-            ((fold, train(validation_indices[rest])) for rest, fold in folds)
+            (
+                (fold, ask(train(validation_indices[rest]), validation_indices[fold]))
+                for rest, fold in folds
+            )
             if folds
-            else [(np.arange(len(validation_indices)), learner)]
+            else [(np.arange(len(validation_indices)), ask(learner, validation_indices))]
         )
         carried, decided = _watch(X_validation, Y_validation, asked, REFERENCES[self.reference])
 

@@ -53,11 +53,14 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--seed", type=_at_least(0), help="seed of all randomness (the study's, or 0)"
     )
-    parser.add_argument(
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
         "--jobs",
         type=_at_least(1),
-        default=os.cpu_count() or 1,
         help="worker processes (default: one for each processor)",
+    )
+    where.add_argument(
+        "--dask", metavar="ADDRESS", help="work on the Dask cluster with this scheduler instead"
     )
     parser.add_argument(
         "--data",
@@ -109,7 +112,8 @@ def _run(options: argparse.Namespace) -> int:
             out,
             data_dir=options.data,
             download=options.download,
-            jobs=options.jobs,
+            jobs=1 if options.dask else options.jobs or os.cpu_count() or 1,
+            dask=options.dask,
             progress=tell,
         )
     n_failed = _show_failures(study, out)

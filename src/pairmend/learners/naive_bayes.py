@@ -70,12 +70,16 @@ class SubspaceNBPairLearner:
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
         if not is_frame(X):
             X = densify(read_numbers(estimator, X, None))
-        self.survey_ = fit_params.get("survey") or estimator.survey(X, sample_weight=weights)
-        numbers = read_numbers(estimator, X, self.survey_.encoder)
+        survey = fit_params.get("survey") or estimator.survey(X, sample_weight=weights)
+        numbers = read_numbers(estimator, X, survey.encoder)
         numbers, Y, weights = _present(numbers, Y, weights)
-        self._basis = Basis.learn(self.survey_, numbers)
-        self._pairs = pairs
-        self._settle(LabelSums.over(Y, weights, self._basis.expand(numbers)))
+        basis = Basis.learn(survey, numbers)
+        return self.adopt(pairs, basis, LabelSums.over(Y, weights, basis.expand(numbers)))
+
+    def adopt(self, pairs: IntArray, basis: Basis, sums: LabelSums) -> "SubspaceNBPairLearner":
+        """Train all pairs from sums that were added up elsewhere."""
+        self.survey_, self._basis, self._pairs = basis.survey, basis, pairs
+        self._settle(sums)
         return self
 
     def partial_fit(

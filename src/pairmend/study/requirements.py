@@ -13,3 +13,12 @@ def require_extra(*others: str) -> None:
             f"a study needs packages that are not installed ({', '.join(absent)}): "
             "pip install 'pairmend[study]'"
         )
+
+
+def require_dask() -> None:
+    """Refuse to go on without Dask, naming the cure."""
+    if find_spec("distributed") is None:
+        raise ImportError(
+            "a study on a cluster needs dask.distributed, which is not installed: "
+            "pip install 'pairmend[dask]'"
+        )
