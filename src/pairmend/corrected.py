@@ -20,9 +20,16 @@ from pairmend._validation import (
     take_params,
     take_rows,
 )
-from pairmend.kernels.confusion import ConfusionSums, balance_weights, confusion_sums
-from pairmend.kernels.correction import correct
+from pairmend.kernels.confusion import (
+    ConfusionSums,
+    Watched,
+    add_up_again,
+    balance_weights,
+    confusion_sums,
+)
+from pairmend.kernels.correction import correct, unsettled
 from pairmend.kernels.rrc import REFERENCES, decide
+from pairmend.kernels.vanishing import TOLERANCE, cut_for, worth_skipping
 from pairmend.learners import PairLearner, make_pair_learner
 from pairmend.model_selection import hold_out, shuffled_folds
 from pairmend.neighbourhoods import GaussianNeighbourhood
@@ -223,7 +230,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         self.learner_, self.neighbourhood_ = learner, neighbourhood
         self.train_indices_, self.validation_indices_ = train_indices, validation_indices
         self._reference = REFERENCES[self.reference]
-        self._carried, self._decided, self._Y = carried, decided, Y_validation
+        self._watched = Watched(carried, Y_validation, decided)
         self._row_weights = problem.row_weights[validation_indices]
         return self
 
@@ -294,13 +301,39 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         self, X: MatrixLike, variants: Sequence[Any]
     ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
         shared = any(variant.overlap for variant in variants)
-        sums = self._confusion_sums(self._weights(X), shared=shared)
-        for (labels, supports), (_, block) in zip(self._supports(X), sums, strict=True):
+        by_row = self._by_row(self._weights(X))
+        cut = cut_for(len(by_row))
+        if not worth_skipping(by_row, self._watched.carried, cut):
+            cut = 0.0
+        for labels, supports in self._supports(X):
             decided = self._reference(supports)
-            yield (
-                labels,
-                (correct(decided, variant._confusion(block, labels)) for variant in variants),
-            )
+            sums = confusion_sums(by_row, self._watched, labels, shared=shared, cut=cut)
+            if sums.skipped is not None and sums.skipped.any():
+                unsure = self._unsettled(decided, sums, labels, variants)
+                add_up_again(sums, unsure.T, by_row, self._watched, labels, shared=shared)
+            confusions = (variant._confusion(sums, labels) for variant in variants)
+            yield labels, (correct(decided, confusion) for confusion in confusions)
+
+    def _unsettled(
+        self, decided: FloatArray, sums: ConfusionSums, labels: slice, variants: Sequence[Any]
+    ) -> BoolArray:
+        """Tell which pairs need the rows left out in any of the variants."""
+        unsure = np.zeros(decided.shape, dtype=bool)
+        for variant in variants:
+            confusion = variant._confusion(sums, labels)
+            skipped = variant._skipped(sums.skipped, labels)
+            unsure |= unsettled(decided, confusion, skipped, TOLERANCE)
+        return unsure
+
+    def _skipped(self, skipped: FloatArray, labels: slice) -> FloatArray:
+        """Return the weight that no class of a pair misses more of, given that of labels."""
+        first, second = self.pairs_[pairs_of(labels, len(self.classes_))].T
+        missed = [skipped[first], skipped[second]]
+        if (balance := self._balance(labels)) is not None:
+            missed = [
+                one * weight[:, np.newaxis] for one, weight in zip(missed, balance, strict=True)
+            ]
+        return np.maximum(*missed).T
 
     def _corrected(self, X: MatrixLike) -> Blocks:
         for labels, (corrected,) in self._votes(X, [self]):
@@ -310,23 +343,16 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         weights = self._weights(X)
         size = weights @ self._row_weights
         size = np.where(size > 0, size, 1)[:, np.newaxis, np.newaxis, np.newaxis]
-        for labels, sums in self._confusion_sums(weights, shared=bool(self.overlap)):
+        by_row = self._by_row(weights)
+        for labels in self._blocks(X):
+            sums = confusion_sums(by_row, self._watched, labels, shared=bool(self.overlap))
             yield labels, self._confusion(sums, labels) / size
 
-    def _confusion_sums(
-        self, weights: FloatArray, *, shared: bool
-    ) -> Iterator[tuple[slice, ConfusionSums]]:
-        """Yield the confusion sums around points, block of pairs by block."""
-        by_row = weights.T
+    def _by_row(self, weights: FloatArray) -> FloatArray:
+        """Return weights times those of the validation rows themselves, a row for each."""
         if (self._row_weights != 1).any():
-            by_row = by_row * self._row_weights.astype(weights.dtype)[:, np.newaxis]
-        for labels in self._blocks(weights):
-            yield (
-                labels,
-                confusion_sums(
-                    by_row, self._carried, self._Y, self._decided, labels, shared=shared
-                ),
-            )
+            return weights.T * self._row_weights.astype(weights.dtype)[:, np.newaxis]
+        return weights.T
 
     def _confusion(self, sums: ConfusionSums, labels: slice) -> FloatArray:
         """Make the confusion matrices that `balance` and `overlap` ask for."""
@@ -337,11 +363,12 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         first, second = self.pairs_[pairs_of(labels, len(self.classes_))].T
         if self.balance is None:
             return None
-        weighted = self._row_weights[:, np.newaxis] * self._Y
+        Y = self._watched.Y
+        weighted = self._row_weights[:, np.newaxis] * Y
         if self.balance == "labels":
             sizes = weighted.sum(axis=0)
             return balance_weights(sizes[first], sizes[second])
-        alone = weighted.T @ ~self._Y  # weight of the rows with one label but not the other
+        alone = weighted.T @ ~Y  # weight of the rows with one label but not the other
         return balance_weights(alone[first, second], alone[second, first])
 
 
