@@ -136,3 +136,31 @@ def test_the_classifier_gives_the_same(rng, always, monkeypatch, kind, beta, wei
         np.testing.assert_allclose(supports, expected, rtol=0, atol=TOLERANCE + ROUNDING)
     for one, other in zip(predicted, clf.predict_each(X, settings), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+class ZeroBeyond(GaussianNeighbourhood):
+    """The same weights as with n_neighbors, but dense."""
+
+    def weights(self, X):
+        return super().weights(X).toarray()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("overlap", [0.0, 0.5])
+def test_sparse_weights_give_what_dense_ones_give(small_set, overlap, weighted):
+    X, Y = small_set
+    fit_params = {"sample_weight": np.arange(80) % 3 + 1.0} if weighted else {}
+    sparse_one, dense_one = (
+        CorrectedPairwiseClassifier(
+            RandomSubspaceNB(5, 0.5),
+            overlap=overlap,
+            neighbourhood=kind(n_neighbors=7),
+            random_state=0,
+        ).fit(X, Y, **fit_params)
+        for kind in (GaussianNeighbourhood, ZeroBeyond)
+    )
+    assert sparse.issparse(sparse_one.neighbourhood_.weights(X))
+    for method in ("pair_corrected", "confusion", "predict_proba"):
+        np.testing.assert_allclose(
+            getattr(sparse_one, method)(X), getattr(dense_one, method)(X), atol=1e-12
+        )

@@ -5,11 +5,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from pairmend._base import Blocks, PairwiseVoting, Problem
 from pairmend._pairs import LabelRows, pairs_of
 from pairmend._streaming import BLOCK_ARRAYS, row_chunks
-from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
 from pairmend._validation import (
     HasMethods,
     Interval,
@@ -276,16 +277,17 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         train, validation = hold_out(len(present), float(self.validation), problem.rng)
         return present[train], present[validation], []
 
-    def _weights(self, X: MatrixLike) -> FloatArray:
-        """Return the weights of the validation rows around rows, checked."""
-        weights = np.asarray(self.neighbourhood_.weights(X))
+    def _weights(self, X: MatrixLike) -> Matrix:
+        """Return the weights of the validation rows around rows, checked; dense or CSR."""
+        weights = self.neighbourhood_.weights(X)
+        weights = sparse.csr_array(weights) if sparse.issparse(weights) else np.asarray(weights)
         shape = (count_rows(X), len(self.validation_indices_))
         if weights.shape != shape:
             raise ValueError(
                 f"{type(self.neighbourhood_).__name__} gave weights of shape {weights.shape}; "
                 f"expected {shape}, a weight for each row and validation row."
             )
-        weights = weights.astype(np.result_type(weights, np.float32), copy=False)
+        weights = weights.astype(np.result_type(weights.dtype, np.float32), copy=False)
         if not (weights.min() >= 0 and weights.max() < np.inf):
             raise ValueError(
                 f"{type(self.neighbourhood_).__name__} gave weights that are negative or not "
@@ -302,8 +304,8 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
     ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
         shared = any(variant.overlap for variant in variants)
         by_row = self._by_row(self._weights(X))
-        cut = cut_for(len(by_row))
-        if not worth_skipping(by_row, self._watched.carried, cut):
+        cut = cut_for(by_row.shape[0])
+        if sparse.issparse(by_row) or not worth_skipping(by_row, self._watched.carried, cut):
             cut = 0.0
         for labels, supports in self._supports(X):
             decided = self._reference(supports)
@@ -348,11 +350,15 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
             sums = confusion_sums(by_row, self._watched, labels, shared=bool(self.overlap))
             yield labels, self._confusion(sums, labels) / size
 
-    def _by_row(self, weights: FloatArray) -> FloatArray:
+    def _by_row(self, weights: Matrix) -> Matrix:
         """Return weights times those of the validation rows themselves, a row for each."""
-        if (self._row_weights != 1).any():
-            return weights.T * self._row_weights.astype(weights.dtype)[:, np.newaxis]
-        return weights.T
+        by_row = weights.T.tocsr() if sparse.issparse(weights) else weights.T
+        if (self._row_weights == 1).all():
+            return by_row
+        own = self._row_weights.astype(weights.dtype)
+        if sparse.issparse(by_row):
+            return sparse.diags_array(own).tocsr() @ by_row
+        return by_row * own[:, np.newaxis]
 
     def _confusion(self, sums: ConfusionSums, labels: slice) -> FloatArray:
         """Make the confusion matrices that `balance` and `overlap` ask for."""
