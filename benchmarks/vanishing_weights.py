@@ -21,11 +21,14 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from scipy.spatial import KDTree
+from sklearn import config_context
 
 from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood
 from pairmend import corrected as corrected_module
 from pairmend.datasets import load
 from pairmend.kernels.vanishing import cut_for
+from pairmend.neighbourhoods import INDEX_FEATURES
 
 BETAS = (0.1, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 1e4)
 GENERATED = {"rows": 50_000, "points": 2_000, "features": 10, "labels": 100}
@@ -122,6 +125,59 @@ def time_betas(name: str, model, X, repeats: int, console) -> list[dict]:
     return rows
 
 
+def change_neighbours(name: str, model, X, beta: float) -> list[dict]:
+    """What it changes, and spares, to let only the k nearest rows count."""
+    rows, data = [], model.neighbourhood_.points_
+    n_rows = data.shape[0]
+    model.neighbourhood_.set_params(beta=beta, n_neighbors=None)
+    spent, expected = seconds(lambda: model.pair_corrected(X))
+    predicted = model.predict(X)
+    for k in (10, 30, 100, 300, 1000):
+        if k < n_rows:
+            model.neighbourhood_.set_params(n_neighbors=k)
+            model.neighbourhood_._index = None
+            if not hasattr(data, "indptr") and data.shape[1] <= INDEX_FEATURES:
+                model.neighbourhood_._index = KDTree(data)
+            took, got = seconds(lambda: model.pair_corrected(X))
+            difference = np.abs(got - expected)
+            rows.append(
+                {
+                    "set": name,
+                    "beta": beta,
+                    "k": k,
+                    "of_rows": n_rows,
+                    "mean_difference": float(difference.mean()),
+                    "largest_difference": float(difference.max()),
+                    "changed_predictions": float((model.predict(X) != predicted).mean()),
+                    "times_faster": spent / took,
+                }
+            )
+    model.neighbourhood_.set_params(n_neighbors=None)
+    return rows
+
+
+def compare_precisions(name: str, X, train) -> dict:
+    """Fit and predict in double and in single precision."""
+    found = {}
+    for dtype in ("float64", "float32"):
+        model = CorrectedPairwiseClassifier(dtype=dtype, validation=0.5, random_state=0)
+        tracemalloc.start()
+        with config_context(working_memory=1024):
+            spent, scores = seconds(lambda m=model: m.fit(*train).predict_proba(X))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        found[dtype] = (spent, peak / 2**20, scores, scores > 0.5)
+    double, single = found["float64"], found["float32"]
+    return {
+        "set": name,
+        "largest_difference": float(np.abs(double[2] - single[2]).max()),
+        "changed_predictions": float((double[3] != single[3]).mean()),
+        "double_peak_mib": double[1],
+        "single_peak_mib": single[1],
+        "times_faster": double[0] / single[0],
+    }
+
+
 def show(title: str, rows: list[dict], console) -> None:
     table = Table(title=title)
     for heading in rows[0]:
@@ -137,16 +193,25 @@ def main() -> None:
     )
     parser.add_argument("--data", required=True, type=Path, help="folder with the real sets")
     parser.add_argument("--sets", nargs="*", default=["yeast", "tmc2007-500", "generated"])
+    parser.add_argument("--real", nargs="*", default=["yeast", "corel5k"], help="sets for the rest")
+    parser.add_argument("--beta", type=float, default=4.0, help="for the k nearest rows")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--out", type=Path, help="also write the figures to this JSON file")
     options = parser.parse_args()
     console = Console(width=140)
-    results: dict[str, list[dict]] = {"betas": []}
+    results: dict[str, list[dict]] = {"betas": [], "neighbours": [], "precisions": []}
     for name in options.sets:
         model, X, _ = prepare(name, options.data)
         rows = time_betas(name, model, X, options.repeats, console)
         show(f"{name}: all rows against near rows", rows, console)
         results["betas"] += rows
+    for name in options.real:
+        model, X, train = prepare(name, options.data)
+        results["neighbours"] += change_neighbours(name, model, X, options.beta)
+        results["precisions"].append(compare_precisions(name, X, train))
+    if options.real:
+        show("Only the k nearest rows", results["neighbours"], console)
+        show("Single precision", results["precisions"], console)
     if options.out is not None:
         options.out.write_text(json.dumps(results, indent=1))
 
