@@ -31,8 +31,9 @@ ROOMS = {
         "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners", "naive_bayes",
     ],
     "pairwise": ["_base", "_typing", "_validation", "learners"],
+    "_watching": ["_pairs", "_streaming", "_typing", "_validation", "kernels", "learners"],
     "corrected": [
-        "_base", "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners",
+        "_base", "_pairs", "_watching", "_typing", "_validation", "kernels", "learners",
         "model_selection", "neighbourhoods",
     ],
     "distributed": [

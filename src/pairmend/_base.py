@@ -80,6 +80,7 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     estimator: Any
     voting: str
     threshold: float
+    dtype: str
     random_state: Any
     learner_: PairLearner
     classes_: np.ndarray[Any, Any]
@@ -249,12 +250,14 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
         # Scores sum to L / 2. Division by it makes a distribution over classes.
         factor = 1.0 if self.multilabel_ else 2 / n_labels
         parts = (total / (n_labels - 1) * factor for total in scores)
-        return [_without_rounding(part) if self.multilabel_ else part for part in parts]
+        return [self._without_rounding(part) if self.multilabel_ else part for part in parts]
 
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
         if self.multilabel_:
             return accept(scores, self.threshold)
-        winners: np.ndarray[Any, Any] = self.classes_[np.argmax(_without_rounding(scores), axis=1)]
+        winners: np.ndarray[Any, Any] = self.classes_[
+            np.argmax(self._without_rounding(scores), axis=1)
+        ]
         return winners
 
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
@@ -276,7 +279,10 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     def _supports(self, X: MatrixLike) -> Blocks:
         blocks = self._blocks(X)
         pairs = [pairs_of(labels, len(self.classes_)) for labels in blocks]
-        return zip(blocks, self.learner_.supports(X, pairs), strict=True)
+        supports = (
+            part.astype(self.dtype, copy=False) for part in self.learner_.supports(X, pairs)
+        )
+        return zip(blocks, supports, strict=True)
 
     def _collect(self, X: MatrixLike, blocks: Any) -> FloatArray:
         """Put the blocks of all chunks together into one array (n_samples, n_pairs, ...)."""
@@ -288,10 +294,9 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
             ]
         )
 
+    def _without_rounding(self, scores: FloatArray) -> FloatArray:
+        """Cut scores to the digits that do not depend on the order of their summands.
 
-def _without_rounding(scores: FloatArray) -> FloatArray:
-    """Cut scores to the digits that do not depend on the order of their summands.
-
-    A tie is then a tie, whatever the order of labels and the sizes of blocks and chunks.
-    """
-    return np.round(scores, 12)
+        A tie is then a tie, whatever the order of labels and the sizes of blocks and chunks.
+        """
+        return np.round(scores, 12 if self.dtype == "float64" else 6)
