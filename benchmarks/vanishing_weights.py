@@ -13,6 +13,7 @@ against double: difference, changed predictions, time and peak memory of what Py
 import argparse
 import json
 import time
+import tracemalloc
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
@@ -94,10 +95,10 @@ def without_skipping():
     return patch.object(corrected_module, "worth_skipping", lambda *_: False)
 
 
-def time_betas(name: str, model, X, repeats: int, console) -> list[dict]:
+def time_betas(name: str, model, X, betas, repeats: int, console) -> list[dict]:
     rows = []
     with stored_supports(model, X):
-        for beta in track(BETAS, description=name, console=console, transient=True):
+        for beta in track(betas, description=name, console=console, transient=True):
             model.neighbourhood_.set_params(beta=beta)
             plain, skipping, weighing = [], [], []
             for _ in range(repeats):
@@ -126,7 +127,7 @@ def time_betas(name: str, model, X, repeats: int, console) -> list[dict]:
 
 
 def change_neighbours(name: str, model, X, beta: float) -> list[dict]:
-    """What it changes, and spares, to let only the k nearest rows count."""
+    """Tell what it changes, and spares, to let only the k nearest rows count."""
     rows, data = [], model.neighbourhood_.points_
     n_rows = data.shape[0]
     model.neighbourhood_.set_params(beta=beta, n_neighbors=None)
@@ -195,6 +196,8 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=["yeast", "tmc2007-500", "generated"])
     parser.add_argument("--real", nargs="*", default=["yeast", "corel5k"], help="sets for the rest")
     parser.add_argument("--beta", type=float, default=4.0, help="for the k nearest rows")
+    parser.add_argument("--rows", type=int, default=200, help="to ask about in these")
+    parser.add_argument("--betas", nargs="*", type=float, default=BETAS)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--out", type=Path, help="also write the figures to this JSON file")
     options = parser.parse_args()
@@ -202,11 +205,12 @@ def main() -> None:
     results: dict[str, list[dict]] = {"betas": [], "neighbours": [], "precisions": []}
     for name in options.sets:
         model, X, _ = prepare(name, options.data)
-        rows = time_betas(name, model, X, options.repeats, console)
+        rows = time_betas(name, model, X, options.betas, options.repeats, console)
         show(f"{name}: all rows against near rows", rows, console)
         results["betas"] += rows
     for name in options.real:
         model, X, train = prepare(name, options.data)
+        X = X[: options.rows]
         results["neighbours"] += change_neighbours(name, model, X, options.beta)
         results["precisions"].append(compare_precisions(name, X, train))
     if options.real:
