@@ -11,13 +11,13 @@ from pairmend._streaming import BLOCK_ARRAYS, batches, row_chunks
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._validation import count_rows, take_rows
 from pairmend.kernels.rrc import decide
-from pairmend.learners import PairLearner
+from pairmend.learners import PairWitness
 
 
 def watch(
     X: MatrixLike,
     Y: BoolArray,
-    asked: Iterable[tuple[IntArray, PairLearner]],
+    asked: Iterable[tuple[IntArray, PairWitness]],
     reference: Callable[[FloatArray], FloatArray],
     dtype: str,
 ) -> tuple[LabelRows, FloatArray]:

@@ -32,7 +32,7 @@ from pairmend.kernels.confusion import (
 from pairmend.kernels.correction import correct, unsettled
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.vanishing import TOLERANCE, cut_for, worth_skipping
-from pairmend.learners import PairLearner, make_pair_learner
+from pairmend.learners import PairLearner, PairWitness, make_pair_learner
 from pairmend.model_selection import hold_out, shuffled_folds
 from pairmend.neighbourhoods import GaussianNeighbourhood
 
@@ -231,7 +231,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         problem: Problem,
         take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
         train: Callable[[IntArray], PairLearner],
-        ask: Callable[[PairLearner, IntArray], PairLearner],
+        ask: Callable[[PairLearner, IntArray], PairWitness],
     ) -> Self:
         """Fit on rows that may lie elsewhere.
 
@@ -258,7 +258,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
 
         learner = train(train_indices)
         # Each part of the validation rows, and who is asked about it.
-        asked: Iterable[tuple[IntArray, PairLearner]] = (
+        asked: Iterable[tuple[IntArray, PairWitness]] = (
             (
                 (fold, ask(train(validation_indices[rest]), validation_indices[fold]))
                 for rest, fold in folds

@@ -25,7 +25,7 @@ from pairmend.distributed.blocks import (
     stack,
 )
 from pairmend.distributed.subspace_nb import train_subspace_nb
-from pairmend.learners import GenericPairLearner, PairLearner
+from pairmend.learners import GenericPairLearner, PairLearner, PairWitness
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.pairwise import PairwiseClassifier
 
@@ -158,7 +158,7 @@ class _Rows:
         blocks, _ = rows_of(self.blocks, self.sizes, rows)
         return _train(self.classifier, self.problem, blocks)
 
-    def ask(self, learner: PairLearner, rows: IntArray) -> PairLearner:
+    def ask(self, learner: PairLearner, rows: IntArray) -> PairWitness:
         return _AskedThere(learner, *rows_of(self.blocks, self.sizes, rows))
 
 
@@ -179,7 +179,6 @@ class _AskedThere:
     learner: PairLearner
     blocks: list[Any]
     counts: IntArray
-    row_size = 0
 
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, X being those rows."""
@@ -194,14 +193,6 @@ class _AskedThere:
     def _spans(self) -> Iterator[tuple[int, int]]:
         ends = np.cumsum(self.counts)
         return zip(ends - self.counts, ends, strict=True)
-
-    def fit(self, *args: Any) -> PairLearner:
-        """Refuse: it is trained already."""
-        raise NotImplementedError
-
-    def supports(self, *args: Any) -> Iterator[FloatArray]:
-        """Refuse: only the rows it has can be asked about."""
-        raise NotImplementedError
 
 
 def _support_at(learner: PairLearner, block: Block) -> FloatArray:
