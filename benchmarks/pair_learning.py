@@ -41,7 +41,7 @@ SETTINGS = [{}, {"balance": "labels"}, {"overlap": 0.5}]
 """FCM, FCM-W and FCM-O."""
 
 STAGES = {
-    "survey": [("_survey.py", "survey_features")],
+    "survey": [("naive_bayes.py", "survey")],
     "expansion": [("_basis.py", "expand"), ("scoring.py", "of")],
     "sums": [("sums.py", "over")],
     "terms": [("naive_bayes.py", "_work_out")],

@@ -32,3 +32,30 @@ def small_set() -> tuple[np.ndarray, np.ndarray]:
     X, Y = make_multilabel_classification(80, n_features=6, n_classes=4, n_labels=2, random_state=3)
     X.flags.writeable = Y.flags.writeable = False
     return X, Y
+
+
+@pytest.fixture
+def cluster(started_cluster):
+    """A client of two worker processes, which are started again when they die."""
+    started_cluster.wait_for_workers(2, timeout=60)
+    return started_cluster
+
+
+@pytest.fixture(scope="module")
+def started_cluster():
+    dask = pytest.importorskip("dask", reason="needs pip install 'pairmend[dask]'")
+    distributed = pytest.importorskip("distributed", reason="needs pip install 'pairmend[dask]'")
+    # One death of a worker is forgiven, not three: starting workers takes time.
+    settings = {
+        "distributed.scheduler.allowed-failures": 1,
+        # On a busy machine it takes long, and is no reason to do without the worker.
+        "distributed.deploy.lost-worker-timeout": "10 minutes",
+    }
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            processes=True, n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        yield client

@@ -64,6 +64,17 @@ class Deadly(Frequent):
         return super().fit(X, Y)
 
 
+class DeadlyInTheEnd(Frequent):
+    """Kills its process when it is trained.
+
+    It lets half a second pass: Dask starts no worker again that dies while it is started.
+    """
+
+    def fit(self, X, Y):
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 class Odd(Frequent):
     """Does something that no classifier should, by name."""
 
@@ -84,7 +95,7 @@ class Odd(Frequent):
                 warnings.warn("take care", stacklevel=1)
             case "forks and dies":
                 if os.fork() == 0:
-                    time.sleep(30)
+                    time.sleep(120)
                     os._exit(0)
                 os.kill(os.getpid(), signal.SIGKILL)
         return self

@@ -80,6 +80,7 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     estimator: Any
     voting: str
     threshold: float
+    dtype: str
     random_state: Any
     learner_: PairLearner
     classes_: np.ndarray[Any, Any]
@@ -208,11 +209,17 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
         base = self._base_classifier()
         check_base_classifier(base)
         X = check_rows(X)
-        target = check_target(self, X, y, min_labels=1 if self.has_virtual_label else 2)
+        target = check_target(self, X, y, min_labels=self._min_labels)
         params, row_weights = route_fit_params(self, base, X, fit_params)
+        return self._pose_problem(X, target, params, row_weights)
+
+    def _pose_problem(
+        self, X: MatrixLike, target: Target, fit_params: dict[str, Any], row_weights: FloatArray
+    ) -> Problem:
+        base = self._base_classifier()
         pairs = label_pairs(len(target.classes) + self.has_virtual_label)
         rng = check_random_state(self.random_state)
-        return Problem(base, X, target, pairs, params, row_weights, rng, new_seed(rng))
+        return Problem(base, X, target, pairs, fit_params, row_weights, rng, new_seed(rng))
 
     def _remember_problem(self, problem: Problem) -> None:
         remember_features(self, problem.X)
@@ -244,7 +251,12 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
                     ballots = vote(supports) if variant.voting == "votes" else supports
                     total[rows] += sum_supports(ballots, labels, n_labels)
         parts = (self._scale(total / (n_labels - 1)) for total in scores)
-        return [_without_rounding(part) if self.multilabel_ else part for part in parts]
+        return [self._without_rounding(part) if self.multilabel_ else part for part in parts]
+
+    @property
+    def _min_labels(self) -> int:
+        """Number of labels that makes a pair, the virtual one being there or not."""
+        return 2 - self.has_virtual_label
 
     @property
     def _n_ranked(self) -> int:
@@ -264,7 +276,9 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
         if self.multilabel_:
             return accept(scores, self.threshold)
-        winners: np.ndarray[Any, Any] = self.classes_[np.argmax(_without_rounding(scores), axis=1)]
+        winners: np.ndarray[Any, Any] = self.classes_[
+            np.argmax(self._without_rounding(scores), axis=1)
+        ]
         return winners
 
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
@@ -286,7 +300,10 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     def _supports(self, X: MatrixLike) -> Blocks:
         blocks = self._blocks(X)
         pairs = [pairs_of(labels, self._n_ranked) for labels in blocks]
-        return zip(blocks, self.learner_.supports(X, pairs), strict=True)
+        supports = (
+            part.astype(self.dtype, copy=False) for part in self.learner_.supports(X, pairs)
+        )
+        return zip(blocks, supports, strict=True)
 
     def _collect(self, X: MatrixLike, blocks: Any) -> FloatArray:
         """Put the blocks of all chunks together into one array (n_samples, n_pairs, ...)."""
@@ -298,10 +315,9 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
             ]
         )
 
+    def _without_rounding(self, scores: FloatArray) -> FloatArray:
+        """Cut scores to the digits that do not depend on the order of their summands.
 
-def _without_rounding(scores: FloatArray) -> FloatArray:
-    """Cut scores to the digits that do not depend on the order of their summands.
-
-    A tie is then a tie, whatever the order of labels and the sizes of blocks and chunks.
-    """
-    return np.round(scores, 12)
+        A tie is then a tie, whatever the order of labels and the sizes of blocks and chunks.
+        """
+        return np.round(scores, 12 if self.dtype == "float64" else 6)

@@ -1,6 +1,6 @@
 """What is known of features before any class is looked at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,7 @@ class FeatureSurvey:
 
 
 def survey_features(
-    X: Matrix,
+    found: "Distinct",
     *,
     declared: BoolArray,
     count_two_valued: bool,
@@ -84,8 +84,8 @@ def survey_features(
 
     Parameters
     ----------
-    X : ndarray or CSR of shape (n, d)
-        Rows; NaN is a missing value.
+    found : Distinct
+        The values of the features.
     declared : ndarray of bool, shape (d,)
         Features known to be categorical.
     count_two_valued : bool
@@ -93,15 +93,13 @@ def survey_features(
     subspaces : ndarray of shape (n_subspaces, size)
         Features of each subspace.
     encoder : FrameEncoder or None
-        How X was read from a frame, if it was; its categories count as values even where
+        How rows were read from a frame, if they were; its categories count as values even where
         they do not occur.
 
     Returns
     -------
     FeatureSurvey
     """
-    X = densify(X)
-    found = _Distinct.of_sparse(X) if sparse.issparse(X) else _Distinct.of_dense(X)
     gap = (found.high - found.low) / np.maximum(found.count - 1, 1)
     # A constant feature says nothing whatever its floor is, so any number will do.
     floor = np.where(found.count > 1, np.maximum(gap / 6, np.finfo(float).tiny), 1.0)
@@ -125,7 +123,7 @@ def survey_features(
 
 
 @dataclass(frozen=True)
-class _Distinct:
+class Distinct:
     """The distinct known values of each feature.
 
     Attributes
@@ -142,7 +140,21 @@ class _Distinct:
     listed: Callable[[BoolArray], FloatArray]
 
     @classmethod
-    def of_dense(cls, X: FloatArray) -> "_Distinct":
+    def of(cls, X: Matrix) -> "Distinct":
+        """Find them in rows."""
+        X = densify(X)
+        return cls._of_sparse(X) if sparse.issparse(X) else cls._of_dense(X)
+
+    @classmethod
+    def united(cls, parts: Iterable[tuple[IntArray, FloatArray]]) -> "Distinct":
+        """Unite those of parts of the rows: counts, and all values in a list."""
+        counts, values = zip(*parts, strict=True)
+        n_features = len(counts[0])
+        feature = np.concatenate([np.repeat(np.arange(n_features), count) for count in counts])
+        return cls._of_known(feature, np.concatenate(values), n_features)
+
+    @classmethod
+    def _of_dense(cls, X: FloatArray) -> "Distinct":
         columns = np.ascontiguousarray(X.T)
         columns = np.sort(columns, axis=1)  # missing values last
         new = np.ones(columns.shape, dtype=bool)
@@ -161,7 +173,7 @@ class _Distinct:
         )
 
     @classmethod
-    def of_sparse(cls, X: Any) -> "_Distinct":
+    def _of_sparse(cls, X: Any) -> "Distinct":
         cells = Cells.of(X)
         n_rows, n_features = cells.shape
         feature, value = cells.column, cells.value
@@ -169,7 +181,10 @@ class _Distinct:
         feature = np.concatenate([feature, with_zero])
         value = np.concatenate([value, np.zeros(len(with_zero))])
         known = ~np.isnan(value)
-        feature, value = feature[known], value[known]
+        return cls._of_known(feature[known], value[known], n_features)
+
+    @classmethod
+    def _of_known(cls, feature: IntArray, value: FloatArray, n_features: int) -> "Distinct":
         order = np.lexsort((value, feature))
         feature, value = feature[order], value[order]
         new = np.ones(len(feature), dtype=bool)

@@ -37,6 +37,7 @@ __all__ = [
     "StrOptions",
     "Target",
     "check_base_classifier",
+    "check_columns",
     "check_features",
     "check_indicators",
     "check_params",
@@ -132,6 +133,11 @@ def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
         )
     if isinstance(X, list | tuple):  # texts or tokens, not features
         return X
+    return check_columns(estimator, X)
+
+
+def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
+    """Check number and names of the columns of X, which may have no rows, at prediction."""
     return validate_data(estimator, X, reset=False, skip_check_array=True)
 
 

@@ -1,15 +1,16 @@
 """The pairwise ensemble, corrected by local fuzzy confusion matrices."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from pairmend._base import Blocks, PairwiseVoting, Problem
-from pairmend._pairs import LabelRows, pairs_of
-from pairmend._streaming import BLOCK_ARRAYS, row_chunks
-from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._pairs import pairs_of
+from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
 from pairmend._validation import (
     HasMethods,
     Interval,
@@ -20,12 +21,23 @@ from pairmend._validation import (
     take_params,
     take_rows,
 )
-from pairmend.kernels.confusion import ConfusionSums, balance_weights, confusion_sums
-from pairmend.kernels.correction import correct
-from pairmend.kernels.rrc import REFERENCES, decide
-from pairmend.learners import PairLearner, make_pair_learner
+from pairmend._watching import checked_weights, few, watch
+from pairmend.kernels.confusion import (
+    ConfusionSums,
+    Watched,
+    add_up_again,
+    balance_weights,
+    confusion_sums,
+)
+from pairmend.kernels.correction import correct, unsettled
+from pairmend.kernels.rrc import REFERENCES
+from pairmend.kernels.vanishing import TOLERANCE, cut_for, worth_skipping
+from pairmend.learners import PairLearner, PairWitness, make_pair_learner
 from pairmend.model_selection import hold_out, shuffled_folds
 from pairmend.neighbourhoods import GaussianNeighbourhood
+
+SINGLE_TOLERANCE = 1e-7
+"""How much weights lost in single precision may move a corrected support."""
 
 
 class CorrectedPairwiseClassifier(PairwiseVoting):
@@ -65,6 +77,11 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         Whether corrected supports are averaged, or each pair gives its vote to the winner.
     threshold : float, default=0.5
         Labels with a score above it are predicted. Not used after a fit on 1-D classes.
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of what is large: supports of pairs, weights, decisions on the
+        validation rows and confusion sums. "float32" halves their memory and changes supports
+        by some 1e-6; distances stay in double precision, and so does the correction where
+        weights that single precision cannot hold matter.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -136,6 +153,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         "reference": [StrOptions(set(REFERENCES))],
         "voting": [StrOptions({"soft", "votes"})],
         "threshold": [Interval(Real, 0, 1, closed="both")],
+        "dtype": [StrOptions({"float64", "float32"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -159,6 +177,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         reference: str = "beta",
         voting: str = "soft",
         threshold: float = 0.5,
+        dtype: str = "float64",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
@@ -170,6 +189,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         self.reference = reference
         self.voting = voting
         self.threshold = threshold
+        self.dtype = dtype
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -195,35 +215,67 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         """
         problem = self._read_problem(X, y, fit_params)
         X, Y, pairs = problem.X, problem.target.Y, problem.pairs
-        train_indices, validation_indices, folds = self._split(problem)
-        # What can go wrong with distances goes wrong before the long work begins.
-        X_validation, Y_validation = take_rows(X, validation_indices), Y[validation_indices]
-        neighbourhood = seed_estimator(
-            GaussianNeighbourhood() if self.neighbourhood is None else self.neighbourhood,
-            problem.seed,
-        )
-        neighbourhood.fit(X_validation, problem.target.as_given(validation_indices))
+
+        def take(rows: IntArray) -> tuple[MatrixLike, BoolArray]:
+            return take_rows(X, rows), Y[rows]
 
         def train(rows: IntArray) -> PairLearner:
             learner = make_pair_learner(problem.base, n_jobs=self.n_jobs, seed=problem.seed)
             params = take_params(X, problem.fit_params, rows)
             return learner.fit(take_rows(X, rows), Y[rows], pairs, params)
 
+        return self._fit_on(problem, take, train, lambda learner, rows: learner)
+
+    def _fit_on(
+        self,
+        problem: Problem,
+        take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
+        train: Callable[[IntArray], PairLearner],
+        ask: Callable[[PairLearner, IntArray], PairWitness],
+    ) -> Self:
+        """Fit on rows that may lie elsewhere.
+
+        Parameters
+        ----------
+        problem : Problem
+            Of its rows and target, only what they look like.
+        take : callable
+            Gives rows by their numbers, with their labels.
+        train : callable
+            Trains pairs on rows.
+        ask : callable
+            Gives the learner that answers for a trained one about rows, and these only.
+        """
+        train_indices, validation_indices, folds = self._split(problem)
+        # What can go wrong with distances goes wrong before the long work begins.
+        X_validation, Y_validation = take(validation_indices)
+        neighbourhood = seed_estimator(
+            GaussianNeighbourhood() if self.neighbourhood is None else self.neighbourhood,
+            problem.seed,
+        )
+        validation = replace(problem.target, Y=Y_validation)
+        neighbourhood.fit(X_validation, validation.as_given(np.arange(len(Y_validation))))
+
         learner = train(train_indices)
         # Each part of the validation rows, and who is asked about it.
-        asked: Iterable[tuple[IntArray, PairLearner]] = (
-            ((fold, train(validation_indices[rest])) for rest, fold in folds)
+        asked: Iterable[tuple[IntArray, PairWitness]] = (
+            (
+                (fold, ask(train(validation_indices[rest]), validation_indices[fold]))
+                for rest, fold in folds
+            )
             if folds
-            else [(np.arange(len(validation_indices)), learner)]
+            else [(np.arange(len(validation_indices)), ask(learner, validation_indices))]
         )
-        carried, decided = _watch(X_validation, Y_validation, asked, REFERENCES[self.reference])
+        carried, decided = watch(
+            X_validation, Y_validation, asked, REFERENCES[self.reference], self.dtype
+        )
 
         # Nothing of an earlier fit is touched before all went well.
         self._remember_problem(problem)
         self.learner_, self.neighbourhood_ = learner, neighbourhood
         self.train_indices_, self.validation_indices_ = train_indices, validation_indices
         self._reference = REFERENCES[self.reference]
-        self._carried, self._decided, self._Y = carried, decided, Y_validation
+        self._watched = Watched(carried, Y_validation, decided)
         self._row_weights = problem.row_weights[validation_indices]
         return self
 
@@ -269,22 +321,24 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         train, validation = hold_out(len(present), float(self.validation), problem.rng)
         return present[train], present[validation], []
 
-    def _weights(self, X: MatrixLike) -> FloatArray:
-        """Return the weights of the validation rows around rows, checked."""
-        weights = np.asarray(self.neighbourhood_.weights(X))
-        shape = (count_rows(X), len(self.validation_indices_))
-        if weights.shape != shape:
-            raise ValueError(
-                f"{type(self.neighbourhood_).__name__} gave weights of shape {weights.shape}; "
-                f"expected {shape}, a weight for each row and validation row."
-            )
-        weights = weights.astype(np.result_type(weights, np.float32), copy=False)
-        if not (weights.min() >= 0 and weights.max() < np.inf):
-            raise ValueError(
-                f"{type(self.neighbourhood_).__name__} gave weights that are negative or not "
-                "finite. Are there features with values too large to be squared?"
-            )
-        return weights
+    def _weights(self, X: MatrixLike) -> Matrix:
+        """Return the weights of the validation rows around rows, dense or CSR."""
+        if self.dtype == "float64":
+            return self._double_weights(X)
+        # Distances need double precision: for few rows at a time.
+        weights: list[Matrix] = []
+        for rows in few(count_rows(X)):
+            part = self._double_weights(take_rows(X, rows))
+            if sparse.issparse(part):
+                weights.append(part.astype(np.float32))
+                continue
+            if not weights:
+                weights = [np.empty((part.shape[1], count_rows(X)), dtype=np.float32).T]
+            weights[0][rows] = part
+        return sparse.vstack(weights, format="csr") if len(weights) > 1 else weights[0]
+
+    def _double_weights(self, X: MatrixLike) -> Matrix:
+        return checked_weights(self.neighbourhood_, X, len(self.validation_indices_))
 
     def _row_size(self) -> int:
         # Weights, and the distances and exponents they are made of.
@@ -294,13 +348,85 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         self, X: MatrixLike, variants: Sequence[Any]
     ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
         shared = any(variant.overlap for variant in variants)
-        sums = self._confusion_sums(self._weights(X), shared=shared)
-        for (labels, supports), (_, block) in zip(self._supports(X), sums, strict=True):
+        by_row = self._by_row(self._weights(X))
+        single = self.dtype == "float32"
+        cut = cut_for(by_row.shape[0])
+        dense = not sparse.issparse(by_row) and by_row.dtype == np.float64
+        if not (dense and worth_skipping(by_row, self._watched.carried, cut)):
+            cut = 0.0
+        for labels, supports in self._supports(X):
             decided = self._reference(supports)
-            yield (
-                labels,
-                (correct(decided, variant._confusion(block, labels)) for variant in variants),
-            )
+            sums = confusion_sums(by_row, self._watched, labels, shared=shared, cut=cut)
+            if sums.skipped is not None and sums.skipped.any():
+                unsure = self._unsettled(decided, sums, labels, variants)
+                add_up_again(sums, unsure.T, by_row, self._watched, labels, shared=shared)
+            vanished = self._vanished(decided, sums, labels, variants) if single else []
+            yield labels, self._correct_each(X, decided, sums, labels, variants, vanished)
+
+    def _correct_each(
+        self,
+        X: MatrixLike,
+        decided: FloatArray,
+        sums: ConfusionSums,
+        labels: slice,
+        variants: Sequence[Any],
+        vanished: list[IntArray],
+    ) -> Iterator[FloatArray]:
+        """Yield the corrected supports in each variant, some rows in double precision."""
+        each = (correct(decided, variant._confusion(sums, labels)) for variant in variants)
+        if not vanished:
+            yield from each
+            return
+        corrected = list(each)
+        for rows in vanished:
+            by_row = self._by_row(self._double_weights(take_rows(X, rows)))
+            double = confusion_sums(by_row, self._watched, labels, shared=bool(len(sums.sharing)))
+            for variant, supports in zip(variants, corrected, strict=True):
+                supports[rows] = correct(decided[rows], variant._confusion(double, labels))
+        yield from corrected
+
+    def _vanished(
+        self, decided: FloatArray, sums: ConfusionSums, labels: slice, variants: Sequence[Any]
+    ) -> list[IntArray]:
+        """Return rows, few at a time, with sums too small to be trusted in single precision.
+
+        A weight that single precision cannot hold is below its smallest normal number, so the
+        bound on rows left out tells where it may matter.
+        """
+        tiny = float(np.finfo(np.float32).tiny)
+        lost = np.diff(self._watched.carried.indptr)[:, np.newaxis] * tiny
+        lost = lost * max(1.0, float(self._row_weights.max()))
+        skipped = np.broadcast_to(lost, (len(lost), len(decided)))
+        double = ConfusionSums(sums.alone, sums.shared, sums.sharing, skipped)
+        unsure = self._unsettled(decided, double, labels, variants, SINGLE_TOLERANCE)
+        rows = np.flatnonzero(unsure.any(axis=1))
+        return [rows[part] for part in few(len(rows))]
+
+    def _unsettled(
+        self,
+        decided: FloatArray,
+        sums: ConfusionSums,
+        labels: slice,
+        variants: Sequence[Any],
+        tolerance: float = TOLERANCE,
+    ) -> BoolArray:
+        """Tell which pairs need the rows left out in any of the variants."""
+        unsure = np.zeros(decided.shape, dtype=bool)
+        for variant in variants:
+            confusion = variant._confusion(sums, labels)
+            skipped = variant._skipped(sums.skipped, labels)
+            unsure |= unsettled(decided, confusion, skipped, tolerance)
+        return unsure
+
+    def _skipped(self, skipped: FloatArray, labels: slice) -> FloatArray:
+        """Return the weight that no class of a pair misses more of, given that of labels."""
+        first, second = self.pairs_[pairs_of(labels, len(self.classes_))].T
+        missed = [skipped[first], skipped[second]]
+        if (balance := self._balance(labels)) is not None:
+            missed = [
+                one * weight[:, np.newaxis] for one, weight in zip(missed, balance, strict=True)
+            ]
+        return np.maximum(*missed).T
 
     def _corrected(self, X: MatrixLike) -> Blocks:
         for labels, (corrected,) in self._votes(X, [self]):
@@ -310,23 +436,20 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         weights = self._weights(X)
         size = weights @ self._row_weights
         size = np.where(size > 0, size, 1)[:, np.newaxis, np.newaxis, np.newaxis]
-        for labels, sums in self._confusion_sums(weights, shared=bool(self.overlap)):
+        by_row = self._by_row(weights)
+        for labels in self._blocks(X):
+            sums = confusion_sums(by_row, self._watched, labels, shared=bool(self.overlap))
             yield labels, self._confusion(sums, labels) / size
 
-    def _confusion_sums(
-        self, weights: FloatArray, *, shared: bool
-    ) -> Iterator[tuple[slice, ConfusionSums]]:
-        """Yield the confusion sums around points, block of pairs by block."""
-        by_row = weights.T
-        if (self._row_weights != 1).any():
-            by_row = by_row * self._row_weights.astype(weights.dtype)[:, np.newaxis]
-        for labels in self._blocks(weights):
-            yield (
-                labels,
-                confusion_sums(
-                    by_row, self._carried, self._Y, self._decided, labels, shared=shared
-                ),
-            )
+    def _by_row(self, weights: Matrix) -> Matrix:
+        """Return weights times those of the validation rows themselves, a row for each."""
+        by_row = weights.T.tocsr() if sparse.issparse(weights) else weights.T
+        if (self._row_weights == 1).all():
+            return by_row
+        own = self._row_weights.astype(weights.dtype)
+        if sparse.issparse(by_row):
+            return sparse.diags_array(own).tocsr() @ by_row
+        return by_row * own[:, np.newaxis]
 
     def _confusion(self, sums: ConfusionSums, labels: slice) -> FloatArray:
         """Make the confusion matrices that `balance` and `overlap` ask for."""
@@ -337,52 +460,10 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         first, second = self.pairs_[pairs_of(labels, len(self.classes_))].T
         if self.balance is None:
             return None
-        weighted = self._row_weights[:, np.newaxis] * self._Y
+        Y = self._watched.Y
+        weighted = self._row_weights[:, np.newaxis] * Y
         if self.balance == "labels":
             sizes = weighted.sum(axis=0)
             return balance_weights(sizes[first], sizes[second])
-        alone = weighted.T @ ~self._Y  # weight of the rows with one label but not the other
+        alone = weighted.T @ ~Y  # weight of the rows with one label but not the other
         return balance_weights(alone[first, second], alone[second, first])
-
-
-def _watch(
-    X: MatrixLike,
-    Y: BoolArray,
-    asked: Iterable[tuple[IntArray, PairLearner]],
-    reference: Callable[[FloatArray], FloatArray],
-) -> tuple[LabelRows, FloatArray]:
-    """Ask trained pairs about the validation rows that belong to them.
-
-    Parameters
-    ----------
-    X : array-like of M rows
-        Validation rows.
-    Y : ndarray of bool, shape (M, L)
-        Their labels.
-    asked : iterable of (rows, learner)
-        Which of the rows each learner is asked about; together, all rows once.
-    reference : callable
-        What makes probabilities of decisions out of supports.
-
-    Returns
-    -------
-    carried : LabelRows
-        Validation rows of each label.
-    decided : ndarray of shape (n_entries, L)
-        What their pairs :func:`~pairmend.kernels.rrc.decide` there.
-    """
-    carried = LabelRows.of(Y)
-    decided: FloatArray | None = None
-    for rows, learner in asked:
-        here, chosen = carried.among(rows, len(Y))
-        supports = learner.support_at(take_rows(X, rows), here)
-        for part in row_chunks(len(supports), BLOCK_ARRAYS * Y.shape[1]):
-            supports[part] = decide(supports[part], reference)
-        if len(rows) == len(Y):
-            decided = supports
-        else:
-            if decided is None:
-                decided = np.empty((len(carried.rows), Y.shape[1]))
-            decided[chosen] = supports
-    assert decided is not None
-    return carried, decided

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._cells import Cells
 from pairmend._frames import FrameEncoder, has_categories, is_frame
-from pairmend._survey import FeatureSurvey, survey_features
+from pairmend._survey import Distinct, FeatureSurvey, survey_features
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._validation import Interval, StrOptions, check_sample_weight, fit_context
 
@@ -129,17 +129,34 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         FeatureSurvey
         """
         self._validate_params()
-        declared, encoder = self._declare(X)
+        declared, encoder = self.declare(X)
         numbers = read_numbers(self, X, encoder)
-        if declared is None:
-            declared = self._declared_by_number(numbers.shape[1])
         if sample_weight is not None:
             numbers = numbers[np.asarray(sample_weight) > 0]
+        return self.survey_values(Distinct.of(numbers), declared, encoder)
+
+    def survey_values(
+        self, found: Distinct, declared: BoolArray | None, encoder: FrameEncoder | None
+    ) -> FeatureSurvey:
+        """Find out the same from the features' distinct values.
+
+        Parameters
+        ----------
+        found : Distinct
+            The values.
+        declared, encoder
+            What :meth:`declare` says of the rows they come from.
+
+        Returns
+        -------
+        FeatureSurvey
+        """
+        n_features = len(found.count)
         return survey_features(
-            numbers,
-            declared=declared,
+            found,
+            declared=self._declared_by_number(n_features) if declared is None else declared,
             count_two_valued=isinstance(self.categorical, str),
-            subspaces=self._draw_subspaces(numbers.shape[1]),
+            subspaces=self._draw_subspaces(n_features),
             encoder=encoder,
         )
 
@@ -237,8 +254,20 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
             validate_data(self, X, reset=reset, skip_check_array=True)
         return read_numbers(self, X, encoder)
 
-    def _declare(self, X: MatrixLike) -> tuple[BoolArray | None, FrameEncoder | None]:
-        """Return which columns of a frame are categorical, and how the frame is read."""
+    def declare(self, X: MatrixLike) -> tuple[BoolArray | None, FrameEncoder | None]:
+        """Say which columns of a frame are categorical, and how the frame is read.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        declared : ndarray of bool, shape (n_features,), or None
+        encoder : FrameEncoder or None
+            None, as the former, if X is no frame.
+        """
         if not is_frame(X):
             return None, None
         named = _names(self.categorical)

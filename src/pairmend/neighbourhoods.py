@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial import KDTree
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
@@ -19,7 +20,15 @@ from pairmend._cells import densify
 from pairmend._frames import FrameEncoder, has_categories, is_frame
 from pairmend._typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend._validation import HasMethods, Interval, StrOptions, count_rows, fit_context
-from pairmend.kernels.neighbourhood import adaptive_weights, gaussian_weights
+from pairmend.kernels.neighbourhood import (
+    adaptive_weights,
+    gaussian_weights,
+    gaussian_weights_at,
+    nearest_points,
+)
+
+INDEX_FEATURES = 10
+"""In at most so many coordinates a tree finds the nearest rows sooner than a look at all."""
 
 _ADVICE = (
     "Distances between rows need numbers. Give the neighbourhood a scikit-learn transformer "
@@ -126,6 +135,9 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
     transform : transformer, default=None
         Makes numbers of rows: any scikit-learn transformer, fitted with the classifier on
         the validation rows. For frames with mixed columns, texts or images.
+    n_neighbors : int, default=None
+        Only so many nearest validation rows count, all others weigh 0: faster, and an
+        approximation. None means all.
 
     Attributes
     ----------
@@ -145,15 +157,50 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "beta": [Interval(Real, 0, None, closed="neither")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         **_DistanceNeighbourhood._parameter_constraints,
     }
 
-    def __init__(self, beta: float = 1.0, *, scale: str | None = "range", transform: Any = None):
+    def __init__(
+        self,
+        beta: float = 1.0,
+        *,
+        scale: str | None = "range",
+        transform: Any = None,
+        n_neighbors: int | None = None,
+    ):
         self.beta = beta
         self.scale = scale
         self.transform = transform
+        self.n_neighbors = n_neighbors
 
-    def weights(self, X: MatrixLike) -> FloatArray:
+    def fit(self, X: MatrixLike, y: TargetLike = None) -> Self:
+        """Note the validation rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Validation rows; NaN, where the transformer leaves any, stands at the mean.
+        y : array-like, default=None
+            Their labels, handed to the transformer.
+
+        Returns
+        -------
+        self
+        """
+        super().fit(X, y)
+        low = not sparse.issparse(self.points_) and 0 < self.points_.shape[1] <= INDEX_FEATURES
+        self._index = KDTree(self.points_) if low and self.n_neighbors is not None else None
+        return self
+
+    def _check_rows(self, n_rows: int) -> None:
+        if self.n_neighbors is not None and self.n_neighbors > n_rows:
+            raise ValueError(
+                f"GaussianNeighbourhood(n_neighbors={self.n_neighbors}) needs at least as many "
+                f"validation rows, got {n_rows}. Choose fewer, or None for all rows."
+            )
+
+    def weights(self, X: MatrixLike) -> Matrix:
         """Weigh the validation rows around each row of X.
 
         Parameters
@@ -164,10 +211,17 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         Returns
         -------
         ndarray of shape (n_samples, n_validation_rows)
-            Relative to the nearest validation row, which weighs 1.
+            Relative to the nearest validation row, which weighs 1; CSR with `n_neighbors`.
         """
         check_is_fitted(self)
-        return gaussian_weights(self._place(X), self.points_, float(self.beta))
+        queries, beta = self._place(X), float(self.beta)
+        if self.n_neighbors is None:
+            return gaussian_weights(queries, self.points_, beta)
+        if self._index is None:
+            nearest = nearest_points(queries, self.points_, self.n_neighbors)
+        else:
+            nearest = self._index.query(queries, [*range(1, self.n_neighbors + 1)])[1]
+        return gaussian_weights_at(queries, self.points_, beta, nearest)
 
 
 class AdaptiveNeighbourhood(_DistanceNeighbourhood):

@@ -31,6 +31,8 @@ class PairwiseClassifier(PairwiseVoting):
         to each in a tie.
     threshold : float, default=0.5
         Labels with a score above it are predicted. Not used after a fit on 1-D classes.
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of what is large: the supports of pairs.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -85,6 +87,7 @@ class PairwiseClassifier(PairwiseVoting):
         "estimator": [HasMethods(["fit"]), None],
         "voting": [StrOptions({"soft", "votes"})],
         "threshold": [Interval(Real, 0, 1, closed="both")],
+        "dtype": [StrOptions({"float64", "float32"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -98,12 +101,14 @@ class PairwiseClassifier(PairwiseVoting):
         *,
         voting: str = "soft",
         threshold: float = 0.5,
+        dtype: str = "float64",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.estimator = estimator
         self.voting = voting
         self.threshold = threshold
+        self.dtype = dtype
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+import pairmend
 from pairmend.cli import main
 
 
@@ -11,6 +12,12 @@ def test_module_runs_as_a_command():
         [sys.executable, "-m", "pairmend", "--help"], capture_output=True, text=True, check=True
     )
     assert "study" in ran.stdout
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"pairmend {pairmend.__version__}\n"
 
 
 @pytest.mark.parametrize(

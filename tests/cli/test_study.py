@@ -52,7 +52,7 @@ def test_a_study_file_runs_to_the_report(study_file, tmp_path, monkeypatch, caps
     assert f"report: {report.relative_to(tmp_path)}" in printed
     assert "A small one" in report.read_text("utf-8")
     assert "4 of 8  one is finished" in told
-    assert "LPW        hamming 0." in told
+    assert "LPW        Hamming loss 0." in told
     rows = read_study(tmp_path / "pairmend-small").results
     pd.testing.assert_frame_equal(rows, run_study(load_study(study_file)))
 
@@ -84,7 +84,7 @@ def test_resume_goes_on_with_what_the_folder_holds(study_file, tmp_path, capsys)
     mean = whole.query(
         "set == 'one' and algorithm == 'LPW' and criterion == 'hamming'"
     ).value.mean()
-    assert f"LPW        hamming {mean:.3f}" in told, "earlier folds count, too"
+    assert f"LPW        Hamming loss {mean:.3f}" in told, "earlier folds count, too"
     assert run("--resume") == 1
     assert "--resume needs --out" in capsys.readouterr().err
     assert run("--resume", "--out", out, "--folds", 3) == 1
@@ -123,6 +123,15 @@ def test_the_paper_s_study_says_what_is_not_at_hand(tmp_path, monkeypatch, capsy
     assert "azotobacter (no public copy was found)" in capsys.readouterr().err
 
 
+def test_modules_beside_the_study_file_can_be_imported(study_file, tmp_path, monkeypatch):
+    (tmp_path / "beside_me.py").write_text("def missed(truth, said):\n    return 0.25\n")
+    with study_file.open("a") as file:
+        file.write('[criteria.missed]\nfunction = "beside_me.missed"\n')
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert main(["study", str(study_file), "--out", str(tmp_path / "out"), "--jobs", "2"]) == 0
+    assert set(read_study(tmp_path / "out").results.value) == {0.25}
+
+
 def test_sets_in_the_data_folder_join(shared, tmp_path, capsys):
     words = ["--data", shared / "data", "--dry-run", "--out", tmp_path / "out"]
     assert run(*words) == 0
@@ -139,8 +148,10 @@ def test_failures_are_shown_at_the_end(study_file, tmp_path, capsys):
         file.write(f'params = {{ while_exists = "{trouble}" }}\n')
     assert run(study_file, "--out", tmp_path / "out") == 1
     printed = capsys.readouterr().out
-    assert printed.count("fails on purpose") == 4
+    assert printed.count("fails on purpose") == 2, "once for each set"
     assert "report: " in printed
+    assert run(study_file, "--out", tmp_path / "out", "--algorithms", "LPW") == 0
+    assert "all 4 tasks are done already" in capsys.readouterr().out
     trouble.unlink()
     assert run(study_file, "--out", tmp_path / "out") == 0
     assert "fails on purpose" not in capsys.readouterr().out

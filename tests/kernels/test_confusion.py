@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 import references
 from pairmend._pairs import LabelRows
-from pairmend.kernels.confusion import balance_weights, confusion_sums
+from pairmend.kernels.confusion import Watched, balance_weights, confusion_sums
 from pairmend.kernels.rrc import decide, identity_reference
 
 unit = st.floats(0, 1)
@@ -32,9 +32,9 @@ def sums(weights, Y, decided, overlap, blocks=None):
     for m, (i, j) in enumerate(references.pairs(n_labels)):
         r[:, i, j], r[:, j, i] = decided[:, m], 1 - decided[:, m]
     own = r[carried.rows, carried.label]
-    folded = decide(own, identity_reference)
+    watched = Watched(carried, Y, decide(own, identity_reference))
     parts = [
-        confusion_sums(weights.T, carried, Y, folded, labels, shared=overlap > 0).confusion(overlap)
+        confusion_sums(weights.T, watched, labels, shared=overlap > 0).confusion(overlap)
         for labels in blocks or [slice(0, n_labels - 1)]
     ]
     return np.concatenate(parts, axis=1)

@@ -75,3 +75,15 @@ def test_kth_neighbour_weighs_three_tenths(rng):
 def test_coinciding_points_weigh_one_and_all_others_zero():
     points = np.array([[0.1, 0.7], [0.1, 0.7], [0.4, 0.2]])
     assert adaptive_weights(points[:1], points, k=2).tolist() == [[1, 1, 0]]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_weights_that_vanish_are_numpys_to_the_last_bit(rng, dtype):
+    points, queries = rng.rand(400, 1).astype(dtype), rng.rand(200, 1).astype(dtype)
+    offsets = points @ queries.T * -2 + points**2
+    for beta in (1.0, 90.0, 1000.0, 3000.0):
+        expected = np.exp((offsets - offsets.min(axis=0)) * -beta).T
+        np.testing.assert_array_equal(gaussian_weights(queries, points, beta), expected)
+    subnormal = (expected > 0) & (expected < np.finfo(dtype).tiny)
+    assert subnormal.any()
+    assert (expected == 0).any()

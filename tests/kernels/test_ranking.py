@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -40,7 +41,10 @@ def test_rounding_is_no_lead():
 
 def test_float32(rng):
     supports = rng.rand(2, 3).astype(np.float32)
-    assert sum_supports(vote(supports), slice(0, 2), 3).dtype == np.float32
+    assert vote(supports).dtype == np.float32
+    # A thousand numbers of single precision must not lose digits on the way.
+    many = np.full((1, 999), 0.1, dtype=np.float32)
+    assert sum_supports(many, slice(0, 1), 1000)[0, 0] == pytest.approx(99.9, rel=2e-8)
 
 
 def test_a_score_at_the_threshold_is_not_accepted():

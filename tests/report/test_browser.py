@@ -171,6 +171,44 @@ def test_filter_keeps_the_rows_that_hold_all_words(browser, page_of):
     assert len(rows()) > 1
 
 
+def test_filters_stand_beside_captions(opened):
+    gaps = opened.execute_script("""
+      return Array.from(document.querySelectorAll(".filter"), (filter) => {
+        const caption = filter.parentElement.querySelector("figcaption").getBoundingClientRect();
+        const box = filter.getBoundingClientRect();
+        return box.top >= caption.bottom ? 0 : box.left - caption.right;
+      })""")
+    assert gaps
+    assert max(gaps) < 40
+
+
+def test_names_of_sets_stay_in_view(browser, page_of):
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False},
+    )
+    try:
+        show(browser, page_of("paper"))
+        hidden = browser.execute_script("""
+          const place = document.querySelector("#table-results .scroll");
+          place.scrollIntoView({ behavior: "instant" });
+          const cells = Array.from(place.querySelectorAll("tr > :first-child"));
+          const hidden = [];
+          for (let left = 20; left <= 200; left += 10) {
+            place.scrollLeft = left;
+            for (const cell of cells) {
+              const box = cell.getBoundingClientRect();
+              const top = document.elementFromPoint(box.left + 15, box.top + box.height / 2);
+              if (!cell.contains(top)) hidden.push([left, cell.textContent]);
+            }
+          }
+          return cells.length > 10 ? hidden : "too few cells"
+        """)
+        assert hidden == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 FIGURES = """
 return Array.from(document.querySelectorAll(".figures svg"), (svg) => {
   const box = svg.getBoundingClientRect();

@@ -93,6 +93,29 @@ def test_long_tables_break_over_pages():
     check_latex(text)
 
 
+@pytest.mark.parametrize("n_rows", [1, 46])
+def test_wide_tables_are_set_small(n_rows):
+    for n_columns, is_wide in ((10, False), (11, True)):
+        rows = tuple(tuple(Cell(0.5) for _ in range(n_columns)) for _ in range(n_rows))
+        columns = tuple(Column(f"c{n}") for n in range(n_columns))
+        text = to_latex(Table("t", "Wide.", "", columns, rows))
+        check_latex(text)
+        assert (r"\scriptsize" in text) == is_wide
+        assert ("% 11 columns: if they do not fit" in text) == is_wide
+
+
+def test_a_difference_has_a_minus_in_latex():
+    assert latex("1 - macro F1") == "1 $-$ macro F1"
+    assert latex("LPW - FCM-O") == "LPW - FCM-O"  # names stay as they are
+
+
+def test_wilcoxon_tables_are_named_after_criteria(sections_of):
+    ids = [table.id for table in tables_of(sections_of("paper"))]
+    for criterion in ("hamming", "macro-f1", "micro-f1", "zero-one"):
+        assert f"wilcoxon-{criterion}" in ids
+        assert f"spearman-{criterion}" in ids
+
+
 def test_csv_holds_all_digits(tables):
     for table in tables:
         head, *lines = csv.reader(io.StringIO(to_csv(table)))
@@ -138,17 +161,23 @@ def test_results_match_the_summary(summary):
     if not summary["measured"]:
         assert table.rows == ()
         return
-    ranked = any(found["ranks"] for found in summary["comparison"].values())
-    assert len(table.foot) == ranked
-    foot = table.foot[0] if ranked else [Cell(None)] * len(table.columns)
+    compared = summary["comparison"].values()
+    ranked = any(found["ranks"] and len(found["sets"]) > 1 for found in compared)
+    few = ranked and any(found["few"] for found in compared)
+    assert [row[0].value for row in table.foot] == ["mean"] * few + ["average rank"] * ranked
     start = len(table.columns) - len(summary["criteria"]) * len(summary["algorithms"])
     places = [(c, a) for c in summary["criteria"] for a in summary["algorithms"]]
     for at, (criterion, algorithm) in enumerate(places, start=start):
         assert table.columns[at].title == algorithm
         assert table.columns[at].group == criterion["title"]
         found = summary["comparison"][criterion["criterion"]]
-        assert foot[at].value == found["ranks"].get(algorithm)
-        assert (foot[at].mark == "best") == (algorithm in found["best"])
+        if ranked:
+            rank = table.foot[-1][at]
+            assert rank.value == found["ranks"].get(algorithm)
+            assert (rank.mark == "best") == (algorithm in found["best"] and not few)
+        if few:
+            assert table.foot[0][at].value == found["means"][algorithm]
+            assert (table.foot[0][at].mark == "best") == (algorithm in found["best_mean"])
         for one, row in zip(summary["sets"], table.rows, strict=True):
             assert row[0].value == one["set"]
             entries = summary["measured"].get(criterion["criterion"], {}).get(one["set"], {})
@@ -184,6 +213,15 @@ def test_bold_stands_in_every_format(summary_of):
 )
 def test_texts(value, style, expected):
     assert text_of(value, style) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.0, "0.00"), (12.345, "12.35"), (0.0123, "0.01"), (0.00999, "0.0100"), (0.00042, "0.00042"),
+     (0.0000123, "0.000012")],
+)  # fmt: skip
+def test_short_times_have_more_digits(value, expected):
+    assert text_of(value, "seconds", digits=2) == expected
 
 
 def test_a_cell_can_have_a_style_of_its_own():

@@ -123,7 +123,7 @@ def test_killed_at_random_moments_it_ends_as_if_it_had_not_been(study_file, tmp_
 def test_a_killed_worker_costs_nothing(study_file, tmp_path):
     out = tmp_path / "out"
     process = start(study_file, out)
-    for _ in range(3):
+    for _ in range(2):  # one less than a batch may be the victim of
         before = n_finished(out)
         wait_for(lambda before=before: n_finished(out) > before + 2)
         os.kill(workers_of(process.pid)[0], signal.SIGKILL)
@@ -145,18 +145,18 @@ def test_a_batch_that_always_kills_its_worker_fails_alone(sets, tmp_path):
     study = Study(
         sets, {"ok": odd_classifiers.Frequent(), "deadly": odd_classifiers.Deadly()}, folds=2
     )
-    with pytest.warns(FailedTasksWarning, match="4 of 8 tasks failed.*died 2 times: SIGKILL"):
+    with pytest.warns(FailedTasksWarning, match="4 of 8 tasks failed.*died 3 times: SIGKILL"):
         rows = run_study(study, tmp_path, jobs=2)
     assert set(rows.algorithm) == {"ok"}
     assert len(rows) == 4 * 4
 
 
 def test_a_dead_worker_is_noticed_though_a_child_of_it_lives(sets):
-    study = Study(sets, {"A": odd_classifiers.Odd("forks and dies")}, folds=2)
+    study = Study({"one": sets["one"]}, {"A": odd_classifiers.Odd("forks and dies")}, folds=2)
     started = time.monotonic()
-    with pytest.warns(FailedTasksWarning, match="4 of 4 tasks failed"):
+    with pytest.warns(FailedTasksWarning, match="2 of 2 tasks failed"):
         run_study(study, jobs=2)
-    assert time.monotonic() - started < 25
+    assert time.monotonic() - started < 110, "it waited for the children, who sleep two minutes"
 
 
 @needs_proc

@@ -102,6 +102,7 @@ def test_a_record_tells_how_results_came_about(study, tmp_path):
     run_study(study, tmp_path, jobs=2)
     record = read_study(tmp_path)
     assert record.definition == study.definition()
+    assert repr(record) == "<StudyRecord 'study': 2 sets, 3 algorithms, 18 tasks done, 0 failed>"
     assert set(record.tasks.status) == {"done"}
     shared = record.tasks[record.tasks.algorithm == "FCM-O"]
     assert set(shared.fitted_by) == {"FCM"}
@@ -371,6 +372,7 @@ def test_jobs_are_a_whole_number(study, jobs):
         ({"algorithms": {"A": OneVsRestClassifier}}, "classifier with fit and predict"),
         ({"criteria": []}, "at least one criterion"),
         ({"criteria": "hamming"}, "list of names, got the text"),
+        ({"criteria": {"x": max}}, "must be a Criterion, such as"),
     ],
 )
 def test_studies_that_make_no_sense_are_refused(sets, algorithms, parts, message):

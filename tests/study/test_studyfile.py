@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -34,6 +37,18 @@ function = "sklearn.metrics.label_ranking_loss"
 needs = "scores"
 title = "ranking loss"
 """
+
+
+def test_the_examples_of_the_docs_are_study_files(tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "study.md"
+    examples = re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
+    whole, part = examples
+    path = tmp_path / "ours.toml"
+    path.write_text(whole)
+    assert list(load_study(path).algorithms) == ["pairs", "one-vs-rest"]
+    path.write_text('sets = ["yeast"]\n' + part)
+    steps = load_study(path).algorithms["filled"].estimator.steps
+    assert [name for name, _ in steps] == ["fill", "scale", "classify"]
 
 
 @pytest.fixture

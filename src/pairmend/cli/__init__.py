@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 
 from pairmend.cli import datasets, report, study
 
@@ -23,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="pairmend", description="Pairwise multi-label classification, mended."
     )
+    parser.add_argument("--version", action="version", version=f"pairmend {version('pairmend')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     study.add_command(commands)
     report.add_command(commands)

@@ -12,6 +12,7 @@ from pairmend.datasets import (
     describe,
     fetch,
     find_entry,
+    is_at_hand,
     load_file,
     save_file,
 )
@@ -68,13 +69,16 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
 def _list(options: argparse.Namespace) -> None:
     show_table(
         "Sets of the study",
-        ["name", "rows", "features", "labels", "labels a row", "kind"],
-        [
-            [entry.name, *_sizes(entry), entry.format or entry.status]
-            for entry in catalogue().values()
-        ],
+        ["name", "rows", "features", "labels", "labels a row", "to be had"],
+        [[entry.name, *_sizes(entry), _where(entry)] for entry in catalogue().values()],
         numbers=range(1, 5),
     )
+
+
+def _where(entry: CatalogueEntry) -> str:
+    if entry.status != "files":
+        return entry.status
+    return "at hand" if is_at_hand(entry.name) else "by download"
 
 
 def _sizes(entry: CatalogueEntry) -> list[str]:

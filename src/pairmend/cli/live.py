@@ -31,7 +31,7 @@ def study_display(study: Study, out: Path) -> Iterator[Callable[[Step], None]]:
         To be told of each step.
     """
     if not HAS_RICH or not sys.stderr.isatty():
-        yield _Lines(_tally(study, out))
+        yield _Lines(study, _tally(study, out))
         return
     display = _Live(study, _tally(study, out))
     with display.live:
@@ -52,7 +52,8 @@ def _cell(value: float | None) -> str:
 class _Lines:
     """Writes a line now and then, and the losses of each set that is finished."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, study: Study, tally: Tally) -> None:
+        self.study = study
         self.tally = tally
         self.last = time.monotonic()
 
@@ -73,9 +74,9 @@ class _Lines:
 
     def _write_losses(self, name: str) -> None:
         for algorithm, values in self.tally.means(name):
-            cells = "  ".join(
-                f"{criterion} {_cell(value) or '-'}"
-                for criterion, value in zip(self.tally.criteria, values, strict=True)
+            cells = ", ".join(
+                f"{criterion.title} {_cell(value) or '-'}"
+                for criterion, value in zip(self.study.criteria.values(), values, strict=True)
             )
             print(f"               {algorithm:<10} {cells}", file=sys.stderr, flush=True)
 

@@ -22,6 +22,7 @@ from pairmend.study import (
     read_study,
     run_study,
 )
+from pairmend.study.failures import failures_of
 from pairmend.study.requirements import require_extra
 
 DESCRIPTION = """\
@@ -43,14 +44,23 @@ def add_command(commands: Any) -> None:
         "--sets", nargs="+", metavar="NAME", help="only these sets, of the study or the catalogue"
     )
     parser.add_argument("--algorithms", nargs="+", metavar="NAME", help="only these algorithms")
-    parser.add_argument("--folds", type=_at_least(2), help="folds of a cross-validation")
-    parser.add_argument("--repeats", type=_at_least(1), help="how often it is repeated")
-    parser.add_argument("--seed", type=_at_least(0), help="seed of all randomness")
     parser.add_argument(
+        "--folds", type=_at_least(2), help="folds of a cross-validation (the study's, or 10)"
+    )
+    parser.add_argument(
+        "--repeats", type=_at_least(1), help="how often it is repeated (the study's, or 1)"
+    )
+    parser.add_argument(
+        "--seed", type=_at_least(0), help="seed of all randomness (the study's, or 0)"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
         "--jobs",
         type=_at_least(1),
-        default=os.cpu_count() or 1,
         help="worker processes (default: one for each processor)",
+    )
+    where.add_argument(
+        "--dask", metavar="ADDRESS", help="work on the Dask cluster with this scheduler instead"
     )
     parser.add_argument(
         "--data",
@@ -60,12 +70,15 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("--download", action="store_true", help="download sets not at hand")
     parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="output folder (default: pairmend-NAME)"
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="output folder (default: pairmend- and the study's name)",
     )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="go on with the study that --out holds, whatever it is",
+        help="go on with the study that --out holds, as it was defined then, without its file",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would run, and run nothing"
@@ -91,8 +104,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.dry_run:
         _show_plan(study, plan, out)
         return 0
-    if skipped := [each.name for each in plan.sets if each.missing]:
-        show_text(f"not at hand, left out: {', '.join(skipped)}")
+    _show_start(plan)
     with study_display(study, out) as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", FailedTasksWarning)  # they are shown as a table
         run_study(
@@ -100,10 +112,11 @@ def _run(options: argparse.Namespace) -> int:
             out,
             data_dir=options.data,
             download=options.download,
-            jobs=options.jobs,
+            jobs=1 if options.dask else options.jobs or os.cpu_count() or 1,
+            dask=options.dask,
             progress=tell,
         )
-    n_failed = _show_failures(out)
+    n_failed = _show_failures(study, out)
     from pairmend.report import write_report  # not needed, nor its packages, by other commands
 
     show_text(f"report: {write_report(out)}")
@@ -160,18 +173,24 @@ def _show_plan(study: Study, plan: Plan, out: Path) -> None:
             show_text(f"  {line}")
 
 
-def _show_failures(out: Path) -> int:
-    tasks = read_study(out).tasks
-    failed = tasks[tasks.status == "failed"]
-    if len(failed):
+def _show_start(plan: Plan) -> None:
+    if skipped := [each.name for each in plan.sets if each.missing]:
+        show_text(f"not at hand, left out: {', '.join(skipped)}")
+        show_text("(--data FOLDER names a folder with their files, --download fetches some)")
+    if plan.n_done == plan.n_tasks:
+        show_text(f"all {plan.n_tasks} tasks are done already")
+    elif plan.n_done:
+        show_text(f"{plan.n_done} of {plan.n_tasks} tasks are done already")
+
+
+def _show_failures(study: Study, out: Path) -> int:
+    failed = failures_of(study, read_study(out).tasks)
+    if failed:
         show_table(
             "Failed tasks",
-            ["set", "repeat", "fold", "algorithm", "error"],
-            [
-                [row.set, str(row.repeat + 1), str(row.fold + 1), row.algorithm, row.error]
-                for row in failed.itertuples()
-            ],
-            numbers=(1, 2),
+            ["set", "algorithm", "tasks", "error"],
+            [[each.set, each.algorithm, str(each.n_tasks), each.error] for each in failed],
+            numbers=(2,),
         )
         show_text("Tracebacks stand in the report. Start again to retry what failed.")
     return len(failed)

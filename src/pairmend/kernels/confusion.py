@@ -8,10 +8,12 @@ times these matrices are the confusion sums of all pairs.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from pairmend._pairs import LabelRows, pairs_of
-from pairmend._typing import BoolArray, FloatArray, IntArray
+from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.kernels.rrc import unfold
+from pairmend.kernels.vanishing import leave_out
 
 
 def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -56,11 +58,14 @@ class ConfusionSums:
         Over rows that carry both labels; indices: decision, pair among `sharing`, point.
     sharing : ndarray of int, shape (n_sharing,)
         Pairs whose labels share rows; none if they were not asked for.
+    skipped : ndarray of shape (L, t) or None
+        No label misses more weight than this, of rows that were left out; None if none was.
     """
 
     alone: FloatArray
     shared: FloatArray
     sharing: IntArray
+    skipped: FloatArray | None = None
 
     def confusion(
         self, overlap: float = 0.0, balance: tuple[FloatArray, FloatArray] | None = None
@@ -89,14 +94,102 @@ class ConfusionSums:
         return e.transpose(3, 2, 0, 1)
 
 
+@dataclass(frozen=True)
+class Watched:
+    """What the pair classifiers decided on the validation rows.
+
+    Attributes
+    ----------
+    carried : LabelRows
+        Validation rows of each label.
+    Y : ndarray of bool, shape (M, L)
+        Labels of the validation rows.
+    decided : ndarray of shape (n_entries, L)
+        What the pair of an entry's label and each other label decided there, see
+        :func:`~pairmend.kernels.rrc.decide`.
+    """
+
+    carried: LabelRows
+    Y: BoolArray
+    decided: FloatArray
+
+    def cells(
+        self, label: int, labels: slice, chosen: IntArray | slice, *, shared: bool
+    ) -> tuple[FloatArray, IntArray]:
+        """Return what weights are multiplied with for the pairs of one label in a block.
+
+        Parameters
+        ----------
+        label : int
+            The label, not below the first of the block.
+        labels : slice
+            First labels of the block's pairs.
+        chosen : ndarray of int or slice
+            Which of the label's rows, n of them.
+        shared : bool
+            Whether rows that carry both labels are summed, too.
+
+        Returns
+        -------
+        cells : ndarray of shape (n, n_cells)
+            For each other label of the block decisions for this one, then for the other, at
+            rows without the other; then the same at rows with it, for some others.
+        others : ndarray of int
+            Those others, counted from the start of the block: all that share a row, chosen
+            or not.
+        """
+        n_labels = self.carried.n_labels
+        entries = self.carried.entries(label)
+        is_first = label < labels.stop
+        columns = slice(labels.start, n_labels if is_first else labels.stop)
+        also = self.Y[self.carried.rows[entries], columns]
+        others = np.empty(0, dtype=np.intp)
+        if shared and is_first:
+            low = label + 1 - labels.start
+            others = low + np.flatnonzero(also[:, low:].any(axis=0))
+        also = also[chosen]
+        decisions = np.concatenate(unfold(self.decided[entries, columns][chosen]), axis=1)
+        cells = [np.where(np.hstack([also, also]), 0, decisions)]
+        cells += [
+            np.where(also[:, others], decisions[:, shift + others], 0)
+            for shift in (0, also.shape[1])
+        ]
+        return np.hstack(cells), others
+
+
+class _Block:
+    """Where the pairs of a label lie among those of a block: (i, j) at ``offset[i] + j``."""
+
+    def __init__(self, labels: slice, n_labels: int):
+        self.labels, self.n_labels = labels, n_labels
+        first = np.arange(labels.start, labels.stop)
+        self.offset = np.cumsum(n_labels - 1 - first) - n_labels
+
+    def put(
+        self, label: int, products: FloatArray, alone: FloatArray, points: IntArray | slice
+    ) -> FloatArray:
+        """Write a label's sums at some points; return what is left, that over shared rows."""
+        labels, is_first = self.labels, label < self.labels.stop
+        n_columns = (self.n_labels if is_first else labels.stop) - labels.start
+        own, other = products[:n_columns], products[n_columns : 2 * n_columns]
+        if is_first:
+            at, low = self.start(label), label + 1 - labels.start
+            here = slice(at + label + 1, at + self.n_labels)
+            alone[0, 0][here, points], alone[0, 1][here, points] = own[low:], other[low:]
+        # Pairs in which the label is the second.
+        where = self.offset[: max(0, label - labels.start)] + label
+        place = where if isinstance(points, slice) else where[:, np.newaxis]
+        alone[1, 0][place, points] = other[: len(where)]
+        alone[1, 1][place, points] = own[: len(where)]
+        return products[2 * n_columns :]
+
+    def start(self, label: int) -> int:
+        """Return the offset of a first label."""
+        return int(self.offset[label - self.labels.start])
+
+
 def confusion_sums(
-    weights: FloatArray,
-    carried: LabelRows,
-    Y: BoolArray,
-    decided: FloatArray,
-    labels: slice,
-    *,
-    shared: bool,
+    weights: Matrix, watched: Watched, labels: slice, *, shared: bool, cut: float = 0.0
 ) -> ConfusionSums:
     """Count, around each point, what the pair classifiers decided against the truth.
 
@@ -111,19 +204,17 @@ def confusion_sums(
 
     Parameters
     ----------
-    weights : ndarray of shape (M, t)
+    weights : ndarray or CSR of shape (M, t)
         Weights of the validation rows around each point.
-    carried : LabelRows
-        Validation rows of each label.
-    Y : ndarray of bool, shape (M, L)
-        Labels of the validation rows.
-    decided : ndarray of shape (n_entries, L)
-        What the pair of an entry's label and each other label decided there, see
-        :func:`~pairmend.kernels.rrc.decide`.
+    watched : Watched
+        What the pairs decided on the validation rows.
     labels : slice
         First labels of the pairs in question.
     shared : bool
         Whether rows that carry both labels are summed, too.
+    cut : float
+        Rows of a label that weigh less, relative to the label's row nearest to the point, may
+        be left out; `skipped` of the result tells. For dense weights.
 
     Returns
     -------
@@ -133,49 +224,82 @@ def confusion_sums(
     Examples
     --------
     >>> Y = np.array([[1, 0], [0, 1]], dtype=bool)
-    >>> sums = confusion_sums(np.array([[1.0], [0.5]]), LabelRows.of(Y), Y,
-    ...                       np.array([[0.5, -0.25], [0.5, 0.5]]), slice(0, 1), shared=False)
+    >>> watched = Watched(LabelRows.of(Y), Y, np.array([[0.5, -0.25], [0.5, 0.5]]))
+    >>> sums = confusion_sums(np.array([[1.0], [0.5]]), watched, slice(0, 1), shared=False)
     >>> sums.confusion()[0, 0].tolist()
     [[0.75, 0.25], [0.25, 0.25]]
     """
-    n_labels, n_points = carried.n_labels, weights.shape[1]
+    n_labels, n_points = watched.carried.n_labels, weights.shape[1]
     pairs = pairs_of(labels, n_labels)
-    n_pairs = pairs.stop - pairs.start
-    alone = np.zeros((2, 2, n_pairs, n_points), dtype=weights.dtype)
+    block = _Block(labels, n_labels)
+    alone = np.zeros((2, 2, pairs.stop - pairs.start, n_points), dtype=weights.dtype)
+    skipped = np.zeros((n_labels, n_points)) if cut else None
     both = [np.empty((2, 0, n_points), dtype=weights.dtype)]
     sharing = [np.empty(0, dtype=np.intp)]
-    # Pair (i, j) of the block lies at `offset[i] + j`.
-    first = np.arange(labels.start, labels.stop)
-    offset = np.array([pairs_of(slice(i, i + 1), n_labels).start - i - 1 for i in first])
-    offset -= pairs.start
     for label in range(labels.start, n_labels):
-        entries = carried.entries(label)
-        rows = carried.rows[entries]
+        rows = watched.carried.rows[watched.carried.entries(label)]
         if not len(rows):
             continue
-        is_first = label < labels.stop
-        columns = slice(labels.start, n_labels if is_first else labels.stop)
-        low = label + 1 - labels.start  # columns from here on are second labels of pairs
-        also = Y[rows, columns]
-        decisions = np.concatenate(unfold(decided[entries, columns]), axis=1)
-        cells = [np.where(np.hstack([also, also]), 0, decisions)]
-        n_columns = also.shape[1]
-        used = np.empty(0, dtype=np.intp)
-        if shared and is_first:
-            used = low + np.flatnonzero(also[:, low:].any(axis=0))
-            cells += [
-                np.where(also[:, used], decisions[:, shift + used], 0) for shift in (0, n_columns)
-            ]
-        # All sums of the label's rows in one product.
-        products = np.hstack(cells).astype(weights.dtype, copy=False).T @ weights[rows]
-        own, other = products[:n_columns], products[n_columns : 2 * n_columns]
-        if is_first:
-            at = int(offset[label - labels.start])
-            here = slice(at + label + 1, at + n_labels)
-            alone[0, 0, here], alone[0, 1, here] = own[low:], other[low:]
-            sharing.append(at + labels.start + used)
-            both.append(products[2 * n_columns :].reshape(2, len(used), n_points))
-        earlier = min(label, labels.stop) - labels.start  # first labels of pairs it is second in
-        where = offset[:earlier] + label
-        alone[1, 0, where], alone[1, 1, where] = other[:earlier], own[:earlier]
-    return ConfusionSums(alone, np.concatenate(both, axis=1), np.concatenate(sharing))
+        here = weights[rows]
+        if skipped is not None:
+            here, skipped[label] = leave_out(here, cut)
+        products, others = _multiply(here, watched, label, labels, shared=shared)
+        left = block.put(label, products, alone, slice(None))
+        if len(others):
+            sharing.append(block.start(label) + labels.start + others)
+            both.append(left.reshape(2, len(others), n_points))
+    return ConfusionSums(alone, np.concatenate(both, axis=1), np.concatenate(sharing), skipped)
+
+
+def add_up_again(
+    sums: ConfusionSums,
+    pairs: BoolArray,
+    weights: FloatArray,
+    watched: Watched,
+    labels: slice,
+    *,
+    shared: bool,
+) -> None:
+    """Sum pairs again around some points, in place, with no row left out.
+
+    Parameters
+    ----------
+    sums : ConfusionSums
+        Sums of a block from which rows were left out.
+    pairs : ndarray of bool, shape (B, t)
+        Which pairs around which points.
+    weights, watched, labels, shared
+        As they were in :func:`confusion_sums`.
+    """
+    assert sums.skipped is not None
+    n_labels = watched.carried.n_labels
+    block = _Block(labels, n_labels)
+    wanted = np.zeros(sums.skipped.shape, dtype=bool)
+    for label in range(labels.start, labels.stop):
+        own = pairs[block.start(label) + label + 1 : block.start(label) + n_labels]
+        wanted[label] |= own.any(axis=0)
+        wanted[label + 1 :] |= own
+    wanted &= sums.skipped > 0
+    for label in np.flatnonzero(wanted.any(axis=1)).tolist():
+        points = np.flatnonzero(wanted[label])
+        rows = watched.carried.rows[watched.carried.entries(label)]
+        here = weights[np.ix_(rows, points)]
+        products, others = _multiply(here, watched, label, labels, shared=shared)
+        left = block.put(label, products, sums.alone, points)
+        if len(others):
+            start = np.searchsorted(sums.sharing, block.start(label) + labels.start + others[0])
+            place = slice(start, start + len(others))
+            sums.shared[:, place, points] = left.reshape(2, len(others), len(points))
+
+
+def _multiply(
+    weights: Matrix, watched: Watched, label: int, labels: slice, *, shared: bool
+) -> tuple[FloatArray, IntArray]:
+    """Multiply the cells of a label with the weights of its rows, dense or CSR."""
+    if not sparse.issparse(weights):
+        cells, others = watched.cells(label, labels, slice(None), shared=shared)
+        return cells.astype(weights.dtype, copy=False).T @ weights, others
+    chosen = np.flatnonzero(np.diff(weights.indptr))  # most rows may be far from all points
+    cells, others = watched.cells(label, labels, chosen, shared=shared)
+    cells = cells.astype(weights.dtype, copy=False)
+    return (weights[chosen].T @ cells).T, others

@@ -25,7 +25,8 @@ def vote(supports: FloatArray) -> FloatArray:
     >>> vote(np.array([0.2, 0.5, 0.7])).tolist()
     [0.0, 0.5, 1.0]
     """
-    return (1 + np.sign(np.round(supports - 0.5, 12))) / 2
+    digits = 12 if supports.dtype == np.float64 else 6
+    return (1 + np.sign(np.round(supports - 0.5, digits))) / 2
 
 
 def sum_supports(supports: FloatArray, labels: slice, n_labels: int) -> FloatArray:
@@ -51,12 +52,12 @@ def sum_supports(supports: FloatArray, labels: slice, n_labels: int) -> FloatArr
     [[1.75, 0.75, 0.5]]
     """
     by_pair = supports.T
-    total = np.zeros((n_labels, len(supports)), dtype=supports.dtype)
+    total = np.zeros((n_labels, len(supports)))  # many single-precision numbers add up badly
     start = 0
     for label in range(labels.start, labels.stop):
         n_others = n_labels - 1 - label
         own = by_pair[start : start + n_others]
-        total[label] += own.sum(axis=0)
+        total[label] += own.sum(axis=0, dtype=total.dtype)
         others = total[label + 1 :]
         others += 1
         others -= own

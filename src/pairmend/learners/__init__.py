@@ -13,10 +13,28 @@ from pairmend.learners.generic import GenericPairLearner
 from pairmend.learners.naive_bayes import SubspaceNBPairLearner
 from pairmend.naive_bayes import RandomSubspaceNB
 
-__all__ = ["GenericPairLearner", "PairLearner", "SubspaceNBPairLearner", "make_pair_learner"]
+__all__ = [
+    "GenericPairLearner",
+    "PairLearner",
+    "PairWitness",
+    "SubspaceNBPairLearner",
+    "make_pair_learner",
+]
 
 
-class PairLearner(Protocol):
+class PairWitness(Protocol):
+    """Tells what trained pairs say of validation rows."""
+
+    def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that carry them, in all their pairs.
+
+        The result has a row for each entry of `carried` and a column for each label: what the
+        pair of the entry's label and the column's says for the former. The column of the
+        entry's own label holds anything in [0, 1].
+        """
+
+
+class PairLearner(PairWitness, Protocol):
     """Trains a binary classifier for each pair and tells their supports."""
 
     @property
@@ -34,14 +52,6 @@ class PairLearner(Protocol):
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
-
-    def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that carry them, in all their pairs.
-
-        The result has a row for each entry of `carried` and a column for each label: what the
-        pair of the entry's label and the column's says for the former. The column of the
-        entry's own label holds anything in [0, 1].
-        """
 
 
 def make_pair_learner(estimator: Any, *, n_jobs: int | None, seed: int) -> PairLearner:

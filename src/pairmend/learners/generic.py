@@ -111,11 +111,15 @@ class GenericPairLearner:
         survey = None
         if hasattr(estimator, "survey") and has_fit_parameter(estimator, "survey"):
             survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
-        self.models_ = Parallel(n_jobs=self.n_jobs)(
+        models = Parallel(n_jobs=self.n_jobs)(
             delayed(_train_pair)(estimator, X, _name(pair, Y), rows, y, fit_params, survey)
             for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
         )
-        self._pairs = pairs
+        return self.adopt(pairs, models)
+
+    def adopt(self, pairs: IntArray, models: list[Any]) -> "GenericPairLearner":
+        """Take classifiers of pairs that were trained elsewhere."""
+        self._pairs, self.models_ = pairs, models
         return self
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:

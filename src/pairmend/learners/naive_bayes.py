@@ -70,14 +70,18 @@ class SubspaceNBPairLearner:
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
         if not is_frame(X):
             X = densify(read_numbers(estimator, X, None))
-        self.survey_ = fit_params.get("survey") or estimator.survey(X, sample_weight=weights)
-        numbers = read_numbers(estimator, X, self.survey_.encoder)
+        survey = fit_params.get("survey") or estimator.survey(X, sample_weight=weights)
+        numbers = read_numbers(estimator, X, survey.encoder)
         numbers, Y, weights = _present(numbers, Y, weights)
-        self._basis = Basis.learn(self.survey_, numbers)
-        self._pairs = pairs
+        basis = Basis.learn(survey, numbers)
         has_virtual = Y.shape[1] in pairs
-        rows = self._basis.expand(numbers)
-        self._settle(LabelSums.over(Y, weights, rows, has_virtual=has_virtual))
+        sums = LabelSums.over(Y, weights, basis.expand(numbers), has_virtual=has_virtual)
+        return self.adopt(pairs, basis, sums)
+
+    def adopt(self, pairs: IntArray, basis: Basis, sums: LabelSums) -> "SubspaceNBPairLearner":
+        """Train all pairs from sums that were added up elsewhere."""
+        self.survey_, self._basis, self._pairs = basis.survey, basis, pairs
+        self._settle(sums)
         return self
 
     def partial_fit(
@@ -111,8 +115,7 @@ class SubspaceNBPairLearner:
         complete = np.ones(len(sums.number), dtype=bool)
         if terms.usable is not None:
             complete = terms.usable.all(axis=1)
-        apart = (sums.number < 0) & (sums.number.T < 0)
-        self._separable = apart & complete & complete[:, np.newaxis]
+        self._separable = (sums.number < 0) & complete & complete[:, np.newaxis]
         if np.mean(self._separable) < WORTHWHILE:
             self._separable[:] = False
         # A pair that lacks the rows of a side says the smoothed share of the other.

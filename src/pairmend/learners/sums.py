@@ -5,7 +5,7 @@ less those that both share, and so are sums over them. Only labels and the pairs
 rows need sums of their own; all others follow by subtraction.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -211,8 +211,7 @@ class LabelSums:
     shared : Sums
         Over the rows of each two labels that share any.
     number : ndarray of shape (L, L)
-        Number of two labels among those; -1 for labels that share no row. The entry
-        ``[i, j]`` says which rows label i loses against label j.
+        Number of two labels among those; -1 for labels that share no row.
     alone : Sums
         Over the rows of one label without another, where these are so few among the label's
         own that subtraction would leave mostly rounding.
@@ -220,7 +219,8 @@ class LabelSums:
         Number of the rows of the first, and of the second, label alone among those; -1 where
         they are not summed.
     has_virtual : bool
-        Whether the last label is the virtual one: every row's, taking no row from another label.
+        Whether the last label is the virtual one. Every row is its own, so it loses the rows
+        it shares with another label to that label, and takes none from it.
     """
 
     labels: Sums
@@ -247,6 +247,15 @@ class LabelSums:
         has_virtual : bool, default=False
             Whether a virtual label is to be added.
         """
+        sums = cls.part(Y, weights, rows, has_virtual=has_virtual).marked()
+        return replace(sums, alone=sum_alone(sums.alone_pairs, Y, weights, rows))
+
+    @classmethod
+    def part(
+        cls, Y: BoolArray, weights: FloatArray | None, rows: Expanded, *, has_virtual: bool = False
+    ) -> "LabelSums":
+        """Add up a part of the rows; no label's are summed alone, before all are there."""
+        nothing = sum_alone(np.empty((0, 2), dtype=np.intp), Y, weights, rows)
         if has_virtual:
             Y = _with_virtual(Y)
         n_rows, n_labels = Y.shape
@@ -261,20 +270,58 @@ class LabelSums:
         is_new = np.diff(code, prepend=-1) > 0
         found, which = code[is_new], np.cumsum(is_new) - 1
         shared = Sums.over(_groups(which, row, len(found), n_rows), weights, rows)
-        pairs = np.column_stack(np.divmod(found, n_labels))
         number = np.full((n_labels, n_labels), -1, dtype=np.int32)
-        number[pairs[:, 0], pairs[:, 1]] = number[pairs[:, 1], pairs[:, 0]] = np.arange(len(found))
+        first, second = np.divmod(found, n_labels)
+        number[first, second] = number[second, first] = np.arange(len(found))
+        alone_number = np.full((len(found), 2), -1)
+        return cls(labels, shared, number, nothing, alone_number, has_virtual)
 
-        left = labels.count[pairs] - shared.count[:, np.newaxis]
-        mass = labels.mass[pairs]
-        few = (left > 0) & (mass - shared.mass[:, np.newaxis] < mass / CANCELLED)
-        alone_number = np.where(few, np.cumsum(few).reshape(few.shape) - 1, -1)
-        which, side = np.nonzero(few)
-        alone_pairs = np.column_stack([pairs[which, side], pairs[which, 1 - side]])
-        alone = _sum_alone(alone_pairs, Y, weights, rows)
-        if has_virtual:
-            number[:, -1] = -1
-        return cls(labels, shared, number, alone, alone_number, has_virtual)
+    def plus(self, part: "LabelSums") -> "LabelSums":
+        """Return the sums over these rows and a part of others; those alone stay as they are."""
+        n_labels = len(self.number)
+        upper = np.triu_indices(n_labels, k=1)
+        ours, theirs = self.number[upper], part.number[upper]
+        either = np.flatnonzero((ours >= 0) | (theirs >= 0))
+        ours, theirs = ours[either], theirs[either]
+        number = np.full_like(self.number, -1)
+        first, second = (side[either] for side in upper)
+        number[first, second] = number[second, first] = np.arange(len(either))
+        alone_number = np.full((len(either), 2), -1)
+        alone_number[ours >= 0] = self.alone_number[ours[ours >= 0]]
+        every = np.arange(n_labels)
+        return LabelSums(
+            self.labels.plus(part.labels, every, every).at(slice(None)),
+            self.shared.plus(part.shared, ours, theirs),
+            number,
+            self.alone,
+            alone_number,
+            self.has_virtual,
+        )
+
+    def marked(self) -> "LabelSums":
+        """Say which labels' rows are to be summed without another's, now that all are there."""
+        pairs = self._shared_pairs
+        left = self.labels.count[pairs] - self.shared.count[:, np.newaxis]
+        mass = self.labels.mass[pairs]
+        few = (left > 0) & (mass - self.shared.mass[:, np.newaxis] < mass / CANCELLED)
+        number = np.where(few, np.cumsum(few).reshape(few.shape) - 1, -1)
+        return replace(self, alone_number=number)
+
+    @property
+    def _shared_pairs(self) -> IntArray:
+        """The two labels of each of the shared sums."""
+        return np.argwhere(np.triu(self.number >= 0))
+
+    @property
+    def alone_pairs(self) -> IntArray:
+        """The label of each of the sums alone, and the one its rows lack."""
+        which, side = np.nonzero(self.alone_number >= 0)
+        shared = self._shared_pairs[which]
+        pairs = np.empty_like(shared)
+        pairs[self.alone_number[which, side]] = np.where(
+            side[:, np.newaxis], shared[:, ::-1], shared
+        )
+        return pairs
 
     def extended(self, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> "LabelSums":
         """Return the sums over these rows and further ones.
@@ -282,39 +329,10 @@ class LabelSums:
         What is summed without its shared rows stays what it was: later on, subtraction may
         cost digits of rows that become few among their label's.
         """
-        more = LabelSums.over(Y, weights, rows, has_virtual=self.has_virtual)
-        if self.has_virtual:
-            Y = _with_virtual(Y)
-        n_labels = len(self.number)
-        # Below the diagonal: there the virtual label's numbers are.
-        ours, theirs = self.number.T[_upper(n_labels)], more.number.T[_upper(n_labels)]
-        either = np.flatnonzero((ours >= 0) | (theirs >= 0))
-        ours, theirs = ours[either], theirs[either]
-        number = np.full_like(self.number, -1)
-        first, second = (side[either] for side in _upper(n_labels))
-        number[first, second] = number[second, first] = np.arange(len(either))
-        if self.has_virtual:
-            number[:, -1] = -1
-
-        alone_number = np.full((len(either), 2), -1)
-        alone_number[ours >= 0] = self.alone_number[ours[ours >= 0]]
-        which, side = np.nonzero(alone_number >= 0)
-        pairs = np.column_stack([first, second])[which]
-        alone_pairs = np.empty((len(self.alone.mass), 2), dtype=np.intp)
-        alone_pairs[alone_number[which, side]] = np.where(
-            side[:, np.newaxis], pairs[:, ::-1], pairs
-        )
-        every = np.arange(n_labels)
-        return LabelSums(
-            self.labels.plus(more.labels, every, every).at(slice(None)),
-            self.shared.plus(more.shared, ours, theirs),
-            number,
-            self.alone.plus(
-                _sum_alone(alone_pairs, Y, weights, rows), *[np.arange(len(alone_pairs))] * 2
-            ),
-            alone_number,
-            self.has_virtual,
-        )
+        more = sum_alone(self.alone_pairs, Y, weights, rows)
+        every = np.arange(len(more.mass))
+        sums = self.plus(LabelSums.part(Y, weights, rows, has_virtual=self.has_virtual))
+        return replace(sums, alone=self.alone.plus(more, every, every))
 
     def only(self, label: IntArray, other: IntArray) -> Sums:
         """Return the sums over the rows of labels without those they share with others.
@@ -341,7 +359,8 @@ class LabelSums:
         mass = np.repeat(self.labels.mass[:, np.newaxis], n_labels, axis=1)
         count = np.repeat(self.labels.count[:, np.newaxis], n_labels, axis=1)
         label, other = np.nonzero(self.number >= 0)
-        _, number, place = self._numbers(label, other)
+        share, number, place = self._numbers(label, other)
+        label, other = label[share], other[share]
         mass[label, other] -= self.shared.mass[number]
         count[label, other] -= self.shared.count[number]
         few = place >= 0
@@ -349,9 +368,12 @@ class LabelSums:
         return np.where(count > 0, mass, 0), count
 
     def _numbers(self, label: IntArray, other: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return which of the pairs share rows, and their numbers in `shared` and `alone`."""
+        """Return where labels lose rows to others, and the numbers in `shared` and `alone`."""
         number = self.number[label, other]
-        share = np.flatnonzero(number >= 0)
+        loses = number >= 0
+        if self.has_virtual:
+            loses &= other != len(self.number) - 1
+        share = np.flatnonzero(loses)
         number = number[share]
         return share, number, self.alone_number[number, (label > other)[share].astype(int)]
 
@@ -372,12 +394,9 @@ def _with_virtual(Y: BoolArray) -> BoolArray:
     return np.column_stack([Y, np.ones(len(Y), dtype=bool)])
 
 
-def _upper(n_labels: int) -> tuple[IntArray, IntArray]:
-    return np.triu_indices(n_labels, k=1)
-
-
-def _sum_alone(pairs: IntArray, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> Sums:
-    """Add up the rows of first labels that lack the second."""
+def sum_alone(pairs: IntArray, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> Sums:
+    """Add up the rows of first labels, the virtual one maybe among them, that lack the second."""
+    Y = _with_virtual(Y)
     groups = [np.flatnonzero(Y[:, label] & ~Y[:, other]) for label, other in pairs]
     group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
     members = np.concatenate([np.empty(0, dtype=np.intp), *groups])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import isnan
+from math import comb, isnan
 from typing import TYPE_CHECKING, Any
 
 from pairmend import stats
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 ALPHA = 0.1
 """The paper's level of significance."""
 
-CONFIDENCE = 0.95
-"""Of the bootstrap intervals."""
+CONFIDENCE = 1 - ALPHA
+"""Of the bootstrap intervals, so that they and the tests speak at one level."""
 
 FEWEST_SETS = 5
 """On fewer sets Wilcoxon's test cannot reach 0.1: of 4 sets all won, the exact p is 0.125."""
@@ -46,9 +46,12 @@ def compare(
     Returns
     -------
     dict
-        By criterion: ``sets``, ``ranks``, ``best``, ``friedman``, ``critical_difference``,
-        ``groups``, ``nemenyi`` (pairs that differ by its test, the better one first), ``pairs``,
-        ``procedure``, ``spearman`` and ``refusal``, which says why there are no tests, if so.
+        By criterion: ``sets``, ``means``, ``best_mean``, ``ranks``, ``best``, ``friedman``,
+        ``critical_difference``, ``groups``, ``nemenyi`` (pairs that differ by its test, the better
+        one first), ``pairs``, ``procedure``, ``least_adjusted`` (see `least_adjusted_p`),
+        ``out_of_reach`` (why no pair can be significant by Wilcoxon's test, if so), ``spearman``,
+        ``few`` (whether there are too few sets for tests) and ``refusal``, which says why there are
+        no tests, if so.
 
     Examples
     --------
@@ -93,13 +96,42 @@ def ranks_of(losses: Sequence[Sequence[float]], algorithms: Sequence[str]) -> di
     return dict(zip(algorithms, map(float, ranks), strict=True))
 
 
+def least_adjusted_p(n_sets: int, n_algorithms: int) -> float:
+    """Tell the adjusted p-value of Wilcoxon's test for an algorithm that wins every set.
+
+    None can be smaller while no two differences are equal. All procedures that are used here
+    multiply the smallest p-value by the number of pairs.
+
+    Parameters
+    ----------
+    n_sets, n_algorithms : int
+        How many are compared.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(least_adjusted_p(6, 4), 3), round(least_adjusted_p(9, 4), 3)
+    (0.216, 0.055)
+    """
+    won = [[0.0, float(number)] for number in range(1, n_sets + 1)]
+    (raw,) = stats.wilcoxon(won, adjust=None).pairs["p_value"]
+    return min(1.0, float(raw) * comb(n_algorithms, 2))
+
+
 def _compare_one(
     losses: "pd.DataFrame", characteristics: "pd.DataFrame", sign: float
 ) -> dict[str, Any]:
     n_sets, n_algorithms = losses.shape
-    ranks = ranks_of(losses.to_numpy(), list(losses.columns)) if n_sets and n_algorithms > 1 else {}
+    several = n_sets > 0 and n_algorithms > 1
+    ranks = ranks_of(losses.to_numpy(), list(losses.columns)) if several else {}
+    means = {str(name): sign * float(mean) for name, mean in losses.mean().items() if several}
     found: dict[str, Any] = {
         "sets": list(losses.index),
+        "means": means,
+        "best_mean": best_of(means, greater_is_better=sign < 0),
         "ranks": ranks,
         "best": best_of(ranks),
         "friedman": None,
@@ -108,12 +140,16 @@ def _compare_one(
         "nemenyi": [],
         "pairs": [],
         "procedure": "",
+        "least_adjusted": None,
+        "out_of_reach": "",
+        "few": n_sets < FEWEST_SETS,
         "spearman": _spearman(sign * losses, characteristics) if n_sets >= FEWEST_SETS else {},
         "refusal": _refusal(n_sets, n_algorithms),
     }
     if not found["refusal"]:
         found.update(_nemenyi(losses))
         found.update(_pairs(losses, sign))
+        found.update(_reach(found["pairs"], n_sets, n_algorithms))
     return found
 
 
@@ -192,19 +228,34 @@ def _pairs(losses: "pd.DataFrame", sign: float) -> dict[str, Any]:
     return {"pairs": pairs, "procedure": _PROCEDURES[adjust]}
 
 
+def _reach(pairs: list[dict[str, Any]], n_sets: int, n_algorithms: int) -> dict[str, Any]:
+    """Tell a verdict that had to come out so from one that did not."""
+    least = least_adjusted_p(n_sets, n_algorithms)
+    # Equal differences can lead below the least p, so what was found counts as well.
+    reached = least < ALPHA or any(pair["significant"] for pair in pairs)
+    told = f"on {n_sets} sets no pair of {n_algorithms} algorithms can reach {ALPHA}"
+    return {"least_adjusted": least, "out_of_reach": "" if reached else told}
+
+
 def _spearman(values: "pd.DataFrame", characteristics: "pd.DataFrame") -> dict[str, Any]:
     known = characteristics.reindex(values.index).dropna(axis=1)
     if known.empty:
         return {}
     test = stats.spearman(values, known)
+    raw = {
+        (key, name): float(test.p_values.loc[name, key])
+        for key in test.rho.columns
+        for name in test.rho.index
+    }
+    told = {key: p for key, p in raw.items() if not isnan(p)}
+    adjusted = dict(zip(told, stats.holm(list(told.values())), strict=True)) if told else {}
     return {
         str(key): {
             str(name): {
-                "rho": None if isnan(test.rho.loc[name, key]) else float(test.rho.loc[name, key]),
-                "p": None
-                if isnan(test.p_values.loc[name, key])
-                else float(test.p_values.loc[name, key]),
-                "significant": bool(test.p_values.loc[name, key] < ALPHA),
+                "rho": float(test.rho.loc[name, key]) if (key, name) in told else None,
+                "p": told.get((key, name)),
+                "adjusted": float(adjusted[key, name]) if (key, name) in told else None,
+                "significant": bool(adjusted.get((key, name), 1.0) < ALPHA),
             }
             for name in test.rho.index
         }

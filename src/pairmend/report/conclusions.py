@@ -19,6 +19,7 @@ BETTER_THAN_LPW, DIFFERENCE, AMONG_CORRECTED, PLACE = (
 )
 """Kinds of claims."""
 
+_FEW = "too few sets"
 _CORRECTED = ("FCM", "FCM-W", "FCM-O")
 # Printed, after adjustment, in the paper's tables of Friedman's and Wilcoxon's tests.
 _FRIEDMAN = {"hamming": 0.063, "macro_f1": 0.911, "micro_f1": 0.911, "zero_one": 0.008}
@@ -75,9 +76,10 @@ def _better_than_lpw(
         paper = f"{name} is better than LPW in {titles[criterion]} (p = {printed:.3f})"
         ranks = found[criterion]["ranks"]
         pair = _pair(found[criterion], "LPW", name)
-        if pair is None:
+        if pair is None or found[criterion]["out_of_reach"]:
             told = f"ranks {ranks[name]:.2f} and {ranks['LPW']:.2f}" if ranks else "no ranks"
-            yield _judged(BETTER_THAN_LPW, paper, f"{told}, too few sets", UNTESTED)
+            why = found[criterion]["out_of_reach"] or _FEW
+            yield _judged(BETTER_THAN_LPW, paper, f"{told}, {why}", UNTESTED)
             continue
         ahead = pair["effect"] > 0
         yield _judged(
@@ -99,7 +101,7 @@ def _differences(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterato
         )
         test = found[criterion]["friedman"]
         if test is None:
-            yield _judged(DIFFERENCE, paper, "too few sets", UNTESTED)
+            yield _judged(DIFFERENCE, paper, _FEW, UNTESTED)
         else:
             # That no difference was seen is no evidence that there is none.
             borne_out = HOLDS if differ else NOT_CONTRADICTED
@@ -113,8 +115,9 @@ def _among_corrected(
     if "hamming" not in found:
         return
     paper = f"of the corrected methods only FCM and FCM-O differ, in {titles['hamming']}"
-    if not all(each["pairs"] for each in found.values()):
-        yield _judged(AMONG_CORRECTED, paper, "too few sets", UNTESTED)
+    out_of_reach = [each["out_of_reach"] for each in found.values() if each["out_of_reach"]]
+    if out_of_reach or not all(each["pairs"] for each in found.values()):
+        yield _judged(AMONG_CORRECTED, paper, (*out_of_reach, _FEW)[0], UNTESTED)
         return
     differing = [
         (criterion, pair["first"], pair["second"])
@@ -137,12 +140,11 @@ def _ranks(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[dict
             continue
         ours = {each: ranks[each] for each in published.ALGORITHMS}
         there = best_of(ours, greater_is_better=place == "worst")
-        yield _judged(
-            PLACE,
-            f"{name} has the {place} rank in {titles[criterion]}",
-            f"{' and '.join(there)} with {text_of(ours[there[0]], digits=2)}",
-            HOLDS if name in there else FAILS,
-        )
+        told = f"{' and '.join(there)} with {text_of(ours[there[0]], digits=2)}"
+        verdict = HOLDS if name in there else FAILS
+        if found[criterion]["few"]:
+            told, verdict = f"{told}, {_FEW}", UNTESTED
+        yield _judged(PLACE, f"{name} has the {place} rank in {titles[criterion]}", told, verdict)
 
 
 def _judged(claim: str, paper: str, ours: str, verdict: str) -> dict[str, str]:

@@ -97,7 +97,6 @@ def _tables_in(parts: list[Part]) -> Iterator[Table]:
 
 def _ranks(summary: Summary) -> Iterator[Part]:
     yield from _figures(figures.radar(summary))
-    yield from _refusals(summary, "critical-difference diagrams", "critical_difference")
     diagrams = figures.critical_differences(summary)
     if diagrams:
         yield Part(
@@ -109,13 +108,16 @@ def _ranks(summary: Summary) -> Iterator[Part]:
 
 
 def _tests(summary: Summary) -> Iterator[Part]:
-    refused = list(_refusals(summary, "tests", "pairs"))
-    yield from refused
-    if len(summary["algorithms"]) == 2 and not refused:
+    # Why there are no tests stands among the cautions, once.
+    if not any(found["pairs"] for found in summary["comparison"].values()):
+        return
+    if len(summary["algorithms"]) == 2:
         yield Part(
             "text",
             "Friedman's test is for three algorithms or more; with two, Wilcoxon's says all.",
         )
+    for sentence in summary["finding"]["disagreement"]:
+        yield Part("text", sentence)
     yield from _tables(tables.friedman_table(summary))
     yield from _tables(*tables.wilcoxon_tables(summary))
     yield from _fold("Every pair, with effect sizes", _tables(tables.pairs_table(summary)))
@@ -147,7 +149,6 @@ def _published(summary: Summary) -> Iterator[Part]:
 
 def _sets(summary: Summary) -> Iterator[Part]:
     yield from _tables(tables.characteristics_table(summary))
-    yield from _refusals(summary, "correlations", "spearman", algorithms=1)
     yield from _tables(*tables.spearman_tables(summary))
 
 
@@ -160,7 +161,9 @@ def _costs(summary: Summary) -> Iterator[Part]:
 
 def _failures(summary: Summary) -> Iterator[Part]:
     if summary["failures"]:
-        yield from _tables(run_tables.failures_table(summary))
+        yield from _tables(run_tables.grouped_failures_table(summary))
+        every = [*_tables(run_tables.failures_table(summary))]
+        yield from _fold("Every failed task", every)
         yield Part("failures", summary["tracebacks"])
 
 
@@ -169,21 +172,6 @@ def _run(summary: Summary) -> Iterator[Part]:
     yield from _fold("Warnings", _tables(run_tables.warnings_table(summary)))
     yield from _tables(run_tables.algorithms_table(summary))
     yield from _tables(run_tables.sources_table(summary))
-
-
-def _refusals(summary: Summary, what: str, key: str, *, algorithms: int = 2) -> Iterator[Part]:
-    """Say once, or for each criterion where they differ, why there is nothing under a key."""
-    if len(summary["algorithms"]) < algorithms:
-        return
-    compared = {
-        each["title"]: summary["comparison"][each["criterion"]] for each in summary["criteria"]
-    }
-    refusals = {title: "" if found[key] else found["refusal"] for title, found in compared.items()}
-    if len(set(refusals.values())) == 1:
-        refusals = {"": next(iter(refusals.values()))}
-    for title, refusal in refusals.items():
-        if refusal:
-            yield Part("text", f"There are no {what}{title and f' by {title}'}. {refusal}")
 
 
 def _fold(title: str, parts: Iterable[Part]) -> Iterator[Part]:

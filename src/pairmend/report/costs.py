@@ -4,12 +4,21 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from pairmend.report.algorithms import about
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pairmend.study.record import StudyRecord
+
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
 
 
 def costs(record: "StudyRecord", algorithms: list[str]) -> list[dict[str, Any]]:
@@ -35,7 +44,7 @@ def costs(record: "StudyRecord", algorithms: list[str]) -> list[dict[str, Any]]:
 
 
 def failures(record: "StudyRecord") -> list[dict[str, Any]]:
-    """List the tasks that failed, with their tracebacks.
+    """List the tasks of the study that failed, with their tracebacks.
 
     Parameters
     ----------
@@ -53,6 +62,35 @@ def failures(record: "StudyRecord") -> list[dict[str, Any]]:
     return [
         {key: row[key] + 1 if key in ("repeat", "fold") else str(row[key]) for key in keys}
         for row in failed.to_dict("records")
+    ]
+
+
+def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    r"""Bring failed tasks of a set and an algorithm with the same error together.
+
+    Parameters
+    ----------
+    failures : list of dict
+        See `failures`.
+
+    Returns
+    -------
+    list of dict
+        With ``set``, ``algorithm``, ``error`` (its first line) and ``tasks``, how many they are.
+
+    Examples
+    --------
+    >>> task = {"set": "s", "algorithm": "A"}
+    >>> grouped([{**task, "error": "E: a\nat x"}, {**task, "error": "E: a\nat y"}])
+    [{'set': 's', 'algorithm': 'A', 'error': 'E: a', 'tasks': 2}]
+    """
+    counts = Counter(
+        (each["set"], each["algorithm"], each["error"].strip().partition("\n")[0])
+        for each in failures
+    )
+    return [
+        {"set": name, "algorithm": algorithm, "error": error, "tasks": n_tasks}
+        for (name, algorithm, error), n_tasks in counts.items()
     ]
 
 
@@ -129,11 +167,16 @@ def conduct(record: "StudyRecord") -> dict[str, Any]:
     Returns
     -------
     dict
-        With ``settings`` (name and value as text), ``algorithms`` (``algorithm``, ``class`` and
-        ``params`` as text), ``runs`` (``started``, ``ended``, ``versions`` and ``machine``) and
-        ``tasks`` (counts by status).
+        With ``settings`` (name and value as text), ``algorithms`` (``algorithm``, ``about``,
+        ``class`` and ``params`` as text), ``runs`` (``started``, ``ended``, ``versions`` and
+        ``machine``; those that left tasks, or the last one), ``idle_runs`` (how many others
+        there were) and ``tasks`` (counts by status).
     """
     given = record.definition
+    runs = record.runs.to_dict("records")
+    # Records that do not tell which start did a task show all of them.
+    busy = set(record.tasks["run"]) if "run" in record.tasks else None
+    shown = [row for row in runs if busy is None or row["run"] in busy] or runs[-1:]
     return {
         "settings": {
             key: _text(given[key])
@@ -143,23 +186,53 @@ def conduct(record: "StudyRecord") -> dict[str, Any]:
         "algorithms": [_algorithm(name, each) for name, each in given["algorithms"].items()],
         "runs": [
             {
-                "started": str(row["started"]),
-                "ended": row["ended"] if isinstance(row["ended"], str) else "",
+                "started": readable_time(row["started"]),
+                "ended": readable_time(row["ended"]) if isinstance(row["ended"], str) else "",
                 "versions": _texts(row["versions"]),
                 "machine": _texts(row["machine"]),
             }
-            for row in record.runs.to_dict("records")
+            for row in shown
         ],
+        "idle_runs": len(runs) - len(shown),
         "tasks": {
             status: int((record.tasks["status"] == status).sum()) for status in ("done", "failed")
         },
     }
 
 
+def readable_time(text: str) -> str:
+    """Write an ISO time for readers; another text stays as it is.
+
+    Parameters
+    ----------
+    text : str
+        Such as a study keeps.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> readable_time("2026-05-01T10:00:00+00:00"), readable_time("")
+    ('1 May 2026, 10:00 UTC', '')
+    """
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if time.tzinfo is not None:
+        time = time.astimezone(UTC)
+    # Not strftime's %B, which speaks the language of the machine.
+    zone = "" if time.tzinfo is None else " UTC"
+    return f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {time:%H:%M}{zone}"
+
+
 def _algorithm(name: str, described: Mapping[str, Any]) -> dict[str, str]:
     params = described.get("params") or {}
     return {
         "algorithm": name,
+        "about": about(described),
         "class": _text(described.get("class", "")),
         "params": ", ".join(f"{key} = {_text(value)}" for key, value in params.items()),
     }

@@ -5,7 +5,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from pairmend import plots
+from pairmend.report.published import GENERATED
 from pairmend.report.summary import Summary
+from pairmend.report.wording import listed
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,11 @@ def fold_spreads(summary: Summary) -> list[Figure]:
 def scatter(summary: Summary) -> Figure | None:
     """Draw printed losses against measured ones."""
     beside = summary["published"]
-    if not beside["numbers"]:
+    numbers = [each for each in beside["numbers"] if each["heap"] != GENERATED]
+    if not numbers:
         return None
-    keys = list(dict.fromkeys((n["set"], n["criterion"]) for n in beside["numbers"]))
-    found = {(n["set"], n["criterion"], n["algorithm"]): n for n in beside["numbers"]}
+    keys = list(dict.fromkeys((n["set"], n["criterion"]) for n in numbers))
+    found = {(n["set"], n["criterion"], n["algorithm"]): n for n in numbers}
 
     def losses(source: str) -> dict[str, list[float]]:
         return {
@@ -111,6 +114,8 @@ def scatter(summary: Summary) -> Figure | None:
         "Printed losses against measured ones, all sets and criteria. On the broken line both are "
         "equal; sets more than 0.1 from it are named."
     )
+    if beside["generated"]:
+        caption += f" Without {listed(beside['generated'])}, generated anew."
     return _figure("published-and-measured", caption, drawing)
 
 
@@ -131,7 +136,8 @@ def cost_figures(summary: Summary) -> list[Figure]:
     weighed = {e["algorithm"]: e["peak_mebibytes"] for e in timed if e["peak_bytes"] is not None}
     if weighed:
         drawing = plots.bars({"peak memory": weighed}, unit="MiB")
-        figures.append(_figure("memory", "Largest memory of a task.", drawing))
+        caption = "Largest memory of a task: the whole process, libraries included."
+        figures.append(_figure("memory", caption, drawing))
     return figures
 
 

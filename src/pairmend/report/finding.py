@@ -4,7 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pairmend.report.conclusions import BETTER_THAN_LPW, HOLDS, TENDS, UNTESTED
+from pairmend.report.headline import by_nemenyi, lead, point
+from pairmend.report.published import GENERATED
 from pairmend.report.table import text_of
+from pairmend.report.wording import counted, listed
 
 
 def finding(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,40 +23,22 @@ def finding(summary: Mapping[str, Any]) -> dict[str, Any]:
     dict
         ``lead``, the sentence to begin with; ``extent``, what was run; ``points``, ``title``
         and ``text`` for each criterion with ranks; ``paper``, on the paper's conclusions and
-        numbers; ``printed``, the same at length; ``cautions``, what to bear in mind.
+        numbers; ``printed``, the same at length; ``disagreement``, on pairs that differ by one
+        test only; ``cautions``, what to bear in mind.
     """
     return {
-        "lead": _lead(summary),
+        "lead": lead(summary),
         "extent": _extent(summary),
         "points": [
-            {"title": each["title"], "text": _told(summary["comparison"][each["criterion"]])}
+            {"title": each["title"], "text": point(each, summary["comparison"][each["criterion"]])}
             for each in summary["criteria"]
             if summary["comparison"][each["criterion"]]["best"]
         ],
         "paper": _paper(summary),
         "printed": _printed(summary),
+        "disagreement": _disagreement(summary),
         "cautions": _cautions(summary),
     }
-
-
-def _lead(summary: Mapping[str, Any]) -> str:
-    winners: dict[tuple[str, ...], list[str]] = {}
-    for each in summary["criteria"]:
-        best = tuple(summary["comparison"][each["criterion"]]["best"])
-        if best:
-            winners.setdefault(best, []).append(each["title"])
-    if not winners:
-        if len(summary["algorithms"]) < 2:
-            return "One algorithm was run, so there is nothing to compare it with."
-        return "No set has results of all algorithms yet, so there is nothing to compare."
-    if len(winners) == 1 and len(summary["criteria"]) > 1:
-        (names,) = winners
-        verb = "ranks" if len(names) == 1 else "rank"
-        return f"{listed(names)} {verb} best on every criterion."
-    (names, titles), *others = winners.items()
-    parts = [f"{listed(names)} {'ranks' if len(names) == 1 else 'rank'} best on {listed(titles)}"]
-    parts += [f"{listed(names)} on {listed(titles)}" for names, titles in others]
-    return f"{'; '.join(parts)}."
 
 
 def _extent(summary: Mapping[str, Any]) -> str:
@@ -66,32 +51,6 @@ def _extent(summary: Mapping[str, Any]) -> str:
         f"{counted(len(summary['sets']), 'set')}, by "
         f"{counted(len(summary['criteria']), 'criterion', 'criteria')}, in {folds}."
     )
-
-
-def _told(found: Mapping[str, Any]) -> str:
-    best = " and ".join(f"{name} ({found['ranks'][name]:.2f})" for name in found["best"])
-    text = f"{best} {'ranks' if len(found['best']) == 1 else 'rank'} best"
-    if found["refusal"]:
-        return f"{text}."
-    by_winner: dict[str, list[str]] = {}
-    for pair in found["pairs"]:
-        if pair["significant"]:
-            winner, other = pair["first"], pair["second"]
-            if pair["effect"] < 0:
-                winner, other = other, winner
-            by_winner.setdefault(winner, []).append(other)
-    if not by_winner:
-        text += "; no two algorithms differ significantly by Wilcoxon's test"
-        if found["nemenyi"]:
-            several = len(found["nemenyi"]) > 1
-            text += f", {counted(len(found['nemenyi']), 'pair')} {'do' if several else 'does'}"
-            text += " by Nemenyi's"
-        return f"{text}."
-    differences = "; ".join(
-        f"{winner} is significantly better than {listed(others)}"
-        for winner, others in sorted(by_winner.items(), key=lambda item: found["ranks"][item[0]])
-    )
-    return f"{text}. {differences}."
 
 
 def _paper(summary: Mapping[str, Any]) -> list[str]:
@@ -119,24 +78,35 @@ def _paper(summary: Mapping[str, Any]) -> list[str]:
                 text += " that way without being significant"
             text += "."
         sentences.append(text)
-    beside = summary["published"]
-    if beside["numbers"]:
-        distances = [
-            f"{each['algorithm']} {text_of(each['all'])}"
-            for each in beside["distances"]
-            if each["criterion"] is None and each["all"] is not None
-        ]
-        n_sets = len({each["set"] for each in beside["numbers"]})
+    return sentences + _distances(summary["published"])
+
+
+def _distances(beside: Mapping[str, Any]) -> list[str]:
+    sentences = []
+    distances = [
+        f"{each['algorithm']} {text_of(each['all'])}"
+        for each in beside["distances"]
+        if each["criterion"] is None and each["all"] is not None
+    ]
+    if distances:
+        n_sets = len({n["set"] for n in beside["numbers"] if n["heap"] != GENERATED})
         sentences.append(
             f"On {counted(n_sets, 'set')} of the paper the mean distance to the printed losses is "
             f"{listed(distances)}."
         )
-        if beside["unexplained"]:
-            sentences.append(
-                f"The printed losses of {listed(beside['unexplained'])} cannot come from the "
-                "method as it is described: they imply that next to no label was predicted, "
-                "where the method accepts about half of the labels."
-            )
+    if beside["generated"]:
+        several = len(beside["generated"]) > 1
+        sentences.append(
+            f"{listed(beside['generated'])} {'are' if several else 'is'} generated anew, with "
+            f"other rows than the paper's: {'their' if several else 'its'} losses cannot be "
+            "compared with the printed ones and are not counted in distances."
+        )
+    if beside["impossible"]:
+        sentences.append(
+            f"The printed losses of {listed(beside['impossible'])} cannot come from the "
+            "method as it is described: they imply that next to no label was predicted, "
+            "where the method accepts about half of the labels."
+        )
     return sentences
 
 
@@ -145,12 +115,12 @@ def _printed(summary: Mapping[str, Any]) -> list[str]:
     if not beside["numbers"]:
         return []
     sentences = [f"The printed numbers are those of {beside['source']}."]
-    if beside["unexplained"]:
+    if beside["impossible"]:
         sentences.append(
             "How many labels a method predicts can be told from its Hamming loss H and its micro "
             "F1 loss M: the share is H / M − LD, with LD the label density. A row's scores "
             "average to one half whatever the row, so a threshold of one half accepts about "
-            f"half of the labels. By the printed losses of {listed(beside['unexplained'])} next "
+            f"half of the labels. By the printed losses of {listed(beside['impossible'])} next "
             "to none are accepted, so these losses cannot come from the method as it is "
             "described. They stand beside ours all the same; distances are given with and "
             "without them."
@@ -158,7 +128,7 @@ def _printed(summary: Mapping[str, Any]) -> list[str]:
     unlike = [
         f"{one['set']} ({', '.join(one['unlike_published'])})"
         for one in summary["sets"]
-        if one["unlike_published"]
+        if one["unlike_published"] and one["set"] not in beside["generated"]
     ]
     if unlike:
         sentences.append(
@@ -168,12 +138,46 @@ def _printed(summary: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
+def _disagreement(summary: Mapping[str, Any]) -> list[str]:
+    found = {
+        each["title"]: summary["comparison"][each["criterion"]] for each in summary["criteria"]
+    }
+    alone = [
+        f"{title}, {by_nemenyi(one)}"
+        for title, one in found.items()
+        if one["nemenyi"] and not any(pair["significant"] for pair in one["pairs"])
+    ]
+    if not alone:
+        return []
+    return [
+        f"By Nemenyi's test alone there are differences: in {'; in '.join(alone)}. Both tests are "
+        "shown because the paper shows both, and they ask different questions: Nemenyi's, in the "
+        "diagrams of ranks, how often one is ahead; Wilcoxon's, below, also by how much."
+    ]
+
+
 def _cautions(summary: Mapping[str, Any]) -> list[str]:
-    refusals = [found["refusal"] for found in summary["comparison"].values() if found["best"]]
-    sentences = [refusal for refusal in dict.fromkeys(refusals) if refusal]
+    refusals = {
+        each["criterion"]: summary["comparison"][each["criterion"]]["refusal"]
+        for each in summary["criteria"]
+        if summary["comparison"][each["criterion"]]["best"]
+    }
+    sentences = []
+    for titles, refusal in _grouped(summary, refusals):
+        where = "" if len(titles) == len(summary["criteria"]) else f"{listed(titles)}: "
+        sentences.append(where + refusal)
+    by_reason: dict[str, list[str]] = {}
+    for each in summary["algorithms_without_results"]:
+        by_reason.setdefault(each["reason"], []).append(each["algorithm"])
+    sentences += [
+        f"Left out, as {'it has' if len(names) == 1 else 'they have'} no result at all: "
+        f"{listed(names)} ({reason})."
+        for reason, names in by_reason.items()
+    ]
     if summary["without_results"]:
         sentences.append(f"Without any result yet: {listed(summary['without_results'])}.")
-    for titles, names in _grouped_left_out(summary):
+    left_out = {name: tuple(sets) for name, sets in summary["left_out"].items()}
+    for titles, names in _grouped(summary, left_out):
         where = "" if len(titles) == len(summary["criteria"]) else f" of {listed(titles)}"
         sentences.append(
             f"Left out of ranks and tests{where}, because results are missing: {listed(names)}."
@@ -187,35 +191,12 @@ def _cautions(summary: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _grouped_left_out(
-    summary: Mapping[str, Any],
-) -> Iterable[tuple[list[str], tuple[str, ...]]]:
-    groups: dict[tuple[str, ...], list[str]] = {}
+def _grouped(
+    summary: Mapping[str, Any], told: Mapping[str, Any]
+) -> Iterable[tuple[list[str], Any]]:
+    """Bring criteria together of which the same is told; nothing is left out."""
+    groups: dict[Any, list[str]] = {}
     for each in summary["criteria"]:
-        names = tuple(summary["left_out"][each["criterion"]])
-        if names:
-            groups.setdefault(names, []).append(each["title"])
-    return [(titles, names) for names, titles in groups.items()]
-
-
-def listed(names: Iterable[str]) -> str:
-    """Join names as in a sentence.
-
-    Examples
-    --------
-    >>> listed(["LPW", "FCM", "FCM-O"])
-    'LPW, FCM and FCM-O'
-    """
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def counted(number: int, thing: str, several: str = "") -> str:
-    """Say how many there are.
-
-    Examples
-    --------
-    >>> counted(1, "set"), counted(2, "criterion", "criteria")
-    ('1 set', '2 criteria')
-    """
-    return f"{number:,} {thing if number == 1 else several or thing + 's'}"
+        if told.get(each["criterion"]):
+            groups.setdefault(told[each["criterion"]], []).append(each["title"])
+    return [(titles, what) for what, titles in groups.items()]

@@ -13,6 +13,7 @@ from pairmend.plots import one_line
 from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, is_text, spans
 
 _LONG = 45
+_WIDE = 10  # more columns hardly fit on a page in letters of the usual size
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -44,6 +45,7 @@ _LATEX = {
     "[": "{[}",  # behind a row's end it would be taken for the space to leave
     "]": "{]}",
 }
+_MINUS = re.compile(r"(?<=\d) - (?=\w)")
 _MARKDOWN = re.compile(r"([\\`*_\[\]#|<>~&])")
 
 
@@ -58,7 +60,8 @@ def to_latex(table: Table) -> str:
     Returns
     -------
     str
-        A table environment; a longtable where there are more than 45 rows.
+        A table environment; a longtable where there are more than 45 rows. More than 10 columns
+        are set in small letters, with a word on what to do if that is not enough.
 
     Examples
     --------
@@ -94,9 +97,15 @@ def to_latex(table: Table) -> str:
         rf"\caption{{{latex(' '.join(filter(None, [table.title, table.caption, *table.notes])))}}}"
     )
     label = rf"\label{{tab:{table.id}}}"
+    wide = len(table.columns) > _WIDE
+    small = [r"\scriptsize", r"\setlength{\tabcolsep}{3pt}"] if wide else []
+    advice = f"% {len(table.columns)} columns: if they do not fit, "
     if len(table.rows) > _LONG:
         lines = [
             r"% needs \usepackage{booktabs,longtable}",
+            *([advice + "set the page sideways (package pdflscape)"] if wide else []),
+            *([r"\begingroup"] if wide else []),
+            *small,
             rf"\begin{{longtable}}{{{kinds}}}",
             caption,
             label + r" \\",
@@ -108,14 +117,17 @@ def to_latex(table: Table) -> str:
             *foot,
             r"\bottomrule",
             r"\end{longtable}",
+            *([r"\endgroup"] if wide else []),
         ]
     else:
         lines = [
             r"% needs \usepackage{booktabs}",
+            *([advice + "put \\resizebox{\\textwidth}{!}{...} around the tabular"] if wide else []),
             r"\begin{table}",
             r"\centering",
             caption,
             label,
+            *small,
             rf"\begin{{tabular}}{{{kinds}}}",
             *head,
             *rows,
@@ -228,8 +240,11 @@ def latex(text: str) -> str:
     --------
     >>> latex("50 % of {x_1}")
     '50 \\% of \\{x\\_1\\}'
+    >>> latex("1 - macro F1")  # a minus, not a hyphen
+    '1 $-$ macro F1'
     """
-    return "".join(_LATEX.get(letter, letter) for letter in one_line(text))
+    signed = _MINUS.sub(" − ", one_line(text))
+    return "".join(_LATEX.get(letter, letter) for letter in signed)
 
 
 def flat_title(column: Column) -> str:

@@ -1,6 +1,7 @@
 """Losses of a study, averaged over repeats and folds."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,54 @@ def algorithms_of(record: "StudyRecord") -> list[str]:
     return list(record.definition["algorithms"])
 
 
+def within_definition(record: "StudyRecord") -> "StudyRecord":
+    """Leave out tasks and results that the study as it is defined does not have.
+
+    A folder keeps those of sets, algorithms and repeats that were left out since.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What a study left behind.
+
+    Returns
+    -------
+    StudyRecord
+    """
+    given = record.definition
+
+    def kept(rows: "pd.DataFrame") -> "pd.DataFrame":
+        return rows[
+            rows["set"].isin(list(given["sets"]))
+            & rows["algorithm"].isin(list(given["algorithms"]))
+            & (rows["repeat"] < int(given["repeats"]))
+        ]
+
+    results = kept(record.results)
+    results = results[results["criterion"].isin(list(given["criteria"]))]
+    return replace(record, results=results, tasks=kept(record.tasks))
+
+
+def is_beside_paper(record: "StudyRecord") -> bool:
+    """Tell whether a study is to be read beside the paper.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What a study left behind.
+
+    Returns
+    -------
+    bool
+        Whether it has all of the paper's algorithms, and half of its sets are the paper's.
+    """
+    numbers = [each["number"] for each in sets_of(record)]
+    known = sum(number in published.sets() for number in numbers)
+    return set(published.ALGORITHMS) <= set(algorithms_of(record)) and 0 < len(numbers) <= 2 * known
+
+
 def sets_of(record: "StudyRecord") -> list[dict[str, Any]]:
-    """List the sets that were loaded, in the paper's order, then the others in the study's.
+    """List the sets that were loaded, in the study's order.
 
     Parameters
     ----------
@@ -33,8 +80,19 @@ def sets_of(record: "StudyRecord") -> list[dict[str, Any]]:
         ``characteristics``, ``sha256`` and ``source``.
     """
     known = {row["set"]: row for row in record.sets.to_dict("records")}
-    described = [_described(known[name]) for name in record.definition["sets"] if name in known]
-    return sorted(described, key=lambda each: (each["number"] is None, each["number"] or 0))
+    return [_described(known[name]) for name in record.definition["sets"] if name in known]
+
+
+def in_papers_order(sets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put the paper's sets first, in its order.
+
+    Examples
+    --------
+    >>> sets = [{"number": 29}, {"number": None}, {"number": 6}]
+    >>> [each["number"] for each in in_papers_order(sets)]
+    [6, 29, None]
+    """
+    return sorted(sets, key=lambda each: (each["number"] is None, each["number"] or 0))
 
 
 def criteria_of(record: "StudyRecord") -> list[dict[str, Any]]:

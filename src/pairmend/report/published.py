@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from pairmend import published
+from pairmend.datasets import catalogue
 from pairmend.report.best import best_of
 from pairmend.report.comparison import ranks_of
 
@@ -21,6 +22,10 @@ FEW = 0.15
 
 The sets of the paper fall in two heaps, below 0.10 and above 0.28, and between them only Enron with
 0.18."""
+
+POSSIBLE, IMPOSSIBLE, GENERATED = "could", "cannot", "generated"
+"""Heaps of the paper's sets: whose printed losses could come from the described method, whose
+cannot, and those that the catalogue generates anew, whose losses cannot be compared."""
 
 
 def beside_published(
@@ -43,19 +48,21 @@ def beside_published(
     -------
     dict
         ``algorithms`` that both have; ``numbers``: ``set``, ``title``, ``number``,
-        ``criterion``, ``algorithm``, ``published``, ``measured``, ``difference`` and whether the
-        printed one is ``explained`` by the method; ``shares``: the share of labels predicted by
-        ``set`` and ``algorithm``, ``published`` and ``measured``; ``distances``: mean absolute
-        difference by ``algorithm`` and ``criterion`` (None for all), over all sets, those
-        explained and the others; ``ranks`` on the same sets by criterion, with the ``best``.
+        ``criterion``, ``algorithm``, ``published``, ``measured``, ``difference`` and the set's
+        ``heap``; ``impossible`` and ``generated``, the sets of these heaps; ``shares``: the share
+        of labels predicted by ``set`` and ``algorithm``, ``published`` and ``measured``;
+        ``distances``: mean absolute difference by ``algorithm`` and ``criterion`` (None for all),
+        over ``all`` sets but those generated anew, and over each heap; ``ranks`` by criterion,
+        printed and measured on the same sets without those generated anew, with the ``best``.
     """
     known = [name for name in algorithms if name in published.ALGORITHMS]
     ours = [each for each in sets if each["number"] in published.sets()]
     shares = _shares(ours, measured, known)
-    unexplained = {
-        each["set"]
+    heaps = {
+        each["set"]: _heap(
+            each["number"], [s["published"] for s in shares if s["set"] == each["set"]]
+        )
         for each in ours
-        if _all_few([s["published"] for s in shares if s["set"] == each["set"]])
     }
     numbers = [
         {
@@ -67,7 +74,7 @@ def beside_published(
             "published": printed,
             "measured": entry["mean"],
             "difference": entry["mean"] - printed,
-            "explained": each["set"] not in unexplained,
+            "heap": heaps[each["set"]],
         }
         for each in ours
         for criterion in published.CRITERIA
@@ -75,15 +82,21 @@ def beside_published(
         if (entry := _entry(measured, criterion, each["set"], algorithm)) is not None
         for printed in [published.losses()[each["number"], criterion, algorithm]]
     ]
+    comparable = [each for each in numbers if each["heap"] != GENERATED]
     return {
         "source": published.SOURCE,
         "algorithms": known,
         "criteria": [c for c in published.CRITERIA if any(n["criterion"] == c for n in numbers)],
         "numbers": numbers,
-        "unexplained": [each["set"] for each in ours if each["set"] in unexplained],
+        "impossible": [name for name, heap in heaps.items() if heap == IMPOSSIBLE],
+        "generated": [
+            name
+            for name, heap in heaps.items()
+            if heap == GENERATED and any(each["set"] == name for each in numbers)
+        ],
         "shares": shares,
         "distances": _distances(numbers, known),
-        "ranks": _ranks(numbers, known),
+        "ranks": _ranks(comparable, known),
     }
 
 
@@ -151,9 +164,11 @@ def _distances(numbers: list[dict[str, Any]], algorithms: list[str]) -> list[dic
         {
             "algorithm": algorithm,
             "criterion": criterion,
-            "all": _distance(mine),
-            "explained": _distance([each for each in mine if each["explained"]]),
-            "unexplained": _distance([each for each in mine if not each["explained"]]),
+            "all": _distance([each for each in mine if each["heap"] != GENERATED]),
+            **{
+                heap: _distance([each for each in mine if each["heap"] == heap])
+                for heap in (POSSIBLE, IMPOSSIBLE, GENERATED)
+            },
         }
         for algorithm in algorithms
         for criterion in (*published.CRITERIA, None)
@@ -192,8 +207,15 @@ def _ranks(numbers: list[dict[str, Any]], algorithms: list[str]) -> dict[str, An
     return ranks
 
 
-def _all_few(shares: list[float | None]) -> bool:
-    return bool(shares) and all(share is not None and share < FEW for share in shares)
+def _heap(number: int, shares: list[float | None]) -> str:
+    """Put a set on its heap, by its number in the paper and the shares that were printed."""
+    if any(
+        number in entry.paper_numbers and entry.status == "generated"
+        for entry in catalogue().values()
+    ):
+        return GENERATED
+    few = bool(shares) and all(share is not None and share < FEW for share in shares)
+    return IMPOSSIBLE if few else POSSIBLE
 
 
 def _entry(

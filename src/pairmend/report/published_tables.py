@@ -4,8 +4,18 @@ from typing import Any
 
 from pairmend import published
 from pairmend.report.conclusions import NOT_CONTRADICTED
+from pairmend.report.published import GENERATED, IMPOSSIBLE, POSSIBLE
 from pairmend.report.summary import Summary
 from pairmend.report.table import Cell, Column, Table
+from pairmend.report.tables import set_cells, set_columns
+from pairmend.report.wording import listed
+
+HEAPS = {
+    POSSIBLE: "could come from the method",
+    IMPOSSIBLE: "cannot come from the method",
+    GENERATED: "generated anew",
+}
+"""What is said of the heaps of sets."""
 
 
 def conclusions_table(summary: Summary) -> Table:
@@ -41,10 +51,16 @@ def distances_table(summary: Summary) -> Table:
         *(Column(titles[criterion]) for criterion in beside["criteria"]),
         Column("all criteria"),
     )
-    heaps = {"all": "all"}
-    if any(each["unexplained"] is not None for each in beside["distances"]):
-        heaps |= {"explained": "explained by the method", "unexplained": "not explained"}
     found = {(each["algorithm"], each["criterion"]): each for each in beside["distances"]}
+    present = {each["heap"] for each in beside["numbers"]}
+    heaps = {"all": "all"} if present - {GENERATED} else {}
+    if GENERATED in present and heaps:
+        heaps["all"] = "all but generated"
+    heaps |= {
+        heap: told
+        for heap, told in HEAPS.items()
+        if heap in present and (heap == GENERATED or {POSSIBLE, IMPOSSIBLE} <= present)
+    }
     rows = tuple(
         (
             Cell(name),
@@ -56,7 +72,17 @@ def distances_table(summary: Summary) -> Table:
         if beside["numbers"]
     )
     caption = "Mean absolute difference over sets."
-    return Table("distances", "How far from the printed losses?", caption, columns, rows)
+    notes = []
+    if POSSIBLE in heaps:
+        notes.append(
+            "Whether printed losses could come from the method as it is described goes by how "
+            "many labels they imply; it does not say why ours differ from them."
+        )
+    if GENERATED in heaps:
+        notes.append(_generated_note(summary))
+    return Table(
+        "distances", "How far from the printed losses?", caption, columns, rows, notes=tuple(notes)
+    )
 
 
 def ranks_table(summary: Summary) -> Table:
@@ -85,6 +111,8 @@ def ranks_table(summary: Summary) -> Table:
         for criterion, found in beside["ranks"].items()
     )
     caption = "Average ranks by the printed losses and by ours, on the same sets."
+    if beside["generated"]:
+        caption += f" Without {listed(beside['generated'])}, generated anew."
     return Table("published-ranks", "Is the order the same?", caption, tuple(columns), rows)
 
 
@@ -92,8 +120,7 @@ def shares_table(summary: Summary) -> Table:
     """Make the table of how many labels are predicted, by the printed losses and by ours."""
     beside = summary["published"]
     columns = [
-        Column("set", "text"),
-        Column("No.", "count"),
+        *set_columns(summary),
         Column("LD", digits=3),
         *(
             Column(name, group=source, digits=2)
@@ -101,25 +128,25 @@ def shares_table(summary: Summary) -> Table:
             for name in beside["algorithms"]
         ),
     ]
-    sets = list(dict.fromkeys((s["set"], s["number"], s["density"]) for s in beside["shares"]))
+    densities = {each["set"]: each["density"] for each in beside["shares"]}
     found = {(each["set"], each["algorithm"]): each for each in beside["shares"]}
     rows = tuple(
         (
-            Cell(name),
-            Cell(number),
-            Cell(density),
+            *set_cells(summary, one),
+            Cell(densities[one["set"]]),
             *(
                 Cell(
-                    found[name, algorithm][source],
+                    found[one["set"], algorithm][source],
                     mark="differs"
-                    if source == "published" and name in beside["unexplained"]
+                    if source == "published" and one["set"] in beside["impossible"]
                     else "",
                 )
                 for source in ("published", "measured")
                 for algorithm in beside["algorithms"]
             ),
         )
-        for name, number, density in sets
+        for one in summary["sets"]
+        if one["set"] in densities
     )
     caption = (
         "The share of labels predicted, as Hamming loss H, micro F1 loss M and density LD tell it: "
@@ -129,37 +156,49 @@ def shares_table(summary: Summary) -> Table:
         "In italics: far too few for the described method, whose threshold of one half accepts "
         "about half of the labels.",
     )
-    return Table("shares", "How many labels?", caption, tuple(columns), rows, notes=notes)
+    return Table(
+        "shares", "How many labels?", caption, tuple(columns), rows,
+        notes=notes if beside["impossible"] else (),
+    )  # fmt: skip
 
 
 def published_table(summary: Summary) -> Table:
     """Make the table that puts each printed loss beside ours."""
     beside = summary["published"]
     titles = {c["criterion"]: c["title"] for c in summary["criteria"]}
-    columns = [Column("set", "text"), Column("No.", "count"), Column("criterion", "text")]
+    columns = [*set_columns(summary), Column("criterion", "text")]
     for name in beside["algorithms"]:
         columns += [
             Column("published", group=name),
             Column("measured", group=name),
             Column("difference", "signed", group=name),
         ]
-    columns.append(Column("explained", "text"))
-    lines: dict[tuple[Any, ...], dict[str, Any]] = {}
+    columns.append(Column("printed losses", "text"))
+    sets = {one["set"]: one for one in summary["sets"]}
+    lines: dict[tuple[str, str, str], dict[str, Any]] = {}
     for each in beside["numbers"]:
-        key = (each["set"], each["number"], each["criterion"], each["explained"])
+        key = (each["set"], each["criterion"], each["heap"])
         lines.setdefault(key, {})[each["algorithm"]] = each
     rows = []
-    for (name, number, criterion, explained), found in lines.items():
-        cells = [Cell(name), Cell(number), Cell(titles[criterion])]
+    for (name, criterion, heap), found in lines.items():
+        cells = [*set_cells(summary, sets[name]), Cell(titles[criterion])]
         for algorithm in beside["algorithms"]:
             one = found.get(algorithm, {})
             cells += [Cell(one.get(key)) for key in ("published", "measured", "difference")]
-        rows.append(
-            (*cells, Cell("yes" if explained else "no", mark="" if explained else "differs"))
-        )
+        rows.append((*cells, Cell(HEAPS[heap], mark="differs" if heap == IMPOSSIBLE else "")))
     caption = (
-        "Printed losses beside ours, the difference ours minus the printed, and whether the method "
-        "as it is described explains the printed ones."
+        "Printed losses beside ours, the difference ours minus the printed, and whether the "
+        "printed ones could come from the method as it is described."
     )
-    notes = (f"Source: {published.SOURCE}.",)
-    return Table("published", "Every number.", caption, tuple(columns), tuple(rows), notes=notes)
+    notes = [_generated_note(summary)] if beside["generated"] else []
+    notes.append(f"Source: {published.SOURCE}.")
+    return Table(
+        "published", "Every number.", caption, tuple(columns), tuple(rows), notes=tuple(notes)
+    )
+
+
+def _generated_note(summary: Summary) -> str:
+    return (
+        f"Generated anew: {listed(summary['published']['generated'])}. The paper does not say how "
+        "its own were drawn, so a difference tells nothing."
+    )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+from pairmend.published import DOI
 from pairmend.report.contents import Section
 from pairmend.report.figures import Styles
 from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, is_text, spans
@@ -44,6 +45,7 @@ def render(summary: Mapping[str, Any], sections: list[Section]) -> str:
     environment.filters["drawing"] = lambda svg: _markup(styles.taken_from(svg))
     environment.filters["view"] = view
     environment.filters["unbroken"] = _unbroken
+    environment.filters["linked"] = _linked
     # The body first: its drawings tell which rules the style sheet needs.
     body = environment.get_template("body.html.jinja").render(summary=summary, sections=sections)
     style = f"{_template('style.css')}\n{styles.rules}\n"
@@ -130,6 +132,14 @@ def _unbroken(text: str) -> str:
     """Keep names such as FCM-O, and differences such as 1 - F1, on one line."""
     joined = re.sub(r"(?<=\w)-(?=\w)", "\u2060-\u2060", text)
     return re.sub(r"(?<=\w) - (?=\w)", "\u00a0-\u2060\u00a0", joined)
+
+
+def _linked(text: str) -> Any:
+    """Make the paper's DOI a link, which the policy allows: a reader follows it, the page not."""
+    from markupsafe import escape
+
+    link = f'<a href="https://doi.org/{DOI}">{DOI}</a>'
+    return _markup(str(escape(text)).replace(DOI, link))
 
 
 def _environment() -> Any:

@@ -6,14 +6,15 @@ from pairmend.report.table import Cell, Column, Table
 
 def costs_table(summary: Summary) -> Table:
     """Make the table of times and memory."""
+    shared = any(each["shares_fit_of"] for each in summary["costs"])
     columns = (
         Column("algorithm", "text"),
         Column("tasks", "count"),
-        Column("fit", group="seconds of a task", digits=2),
-        Column("predict", group="seconds of a task", digits=2),
-        Column("seconds in all", digits=1),
+        Column("fit", "seconds", group="seconds of a task", digits=2),
+        Column("predict", "seconds", group="seconds of a task", digits=2),
+        Column("seconds in all", "seconds", digits=1),
         Column("peak memory", "bytes"),
-        Column("uses the fit of", "text"),
+        *([Column("uses the fit of", "text")] if shared else []),
     )
     rows = tuple(
         (
@@ -23,13 +24,31 @@ def costs_table(summary: Summary) -> Table:
             Cell(each["predict_seconds"]),
             Cell(each["total_seconds"]),
             Cell(each["peak_bytes"]),
-            Cell(", ".join(each["shares_fit_of"])),
+            *([Cell(", ".join(each["shares_fit_of"]))] if shared else []),
         )
         for each in summary["costs"]
     )
-    shared = any(each["shares_fit_of"] for each in summary["costs"])
-    caption = "A fit that several share counts once in all, for the one that made it."
-    return Table("costs", "Time and memory.", caption if shared else "", columns, rows)
+    caption = []
+    if shared:
+        caption.append("A fit that several share counts once in all, for the one that made it.")
+    if any(each["peak_bytes"] is not None for each in summary["costs"]):
+        caption.append("Peak memory is that of the whole process, libraries included.")
+    return Table("costs", "Time and memory.", " ".join(caption), columns, rows)
+
+
+def grouped_failures_table(summary: Summary) -> Table:
+    """Make the table of what failed, with how many tasks failed alike."""
+    columns = (
+        Column("set", "text"),
+        Column("algorithm", "text"),
+        Column("tasks", "count"),
+        Column("error", "text"),
+    )
+    rows = tuple(
+        (Cell(each["set"]), Cell(each["algorithm"]), Cell(each["tasks"]), Cell(each["error"]))
+        for each in summary["grouped_failures"]
+    )
+    return Table("failures", "What failed.", "", columns, rows)
 
 
 def failures_table(summary: Summary) -> Table:
@@ -51,7 +70,7 @@ def failures_table(summary: Summary) -> Table:
         )
         for each in summary["failures"]
     )
-    return Table("failures", "Tasks that failed.", "", columns, rows)
+    return Table("failed-tasks", "Tasks that failed.", "", columns, rows)
 
 
 def warnings_table(summary: Summary) -> Table:
@@ -71,9 +90,20 @@ def warnings_table(summary: Summary) -> Table:
 
 def algorithms_table(summary: Summary) -> Table:
     """Make the table of algorithms and their parameters."""
-    columns = (Column("algorithm", "text"), Column("class", "code"), Column("parameters", "text"))
+    known = any(each["about"] for each in summary["conduct"]["algorithms"])
+    columns = (
+        Column("algorithm", "text"),
+        *([Column("what it does", "text")] if known else []),
+        Column("class", "code"),
+        Column("parameters", "text"),
+    )
     rows = tuple(
-        (Cell(each["algorithm"]), Cell(each["class"]), Cell(each["params"]))
+        (
+            Cell(each["algorithm"]),
+            *([Cell(each["about"])] if known else []),
+            Cell(each["class"]),
+            Cell(each["params"]),
+        )
         for each in summary["conduct"]["algorithms"]
     )
     return Table("algorithms", "The algorithms.", "", columns, rows)

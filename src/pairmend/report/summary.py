@@ -4,20 +4,25 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pairmend import published
+from pairmend.report.algorithms import without_results
 from pairmend.report.best import best_of
 from pairmend.report.comparison import ALPHA, CONFIDENCE, compare
 from pairmend.report.conclusions import conclusions
-from pairmend.report.costs import conduct, costs, failures, tracebacks, warned
+from pairmend.report.costs import conduct, costs, failures, grouped, tracebacks, warned
 from pairmend.report.finding import finding
 from pairmend.report.measured import (
     algorithms_of,
     complete_sets,
     criteria_of,
+    in_papers_order,
+    is_beside_paper,
     loss_frame,
     measured,
     sets_of,
+    within_definition,
 )
 from pairmend.report.published import beside_published
+from pairmend.report.table import text_of
 
 if TYPE_CHECKING:
     from pairmend.study.record import StudyRecord
@@ -39,17 +44,32 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
     dict
         Plain dicts, lists, numbers and texts. ``title``, ``folds``, ``repeats``, ``alpha`` and
         ``confidence``; ``algorithms``, ``criteria`` and ``sets`` (those that have results) in
-        order, ``without_results`` (names of the other sets); ``measured`` (means and folds),
-        ``best`` (algorithms with the best mean of a set) and ``comparison`` by criterion;
+        order, ``algorithms_without_results`` (the others, with the reason), ``without_results``
+        (names of the other sets); ``beside_paper``, whether the study is to be read beside the
+        paper; ``measured`` (means and folds), ``best`` (algorithms with the best mean of a set,
+        as it is printed) and ``comparison`` by criterion;
         ``left_out`` (sets that have not all results, by criterion); ``published`` and
-        ``conclusions`` beside the paper; ``costs``, ``failures``, ``tracebacks``, ``warnings``
-        and ``conduct``; ``finding``, the sentences to begin with.
+        ``conclusions`` beside the paper; ``costs``, ``failures``, ``grouped_failures``,
+        ``tracebacks``, ``warnings`` and ``conduct``; ``finding``, the sentences to begin with.
+        What is not in the study's definition is left out.
     """
     import pandas as pd
 
-    algorithms, criteria, found = algorithms_of(record), criteria_of(record), measured(record)
+    record = within_definition(record)
+    all_algorithms, criteria, found = algorithms_of(record), criteria_of(record), measured(record)
     with_results = {name for of_criterion in found.values() for name in of_criterion}
+    successful = {
+        name
+        for of_criterion in found.values()
+        for of_set in of_criterion.values()
+        for name in of_set
+    }
+    # Where nothing is done yet, all are waited for.
+    algorithms = [name for name in all_algorithms if name in successful] or all_algorithms
     sets = [each for each in sets_of(record) if each["set"] in with_results]
+    beside_paper = is_beside_paper(record)
+    if beside_paper:
+        sets = in_papers_order(sets)
     names = [each["set"] for each in sets]
     complete = {
         each["criterion"]: complete_sets(found.get(each["criterion"], {}), names, algorithms)
@@ -76,7 +96,9 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
         "repeats": int(record.definition["repeats"]),
         "alpha": ALPHA,
         "confidence": CONFIDENCE,
+        "beside_paper": beside_paper,
         "algorithms": algorithms,
+        "algorithms_without_results": without_results(record, all_algorithms, set(algorithms)),
         "criteria": criteria,
         "sets": [{**each, "unlike_published": _unlike_published(each)} for each in sets],
         "without_results": [n for n in record.definition["sets"] if n not in with_results],
@@ -102,8 +124,9 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
         "published": beside_published(sets, losses_only, algorithms),
         "costs": costs(record, algorithms),
         "failures": failed,
+        "grouped_failures": grouped(failed),
         "tracebacks": tracebacks(failed),
-        "warnings": warned(record, algorithms),
+        "warnings": warned(record, all_algorithms),
         "conduct": conduct(record),
     }
     summary["conclusions"] = conclusions(summary)
@@ -112,9 +135,13 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
 
 
 def _best(entries: dict[str, dict[str, Any]], greater_is_better: bool) -> list[str]:
-    """List the algorithms with the best mean; as in the paper none of them where all are equal."""
+    """List the algorithms with the best mean; as in the paper none of them where all are equal.
+
+    Means that are printed alike count as equal: a reader could not tell why only one is bold.
+    """
     means = {name: entry["mean"] for name, entry in entries.items() if entry["complete"]}
-    found = best_of(means, greater_is_better=greater_is_better)
+    best = {text_of(means[name]) for name in best_of(means, greater_is_better=greater_is_better)}
+    found = [name for name, mean in means.items() if text_of(mean) in best]
     return found if len(found) < len(means) else []
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-Style = Literal["text", "code", "count", "number", "signed", "p", "bytes"]
+Style = Literal["text", "code", "count", "number", "signed", "p", "bytes", "seconds"]
 
 Mark = Literal["", "best", "differs", "incomplete"]
 
@@ -24,7 +24,8 @@ class Column:
         What stands above it.
     style : str
         How its values are written: "text", "code" (text for machines), "count" (whole),
-        "number", "signed" (a difference), "p" (a p-value) or "bytes".
+        "number", "signed" (a difference), "p" (a p-value), "bytes" or "seconds" (with more digits
+        where they are few).
     group : str
         What stands above it and its neighbours of the same group; empty for none.
     extra : {"", "sd", "p"}
@@ -114,6 +115,8 @@ def text_of(value: float | str | None, style: Style = "number", digits: int = 3)
     ('0.123', '−0.020', '<0.001', '–')
     >>> text_of(12345, "count"), text_of(3 * 2**20, "bytes")
     ('12,345', '3.0 MiB')
+    >>> text_of(1.234, "seconds", digits=2), text_of(0.00123, "seconds", digits=2)
+    ('1.23', '0.0012')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return MISSING
@@ -127,6 +130,8 @@ def text_of(value: float | str | None, style: Style = "number", digits: int = 3)
         return f"<{_SMALLEST_P}" if value < _SMALLEST_P else f"{value:.3f}"
     if style == "bytes":
         return f"{value / 2**20:,.1f} MiB"
+    if style == "seconds" and 0 < value < 10**-digits:
+        digits = 1 - math.floor(math.log10(value))  # two that say something
     if style == "signed":
         written = f"{value:+.{digits}f}"
         zero = float(written) == 0

@@ -1,6 +1,6 @@
 """The tables of a report, made of the numbers of its summary."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pairmend import published
@@ -8,7 +8,7 @@ from pairmend.report.summary import Summary
 from pairmend.report.table import Cell, Column, Mark, Table
 
 _WHOLE = ("N", "d", "L")
-_MOST_TOGETHER = 6  # up to so many algorithms, two criteria stand side by side as in the paper
+_EXACT = 25  # up to so many sets Wilcoxon's exact distribution is usual
 
 
 def friedman_table(summary: Summary) -> Table:
@@ -42,39 +42,59 @@ def friedman_table(summary: Summary) -> Table:
         f"In bold: significant at {summary['alpha']} after Holm's adjustment over the criteria.",
     )
     return Table(
-        "friedman", "Do the algorithms differ?", caption, columns, tuple(rows), notes=notes
-    )
+        "friedman", "Do the algorithms differ?", caption, columns, tuple(rows),
+        notes=notes if any(row[4].mark for row in rows) else (),
+    )  # fmt: skip
 
 
 def wilcoxon_tables(summary: Summary) -> Iterator[Table]:
-    """Make the tables of Wilcoxon's tests, with average ranks."""
+    """Make a table of Wilcoxon's tests for each criterion, with average ranks."""
     algorithms = summary["algorithms"]
-    tested = [c for c in summary["criteria"] if _comparison(summary, c)["pairs"]]
-    for number, some in enumerate(_chunks(summary, tested), start=1):
-        columns = [Column("algorithm", "text")]
-        columns += [Column(name, "p", group=c["title"]) for c in some for name in algorithms]
-        found = {
-            (each["criterion"], pair["first"], pair["second"]): pair
-            for each in some
-            for pair in _comparison(summary, each)["pairs"]
-        }
-        rows = []
-        for first in algorithms[:-1]:
-            keys = [(each["criterion"], first, second) for each in some for second in algorithms]
-            cells = [_adjusted(found[key]) if key in found else Cell("") for key in keys]
-            rows.append((Cell(first), *cells))
-        foot = [Cell("average rank")]
-        for each in some:
-            foot += _rank_cells(summary, each)
-        caption = (
-            f"{_titles(some)}: Wilcoxon's signed-rank test of each pair, p-values adjusted by "
-            f"{_comparison(summary, some[0])['procedure']}."
+    for each in summary["criteria"]:
+        compared = _comparison(summary, each)
+        if not compared["pairs"]:
+            continue
+        found = {(pair["first"], pair["second"]): pair for pair in compared["pairs"]}
+        rows = tuple(
+            (
+                Cell(first),
+                *(
+                    _adjusted(found[first, second]) if (first, second) in found else Cell("")
+                    for second in algorithms
+                ),
+            )
+            for first in algorithms[:-1]
         )
-        notes = (f"In bold: p-values below {summary['alpha']}, and the best rank.",)
+        caption = (
+            f"{each['title']}: Wilcoxon's signed-rank test of each pair, p-values adjusted by "
+            f"{compared['procedure']}."
+        )
         yield Table(
-            f"wilcoxon-{number}", "Which algorithms differ?", caption, tuple(columns), tuple(rows),
-            (tuple(foot),), notes,
+            f"wilcoxon-{each['slug']}", "Which algorithms differ?", caption,
+            (Column("algorithm", "text"), *(Column(name, "p") for name in algorithms)), rows,
+            ((Cell("average rank"), *_rank_cells(summary, each)),),
+            tuple(_wilcoxon_notes(summary, compared)),
         )  # fmt: skip
+
+
+def _wilcoxon_notes(summary: Summary, compared: Mapping[str, Any]) -> Iterator[str]:
+    n_sets, alpha = len(compared["sets"]), summary["alpha"]
+    significant = any(pair["significant"] for pair in compared["pairs"])
+    yield (
+        f"In bold: {f'p-values below {alpha}, and ' if significant else ''}the best rank. The "
+        "p-values are by the normal approximation."
+    )
+    if n_sets <= _EXACT:
+        yield (
+            f"For up to {_EXACT} sets the exact distribution is usual; pairmend.stats.wilcoxon has "
+            "it."
+        )
+    if compared["out_of_reach"]:
+        yield (
+            f"An algorithm that wins all {n_sets} sets has an adjusted p of "
+            f"{compared['least_adjusted']:.3f}: {compared['out_of_reach']}, so that none is "
+            "below it says nothing."
+        )
 
 
 def pairs_table(summary: Summary) -> Table:
@@ -121,89 +141,83 @@ def pairs_table(summary: Summary) -> Table:
 def results_table(summary: Summary) -> Table:
     """Make the table of all means, the best in bold, with the row of ranks."""
     algorithms = summary["algorithms"]
-    columns = [*_set_columns(summary)]
+    columns = [*set_columns(summary)]
     columns += [
         Column(name, group=each["title"]) for each in summary["criteria"] for name in algorithms
     ]
     rows = []
     for one in summary["sets"]:
-        cells = _set_cells(summary, one)
+        cells = set_cells(summary, one)
         for each in summary["criteria"]:
             cells += _result_cells(summary, each, one["set"])
         rows.append(tuple(cells))
-    foot = [Cell("average rank"), *_gap(summary)]
-    for each in summary["criteria"]:
-        foot += _rank_cells(summary, each)
     folds = f"{summary['folds']} folds"
     if summary["repeats"] > 1:
         folds = f"{summary['repeats']} × {folds}"
     caption = f"The mean of {folds}"
-    caption += ", the best of each set in bold." if len(algorithms) > 1 else "."
-    ranked = any(_comparison(summary, each)["ranks"] for each in summary["criteria"])
+    caption += ", the best of each set in bold." if any(_bold(row) for row in rows) else "."
     return Table(
         "results", "All results.", caption, tuple(columns), tuple(rows),
-        (tuple(foot),) if ranked else (), _incomplete_note(summary),
+        _foot(summary, summary["criteria"]), (*_direction_note(summary), *_incomplete_note(rows)),
     )  # fmt: skip
 
 
 def spread_tables(summary: Summary) -> Iterator[Table]:
     """Make a table for each criterion, with the spread over folds."""
     for each in summary["criteria"]:
-        columns = [*_set_columns(summary)]
+        columns = [*set_columns(summary)]
         columns += [Column(name, extra="sd") for name in summary["algorithms"]]
         rows = tuple(
-            (*_set_cells(summary, one), *_result_cells(summary, each, one["set"], spread=True))
+            (*set_cells(summary, one), *_result_cells(summary, each, one["set"], spread=True))
             for one in summary["sets"]
             if one["set"] in summary["measured"].get(each["criterion"], {})
         )
-        ranks = (Cell("average rank"), *_gap(summary), *_rank_cells(summary, each))
-        foot = (ranks,) if _comparison(summary, each)["ranks"] else ()
         better = "more is better" if each["greater_is_better"] else "less is better"
         caption = f"Mean ± standard deviation over the folds; {better}."
         yield Table(
-            f"results-{each['slug']}", f"{each['title']}.", caption, tuple(columns), rows, foot
-        )
+            f"results-{each['slug']}", f"{each['title']}.", caption, tuple(columns), rows,
+            _foot(summary, [each]), _incomplete_note(rows),
+        )  # fmt: skip
 
 
 def spearman_tables(summary: Summary) -> Iterator[Table]:
-    """Make the tables of correlations."""
-    tested = [c for c in summary["criteria"] if _comparison(summary, c)["spearman"]]
-    for number, some in enumerate(_chunks(summary, tested), start=1):
-        columns = [Column("characteristic", "text")]
-        columns += [
-            Column(name, group=each["title"], extra="p")
-            for each in some
-            for name in summary["algorithms"]
-        ]
-        rows = []
-        for key in published.CHARACTERISTICS:
-            cells = [Cell(key)]
-            for each in some:
-                found = _comparison(summary, each)["spearman"].get(key, {})
-                for name in summary["algorithms"]:
-                    one = found.get(name, {"rho": None, "p": None, "significant": False})
-                    mark: Mark = "best" if one["significant"] else ""
-                    cells.append(Cell(one["rho"], one["p"], mark))
-            rows.append(tuple(cells))
-        foot = [Cell("average rank")]
-        for each in some:
-            foot += _rank_cells(summary, each, bold=False)
-        caption = f"{_titles(some)}: Spearman's correlation with characteristics of the sets."
+    """Make a table of correlations for each criterion."""
+    for each in summary["criteria"]:
+        found = _comparison(summary, each)["spearman"]
+        if not found:
+            continue
+        rows = tuple(
+            (
+                Cell(key),
+                *(
+                    _correlation(found[key][name]) if key in found else Cell(None)
+                    for name in summary["algorithms"]
+                ),
+            )
+            for key in published.CHARACTERISTICS
+        )
+        caption = f"{each['title']}: Spearman's correlation with characteristics of the sets."
+        some = any(_bold(row) for row in rows)
         notes = (
-            "Negative: the criterion falls where the characteristic grows. In bold: p below "
-            f"{summary['alpha']}, not adjusted.",
+            "Negative: the criterion falls where the characteristic grows. The p-values are not "
+            f"adjusted; {'in bold is what' if some else 'none'} stays below "
+            f"{summary['alpha']} after Holm's adjustment over the table.",
         )
         yield Table(
-            f"spearman-{number}", "Which sets are hard?", caption, tuple(columns), tuple(rows),
-            (tuple(foot),), notes,
+            f"spearman-{each['slug']}", "Which sets are hard?", caption,
+            (
+                Column("characteristic", "text"),
+                *(Column(name, extra="p") for name in summary["algorithms"]),
+            ),
+            rows, notes=notes,
         )  # fmt: skip
 
 
 def characteristics_table(summary: Summary) -> Table:
     """Make the table of sets, ours beside the published values."""
-    known = published.sets()
-    compared = any(one["number"] in known for one in summary["sets"])
-    columns = [*_set_columns(summary)]
+    known = published.sets() if summary["beside_paper"] else {}
+    compared = bool(known)
+    columns = [*set_columns(summary)]
     for group in ("ours", "published") if compared else ("",):
         columns += [
             Column(key, "count" if key in _WHOLE else "number", group=group)
@@ -212,9 +226,9 @@ def characteristics_table(summary: Summary) -> Table:
     rows = []
     for one in summary["sets"]:
         printed = known[one["number"]].characteristics if one["number"] in known else {}
-        cells = _set_cells(summary, one)
+        cells = set_cells(summary, one)
         for key in published.CHARACTERISTICS:
-            mark: Mark = "differs" if key in one["unlike_published"] else ""
+            mark: Mark = "differs" if compared and key in one["unlike_published"] else ""
             cells.append(Cell(one["characteristics"][key], mark=mark))
         if compared:
             cells += [Cell(printed.get(key)) for key in published.CHARACTERISTICS]
@@ -223,23 +237,25 @@ def characteristics_table(summary: Summary) -> Table:
         "Rows N, features and labels d, labels L, cardinality LC, density LD, mean imbalance ratio "
         "avIR, mean concurrence AVsc."
     )
-    notes = ("In italics: not what the paper printed.",) if compared else ()
+    differing = compared and any(one["unlike_published"] for one in summary["sets"])
+    notes = ("In italics: not what the paper printed.",) if differing else ()
     return Table("characteristics", "The sets.", caption, tuple(columns), tuple(rows), notes=notes)
 
 
-def _set_columns(summary: Summary) -> list[Column]:
-    numbered = any(one["number"] is not None for one in summary["sets"])
+def set_columns(summary: Summary) -> list[Column]:
+    """Make the columns that name a set; its number in the paper only beside the paper."""
+    numbered = summary["beside_paper"]
     return [Column("set", "text"), *([Column("No.", "count")] if numbered else [])]
 
 
-def _set_cells(summary: Summary, one: Mapping[str, Any]) -> list[Cell]:
-    cells = [Cell(one["set"])]
-    return cells + ([Cell(one["number"])] if len(_set_columns(summary)) > 1 else [])
+def set_cells(summary: Summary, one: Mapping[str, Any]) -> list[Cell]:
+    """Name a set in the columns of `set_columns`."""
+    return [Cell(one["set"]), *([Cell(one["number"])] if summary["beside_paper"] else [])]
 
 
 def _gap(summary: Summary) -> list[Cell]:
     """Leave the columns between a set's name and its results empty."""
-    return [Cell("")] * (len(_set_columns(summary)) - 1)
+    return [Cell("")] * (len(set_columns(summary)) - 1)
 
 
 def _result_cells(
@@ -274,29 +290,47 @@ def _adjusted(pair: Mapping[str, Any]) -> Cell:
     return Cell(pair["adjusted"], mark="best" if pair["significant"] else "")
 
 
-def _incomplete_note(summary: Summary) -> tuple[str, ...]:
-    notes = []
-    if any(c["greater_is_better"] for c in summary["criteria"]):
-        more = [c["title"] for c in summary["criteria"] if c["greater_is_better"]]
-        notes.append(f"More is better for {', '.join(more)}; less for the others.")
-    if summary["incomplete"]:
-        notes.append(
-            "In italics: the mean of a part of the folds; such sets are left out of ranks and "
-            "tests."
-        )
-    return tuple(notes)
+def _correlation(one: Mapping[str, Any]) -> Cell:
+    return Cell(one["rho"], one["p"], "best" if one["significant"] else "")
+
+
+def _foot(summary: Summary, criteria: Sequence[Mapping[str, Any]]) -> tuple[tuple[Cell, ...], ...]:
+    """Make the rows of ranks and, on few sets, of the means that then are compared."""
+    compared = [_comparison(summary, each) for each in criteria]
+    if not any(len(found["sets"]) > 1 and found["ranks"] for found in compared):
+        return ()
+    means: list[Cell] = [Cell("mean"), *_gap(summary)]
+    ranks: list[Cell] = [Cell("average rank"), *_gap(summary)]
+    for each, found in zip(criteria, compared, strict=True):
+        few = found["few"]
+        means += [
+            Cell(found["means"].get(name), mark="best" if name in found["best_mean"] else "")
+            for name in summary["algorithms"]
+        ]
+        ranks += _rank_cells(summary, each, bold=not few)
+    return (tuple(means), tuple(ranks)) if any(c["few"] for c in compared) else (tuple(ranks),)
+
+
+def _direction_note(summary: Summary) -> tuple[str, ...]:
+    more = [c["title"] for c in summary["criteria"] if c["greater_is_better"]]
+    if not more:
+        return ()
+    others = "; less for the others" if len(more) < len(summary["criteria"]) else ""
+    return (f"More is better for {', '.join(more)}{others}.",)
+
+
+def _incomplete_note(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:
+    if not any(cell.mark == "incomplete" for row in rows for cell in row):
+        return ()
+    return (
+        "In italics: the mean of a part of the folds; such sets are left out of ranks and tests.",
+    )
+
+
+def _bold(row: Sequence[Cell]) -> bool:
+    return any(cell.mark == "best" for cell in row)
 
 
 def _comparison(summary: Summary, criterion: Mapping[str, Any]) -> Mapping[str, Any]:
     found: Mapping[str, Any] = summary["comparison"][criterion["criterion"]]
     return found
-
-
-def _chunks(summary: Summary, criteria: list[Any]) -> Iterator[list[Any]]:
-    together = 2 if len(summary["algorithms"]) <= _MOST_TOGETHER else 1
-    for start in range(0, len(criteria), together):
-        yield criteria[start : start + together]
-
-
-def _titles(criteria: list[Any]) -> str:
-    return " and ".join(each["title"] for each in criteria)

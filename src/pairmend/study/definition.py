@@ -204,6 +204,12 @@ def _as_criteria(criteria: Any) -> dict[str, Criterion]:
         criteria = {name: CRITERIA[name] for name in criteria}
     if not criteria:
         raise ValueError("a study needs at least one criterion")
+    for name, criterion in criteria.items():
+        if not isinstance(criterion, Criterion):
+            raise TypeError(
+                f"criterion {name!r} must be a Criterion, such as Criterion(function, 'title'); "
+                f"got {criterion!r}"
+            )
     return dict(criteria)
 
 

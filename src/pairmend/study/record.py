@@ -40,3 +40,11 @@ class StudyRecord:
     tasks: "pd.DataFrame"
     sets: "pd.DataFrame"
     runs: "pd.DataFrame"
+
+    def __repr__(self) -> str:
+        n_done = int((self.tasks.status == "done").sum())
+        return (
+            f"<StudyRecord {self.definition['name']!r}: {len(self.definition['sets'])} sets, "
+            f"{len(self.definition['algorithms'])} algorithms, {n_done} tasks done, "
+            f"{len(self.tasks) - n_done} failed>"
+        )

@@ -10,6 +10,15 @@ def require_extra(*others: str) -> None:
     absent = [name for name in (*PACKAGES, *others) if find_spec(name) is None]
     if absent:
         raise ImportError(
-            f"a study needs {' and '.join(absent)}, which is not installed: "
+            f"a study needs packages that are not installed ({', '.join(absent)}): "
             "pip install 'pairmend[study]'"
+        )
+
+
+def require_dask() -> None:
+    """Refuse to go on without Dask, naming the cure."""
+    if find_spec("distributed") is None:
+        raise ImportError(
+            "a study on a cluster needs dask.distributed, which is not installed: "
+            "pip install 'pairmend[dask]'"
         )

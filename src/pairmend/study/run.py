@@ -2,15 +2,17 @@
 
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pairmend.datasets import MultiLabelData, characteristics, find_entry
 from pairmend.study.changes import united
+from pairmend.study.cluster import connected, run_on_cluster
 from pairmend.study.definition import Study
 from pairmend.study.environment import machine, versions
 from pairmend.study.plan import Plan, plan_study
@@ -25,6 +27,7 @@ from pairmend.study.workers import Job, run_here, run_in_processes
 if TYPE_CHECKING:
     import pandas as pd
 
+Runner: TypeAlias = Callable[[Study, Iterable[Job]], Generator[Outcome, None, None]]
 LOCK, SHELF = "study.lock", ".shelf"
 CHARACTERISTICS = ("N", "d", "L", "LC", "LD", "avIR", "AVsc")
 
@@ -64,6 +67,7 @@ def run_study(
     data_dir: str | Path | None = None,
     download: bool = False,
     jobs: int = 1,
+    dask: Any = None,
     progress: Callable[[Step], None] | None = None,
 ) -> "pd.DataFrame":
     """Cross-validate algorithms on sets.
@@ -84,6 +88,10 @@ def run_study(
         Whether sets of the catalogue that are not at hand are downloaded.
     jobs : int, default=1
         Number of worker processes; 1 works in this one. It changes no result.
+    dask : str or distributed.Client, default=None
+        A Dask cluster to work on instead: the address of its scheduler, or a client. It changes
+        no result either. Sets are read here and sent to the workers, which need pairmend in the
+        same version, but no files. Needs ``pip install 'pairmend[dask]'``.
     progress : callable, default=None
         Is told of each `Step`.
 
@@ -97,6 +105,8 @@ def run_study(
     ------
     StudyInUseError
         If another process runs a study in the folder.
+    ConnectionError
+        If no scheduler answers at the address, or the cluster is lost on the way.
     ValueError
         If the folder holds another study, if a set's contents changed, or if a set is not at
         hand; nothing has been run then.
@@ -116,10 +126,13 @@ def run_study(
     require_extra()
     if not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}")
+    if dask is not None and jobs != 1:
+        raise ValueError("give jobs or dask, not both: a cluster has its own number of workers")
     place: Any = tempfile.TemporaryDirectory() if out is None else nullcontext(str(out))
-    with place as folder:
+    runner: Any = nullcontext(_local_runner(jobs)) if dask is None else _cluster_runner(dask)
+    with runner as start, place as folder:
         folder = Path(folder).absolute()  # wherever a classifier may go
-        _run(study, folder, data_dir, download, jobs, progress or (lambda step: None))
+        _run(study, folder, data_dir, download, start, progress or (lambda step: None))
         record = read_study(folder)
     failed = record.tasks[record.tasks.status == "failed"]
     if len(failed):
@@ -132,12 +145,22 @@ def run_study(
     return record.results
 
 
+def _local_runner(jobs: int) -> Runner:
+    return run_here if jobs == 1 else partial(run_in_processes, n_workers=jobs)
+
+
+@contextmanager
+def _cluster_runner(cluster: Any) -> Iterator[Runner]:
+    with connected(cluster) as client:
+        yield partial(run_on_cluster, client=client)
+
+
 def _run(
     study: Study,
     out: Path,
     data_dir: str | Path | None,
     download: bool,
-    jobs: int,
+    start: Runner,
     progress: Callable[[Step], None],
 ) -> None:
     out.mkdir(parents=True, exist_ok=True)
@@ -148,7 +171,7 @@ def _run(
         shelf = Shelf(out / SHELF)
         try:
             sources = (Path(data_dir) if data_dir is not None else None, download)
-            _work(study, plan, store, shelf, sources, jobs, progress)
+            _work(study, plan, store, shelf, sources, start, progress)
         finally:
             shelf.clear()
             store.close()
@@ -196,7 +219,7 @@ def _work(
     store: Store,
     shelf: Shelf,
     sources: tuple[Path | None, bool],
-    jobs: int,
+    start: Runner,
     progress: Callable[[Step], None],
 ) -> None:
     n_done = plan.n_done
@@ -224,8 +247,7 @@ def _work(
     _warn_of_other_versions(store.last_versions(), versions())
     run = store.start_run(now(), versions(), machine())
     todo = (Job(batch, place) for name, place in loaded.items() for batch in left[name])
-    runner = run_here(study, todo) if jobs == 1 else run_in_processes(study, todo, jobs)
-    with closing(runner):  # so that workers end with it, whatever happens
+    with closing(start(study, todo)) as runner:  # so that workers end with it, whatever happens
         for outcome in chain(broken, runner):
             store.add(outcome, run)
             n_done += 1

@@ -3,6 +3,7 @@
 A study file names code to import and call, as a script would: run those you trust.
 """
 
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -38,6 +39,10 @@ def load_study(path: str | Path) -> Study:
     -------
     Study
 
+    Notes
+    -----
+    Modules in the study file's folder can be imported by it, as by a script that lies there.
+
     Raises
     ------
     ValueError
@@ -45,6 +50,11 @@ def load_study(path: str | Path) -> Study:
         the file and the key.
     """
     path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no study file {path}")
+    here = str(path.parent.absolute())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # worker processes take the path over
     try:
         text = path.read_bytes().decode("utf-8")
         return parse_study(tomllib.loads(text), path.parent, name=path.stem)

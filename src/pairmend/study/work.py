@@ -223,8 +223,9 @@ NOTHING = _Failure("", "")
 
 
 def _failure(error: BaseException) -> _Failure:
-    last = traceback.format_exception_only(error)[-1].strip()
-    return _Failure(_storable(last), _storable("".join(traceback.format_exception(error))))
+    # Notes follow the error itself, and texts may have many lines: the first tells most.
+    first = traceback.format_exception_only(error)[0].strip().splitlines()[0]
+    return _Failure(_storable(first), _storable("".join(traceback.format_exception(error))))
 
 
 def _storable(text: str) -> str:

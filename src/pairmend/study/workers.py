@@ -1,7 +1,7 @@
 """Worker processes: each does one batch at a time and sends every outcome at once.
 
 A worker that dies takes nothing with it but the batch it had, which is done again by another;
-a batch that kills its worker twice has failed.
+a batch that kills its worker three times has failed.
 """
 
 import multiprocessing
@@ -23,7 +23,7 @@ from pairmend.study.shelf import OnShelf, open_set
 from pairmend.study.tasks import Batch
 from pairmend.study.work import Outcome, failures, perform
 
-ATTEMPTS = 2
+ATTEMPTS = 3
 PATIENCE = 1.0
 """Seconds after which workers that say nothing are looked after."""
 READY, DONE = "ready", "done"

@@ -1,0 +1,17 @@
+"""Training and prediction on Dask collections, larger than memory if need be.
+
+Work runs on the current :class:`distributed.Client`, or on Dask's threads where there is none.
+Needs ``pip install 'pairmend[dask]'``.
+"""
+
+try:
+    import dask.array  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "pairmend.distributed needs dask, which is not installed: pip install 'pairmend[dask]'"
+    ) from error
+
+from pairmend.distributed.prediction import predict, predict_proba
+from pairmend.distributed.training import fit
+
+__all__ = ["fit", "predict", "predict_proba"]

@@ -1,0 +1,107 @@
+"""Prediction on Dask collections, block by block."""
+
+from copy import copy
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask import delayed
+from sklearn.utils.validation import check_is_fitted
+
+from pairmend._base import PairwiseVoting
+from pairmend._typing import MatrixLike
+from pairmend._validation import check_columns, count_rows
+from pairmend.distributed.blocks import is_frame, with_whole_rows, without_rows
+
+
+def predict(classifier: PairwiseVoting, X: Any) -> Any:
+    """Predict the labels of the rows of a Dask collection.
+
+    Nothing is computed before the result is. A block of rows at a time needs to fit into memory.
+
+    Parameters
+    ----------
+    classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
+        Fitted, here or on a cluster. It is sent once to each worker.
+    X : dask array or dataframe of shape (n_samples, n_features)
+        Rows; chunks of an array may be scipy's CSR.
+
+    Returns
+    -------
+    dask array
+        What the classifier's own ``predict`` gives, cut as X is; sizes of chunks that X does not
+        know, such as those of a dataframe, are unknown there, too.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from pairmend import PairwiseClassifier
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = PairwiseClassifier(random_state=0).fit(X, Y)
+    >>> predicted = predict(clf, da.from_array(X, chunks=(40, -1)))
+    >>> predicted.chunks
+    ((40, 40, 20), (5,))
+    >>> bool((predicted.compute() == clf.predict(X)).all())
+    True
+    """
+    check_is_fitted(classifier)
+    if classifier.multilabel_:
+        like = np.empty((0, len(classifier.classes_)), dtype=np.int64)
+    else:
+        like = np.empty(0, dtype=classifier.classes_.dtype)
+    return _by_blocks(classifier, X, "predict", like)
+
+
+def predict_proba(classifier: PairwiseVoting, X: Any) -> Any:
+    """Return the labels' scores for the rows of a Dask collection.
+
+    Parameters
+    ----------
+    classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
+        Fitted, here or on a cluster.
+    X : dask array or dataframe of shape (n_samples, n_features)
+        Rows; chunks of an array may be scipy's CSR.
+
+    Returns
+    -------
+    dask array of shape (n_samples, n_labels)
+        What the classifier's own ``predict_proba`` gives, cut as X is.
+    """
+    check_is_fitted(classifier)
+    return _by_blocks(classifier, X, "predict_proba", np.empty((0, len(classifier.classes_))))
+
+
+def _by_blocks(classifier: PairwiseVoting, X: Any, method: str, like: Any) -> Any:
+    X = with_whole_rows(X, "X")
+    check_columns(classifier, without_rows(X))
+    model = _kept(classifier)
+    if is_frame(X):
+        parts = [
+            da.from_delayed(
+                delayed(_ask)(block, model, method, like),
+                shape=(np.nan, *like.shape[1:]),
+                meta=like,
+            )
+            for block in X.to_delayed()
+        ]
+        return da.concatenate(parts, allow_unknown_chunksizes=True)
+    return X.map_blocks(
+        _ask,
+        model=model,
+        method=method,
+        like=like,
+        meta=like,
+        dtype=like.dtype,
+        chunks=(X.chunks[0], *((n,) for n in like.shape[1:])),
+        drop_axis=[1] if like.ndim == 1 else [],
+    )
+
+
+def _kept(classifier: PairwiseVoting) -> Any:
+    """Make the classifier, as it is now, a task of its own, which workers do not lose."""
+    return delayed(copy(classifier), pure=False, traverse=False)
+
+
+def _ask(block: MatrixLike, model: PairwiseVoting, method: str, like: Any) -> Any:
+    return getattr(model, method)(block) if count_rows(block) else like

@@ -1,0 +1,200 @@
+"""Training on Dask collections."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import dask
+import numpy as np
+from dask import delayed
+
+from pairmend._base import PairwiseVoting, Problem
+from pairmend._pairs import LabelRows
+from pairmend._streaming import batches
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._validation import Target, check_base_classifier, check_target
+from pairmend.corrected import CorrectedPairwiseClassifier
+from pairmend.distributed.blocks import (
+    Block,
+    Collection,
+    aligned,
+    in_a_tree,
+    pair_up,
+    rows_of,
+    sizes_of,
+    stack,
+)
+from pairmend.distributed.subspace_nb import train_subspace_nb
+from pairmend.learners import GenericPairLearner, PairLearner, PairWitness
+from pairmend.naive_bayes import RandomSubspaceNB
+from pairmend.pairwise import PairwiseClassifier
+
+TASKS = 64
+"""Tasks over which pairs are spread, at the most."""
+
+Classifier = TypeVar("Classifier", bound=PairwiseVoting)
+
+
+def fit(classifier: Classifier, X: Any, y: Any) -> Classifier:
+    """Fit a classifier on Dask collections.
+
+    The result is an ordinary fitted classifier, the one that its own ``fit`` gives on the same
+    rows. With :class:`~pairmend.RandomSubspaceNB` (the default) as the base, rows stay where they
+    are: blocks are surveyed and summed by workers, and sums are added in a tree, so supports
+    differ from those of a local fit by rounding, less than 1e-9. With any other base, pairs are
+    spread over workers, each of which needs all training rows in its memory; the same
+    classifiers come out.
+
+    Parameters
+    ----------
+    classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
+        Is fitted. The rows on which a corrected one watches its pairs are part of it, so these
+        (all, after cross-fitting) must fit into the memory of this process.
+    X : dask array or dataframe of shape (n_samples, n_features)
+        Rows; chunks of an array may be scipy's CSR. Categories of a dataframe must be known
+        (``X.categorize()``). It is read several times: ``X.persist()`` if it is expensive and
+        the cluster has the memory.
+    y : dask array, dataframe or series
+        Label indicators of shape (n_samples, n_labels), or 1-D classes, cut into blocks of rows
+        as X is.
+
+    Returns
+    -------
+    classifier
+        The one given.
+
+    Notes
+    -----
+    Sample weights and other parameters of a base classifier's ``fit`` are not supported here.
+    Distinct values of numeric features are counted exactly, which moves each feature's distinct
+    values over all rows to one worker, a part of the features at a time.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from pairmend import PairwiseClassifier
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> rows, labels = (da.from_array(part, chunks=(40, -1)) for part in (X, Y))
+    >>> clf = fit(PairwiseClassifier(random_state=0), rows, labels)
+    >>> here = PairwiseClassifier(random_state=0).fit(X, Y)
+    >>> bool(abs(clf.predict_proba(X) - here.predict_proba(X)).max() < 1e-9)
+    True
+    """
+    if not isinstance(classifier, PairwiseClassifier | CorrectedPairwiseClassifier):
+        raise TypeError(
+            "fit on Dask collections takes a PairwiseClassifier or a CorrectedPairwiseClassifier, "
+            f"got {type(classifier).__name__}"
+        )
+    classifier._validate_params()
+    check_base_classifier(classifier._base_classifier())
+    rows = Collection.of(X, "X")
+    labels = Collection.of(aligned(X, y), "y")
+    target = _look_at_target(classifier, labels)
+    blocks = pair_up(rows, labels, None if target.multilabel else target.classes)
+    if isinstance(classifier, CorrectedPairwiseClassifier):
+        sizes = rows.sizes or sizes_of(blocks)
+        problem = classifier._pose_problem(rows.like, target, {}, np.ones(sum(sizes)))
+        there = _Rows(classifier, problem, blocks, sizes)
+        classifier._fit_on(problem, there.take, there.train, there.ask)
+        return classifier
+    problem = classifier._pose_problem(rows.like, target, {}, np.ones(0))
+    learner = _train(classifier, problem, blocks)
+    # Nothing of an earlier fit is touched before all went well.
+    classifier._remember_problem(problem)
+    classifier.learner_ = learner
+    return classifier
+
+
+def _look_at_target(classifier: PairwiseVoting, labels: Collection) -> Target:
+    """Find out the labels, which are columns, or the classes, which only the rows tell."""
+    if labels.like.ndim == 2:
+        least = classifier._min_labels
+        return check_target(classifier, labels.like, labels.like, min_labels=least)
+    found = in_a_tree(_unite_classes, [delayed(np.unique)(block) for block in labels.blocks])
+    classes = found.compute()
+    return check_target(classifier, classes, classes)
+
+
+def _unite_classes(parts: list[Any]) -> Any:
+    return np.unique(np.concatenate(parts))
+
+
+def _train(classifier: Any, problem: Problem, blocks: list[Any]) -> PairLearner:
+    """Train the pairs on blocks of rows."""
+    base, pairs, how = problem.base, problem.pairs, {"seed": problem.seed}
+    if type(base) is RandomSubspaceNB:
+        return train_subspace_nb(base, blocks, problem.X, pairs, n_jobs=classifier.n_jobs, **how)
+    rows = delayed(stack)(blocks)
+    model = delayed(base, pure=False, traverse=False)
+    size = -(-len(pairs) // TASKS)
+    parts = dask.compute(
+        *(
+            delayed(_train_pairs)(model, rows, pairs[part], problem.seed)
+            for part in batches(len(pairs), size)
+        )
+    )
+    learner = GenericPairLearner(base, n_jobs=classifier.n_jobs, **how)
+    return learner.adopt(pairs, [model for models in parts for model in models])
+
+
+def _train_pairs(base: Any, rows: Block, pairs: IntArray, seed: int) -> list[Any]:
+    return GenericPairLearner(base, n_jobs=1, seed=seed).fit(*rows, pairs, {}).models_
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of a corrected classifier that lie elsewhere."""
+
+    classifier: CorrectedPairwiseClassifier
+    problem: Problem
+    blocks: list[Any]
+    sizes: list[int]
+
+    def take(self, rows: IntArray) -> tuple[MatrixLike, BoolArray]:
+        blocks, _ = rows_of(self.blocks, self.sizes, rows)
+        return stack(dask.compute(*blocks))
+
+    def train(self, rows: IntArray) -> PairLearner:
+        blocks, _ = rows_of(self.blocks, self.sizes, rows)
+        return _train(self.classifier, self.problem, blocks)
+
+    def ask(self, learner: PairLearner, rows: IntArray) -> PairWitness:
+        return _AskedThere(learner, *rows_of(self.blocks, self.sizes, rows))
+
+
+@dataclass(frozen=True)
+class _AskedThere:
+    """Answers for a learner about rows that lie in blocks elsewhere.
+
+    Attributes
+    ----------
+    learner : PairLearner
+        Who knows.
+    blocks : list of Delayed
+        The rows.
+    counts : ndarray of int
+        Numbers of rows of the blocks.
+    """
+
+    learner: PairLearner
+    blocks: list[Any]
+    counts: IntArray
+
+    def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that carry them, X being those rows."""
+        learner = delayed(self.learner, pure=False, traverse=False)
+        parts = dask.compute(*(delayed(_support_at)(learner, block) for block in self.blocks))
+        out = np.empty((len(carried.rows), carried.n_labels))
+        for (start, stop), part in zip(self._spans(), parts, strict=True):
+            _, chosen = carried.among(np.arange(start, stop), int(self.counts.sum()))
+            out[chosen] = part
+        return out
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        ends = np.cumsum(self.counts)
+        return zip(ends - self.counts, ends, strict=True)
+
+
+def _support_at(learner: PairLearner, block: Block) -> FloatArray:
+    return learner.support_at(block.X, LabelRows.of(block.Y))

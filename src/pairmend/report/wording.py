@@ -1,0 +1,26 @@
+"""Names and counts as they stand in a sentence."""
+
+from collections.abc import Iterable
+
+
+def listed(names: Iterable[str]) -> str:
+    """Join names as in a sentence.
+
+    Examples
+    --------
+    >>> listed(["LPW", "FCM", "FCM-O"])
+    'LPW, FCM and FCM-O'
+    """
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def counted(number: int, thing: str, several: str = "") -> str:
+    """Say how many there are.
+
+    Examples
+    --------
+    >>> counted(1, "set"), counted(2, "criterion", "criteria")
+    ('1 set', '2 criteria')
+    """
+    return f"{number:,} {thing if number == 1 else several or thing + 's'}"

@@ -1,0 +1,314 @@
+"""What a report must not claim, and what it must say beside its claims."""
+
+from dataclasses import replace
+from itertools import combinations
+from statistics import fmean
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from pairmend import published, stats
+from pairmend.report import summarise
+from pairmend.report.algorithms import about
+from pairmend.report.comparison import ALPHA, CONFIDENCE, compare, least_adjusted_p
+from pairmend.report.contents import contents, tables_of
+from pairmend.report.costs import readable_time
+from pairmend.report.run_tables import algorithms_table, costs_table
+from pairmend.report.tables import characteristics_table, results_table, wilcoxon_tables
+
+
+def without(record, algorithm, status="failed"):
+    """Let an algorithm fail everywhere, or (with status None) not be run at all."""
+    tasks = record.tasks.copy()
+    mine = tasks["algorithm"] == algorithm
+    if status is None:
+        tasks = tasks[~mine]
+    else:
+        tasks.loc[mine, ["status", "error"]] = [status, "ValueError: no\nmore of it"]
+    results = record.results[record.results["algorithm"] != algorithm]
+    return replace(record, tasks=tasks, results=results)
+
+
+def texts_of(summary):
+    tables = tables_of(contents(summary))
+    return {table.id: [column.title for column in table.columns] for table in tables}
+
+
+@pytest.mark.parametrize(("status", "reason"), [("failed", "failed"), (None, "not run yet")])
+def test_an_algorithm_without_results_does_not_empty_the_report(make, status, reason):
+    record = make("paper")
+    summary = summarise(without(record, "FCM-W", status))
+    assert summary["algorithms"] == ["LPW", "FCM", "FCM-O"]
+    assert summary["algorithms_without_results"] == [{"algorithm": "FCM-W", "reason": reason}]
+    told = [text for text in summary["finding"]["cautions"] if "FCM-W" in text]
+    assert told == [f"Left out, as it has no result at all: FCM-W ({reason})."]
+    for found in summary["comparison"].values():
+        assert set(found["ranks"]) == {"LPW", "FCM", "FCM-O"}
+        assert len(found["pairs"]) == 3
+    assert not any("FCM-W" in columns for columns in texts_of(summary).values())
+    assert [each["algorithm"] for each in summary["costs"]] == ["LPW", "FCM", "FCM-O"]
+
+
+def test_the_only_algorithm_with_results_is_named(make):
+    summary = summarise(without(make("two algorithms"), "LPW"))
+    assert summary["finding"]["lead"] == (
+        "Only FCM has results, so there is nothing to compare it with."
+    )
+
+
+def test_what_is_not_in_the_definition_does_not_matter(make):
+    record = make("four sets")
+    expected = summarise(record)
+    task = record.tasks.iloc[[0]].assign(status="failed", error="E: old", warnings="UserWarning: x")
+    row = record.results.iloc[[0]]
+    others = [{"algorithm": "dropped"}, {"set": "dropped"}, {"repeat": 1}]
+    grown = replace(
+        record,
+        tasks=pd.concat([record.tasks, *(task.assign(**each) for each in others)]),
+        results=pd.concat(
+            [record.results, *(row.assign(**each) for each in [*others, {"criterion": "old"}])]
+        ),
+    )
+    assert summarise(grown) == expected
+
+
+def test_sets_that_are_generated_anew_are_not_compared(summary_of):
+    summary = summary_of("four sets")  # flare2, simplehc, simplehs and yeast
+    beside = summary["published"]
+    assert beside["generated"] == ["simplehc", "simplehs"]
+    assert {each["n_sets"] for each in beside["ranks"].values()} == {2}
+    mine = [
+        abs(each["difference"])
+        for each in beside["numbers"]
+        if each["algorithm"] == "FCM" and each["set"] in ("flare2", "yeast")
+    ]
+    (found,) = [
+        each
+        for each in beside["distances"]
+        if each["algorithm"] == "FCM" and each["criterion"] is None
+    ]
+    assert found["all"] == pytest.approx(fmean(mine))
+    told = " ".join(summary["finding"]["paper"])
+    assert "On 2 sets of the paper the mean distance" in told
+    assert "simplehc and simplehs are generated anew" in told
+
+
+@pytest.mark.parametrize(("n_sets", "n_algorithms"), [(5, 2), (6, 4), (9, 4), (12, 12)])
+def test_the_least_adjusted_p_is_that_of_a_clean_sweep(n_sets, n_algorithms):
+    """By hand: no rank for the loser, continuity correction, as many hypotheses as pairs."""
+    mean, variance = n_sets * (n_sets + 1) / 4, n_sets * (n_sets + 1) * (2 * n_sets + 1) / 24
+    raw = 2 * norm.sf((mean - 0.5) / variance**0.5)
+    pairs = len(list(combinations(range(n_algorithms), 2)))
+    assert least_adjusted_p(n_sets, n_algorithms) == pytest.approx(min(1, pairs * raw))
+
+
+@pytest.mark.parametrize("adjust", ["bergmann-hommel", "shaffer"])
+def test_no_losses_lead_below_the_least_adjusted_p(rng, adjust):
+    for _ in range(20):
+        losses = rng.uniform(size=(6, 4)) + np.arange(4) * rng.choice([0, 1])
+        smallest = stats.wilcoxon(losses, adjust=adjust).pairs["adjusted_p_value"].min()
+        assert smallest >= least_adjusted_p(6, 4) - 1e-12
+
+
+def sweep(n_sets):
+    """Losses of four algorithms, the first best on every set."""
+    rng = np.random.RandomState(1)
+    losses = np.sort(rng.uniform(size=(n_sets, 4)), axis=1)
+    index = [f"s{n}" for n in range(n_sets)]
+    return pd.DataFrame(losses, columns=list(published.ALGORITHMS), index=index)
+
+
+def test_a_verdict_that_had_to_come_out_so_is_none():
+    known = pd.DataFrame(index=[f"s{n}" for n in range(9)])
+    few = compare({"hamming": sweep(6)}, known)["hamming"]
+    assert few["out_of_reach"] == "on 6 sets no pair of 4 algorithms can reach 0.1"
+    assert ("LPW", "FCM-O") in few["nemenyi"]
+    enough = compare({"hamming": sweep(9)}, known)["hamming"]
+    assert enough["out_of_reach"] == ""
+    assert any(pair["significant"] for pair in enough["pairs"])
+
+
+def six_sets(make):
+    """A study of six sets on which LPW is best and FCM-O worst by every criterion."""
+    record = make("paper")
+    names = list(record.definition["sets"])[:6]
+    results = record.results[record.results["set"].isin(names)].copy()
+    place = results["algorithm"].map(list(published.ALGORITHMS).index)
+    results["value"] = 0.1 + 0.1 * place + 0.01 * results["set"].map(names.index) * (place + 1)
+    sets = {name: record.definition["sets"][name] for name in names}
+    tasks = record.tasks.assign(status="done")
+    return replace(
+        record, results=results, tasks=tasks, definition={**record.definition, "sets": sets}
+    )
+
+
+def test_tests_out_of_reach_are_told_and_nemenyis_pairs_named(make):
+    record = six_sets(make)
+    # the folds that had failed are filled in
+    whole = record.results.pivot_table(
+        index=["set", "algorithm", "criterion"], values="value", aggfunc="mean"
+    ).reset_index()
+    results = pd.concat(
+        [whole.assign(repeat=repeat, fold=fold) for repeat in range(2) for fold in range(4)]
+    )
+    summary = summarise(replace(record, results=results))
+    text = summary["finding"]["points"][0]["text"]
+    assert text == (
+        "LPW (1.00) ranks best; on 6 sets no pair of 4 algorithms can reach 0.1 by Wilcoxon's "
+        "test, but by Nemenyi's LPW is better than FCM-W and FCM-O; FCM is better than FCM-O."
+    )
+    assert "Both tests are shown because" in summary["finding"]["disagreement"][0]
+    table = next(wilcoxon_tables(summary))
+    assert any("has an adjusted p of 0.216" in note for note in table.notes)
+    assert any("normal approximation" in note for note in table.notes)
+    verdicts = {each["claim"]: each["verdict"] for each in summary["conclusions"]}
+    assert verdicts["better-than-lpw"] == verdicts["among"] == "not tested"
+    assert verdicts["place"] == "does not hold"  # of ranks something can be said
+
+
+def test_few_sets_are_compared_by_means(make, summary_of):
+    record, summary = make("four sets"), summary_of("four sets")
+    means = record.results.groupby(["criterion", "algorithm"])["value"].mean()
+    for criterion, found in summary["comparison"].items():
+        assert found["means"] == pytest.approx(means[criterion].to_dict())
+        assert found["best_mean"] == [means[criterion].idxmin()]
+    lead = summary["finding"]["lead"]
+    assert lead.startswith("On 4 sets ")
+    assert "the lowest mean" in lead
+    assert "rank" not in lead
+
+
+def test_one_set_is_named(summary_of):
+    finding = summary_of("one set")["finding"]
+    assert finding["lead"].startswith("On yeast alone, ")
+    assert finding["lead"].endswith(" the lowest value by every criterion.")
+    assert all(point["text"].endswith("the lowest value.") for point in finding["points"])
+
+
+def test_more_is_better_on_few_sets(make):
+    record = make("more is better")
+    sets = dict(list(record.definition["sets"].items())[:3])
+    summary = summarise(replace(record, definition={**record.definition, "sets": sets}))
+    assert summary["finding"]["lead"] == "On 3 sets C has the highest mean of accuracy."
+
+
+@pytest.mark.parametrize(
+    ("described", "told"),
+    [
+        ({"class": "pairmend.PairwiseClassifier"}, "Each pair of labels has a classifier"),
+        ({"class": "pairmend.CorrectedPairwiseClassifier"}, "Corrects the vote of each pair"),
+        (
+            {"class": "pairmend.CorrectedPairwiseClassifier", "params": {"overlap": 0.5}},
+            "FCM that lets validation rows with both labels",
+        ),
+        ({"class": "pairmend.RandomSubspaceNB"}, ""),
+        ({"class": "sklearn.nowhere.At"}, None),
+        ({"class": "a"}, None),
+        ({"opaque": "Mine"}, None),
+    ],
+)
+def test_algorithms_are_explained(described, told):
+    text = about(described)
+    if told is None:
+        assert text == ""
+    else:
+        assert text.startswith(told)
+        assert text.endswith(".")
+
+
+def test_a_report_imports_no_code_that_a_study_names(tmp_path, monkeypatch):
+    (tmp_path / "hostile_module.py").write_text("raise SystemExit(1)")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert about({"class": "hostile_module.Classifier"}) == ""
+
+
+def test_explanations_stand_in_the_table(summary_of):
+    titles = [column.title for column in algorithms_table(summary_of("paper")).columns]
+    assert "what it does" in titles
+
+
+def test_numbers_of_the_paper_only_beside_the_paper(make, summary_of):
+    assert summary_of("paper")["beside_paper"]
+    for name in ("two algorithms", "own algorithms", "more is better"):
+        summary = summary_of(name)
+        assert not summary["beside_paper"]
+        for columns in texts_of(summary).values():
+            assert "No." not in columns
+        assert {column.group for column in characteristics_table(summary).columns} == {""}
+        assert characteristics_table(summary).notes == ()
+    # in the study's order, which is not the paper's
+    record = make("more is better")
+    sets = dict(reversed(record.definition["sets"].items()))
+    turned = summarise(replace(record, definition={**record.definition, "sets": sets}))
+    assert [one["set"] for one in turned["sets"]] == list(sets)
+
+
+def test_half_of_the_sets_must_be_the_papers(make):
+    record = make("paper")
+    for paper_sets, expected in ((1, True), (0, False)):
+        names = [*list(record.definition["sets"])[:paper_sets], "ours"]
+        sets = {name: record.definition["sets"][name] for name in names}
+        summary = summarise(replace(record, definition={**record.definition, "sets": sets}))
+        assert summary["beside_paper"] == expected
+
+
+def test_notes_stand_where_they_apply(summary_of):
+    assert any("In italics" in note for note in results_table(summary_of("paper")).notes)
+    assert results_table(summary_of("four sets")).notes == ()
+    assert characteristics_table(summary_of("four sets")).notes == ()
+    shared = [column.title for column in costs_table(summary_of("paper")).columns]
+    assert shared[-1] == "uses the fit of"
+    alone = costs_table(summary_of("two algorithms"))
+    assert "uses the fit of" not in [column.title for column in alone.columns]
+    assert alone.caption == "Peak memory is that of the whole process, libraries included."
+
+
+def test_correlations_are_marked_after_holms_adjustment(summary_of):
+    for found in summary_of("printed losses")["comparison"].values():
+        entries = [one for of_key in found["spearman"].values() for one in of_key.values()]
+        entries.sort(key=lambda one: one["p"])
+        assert len(entries) == 28
+        largest = 0.0
+        for place, one in enumerate(entries):  # Holm's procedure, step by step
+            largest = max(largest, (28 - place) * one["p"])
+            assert one["adjusted"] == pytest.approx(min(1, largest))
+            assert one["significant"] == (min(1, largest) < ALPHA)
+        assert any(one["p"] < ALPHA and not one["significant"] for one in entries)
+
+
+def test_intervals_and_tests_speak_at_one_level():
+    assert pytest.approx(1 - ALPHA) == CONFIDENCE
+
+
+def test_failures_are_grouped_by_set_algorithm_and_first_line(make):
+    record = make("paper")
+    record.tasks.loc[record.tasks["status"] == "failed", "error"] += "\nmore of it"
+    assert summarise(record)["grouped_failures"] == [
+        {"set": name, "algorithm": algorithm, "tasks": n_tasks,
+         "error": "ValueError: y has <3> classes & no rows"}
+        for name, algorithm, n_tasks in (("flags", "FCM-W", 1), ("ours", "LPW", 2))
+    ]  # fmt: skip
+
+
+def test_starts_that_left_nothing_are_counted(make):
+    record = make("paper")
+    runs = pd.concat([record.runs, record.runs], ignore_index=True)
+    runs["run"] = [1, 2, 3, 4]
+    conduct = summarise(replace(record, runs=runs, tasks=record.tasks.assign(run=2)))["conduct"]
+    assert [run["started"] for run in conduct["runs"]] == ["1 May 2026, 10:00 UTC"]
+    assert [run["ended"] for run in conduct["runs"]] == ["1 May 2026, 11:00 UTC"]
+    assert conduct["idle_runs"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-12-31T23:30:00-01:00", "1 January 2027, 00:30 UTC"),
+        ("2026-05-01T10:00:00", "1 May 2026, 10:00"),
+        ("yesterday", "yesterday"),
+    ],
+)
+def test_readable_times(text, expected):
+    assert readable_time(text) == expected
