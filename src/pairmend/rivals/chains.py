@@ -17,7 +17,8 @@ from pairmend._validation import (
     new_seed,
     seed_estimator,
 )
-from pairmend.rivals.base import WrappingRival, smoothed_share
+from pairmend.rivals.base import WrappingRival, smoothed_share, varying_labels
+from pairmend.rivals.binding import fit_wrapper
 
 
 class ClassifierChainEnsemble(WrappingRival):
@@ -59,7 +60,7 @@ class ClassifierChainEnsemble(WrappingRival):
     -----
     All chains train on all rows; the published method draws a sample for each. A label that
     never or always occurs in training has no classifier, and its score is the smoothed share
-    of rows that carry it, 1 / (n + 2) or (n + 1) / (n + 2).
+    of rows that carry it, 1 / (n + 2) or (n + 1) / (n + 2), n being their weight.
 
     References
     ----------
@@ -106,20 +107,22 @@ class ClassifierChainEnsemble(WrappingRival):
         tags.input_tags.allow_nan = tags.input_tags.string = False
         return tags
 
-    def _learn(self, X: MatrixLike, Y: BoolArray) -> dict[str, Any]:
+    def _learn(
+        self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
+    ) -> dict[str, Any]:
         base = self._base_classifier()
         check_base_classifier(base)
         rng = check_random_state(self.random_state)
         base = seed_estimator(base, new_seed(rng))
-        varying = np.flatnonzero(Y.any(axis=0) & ~Y.all(axis=0))
+        varying = varying_labels(Y)
         orders = [rng.permutation(len(varying)) for _ in range(self.n_chains)]
         chains = []
         if len(varying):
             target = Y[:, varying].astype(np.int64)
             chains = Parallel(n_jobs=self.n_jobs)(
-                delayed(_train_chain)(base, order, X, target) for order in orders
+                delayed(_train_chain)(base, order, X, target, fit_params) for order in orders
             )
-        return {"chains_": chains, "varying_": varying, "_share": smoothed_share(Y)}
+        return {"chains_": chains, "varying_": varying, "_share": smoothed_share(Y, weights)}
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         scores = np.tile(self._share, (count_rows(X), 1))
@@ -131,5 +134,7 @@ class ClassifierChainEnsemble(WrappingRival):
         return scores
 
 
-def _train_chain(base: Any, order: IntArray, X: MatrixLike, Y: IntArray) -> ClassifierChain:
-    return ClassifierChain(base, order=order).fit(X, Y)
+def _train_chain(
+    base: Any, order: IntArray, X: MatrixLike, Y: IntArray, fit_params: dict[str, Any]
+) -> ClassifierChain:
+    return fit_wrapper(ClassifierChain(base, order=order), X, Y, fit_params)
