@@ -33,6 +33,8 @@ def test_whole_numbers_are_repetitions(rival, base, small_set):
     weights = np.random.RandomState(0).randint(3, size=len(Y))
     rows = np.repeat(np.arange(len(Y)), weights)
     clf = with_base(rival, base)
+    if isinstance(clf, ClassifierChainEnsemble):
+        clf.set_params(max_samples=1.0)
     weighted = clone(clf).fit(X, Y, sample_weight=weights).predict_proba(X)
     np.testing.assert_allclose(
         weighted, clone(clf).fit(X[rows], Y[rows]).predict_proba(X), atol=1e-4
@@ -90,7 +92,7 @@ def test_bases_that_pass_parameters_on(rival, small_set):
     X, Y = small_set
     weights = np.linspace(0.1, 1, len(Y))
     plain = with_base(rival, LOGISTIC).fit(X, Y, sample_weight=weights)
-    search = GridSearchCV(LOGISTIC, {"C": [0.01]}, cv=[(np.arange(80), np.arange(80))])
+    search = GridSearchCV(LOGISTIC, {"C": [0.01]}, cv=[(np.arange(40), np.arange(40))])
     searched = with_base(rival, search).fit(X, Y, sample_weight=weights)
     np.testing.assert_allclose(searched.predict_proba(X), plain.predict_proba(X))
     with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
