@@ -4,12 +4,45 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from pairmend import ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
+from pairmend import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
 from pairmend.rivals.rakel import draw_labelsets
+
+
+def test_binary_relevance(small_set):
+    X, Y = small_set
+    weights = 1.0 + np.arange(60) % 3
+    clf = BinaryRelevance(GaussianNB()).fit(X[:60], Y[:60], sample_weight=weights)
+    models = [GaussianNB().fit(X[:60], y, weights) for y in Y[:60].T]
+    scores = np.column_stack([model.predict_proba(X)[:, 1] for model in models])
+    np.testing.assert_allclose(clf.predict_proba(X), scores, atol=1e-12)
+    np.testing.assert_array_equal(clf.predict(X), np.column_stack([m.predict(X) for m in models]))
+
+
+def test_binary_relevance_takes_what_its_base_takes(small_set):
+    X, Y = small_set
+    texts = ["sun sea" if y else "rain" for y in Y[:, 0]]
+    words = BinaryRelevance(make_pipeline(CountVectorizer(), LogisticRegression())).fit(texts, Y)
+    np.testing.assert_array_equal(words.predict(texts)[:, 0], Y[:, 0])
+    gaps = np.where(X > 12, np.nan, X)
+    assert np.isfinite(BinaryRelevance(random_state=0).fit(gaps, Y).predict_proba(gaps)).all()
+
+    class Reversed(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            super().fit(X, y, sample_weight)
+            self.classes_ = self.classes_[::-1].copy()
+            return self
+
+        def predict_proba(self, X):
+            return super().predict_proba(X)[:, ::-1]
+
+    same = (BinaryRelevance(base).fit(X, Y).predict_proba(X) for base in (Reversed(), GaussianNB()))
+    np.testing.assert_array_equal(*same)
 
 
 def powerset(X, Y, queries):
