@@ -31,11 +31,15 @@ ROOMS = {
         "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners", "naive_bayes",
     ],
     "pairwise": ["_base", "_typing", "_validation", "learners"],
+    "calibrated": ["_validation", "pairwise"],
     "_watching": ["_pairs", "_streaming", "_typing", "_validation", "kernels", "learners"],
     "corrected": [
         "_base", "_pairs", "_watching", "_typing", "_validation", "kernels", "learners",
         "model_selection", "neighbourhoods",
     ],
+    "thresholds": ["_typing", "_validation", "kernels"],
+    "thresholded": ["_typing", "_validation", "model_selection", "thresholds"],
+    "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",
@@ -49,7 +53,10 @@ ROOMS = {
     "report": ["datasets", "plots", "published", "stats", "study"],
     "cli": ["datasets", "report", "study"],
     "__main__": ["cli"],
-    "__init__": ["corrected", "naive_bayes", "neighbourhoods", "pairwise"],
+    "__init__": [
+        "calibrated", "corrected", "naive_bayes", "neighbourhoods", "pairwise", "rivals",
+        "thresholded",
+    ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {
     "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "plots", "published", "stats",
