@@ -32,16 +32,18 @@ ROOMS = {
     ],
     "pairwise": ["_base", "_typing", "_validation", "learners"],
     "_watching": ["_pairs", "_streaming", "_typing", "_validation", "kernels", "learners"],
+    "explanation": ["_typing", "kernels"],
+    "_explaining": ["_typing", "_validation", "explanation", "kernels"],
     "corrected": [
-        "_base", "_pairs", "_watching", "_typing", "_validation", "kernels", "learners",
-        "model_selection", "neighbourhoods",
+        "_base", "_explaining", "_pairs", "_watching", "_typing", "_validation", "explanation",
+        "kernels", "learners", "model_selection", "neighbourhoods",
     ],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",
     ],
     "metrics": [],
-    "plots": [],
+    "plots": ["explanation"],
     "datasets": ["_typing", "_validation", "plots"],
     "published": [],
     "stats": [],
@@ -52,7 +54,8 @@ ROOMS = {
     "__init__": ["corrected", "naive_bayes", "neighbourhoods", "pairwise"],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {
-    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "plots", "published", "stats",
+    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "explanation", "plots",
+    "published", "stats",
 }  # fmt: skip
 WITHOUT_PRINT = set(ROOMS) - {"cli"}
 
