@@ -39,11 +39,7 @@ def _tell_labels(
         )
     else:
         yield f"Row {explanation.row}: mending changed no decision on its {total} labels."
-    # What changed, then what is predicted, then what moved most.
-    ranked = sorted(
-        explanation.labels,
-        key=lambda label: (not label.changed, not label.accepted, -abs(label.after - label.before)),
-    )
+    ranked = explanation.telling_labels()
     shown, left = ranked[:n_labels], ranked[n_labels:]
     if shown:
         names = _columns(["label", *(label.name for label in shown)])
