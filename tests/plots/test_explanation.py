@@ -92,12 +92,20 @@ def test_decisions_that_never_occur_are_told():
 
 
 def test_neighbours_are_bars():
-    ax = plots.explained_neighbours(problem())
+    ax = plots.explained_neighbours(problem(decisions=np.array([0.2, 0.5, 1.0])))
     assert [bar.get_width() for bar in ax.patches] == pytest.approx([50, 25, 25])
     assert texts(ax.get_yticklabels()) == ["row 12", "row 7", "row 40"]
-    assert texts(ax.texts) == ["sea, taken for beach", "both, taken for sea", "beach, undecided"]
+    assert texts(ax.texts) == [
+        "sea, taken for beach (80 %)", "both, taken for sea (100 %)", "beach, undecided",
+    ]  # fmt: skip
     assert len({bar.get_facecolor() for bar in ax.patches}) == 3
     assert "together 100 %" in ax.get_xlabel()
+
+
+def test_neighbours_of_the_same_short_name_are_told_apart():
+    names = (LONG + " 1", LONG + " 2")
+    ax = plots.explained_neighbours(problem(*names, decisions=np.array([0.2, 1.0, 0.5])))
+    assert ax.texts[0].get_text() == "an extraordin…, mistaken (80 %)"
 
 
 def test_no_neighbours_are_told():

@@ -111,7 +111,8 @@ def _tell_neighbour(neighbour: "Neighbour", first: str, second: str) -> str:
     if neighbour.decided == 0.5:
         said = "the classifier could not tell"
     else:
-        said = f"the classifier said {first if neighbour.decided > 0.5 else second}"
+        certain = _percent(max(neighbour.decided, 1 - neighbour.decided))
+        said = f"the classifier said {first if neighbour.decided > 0.5 else second} ({certain})"
     return f"row {neighbour.row}: {_percent(neighbour.share)} of the weight; {truth}; {said}"
 
 

@@ -10,6 +10,7 @@ from pairmend.plots.drawing import (
     BLUE,
     FAINT,
     INK,
+    LETTER,
     PALETTE,
     VERMILION,
     add_legend,
@@ -70,7 +71,9 @@ def plot_explanation(
         from matplotlib.figure import Figure
 
         height = max(2.6 * len(problems), 1.8 + 0.34 * shown, 3.0)
-        figure = Figure(figsize=(12.0 if problems else 5.2, height), layout="constrained")
+        letters = max((len(short(label.name)) for label in explanation.labels), default=0)
+        width = 11.4 + 1.8 * LETTER * max(0, letters - 8) if problems else 5.2
+        figure = Figure(figsize=(width, height), layout="constrained")
     if not problems:
         explained_scores(explanation, n_labels=n_labels, ax=figure.subplots())
         return figure
@@ -234,7 +237,7 @@ def explained_neighbours(problem: ProblemExplanation, *, ax: "Axes | None" = Non
         write(ax, shares[place], place, told, offset=(4, 0), ha="left", va="center")
     ax.set_yticks(range(len(shares)), [f"row {n.row}" for n in neighbours], fontsize=9)
     ax.set_ylim(max(2, len(shares)) - 0.4, -0.6)
-    ax.set_xlim(0, 2.6 * max([*shares, 1e-9]))  # room for what they are
+    ax.set_xlim(0, 2.8 * max([*shares, 1e-9]))  # room for what they are
     ax.set_xlabel(f"% of the weight; together {sum(shares):.0f} %", fontsize=9)
     make_plain(ax)
     ax.tick_params(axis="y", length=0)
@@ -257,5 +260,10 @@ def _told_neighbour(neighbour: Neighbour, names: tuple[str, str]) -> str:
     truth = {(True, False): first, (False, True): second}.get(neighbour.truth, "both")
     if neighbour.decided == 0.5:
         return f"{truth}, undecided"
-    decided = first if neighbour.decided > 0.5 else second
-    return f"{truth}, rightly" if decided == truth else f"{truth}, taken for {decided}"
+    is_first = neighbour.decided > 0.5
+    certain = f"{100 * max(neighbour.decided, 1 - neighbour.decided):.0f} %"
+    if neighbour.truth == (is_first, not is_first):
+        return f"{truth}, rightly ({certain})"
+    if truth != "both" and len(first) + len(second) > NARROW:  # no room for two names
+        return f"{truth}, mistaken ({certain})"
+    return f"{truth}, taken for {first if is_first else second} ({certain})"
