@@ -358,6 +358,10 @@ def test_text_of_many_labels_is_short():
     assert len(text.splitlines()) < 70
     assert "and 90 more, 90 of them predicted" in text
     assert "94 others" in text
+    moved_most = "How the score of label 0 adds up"
+    assert moved_most in text
+    turned = Explanation(0, labels[::-1], problems, 4950, 4950).text(n_scores=1)
+    assert moved_most in turned
     brief = Explanation(0, labels, problems, 4950, 4950).text(n_labels=0, n_problems=0, n_scores=0)
     assert len(brief.splitlines()) == 4
 

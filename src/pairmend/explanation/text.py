@@ -18,7 +18,7 @@ MOST_STEPS = 5
 
 def tell(explanation: "Explanation", *, n_labels: int, n_scores: int, n_problems: int) -> str:
     """Tell an explanation in words, what changed first."""
-    changed = [label for label in explanation.labels if label.changed]
+    changed = [label for label in explanation.telling_labels() if label.changed]
     parts = [_tell_labels(explanation, changed, n_labels)]
     told = explanation.most_changed(n_problems)
     parts.append(_tell_changes(explanation, len(told)))
