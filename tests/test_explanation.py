@@ -341,8 +341,8 @@ def test_text_tells_what_changed_first():
         "  Near this row, where it decides for beach, sea is right in 80 %.",
         "  Mended, the support for sea is 68 % (0.25 x 0.33 + 0.75 x 0.80).",
         "  Rows of the training data that weigh most:",
-        "    row 12: 50 % of the weight; sea; the classifier said beach",
-        "    row 7: 25 % of the weight; sea and beach; the classifier said sea",
+        "    row 12: 50 % of the weight; sea; the classifier said beach (100 %)",
+        "    row 7: 25 % of the weight; sea and beach; the classifier said sea (100 %)",
         "    row 40: 25 % of the weight; beach; the classifier could not tell",
         "",
         "How the score of sea adds up, before and after:",
@@ -358,6 +358,10 @@ def test_text_of_many_labels_is_short():
     assert len(text.splitlines()) < 70
     assert "and 90 more, 90 of them predicted" in text
     assert "94 others" in text
+    moved_most = "How the score of label 0 adds up"
+    assert moved_most in text
+    turned = Explanation(0, labels[::-1], problems, 4950, 4950).text(n_scores=1)
+    assert moved_most in turned
     brief = Explanation(0, labels, problems, 4950, 4950).text(n_labels=0, n_problems=0, n_scores=0)
     assert len(brief.splitlines()) == 4
 

@@ -261,6 +261,25 @@ class Explanation:
         found = sorted(self.problems, key=lambda p: (not p.changed, -abs(p.after - p.before)))
         return tuple(found[:n_problems])
 
+    def telling_labels(self, n_labels: int | None = None) -> tuple[LabelExplanation, ...]:
+        """Return the labels by how much there is to tell of them.
+
+        Parameters
+        ----------
+        n_labels : int, default=None
+            How many; None means all.
+
+        Returns
+        -------
+        tuple of LabelExplanation
+            Those decided differently first, then those predicted, then by how far scores moved.
+        """
+        found = sorted(
+            self.labels,
+            key=lambda lb: (not lb.changed, not lb.accepted, -abs(lb.after - lb.before)),
+        )
+        return tuple(found[:n_labels])
+
     def to_frame(self, of: str = "problems") -> Any:
         """Return a part of the explanation as a pandas DataFrame.
 

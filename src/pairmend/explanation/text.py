@@ -18,7 +18,7 @@ MOST_STEPS = 5
 
 def tell(explanation: "Explanation", *, n_labels: int, n_scores: int, n_problems: int) -> str:
     """Tell an explanation in words, what changed first."""
-    changed = [label for label in explanation.labels if label.changed]
+    changed = [label for label in explanation.telling_labels() if label.changed]
     parts = [_tell_labels(explanation, changed, n_labels)]
     told = explanation.most_changed(n_problems)
     parts.append(_tell_changes(explanation, len(told)))
@@ -39,11 +39,7 @@ def _tell_labels(
         )
     else:
         yield f"Row {explanation.row}: mending changed no decision on its {total} labels."
-    # What changed, then what is predicted, then what moved most.
-    ranked = sorted(
-        explanation.labels,
-        key=lambda label: (not label.changed, not label.accepted, -abs(label.after - label.before)),
-    )
+    ranked = explanation.telling_labels()
     shown, left = ranked[:n_labels], ranked[n_labels:]
     if shown:
         names = _columns(["label", *(label.name for label in shown)])
@@ -115,7 +111,8 @@ def _tell_neighbour(neighbour: "Neighbour", first: str, second: str) -> str:
     if neighbour.decided == 0.5:
         said = "the classifier could not tell"
     else:
-        said = f"the classifier said {first if neighbour.decided > 0.5 else second}"
+        certain = _percent(max(neighbour.decided, 1 - neighbour.decided))
+        said = f"the classifier said {first if neighbour.decided > 0.5 else second} ({certain})"
     return f"row {neighbour.row}: {_percent(neighbour.share)} of the weight; {truth}; {said}"
 
 
