@@ -33,9 +33,11 @@ ROOMS = {
     "pairwise": ["_base", "_typing", "_validation", "learners"],
     "calibrated": ["_validation", "pairwise"],
     "_watching": ["_pairs", "_streaming", "_typing", "_validation", "kernels", "learners"],
+    "explanation": ["_typing", "kernels"],
+    "_explaining": ["_typing", "_validation", "explanation", "kernels"],
     "corrected": [
-        "_base", "_pairs", "_watching", "_typing", "_validation", "kernels", "learners",
-        "model_selection", "neighbourhoods",
+        "_base", "_explaining", "_pairs", "_watching", "_typing", "_validation", "explanation",
+        "kernels", "learners", "model_selection", "neighbourhoods",
     ],
     "thresholds": ["_typing", "_validation", "kernels"],
     "thresholded": ["_typing", "_validation", "model_selection", "thresholds"],
@@ -45,7 +47,7 @@ ROOMS = {
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",
     ],
     "metrics": [],
-    "plots": [],
+    "plots": ["explanation"],
     "datasets": ["_typing", "_validation", "plots"],
     "published": [],
     "stats": [],
@@ -59,7 +61,8 @@ ROOMS = {
     ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {
-    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "plots", "published", "stats",
+    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "explanation", "plots",
+    "published", "stats",
 }  # fmt: skip
 WITHOUT_PRINT = set(ROOMS) - {"cli"}
 
