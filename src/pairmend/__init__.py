@@ -9,13 +9,20 @@ from pairmend.neighbourhoods import (
     GlobalNeighbourhood,
 )
 from pairmend.pairwise import PairwiseClassifier
-from pairmend.rivals import ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
+from pairmend.rivals import (
+    BinaryRelevance,
+    ClassifierChainEnsemble,
+    LabelPowerset,
+    MLkNN,
+    RAkEL,
+)
 from pairmend.thresholded import ThresholdedClassifier
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AdaptiveNeighbourhood",
+    "BinaryRelevance",
     "CalibratedLabelRanking",
     "ClassifierChainEnsemble",
     "CorrectedPairwiseClassifier",

@@ -4,12 +4,45 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from pairmend import ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
+from pairmend import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
 from pairmend.rivals.rakel import draw_labelsets
+
+
+def test_binary_relevance(small_set):
+    X, Y = small_set
+    weights = 1.0 + np.arange(60) % 3
+    clf = BinaryRelevance(GaussianNB()).fit(X[:60], Y[:60], sample_weight=weights)
+    models = [GaussianNB().fit(X[:60], y, weights) for y in Y[:60].T]
+    scores = np.column_stack([model.predict_proba(X)[:, 1] for model in models])
+    np.testing.assert_allclose(clf.predict_proba(X), scores, atol=1e-12)
+    np.testing.assert_array_equal(clf.predict(X), np.column_stack([m.predict(X) for m in models]))
+
+
+def test_binary_relevance_takes_what_its_base_takes(small_set):
+    X, Y = small_set
+    texts = ["sun sea" if y else "rain" for y in Y[:, 0]]
+    words = BinaryRelevance(make_pipeline(CountVectorizer(), LogisticRegression())).fit(texts, Y)
+    np.testing.assert_array_equal(words.predict(texts)[:, 0], Y[:, 0])
+    gaps = np.where(X > 12, np.nan, X)
+    assert np.isfinite(BinaryRelevance(random_state=0).fit(gaps, Y).predict_proba(gaps)).all()
+
+    class Reversed(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            super().fit(X, y, sample_weight)
+            self.classes_ = self.classes_[::-1].copy()
+            return self
+
+        def predict_proba(self, X):
+            return super().predict_proba(X)[:, ::-1]
+
+    same = (BinaryRelevance(base).fit(X, Y).predict_proba(X) for base in (Reversed(), GaussianNB()))
+    np.testing.assert_array_equal(*same)
 
 
 def powerset(X, Y, queries):
@@ -45,27 +78,66 @@ def test_label_powerset_where_the_best_set_is_not_of_the_best_labels():
     assert clf.predict([[2.0]]).sum() == 2
 
 
-def chain(X, Y, queries, order):
+def chain(X, Y, queries, order, weights):
     """Probabilities of one chain."""
     features, asked = X, queries
     scores = np.zeros((len(queries), Y.shape[1]))
     for label in order:
-        model = GaussianNB().fit(features, Y[:, label])
+        model = GaussianNB().fit(features, Y[:, label], weights)
         scores[:, label] = model.predict_proba(asked)[:, 1]
         features = np.column_stack([features, Y[:, label]])
         asked = np.column_stack([asked, model.predict(asked)])
     return scores
 
 
-def test_classifier_chain_ensemble(small_set):
+class Remembering(GaussianNB):
+    def fit(self, X, y, sample_weight=None):
+        self.X_, self.weights_ = X, sample_weight
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(("share", "size"), [(0.67, 41), (1.0, 60)])
+@pytest.mark.parametrize("weights", [None, 1.0 + np.arange(60)], ids=["plain", "weighted"])
+def test_classifier_chain_ensemble(small_set, share, size, weights):
     X, Y = small_set
-    clf = ClassifierChainEnsemble(GaussianNB(), n_chains=4, random_state=0).fit(X[:60], Y[:60])
-    orders = [made.order_.tolist() for made in clf.chains_]
-    assert all(sorted(order) == [0, 1, 2, 3] for order in orders)
-    assert len({tuple(order) for order in orders}) > 1
-    expected = np.mean([chain(X[:60], Y[:60], X, order) for order in orders], axis=0)
-    np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-12)
-    np.testing.assert_array_equal(clf.predict(X), expected > 0.5)
+    X = X + np.arange(80)[:, np.newaxis] / 1e4  # rows differ
+    clf = ClassifierChainEnsemble(Remembering(), n_chains=4, max_samples=share, random_state=0)
+    clf.fit(X[:60], Y[:60], sample_weight=weights)
+    orders, samples, expected = set(), set(), []
+    for made in clf.chains_:
+        first = made.estimators_[0]
+        rows = [X.tolist().index(row) for row in first.X_[:, :6].tolist()]
+        assert len(set(rows)) == size
+        assert max(rows) < 60
+        if weights is not None:
+            np.testing.assert_array_equal(first.weights_, weights[rows])
+        assert sorted(made.order_.tolist()) == [0, 1, 2, 3]
+        orders.add(tuple(made.order_))
+        samples.add(tuple(sorted(rows)))
+        expected.append(chain(X[rows], Y[rows], X, made.order_, first.weights_))
+    assert len(orders) > 1
+    assert len(samples) == (4 if size < 60 else 1)
+    scores = np.mean(expected, axis=0)
+    np.testing.assert_allclose(clf.predict_proba(X), scores, atol=1e-12)
+    np.testing.assert_array_equal(clf.predict(X), scores > 0.5)
+
+
+def test_chains_whose_rows_lack_a_label(small_set):
+    # One row of 80 carries label 0: a chain that has not drawn it says the share in all rows.
+    X, Y = small_set
+    Y = Y.copy()
+    Y[:, 0] = np.arange(80) == 7
+    clf = ClassifierChainEnsemble(GaussianNB(), n_chains=12, random_state=0).fit(X, Y)
+    knows = [0 in labels for labels in clf.chain_labels_]
+    assert {len(labels) for labels in clf.chain_labels_} == {3, 4}
+    said = [
+        made.predict_proba(X)[:, 0] for made, own in zip(clf.chains_, knows, strict=True) if own
+    ]
+    expected = (np.sum(said, axis=0) + (12 - sum(knows)) * 2 / 82) / 12
+    np.testing.assert_allclose(clf.predict_proba(X)[:, 0], expected)
+    alone = ClassifierChainEnsemble(GaussianNB(), n_chains=9, random_state=0).fit(X, Y[:, :1])
+    assert None in alone.chains_
+    assert not alone.predict(X)[np.arange(80) != 7].any()
 
 
 @pytest.mark.parametrize(("k", "n_models"), [(1, None), (2, 3), (3, None), (2, 100), (9, 5)])

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._validation import Interval, count_rows
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._validation import Interval, check_rows, check_target, count_rows, fit_context
 from pairmend.rivals.base import Rival
 
 
@@ -91,6 +91,26 @@ class MLkNN(Rival):
         self.s = s
         self.metric = metric
         self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: TargetLike) -> Self:
+        """Learn what numbers of neighbours with a label mean.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators, 0 or 1. A 1-D array of classes is learnt as indicators of which
+            each row has one.
+
+        Returns
+        -------
+        self
+        """
+        X = check_rows(X)
+        target = check_target(self, X, y, min_labels=1)
+        return self._remember(X, target, self._learn(X, target.Y))
 
     def _learn(self, X: MatrixLike, Y: BoolArray) -> dict[str, Any]:
         n_rows = count_rows(X)

@@ -130,12 +130,15 @@ class LabelPowerset(WrappingRival):
         """
         return super().predict_proba(X)
 
-    def _learn(self, X: MatrixLike, Y: BoolArray) -> dict[str, Any]:
+    def _learn(
+        self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
+    ) -> dict[str, Any]:
         seed = new_seed(check_random_state(self.random_state))
         sets, number = np.unique(Y, axis=0, return_inverse=True)
         estimator = None
         if len(sets) > 1:
-            estimator = seed_estimator(self._base_classifier(), seed).fit(X, number.reshape(-1))
+            estimator = seed_estimator(self._base_classifier(), seed)
+            estimator = estimator.fit(X, number.reshape(-1), **fit_params)
         return {"label_sets_": sets.astype(np.int64), "estimator_": estimator}
 
     def _scores(self, X: MatrixLike) -> FloatArray:

@@ -101,17 +101,20 @@ class RAkEL(WrappingRival):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(self, X: MatrixLike, Y: BoolArray) -> dict[str, Any]:
+    def _learn(
+        self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
+    ) -> dict[str, Any]:
         rng = check_random_state(self.random_state)
         seed = new_seed(rng)
         n_labels = Y.shape[1]
         n_models = 2 * n_labels if self.n_models is None else self.n_models
         labelsets = draw_labelsets(n_labels, min(self.k, n_labels), n_models, rng)
+        base = self._base_classifier()
         models = Parallel(n_jobs=self.n_jobs)(
-            delayed(_train)(LabelPowerset(self.estimator, random_state=seed), X, Y[:, labels])
+            delayed(_train)(LabelPowerset(base, random_state=seed), X, Y[:, labels], fit_params)
             for labels in labelsets
         )
-        return {"labelsets_": labelsets, "models_": models, "_share": smoothed_share(Y)}
+        return {"labelsets_": labelsets, "models_": models, "_share": smoothed_share(Y, weights)}
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         decided = Parallel(n_jobs=self.n_jobs, prefer="threads")(
@@ -124,8 +127,10 @@ class RAkEL(WrappingRival):
         return np.where(n_voters > 0, (votes + 1) / (n_voters + 2), self._share)
 
 
-def _train(model: LabelPowerset, X: MatrixLike, Y: BoolArray) -> LabelPowerset:
-    return model.fit(X, Y)
+def _train(
+    model: LabelPowerset, X: MatrixLike, Y: BoolArray, fit_params: dict[str, Any]
+) -> LabelPowerset:
+    return model.fit(X, Y, **fit_params)
 
 
 def draw_labelsets(n_labels: int, k: int, n_sets: int, rng: np.random.RandomState) -> IntArray:
