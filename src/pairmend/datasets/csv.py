@@ -74,13 +74,8 @@ def load_csv(
     Y = np.column_stack([_label(path, label, columns[label]) for label in labels])
     taken = set(labels)
     features = [column for column in header if column not in taken]
-    X = np.empty((len(rows), len(features)))
-    categories = {}
-    for place, feature in enumerate(features):
-        numbers = None if feature in categorical else _numbers(columns[feature])
-        if numbers is None:
-            numbers, categories[place] = _codes(columns[feature])
-        X[:, place] = numbers
+    cells = [columns[feature] for feature in features]
+    X, categories = _features(len(rows), cells, features, categorical)
     return MultiLabelData(
         X=X,
         Y=Y,
@@ -90,6 +85,56 @@ def load_csv(
         name=name or set_name(path),
         source=(path,),
     )
+
+
+def read_csv_table(
+    path: str | Path, *, categorical: Sequence[str] = (), delimiter: str | None = None
+) -> MultiLabelData:
+    """Read a CSV file with a header, all of its columns features.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or compressed (gz, bz2, xz).
+    categorical : sequence of str, default=()
+        Names of columns whose cells are only names; those that are not there do not matter.
+    delimiter : str, default=None
+        What stands between cells; None takes what the header has most of: comma, semicolon
+        or tab.
+
+    Returns
+    -------
+    MultiLabelData
+        Without labels.
+    """
+    path = Path(path)
+    header, rows = _read_rows(path, delimiter or _delimiter_of(path), "utf-8-sig")
+    X, categories = _features(len(rows), list(zip(*rows, strict=True)), header, categorical)
+    nothing = np.empty((len(rows), 0), dtype=np.int64)
+    return MultiLabelData(X, nothing, tuple(header), (), categories, set_name(path), (path,))
+
+
+def _delimiter_of(path: Path) -> str:
+    with told_if_broken(path), OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+        header = file.readline()
+    return max(",;\t", key=lambda delimiter: header.count(delimiter.encode()))
+
+
+def _features(
+    n_rows: int,
+    columns: Sequence[Sequence[str]],
+    names: Sequence[str],
+    categorical: Sequence[str],
+) -> tuple[FloatArray, dict[int, tuple[str, ...]]]:
+    """Return the numbers of columns of cells, and the values of the categorical ones."""
+    X = np.empty((n_rows, len(columns)))
+    categories = {}
+    for place, (name, cells) in enumerate(zip(names, columns, strict=True)):
+        numbers = None if name in categorical else _numbers(cells)
+        if numbers is None:
+            numbers, categories[place] = _codes(cells)
+        X[:, place] = numbers
+    return X, categories
 
 
 def save_csv(data: MultiLabelData, path: str | Path, *, delimiter: str = ",") -> None:
