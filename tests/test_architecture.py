@@ -47,7 +47,8 @@ ROOMS = {
     "stats": [],
     "study": ["_typing", "_validation", "datasets", "metrics", "model_selection"],
     "report": ["datasets", "plots", "published", "stats", "study"],
-    "cli": ["datasets", "report", "study"],
+    "models": ["_typing", "datasets", "kernels"],
+    "cli": ["_typing", "datasets", "metrics", "model_selection", "models", "plots", "report", "study"],
     "__main__": ["cli"],
     "__init__": ["corrected", "naive_bayes", "neighbourhoods", "pairwise"],
 }  # fmt: skip
