@@ -1,0 +1,100 @@
+"""The methods and base classifiers that commands know by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+
+@dataclass(frozen=True)
+class Method:
+    """A multi-label classifier.
+
+    Attributes
+    ----------
+    path : str
+        Where its class is.
+    about : str
+        What help says of it.
+    params : mapping
+        Parameters that differ from the class's own.
+    """
+
+    path: str
+    about: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+# The first is the default.
+METHODS = {
+    "corrected": Method(
+        "pairmend.CorrectedPairwiseClassifier",
+        "pairs of labels vote, mended by how they err nearby",
+        {"validation": 5},
+    ),
+    "pairwise": Method("pairmend.PairwiseClassifier", "pairs of labels vote"),
+}
+
+# Each is told whether the rows are sparse.
+BASES: dict[str, Callable[[bool], Any]] = {
+    "logistic": lambda is_sparse: (
+        LogisticRegression(max_iter=1000)
+        if is_sparse
+        else make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    ),
+    "naive-bayes": lambda is_sparse: _class("pairmend.RandomSubspaceNB")(),
+    "tree": lambda is_sparse: DecisionTreeClassifier(min_samples_leaf=5),
+    "forest": lambda is_sparse: RandomForestClassifier(),
+}
+
+
+def make_classifier(
+    method: str, base: str | None, *, criterion: str | None, seed: int, is_sparse: bool
+) -> Any:
+    """Return an unfitted pipeline: missing values filled with means, then the method.
+
+    Parameters
+    ----------
+    method : str
+        One of METHODS.
+    base : str or None
+        One of BASES; None means the first, where the method has any.
+    criterion : str or None
+        What the method is to be good at, where it has the choice.
+    seed : int
+        Seed of all randomness.
+    is_sparse : bool
+        Whether rows are sparse.
+
+    Returns
+    -------
+    Pipeline
+    """
+    chosen = METHODS[method]
+    made = _class(chosen.path)
+    known = signature(made).parameters
+    params = dict(chosen.params)
+    for option, value in (("estimator", base), ("criterion", criterion)):
+        if value is not None and option not in known:
+            said = "--base" if option == "estimator" else "--criterion"
+            raise ValueError(f"the method {method!r} has no {said}; leave it out")
+    if "estimator" in known:
+        params["estimator"] = BASES[base or next(iter(BASES))](is_sparse)
+    if criterion is not None:
+        params["criterion"] = criterion
+    if "random_state" in known:
+        params["random_state"] = seed
+    return make_pipeline(SimpleImputer(keep_empty_features=True), made(**params))
+
+
+def _class(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
