@@ -48,7 +48,7 @@ ROOMS = {
     "study": ["_typing", "_validation", "datasets", "metrics", "model_selection"],
     "report": ["datasets", "plots", "published", "stats", "study"],
     "models": ["_typing", "datasets", "kernels"],
-    "cli": ["_typing", "datasets", "metrics", "model_selection", "models", "plots", "report", "study"],
+    "cli": ["_typing", "datasets", "metrics", "model_selection", "models", "report", "study"],
     "__main__": ["cli"],
     "__init__": ["corrected", "naive_bayes", "neighbourhoods", "pairwise"],
 }  # fmt: skip
