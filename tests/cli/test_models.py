@@ -355,7 +355,10 @@ def test_a_changed_model_is_refused(model, capsys):
         (["evaluate", "photos.model", "few.csv"], "lacks 1 of the 2 columns"),
         (["evaluate", "photos.model", "bad.csv"], "column 'size' must hold numbers"),
         (["evaluate", "photos.model", "bare.csv"], "no columns named 'sea', 'sun', 'sand'"),
-        (["evaluate", "photos.model", "new.csv", "--labels", "3"], "leave out the options"),
+        (["evaluate", "photos.model", "new.csv", "--labels", "3"], "has learnt already"),
+        (["evaluate", "photos.model", "new.csv", "--method", "pairwise"], "about learning"),
+        (["fit", "photos.csv", "--labels", "3", "--model", "photos.csv"], "would be written over"),
+        (["predict", "photos.model", "new.csv", "--out", "new.csv"], "would be written over"),
         (["evaluate", "photos.csv", "--labels", "3", "--trust", "x"], "are about a model file"),
     ],
 )  # fmt: skip

@@ -46,6 +46,15 @@ def test_other_delimiters_are_found_out(tmp_path, delimiter):
     assert load_table(path, 2).Y.sum() == 4
 
 
+def test_decimal_commas(tmp_path):
+    path = tmp_path / "photos.csv"
+    path.write_text("size;text;sea\n2,5;a,b;1\n;c;0\n-1,0e2;1,5;1\n")
+    data = load_table(path, ["sea"])
+    np.testing.assert_array_equal(data.X[:, 0], [2.5, np.nan, -100])
+    assert data.categories == {1: ("1,5", "a,b", "c")}
+    assert load_table(path, categorical=["size"]).categories[0] == ("-1,0e2", "2,5")
+
+
 def test_arff_with_any_columns_as_labels(tmp_path):
     data = make_hypercubes(20, n_labels=3, n_relevant=4, n_irrelevant=1, n_redundant=0,
                            random_state=0)  # fmt: skip

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import precision_recall_fscore_support
 
 from pairmend._typing import IntArray
 from pairmend.cli.display import progress, show_table, show_text, told_as_notes
-from pairmend.cli.methods import make_classifier
 from pairmend.cli.modelling import (
     DATA_HELP,
+    DEFAULT_METHOD,
     add_model_options,
     add_training_options,
     at_least,
+    chosen_classifier,
     read_model,
     read_rows,
     read_training,
@@ -46,7 +46,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("model", type=Path, nargs="?", metavar="MODEL", help="a model file")
     parser.add_argument("data", type=Path, metavar="DATA", help=DATA_HELP)
     parser.add_argument(
-        "--folds", type=at_least(2), default=10, help="parts of a cross-validation (default: 10)"
+        "--folds", type=at_least(2), help="parts of a cross-validation (default: 10)"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     add_training_options(parser)
@@ -64,8 +64,9 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
-    if options.labels or options.ignore or options.categorical or options.criterion or options.base:
-        raise ValueError("a model knows its labels and columns; leave out the options of training")
+    training = ("labels", "ignore", "categorical", "method", "base", "criterion", "seed", "folds")
+    if given := [f"--{name}" for name in training if getattr(options, name) not in (None, [])]:
+        raise ValueError(f"{', '.join(given)}: about learning, but the model has learnt already")
     model = read_model(options.model, options)
     data, X = read_rows(options.data, model)
     truth = take_labels(data, model.label_names).Y
@@ -104,21 +105,15 @@ def _cross_validate(options: argparse.Namespace) -> dict[str, Any]:
         raise ValueError("--trust and --sha256 are about a model file, but none is given")
     data = read_training(options)
     X = one_hot(data).X
-    classifier = make_classifier(
-        options.method,
-        options.base,
-        criterion=options.criterion,
-        seed=options.seed,
-        is_sparse=sparse.issparse(X),
-    )
+    classifier, n_folds = chosen_classifier(options, X), options.folds or 10
     folds = []
     with progress("cross-validating", lines=True) as tell:
-        splits = stratified_folds(data.Y, options.folds, options.seed)
+        splits = stratified_folds(data.Y, n_folds, options.seed or 0)
         for fold, (train, test) in enumerate(splits, start=1):
             fitted = clone(classifier).fit(X[train], data.Y[train])
             predicted = predicted_labels(fitted, X[test], data.Y.shape[1])
             folds.append(_losses(data.Y[test], predicted))
-            tell(fold / options.folds, f"fold {fold} of {options.folds}")
+            tell(fold / n_folds, f"fold {fold} of {n_folds}")
     losses = {
         name: {
             "mean": float(np.mean([each[name] for each in folds])),
@@ -127,7 +122,8 @@ def _cross_validate(options: argparse.Namespace) -> dict[str, Any]:
         }
         for name in CRITERIA
     }
-    show_text(f"{options.method} on {len(data.Y)} rows of {options.data}, {options.folds} folds")
+    method = options.method or DEFAULT_METHOD
+    show_text(f"{method} on {len(data.Y)} rows of {options.data}, {n_folds} folds")
     show_table(
         "Losses",
         ["less is better", "mean", "deviation"],
@@ -138,10 +134,10 @@ def _cross_validate(options: argparse.Namespace) -> dict[str, Any]:
         numbers=(1, 2),
     )
     return {
-        "method": options.method,
+        "method": method,
         "base": options.base,
         "criterion": options.criterion,
-        "seed": options.seed,
+        "seed": options.seed or 0,
         "data": str(options.data),
         "rows": len(data.Y),
         "losses": losses,

@@ -4,11 +4,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from scipy import sparse
-
 from pairmend.cli.display import show_text, told_as_notes, waiting
-from pairmend.cli.methods import make_classifier
-from pairmend.cli.modelling import DATA_HELP, add_training_options, read_training
+from pairmend.cli.modelling import (
+    DATA_HELP,
+    DEFAULT_METHOD,
+    add_training_options,
+    chosen_classifier,
+    read_training,
+    refuse_overwriting,
+)
 from pairmend.datasets import one_hot
 from pairmend.models import save_model
 from pairmend.models.saving import require_skops
@@ -39,15 +43,10 @@ def _run(options: argparse.Namespace) -> None:
     require_skops()  # before long work, not after it
     if not options.model.parent.is_dir():
         raise FileNotFoundError(f"cannot write {options.model}: there is no such folder")
+    refuse_overwriting(options.model, options.data)
     data = read_training(options)
     X = one_hot(data).X
-    classifier = make_classifier(
-        options.method,
-        options.base,
-        criterion=options.criterion,
-        seed=options.seed,
-        is_sparse=sparse.issparse(X),
-    )
+    classifier = chosen_classifier(options, X)
     size = f"{len(data.Y)} rows, {len(data.feature_names)} columns, {len(data.label_names)} labels"
     with told_as_notes(), waiting(f"learning from {size}"):
         classifier.fit(X, data.Y)
@@ -58,5 +57,5 @@ def _run(options: argparse.Namespace) -> None:
         label_names=data.label_names,
         categories=data.categories,
     )
-    show_text(f"wrote {options.model}: {options.method}, {size}")
+    show_text(f"wrote {options.model}: {options.method or DEFAULT_METHOD}, {size}")
     show_text(f"SHA-256: {digest}")

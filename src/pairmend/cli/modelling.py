@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from scipy import sparse
+
 from pairmend._typing import Matrix
 from pairmend.cli.display import progress, show_note
-from pairmend.cli.methods import BASES, METHODS
+from pairmend.cli.methods import BASES, METHODS, make_classifier
 from pairmend.datasets import (
     MultiLabelData,
     drop_features,
@@ -18,6 +20,7 @@ from pairmend.datasets import (
 from pairmend.metrics import LOSSES
 from pairmend.models import SavedModel, UntrustedTypesError, load_model, match_features
 
+DEFAULT_METHOD = next(iter(METHODS))
 DATA_HELP = "a CSV, ARFF or Parquet file"
 MANY_TEXTS = 20
 """Different texts from which on a column is asked whether it names rows."""
@@ -59,8 +62,7 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         choices=METHODS,
-        default=next(iter(METHODS)),
-        help=f"how to learn (default: %(default)s); {about}",
+        help=f"how to learn (default: {DEFAULT_METHOD}); {about}",
     )
     parser.add_argument(
         "--base", choices=BASES, help=f"the classifier underneath (default: {next(iter(BASES))})"
@@ -68,9 +70,25 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--criterion", choices=LOSSES, help="what to be good at, for methods with the choice"
     )
-    parser.add_argument(
-        "--seed", type=at_least(0), default=0, help="seed of all randomness (default: 0)"
+    parser.add_argument("--seed", type=at_least(0), help="seed of all randomness (default: 0)")
+
+
+def chosen_classifier(options: argparse.Namespace, X: Matrix) -> Any:
+    """Return the unfitted classifier that options ask for."""
+    return make_classifier(
+        options.method or DEFAULT_METHOD,
+        options.base,
+        criterion=options.criterion,
+        seed=options.seed or 0,
+        is_sparse=sparse.issparse(X),
     )
+
+
+def refuse_overwriting(out: Path, *inputs: Path) -> None:
+    """Refuse to write over a file that is read."""
+    for path in inputs:
+        if out.exists() and path.exists() and out.samefile(path):
+            raise ValueError(f"{out}: would be written over, and it is to be read")
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,13 @@ import numpy as np
 
 from pairmend._typing import Matrix
 from pairmend.cli.display import progress, show_text, told_as_notes
-from pairmend.cli.modelling import DATA_HELP, add_model_options, read_model, read_rows
+from pairmend.cli.modelling import (
+    DATA_HELP,
+    add_model_options,
+    read_model,
+    read_rows,
+    refuse_overwriting,
+)
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.files import OPENERS, written
 from pairmend.datasets.parquet import write_parquet
@@ -58,6 +64,7 @@ def add_command(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     write = _writer(options.out)  # what cannot be written need not be predicted
+    refuse_overwriting(options.out, options.model, options.data)
     with told_as_notes():
         model = read_model(options.model, options)
         data, X = read_rows(options.data, model, options.keep)

@@ -100,7 +100,7 @@ def read_csv_table(
         Names of columns whose cells are only names; those that are not there do not matter.
     delimiter : str, default=None
         What stands between cells; None takes what the header has most of: comma, semicolon
-        or tab.
+        or tab. Where it is no comma, numbers may have decimal commas.
 
     Returns
     -------
@@ -108,8 +108,15 @@ def read_csv_table(
         Without labels.
     """
     path = Path(path)
-    header, rows = _read_rows(path, delimiter or _delimiter_of(path), "utf-8-sig")
-    X, categories = _features(len(rows), list(zip(*rows, strict=True)), header, categorical)
+    delimiter = delimiter or _delimiter_of(path)
+    header, rows = _read_rows(path, delimiter, "utf-8-sig")
+    columns = list(zip(*rows, strict=True))
+    if delimiter != ",":
+        columns = [
+            cells if name in categorical else _with_points(cells)
+            for name, cells in zip(header, columns, strict=True)
+        ]
+    X, categories = _features(len(rows), columns, header, categorical)
     nothing = np.empty((len(rows), 0), dtype=np.int64)
     return MultiLabelData(X, nothing, tuple(header), (), categories, set_name(path), (path,))
 
@@ -118,6 +125,14 @@ def _delimiter_of(path: Path) -> str:
     with told_if_broken(path), OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
         header = file.readline()
     return max(",;\t", key=lambda delimiter: header.count(delimiter.encode()))
+
+
+def _with_points(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """Write numbers with decimal commas as others are; leave texts as they are."""
+    if not any("," in cell for cell in cells):
+        return cells
+    pointed = tuple(cell.replace(",", ".") for cell in cells)
+    return cells if _numbers(pointed) is None else pointed
 
 
 def _features(
