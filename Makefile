@@ -24,10 +24,11 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Draws the README's pictures anew; the second is of the study in STUDY.
+# Draws the pictures of README and docs anew; the last is of the study in STUDY.
 STUDY ?= pairmend-paper
 figures: $(READY)
 	$(BIN)/python examples/plot_mend.py --out docs/mend.png
+	$(BIN)/python examples/plot_explain.py --out docs/explain.png
 	$(BIN)/python examples/plot_study.py $(STUDY) --out docs/study.png
 
 # Pins the newest versions that pyproject.toml allows, for every Python it allows.

@@ -31,29 +31,41 @@ ROOMS = {
         "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners", "naive_bayes",
     ],
     "pairwise": ["_base", "_typing", "_validation", "learners"],
+    "calibrated": ["_validation", "pairwise"],
     "_watching": ["_pairs", "_streaming", "_typing", "_validation", "kernels", "learners"],
+    "explanation": ["_typing", "kernels"],
+    "_explaining": ["_typing", "_validation", "explanation", "kernels"],
     "corrected": [
-        "_base", "_pairs", "_watching", "_typing", "_validation", "kernels", "learners",
-        "model_selection", "neighbourhoods",
+        "_base", "_explaining", "_pairs", "_watching", "_typing", "_validation", "explanation",
+        "kernels", "learners", "model_selection", "neighbourhoods",
     ],
+    "thresholds": ["_typing", "_validation", "kernels"],
+    "thresholded": ["_typing", "_validation", "model_selection", "thresholds"],
+    "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",
     ],
     "metrics": [],
-    "plots": [],
+    "plots": ["explanation"],
     "datasets": ["_typing", "_validation", "plots"],
     "published": [],
     "stats": [],
     "study": ["_typing", "_validation", "datasets", "metrics", "model_selection"],
     "report": ["datasets", "plots", "published", "stats", "study"],
     "models": ["_typing", "datasets", "kernels"],
-    "cli": ["_typing", "datasets", "metrics", "model_selection", "models", "report", "study"],
+    "cli": [
+        "_typing", "datasets", "metrics", "model_selection", "models", "plots", "report", "study",
+    ],
     "__main__": ["cli"],
-    "__init__": ["corrected", "naive_bayes", "neighbourhoods", "pairwise"],
+    "__init__": [
+        "calibrated", "corrected", "naive_bayes", "neighbourhoods", "pairwise", "rivals",
+        "thresholded",
+    ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {
-    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "plots", "published", "stats",
+    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "explanation", "plots",
+    "published", "stats",
 }  # fmt: skip
 WITHOUT_PRINT = set(ROOMS) - {"cli"}
 

@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from classifier_checks import CHECKS
 from pairmend import (
     AdaptiveNeighbourhood,
+    CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
     GlobalNeighbourhood,
     PairwiseClassifier,
@@ -22,6 +23,8 @@ BASES = {
 }
 CLASSIFIERS = {
     "lpw": PairwiseClassifier(random_state=0),
+    "clr": CalibratedLabelRanking(random_state=0),
+    "clr-votes": CalibratedLabelRanking(voting="votes", random_state=0),
     "fcm": CorrectedPairwiseClassifier(random_state=0),
     "fcm-w": CorrectedPairwiseClassifier(balance="labels", random_state=0),
     "fcm-w-pairs-o": CorrectedPairwiseClassifier(balance="pairs", overlap=0.3, random_state=0),
@@ -46,7 +49,9 @@ def test_own_check(name, base, check):
         RandomSubspaceNB(),
         PairwiseClassifier(),
         CorrectedPairwiseClassifier(),
+        CalibratedLabelRanking(),
         PairwiseClassifier(LogisticRegression()),
+        CalibratedLabelRanking(LogisticRegression(), voting="votes"),
         CorrectedPairwiseClassifier(LogisticRegression(), validation=3, balance="labels"),
     ]
 )

@@ -17,7 +17,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, RandomSubspaceNB
+from pairmend import (
+    CalibratedLabelRanking,
+    CorrectedPairwiseClassifier,
+    PairwiseClassifier,
+    RandomSubspaceNB,
+)
 
 da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
 dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[dask]'")
@@ -120,6 +125,21 @@ def test_sums_over_blocks_train_what_all_rows_train(kind, small_set, labels, on_
     assert len(ours.learner_._sums.alone.mass) == len(expected.learner_._sums.alone.mass) > 0
 
 
+@pytest.mark.parametrize("n_labels", [1, 6])
+@pytest.mark.parametrize("kind", ["missing", "sparse", "frame"])
+def test_a_virtual_label_is_summed_with_the_others(kind, n_labels, small_set, labels, on_cluster):
+    here, there = kinds_of_rows(small_set[0])[kind]
+    Y = target_like(there, labels)
+    Y = Y[:, :n_labels] if kind != "frame" else Y[list("stuvwx")[:n_labels]]
+    clf = CalibratedLabelRanking(RandomSubspaceNB(n_subspaces=5, subspace=0.5), random_state=0)
+    ours = distributed.fit(clone(clf), there, Y)
+    expected = clone(clf).fit(here, labels[:, :n_labels])
+    if kind == "frame":
+        expected.classes_ = np.array(list("stuvwx")[:n_labels], dtype=object)
+    assert ours.pairs_.max() == n_labels
+    assert_same(ours, expected, here)
+
+
 @pytest.mark.parametrize(
     ("kind", "validation"), [("sparse", 0.6), ("frame", 0.6), ("dense", 3), ("unknown sizes", 2)]
 )
@@ -138,9 +158,11 @@ def test_corrected_classifiers_watch_their_pairs_on_workers(
 
 
 @pytest.mark.parametrize("base", [GaussianNB(), DecisionTreeClassifier(), LogisticRegression()])
-@pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseClassifier])
+@pytest.mark.parametrize(
+    "kind", [PairwiseClassifier, CalibratedLabelRanking, CorrectedPairwiseClassifier]
+)
 def test_pairs_of_other_bases_are_spread(base, kind, small_set, labels, on_cluster, monkeypatch):
-    monkeypatch.setattr("pairmend.distributed.training.TASKS", 4)  # of 15 pairs
+    monkeypatch.setattr("pairmend.distributed.training.TASKS", 4)  # of 15 pairs or 21
     X, _ = small_set
     ours = distributed.fit(kind(base, random_state=0), in_chunks(X), in_chunks(labels))
     here = kind(base, random_state=0).fit(X, labels)

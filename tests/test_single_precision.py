@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pairmend import (
     AdaptiveNeighbourhood,
+    CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
     GaussianNeighbourhood,
     GlobalNeighbourhood,
@@ -94,6 +95,17 @@ def test_ties_are_ties():
     assert clf.pair_support(X).dtype == np.float32
     assert not clf.predict(X).any()
     assert not clf.set_params(voting="votes").predict(X).any()
+
+
+def test_a_calibrated_ranking_differs_by_rounding_only(small_set):
+    X, Y = small_set
+    double, single = (
+        CalibratedLabelRanking(dtype=dtype, random_state=0).fit(X, Y)
+        for dtype in ("float64", "float32")
+    )
+    assert single.pair_support(X).dtype == np.float32
+    assert (single.predict_proba(X) != double.predict_proba(X)).any()
+    np.testing.assert_allclose(single.predict_proba(X), double.predict_proba(X), atol=1e-6)
 
 
 def test_memory_is_about_half(rng):

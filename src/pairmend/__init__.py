@@ -1,5 +1,6 @@
 """Pairwise multi-label classification, mended by local fuzzy confusion matrices."""
 
+from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
@@ -8,14 +9,29 @@ from pairmend.neighbourhoods import (
     GlobalNeighbourhood,
 )
 from pairmend.pairwise import PairwiseClassifier
+from pairmend.rivals import (
+    BinaryRelevance,
+    ClassifierChainEnsemble,
+    LabelPowerset,
+    MLkNN,
+    RAkEL,
+)
+from pairmend.thresholded import ThresholdedClassifier
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AdaptiveNeighbourhood",
+    "BinaryRelevance",
+    "CalibratedLabelRanking",
+    "ClassifierChainEnsemble",
     "CorrectedPairwiseClassifier",
     "GaussianNeighbourhood",
     "GlobalNeighbourhood",
+    "LabelPowerset",
+    "MLkNN",
     "PairwiseClassifier",
+    "RAkEL",
     "RandomSubspaceNB",
+    "ThresholdedClassifier",
 ]

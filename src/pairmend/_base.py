@@ -88,6 +88,8 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     multilabel_: bool
 
     prediction_parameters: ClassVar[tuple[str, ...]]
+    has_virtual_label: bool = False
+    """Whether a virtual label, behind all others, takes part in the vote."""
 
     @abstractmethod
     def _votes(
@@ -207,14 +209,15 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
         base = self._base_classifier()
         check_base_classifier(base)
         X = check_rows(X)
-        target = check_target(self, X, y)
+        target = check_target(self, X, y, min_labels=self._min_labels)
         params, row_weights = route_fit_params(self, base, X, fit_params)
         return self._pose_problem(X, target, params, row_weights)
 
     def _pose_problem(
         self, X: MatrixLike, target: Target, fit_params: dict[str, Any], row_weights: FloatArray
     ) -> Problem:
-        base, pairs = self._base_classifier(), label_pairs(len(target.classes))
+        base = self._base_classifier()
+        pairs = label_pairs(len(target.classes) + self.has_virtual_label)
         rng = check_random_state(self.random_state)
         return Problem(base, X, target, pairs, fit_params, row_weights, rng, new_seed(rng))
 
@@ -240,17 +243,35 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     def _scores(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
         """Return the labels' scores in each variant."""
         X = self._check_predict(X)
-        n_labels = len(self.classes_)
+        n_labels = self._n_ranked
         scores = [np.zeros((count_rows(X), n_labels)) for _ in variants]
         for rows in self._chunks(X):
             for labels, votes in self._votes(take_rows(X, rows), variants):
                 for variant, supports, total in zip(variants, votes, scores, strict=True):
                     ballots = vote(supports) if variant.voting == "votes" else supports
                     total[rows] += sum_supports(ballots, labels, n_labels)
-        # Scores sum to L / 2. Division by it makes a distribution over classes.
-        factor = 1.0 if self.multilabel_ else 2 / n_labels
-        parts = (total / (n_labels - 1) * factor for total in scores)
+        parts = (self._scale(total / (n_labels - 1)) for total in scores)
         return [self._without_rounding(part) if self.multilabel_ else part for part in parts]
+
+    @property
+    def _min_labels(self) -> int:
+        """Number of labels that makes a pair, the virtual one being there or not."""
+        return 2 - self.has_virtual_label
+
+    @property
+    def _n_ranked(self) -> int:
+        """Number of the labels that take part in the vote."""
+        return len(self.classes_) + self.has_virtual_label
+
+    def _scale(self, scores: FloatArray) -> FloatArray:
+        """Bring mean supports of all labels that took part to what people see."""
+        if self.has_virtual_label:
+            scores, virtual = scores[:, :-1], scores[:, -1:]
+            if self.multilabel_:
+                return (1 + scores - virtual) / 2
+            return scores / scores.sum(axis=1, keepdims=True)
+        # Scores sum to L / 2. Division by it makes a distribution over classes.
+        return scores if self.multilabel_ else scores * (2 / self._n_ranked)
 
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
         if self.multilabel_:
@@ -270,15 +291,15 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
 
     def _row_size(self) -> int:
         """Return how many floats a row takes while it is worked on: itself, a label's pairs."""
-        pairs = BLOCK_ARRAYS * len(self.classes_)
+        pairs = BLOCK_ARRAYS * self._n_ranked
         return pairs + 2 * getattr(self, "n_features_in_", 0) + self.learner_.row_size
 
     def _blocks(self, X: MatrixLike) -> list[slice]:
-        return list(pair_blocks(len(self.classes_), count_rows(X)))
+        return list(pair_blocks(self._n_ranked, count_rows(X)))
 
     def _supports(self, X: MatrixLike) -> Blocks:
         blocks = self._blocks(X)
-        pairs = [pairs_of(labels, len(self.classes_)) for labels in blocks]
+        pairs = [pairs_of(labels, self._n_ranked) for labels in blocks]
         supports = (
             part.astype(self.dtype, copy=False) for part in self.learner_.supports(X, pairs)
         )

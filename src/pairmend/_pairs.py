@@ -2,6 +2,9 @@
 
 Pair ``m = (i, j)``, ``i < j``, is one binary problem: label ``i`` against label ``j``.
 Everywhere in the library pairs come in the order (0, 1), (0, 2), ..., (L-2, L-1).
+
+A calibrated ranking has a virtual label, number L, behind all others: the pairs are those of
+L + 1 labels, and pair (i, L) is label i against its absence, a problem of all rows.
 """
 
 from dataclasses import dataclass

@@ -39,6 +39,7 @@ __all__ = [
     "check_base_classifier",
     "check_columns",
     "check_features",
+    "check_indicators",
     "check_params",
     "check_rows",
     "check_sample_weight",
@@ -154,7 +155,9 @@ def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     return _safe_indexing(X, rows)
 
 
-def check_target(estimator: BaseEstimator, X: MatrixLike, y: TargetLike) -> Target:
+def check_target(
+    estimator: BaseEstimator, X: MatrixLike, y: TargetLike, *, min_labels: int = 2
+) -> Target:
     """Read the target: indicators of labels, or a 1-D array of classes.
 
     Parameters
@@ -165,6 +168,8 @@ def check_target(estimator: BaseEstimator, X: MatrixLike, y: TargetLike) -> Targ
         The rows the target belongs to.
     y : array-like, frame or sparse matrix
         Indicators of shape (n, L), or classes of shape (n,).
+    min_labels : {1, 2}, default=2
+        How many labels there must be.
 
     Returns
     -------
@@ -186,11 +191,24 @@ def check_target(estimator: BaseEstimator, X: MatrixLike, y: TargetLike) -> Targ
             "indicators of shape (n_samples, n_labels) or classes of shape (n_samples,)."
         )
     if indicators.ndim == 2 and np.isin(indicators, [0, 1]).all():
+        if min_labels == 1:
+            return Target(_check_indicators(indicators), _label_names(names, indicators), True)
         raise ValueError(
             "y has one label only, and pairs need at least two. To learn it as a binary "
             "problem, pass a 1-D y, for instance y.ravel()."
         )
     return _check_classes(column_or_1d(indicators, warn=True))
+
+
+def check_indicators(Y: TargetLike) -> BoolArray:
+    """Read label indicators of shape (n, L)."""
+    indicators = _as_array(Y)
+    if indicators.ndim != 2:
+        raise ValueError(
+            f"Y has the shape {indicators.shape}; expected label indicators of shape "
+            "(n_samples, n_labels)."
+        )
+    return _check_indicators(indicators)
 
 
 def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:

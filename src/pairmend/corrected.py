@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._base import Blocks, PairwiseVoting, Problem
+from pairmend._explaining import explain_rows
 from pairmend._pairs import pairs_of
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
 from pairmend._validation import (
@@ -22,6 +23,7 @@ from pairmend._validation import (
     take_rows,
 )
 from pairmend._watching import checked_weights, few, watch
+from pairmend.explanation import Explanation
 from pairmend.kernels.confusion import (
     ConfusionSums,
     Watched,
@@ -309,6 +311,29 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
             of the neighbourhood of the row that each cell holds.
         """
         return self._collect(X, self._confusion_shares)
+
+    def explain(
+        self, X: MatrixLike, *, n_neighbors: int = 5, n_problems: int | None = None
+    ) -> list[Explanation]:
+        """Explain predictions: which pairs changed their vote, why, and how scores add up.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, few of them: all pairs of all rows are looked at.
+        n_neighbors : int, default=5
+            How many validation rows to list for a pair, those that weigh most, by their
+            positions among the rows given to fit.
+        n_problems : int, default=None
+            How many pairs of a row to explain, those that changed most; None means all.
+
+        Returns
+        -------
+        list of Explanation
+            One for each row: data that also come as text (``print``), as frames
+            (``to_frame``) and as a figure (:func:`pairmend.plots.plot_explanation`).
+        """
+        return explain_rows(self, X, n_neighbors=n_neighbors, n_problems=n_problems)
 
     def _split(
         self, problem: Problem

@@ -26,10 +26,10 @@ def dense(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def both(base, X, Y, weights=None, n_jobs=None):
+def both(base, X, Y, weights=None, n_jobs=None, virtual=False):
     """The generic learner, fitted on dense rows, where it is exact, and the closed-form one."""
     params = {} if weights is None else {"sample_weight": weights}
-    pairs = label_pairs(Y.shape[1])
+    pairs = label_pairs(Y.shape[1] + virtual)
     return (
         GenericPairLearner(base, n_jobs=None, seed=3).fit(dense(X), Y, pairs, params),
         SubspaceNBPairLearner(base, n_jobs=n_jobs, seed=3).fit(X, Y, pairs, params),
@@ -45,13 +45,20 @@ WAYS = [
 
 
 def assert_equal(base, X, Y, queries, Y_queries, weights=None, tolerance=1e-10):
-    n_labels = Y.shape[1]
+    for virtual in (False, True):
+        _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual)
+
+
+def _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual):
+    n_labels = Y.shape[1] + virtual
+    if virtual:  # every row carries the virtual label
+        Y_queries = np.column_stack([Y_queries, np.ones(len(Y_queries), dtype=bool)])
     n_pairs = n_labels * (n_labels - 1) // 2
     carried = LabelRows.of(Y_queries)
     others = carried.label[:, np.newaxis] != np.arange(n_labels)
     for way in WAYS:
         with mock.patch.multiple(naive_bayes, **way):
-            slow, fast = both(base, X, Y, weights)
+            slow, fast = both(base, X, Y, weights, virtual=virtual)
             ours = np.hstack(list(fast.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
             at = fast.support_at(queries, carried)
         expected = next(slow.supports(dense(queries), [slice(0, n_pairs)]))
@@ -237,10 +244,11 @@ def test_other_features_are_refused(small_set):
         next(clf.learner_.supports(X[:, :3], [slice(0, 1)]))
 
 
+@pytest.mark.parametrize("virtual", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("few_cells", [False, True])
-def test_partial_fits_equal_one_fit(rng, few_cells, missing, weighted):
+def test_partial_fits_equal_one_fit(rng, few_cells, missing, weighted, virtual):
     X, Y, queries = mixed(rng, 200, missing), labels(rng, 200), mixed(rng, 30, missing)
     X[:100][np.isnan(X[:100])] = 1.0  # missing values come later
     if few_cells:
@@ -249,7 +257,7 @@ def test_partial_fits_equal_one_fit(rng, few_cells, missing, weighted):
     Y[:150, 1] &= ~Y[:150, 2]  # so do labels that share rows
     weights = rng.choice([0, 0.5, 1], size=200) if weighted else None
     survey = BASE.set_params(random_state=0).survey(X, weights)
-    pairs = label_pairs(9)
+    pairs = label_pairs(9 + virtual)
 
     def params(rows):
         weight = {} if weights is None else {"sample_weight": weights[rows]}
@@ -259,7 +267,8 @@ def test_partial_fits_equal_one_fit(rng, few_cells, missing, weighted):
     parts = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0)
     for rows in (slice(0, 60), slice(60, 150), slice(150, 160), slice(160, 200)):
         parts.partial_fit(X[rows], Y[rows], pairs, params(rows))
-    expected, ours = (next(learner.supports(queries, [slice(0, 36)])) for learner in (whole, parts))
+    every = [slice(0, len(pairs))]
+    expected, ours = (next(learner.supports(queries, every)) for learner in (whole, parts))
     np.testing.assert_allclose(ours, expected, atol=1e-10)
     with pytest.raises(ValueError, match="Y has 3 labels, earlier rows had 9"):
         parts.partial_fit(X, Y[:, :3], label_pairs(3), {})

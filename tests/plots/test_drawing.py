@@ -13,6 +13,7 @@ import pytest
 
 import pairmend
 from pairmend import plots
+from pairmend.explanation import Explanation, LabelExplanation, explain_problem
 from pairmend.plots.drawing import LINES, MARKERS, style_of
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -26,6 +27,23 @@ NASTY = [
     "_hidden",
 ]
 RANKS = dict(zip(NASTY, range(1, 7), strict=True))
+PROBLEM = explain_problem(
+    (0, 1), (NASTY[2], NASTY[0]), before=0.4, decided=0.3, weights=np.ones(3),
+    truth=np.array([[1, 0], [0, 1], [1, 1]], dtype=bool), decisions=np.array([0, 0, 1.0]),
+    overlap=0.5,
+)  # fmt: skip
+EXPLANATION = Explanation(
+    row=0,
+    labels=tuple(
+        LabelExplanation.of(
+            k, name, [], [], [], scores=(k / 6, 1 - k / 6), accepted=(k > 3, k < 3), threshold=0.5
+        )
+        for k, name in enumerate(NASTY)
+    ),
+    problems=(PROBLEM,),
+    n_problems=15,
+    n_changed=1,
+)
 
 DRAWINGS = {
     "label_frequencies": lambda ax=None: plots.label_frequencies(NASTY, range(6), ax=ax),
@@ -40,15 +58,20 @@ DRAWINGS = {
     "published_and_measured": lambda ax=None: plots.published_and_measured(
         {name: np.zeros(6) for name in NASTY}, {name: np.ones(6) for name in NASTY}, NASTY, ax=ax
     ),
+    "explained_scores": lambda ax=None: plots.explained_scores(EXPLANATION, ax=ax),
+    "explained_confusion": lambda ax=None: plots.explained_confusion(PROBLEM, ax=ax),
+    "explained_neighbours": lambda ax=None: plots.explained_neighbours(PROBLEM, ax=ax),
     "bars": lambda ax=None: plots.bars({"$a$": RANKS, "$b$": RANKS}, unit="$", ax=ax),
     "bars_far_apart": lambda ax=None: plots.bars(
         {"fit": {**RANKS, NASTY[0]: 400}}, unit="$", ax=ax
     ),
 }
 all_drawings = pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS)
+# Those without names, and those with two of them among other words.
+FEW_NAMES = {"labels_per_row", "explained_confusion", "explained_neighbours"}
 with_names = pytest.mark.parametrize(
-    "draw", [draw for name, draw in DRAWINGS.items() if name != "labels_per_row"],
-    ids=[name for name in DRAWINGS if name != "labels_per_row"],
+    "draw", [draw for name, draw in DRAWINGS.items() if name not in FEW_NAMES],
+    ids=[name for name in DRAWINGS if name not in FEW_NAMES],
 )  # fmt: skip
 
 

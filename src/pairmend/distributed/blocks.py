@@ -136,7 +136,7 @@ def _read(X: MatrixLike, y: Any, classes: Any) -> Block:
     if n_rows == 0:
         return Block(X, np.zeros((0, y.shape[1]), dtype=bool))
     X = check_rows(X)
-    return Block(X, check_target(None, X, y).Y)
+    return Block(X, check_target(None, X, y, min_labels=1).Y)  # their number has been checked
 
 
 def sizes_of(blocks: Sequence[Any]) -> list[int]:

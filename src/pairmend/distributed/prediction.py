@@ -21,7 +21,7 @@ def predict(classifier: PairwiseVoting, X: Any) -> Any:
 
     Parameters
     ----------
-    classifier : PairwiseClassifier or CorrectedPairwiseClassifier
+    classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
         Fitted, here or on a cluster. It is sent once to each worker.
     X : dask array or dataframe of shape (n_samples, n_features)
         Rows; chunks of an array may be scipy's CSR.
@@ -58,7 +58,7 @@ def predict_proba(classifier: PairwiseVoting, X: Any) -> Any:
 
     Parameters
     ----------
-    classifier : PairwiseClassifier or CorrectedPairwiseClassifier
+    classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
         Fitted, here or on a cluster.
     X : dask array or dataframe of shape (n_samples, n_features)
         Rows; chunks of an array may be scipy's CSR.

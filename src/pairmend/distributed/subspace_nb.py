@@ -74,7 +74,8 @@ def train_subspace_nb(
     basis = Basis(survey, about.centre(~survey.categorical))
 
     kept_basis = delayed(basis, pure=False, traverse=False)
-    parts = [delayed(_sum_labels)(read, kept_basis, block) for block in blocks]
+    n_labels = int(pairs.max()) + 1
+    parts = [delayed(_sum_labels)(read, kept_basis, block, n_labels) for block in blocks]
     sums = in_a_tree(_plus, parts).compute().marked()
     alone = sums.alone_pairs
     if len(alone):
@@ -198,8 +199,9 @@ def _listed(found: list[tuple[Distinct, BoolArray]]) -> Distinct:
     )
 
 
-def _sum_labels(read: _Reader, basis: Basis, block: Block) -> LabelSums:
-    return LabelSums.part(block.Y, None, basis.expand(read(block)))
+def _sum_labels(read: _Reader, basis: Basis, block: Block, n_labels: int) -> LabelSums:
+    has_virtual = block.Y.shape[1] < n_labels
+    return LabelSums.part(block.Y, None, basis.expand(read(block)), has_virtual=has_virtual)
 
 
 def _sum_alone(read: _Reader, basis: Basis, block: Block, pairs: IntArray) -> Sums:

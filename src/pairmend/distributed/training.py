@@ -47,7 +47,7 @@ def fit(classifier: Classifier, X: Any, y: Any) -> Classifier:
 
     Parameters
     ----------
-    classifier : PairwiseClassifier or CorrectedPairwiseClassifier
+    classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
         Is fitted. The rows on which a corrected one watches its pairs are part of it, so these
         (all, after cross-fitting) must fit into the memory of this process.
     X : dask array or dataframe of shape (n_samples, n_features)
@@ -109,7 +109,8 @@ def fit(classifier: Classifier, X: Any, y: Any) -> Classifier:
 def _look_at_target(classifier: PairwiseVoting, labels: Collection) -> Target:
     """Find out the labels, which are columns, or the classes, which only the rows tell."""
     if labels.like.ndim == 2:
-        return check_target(classifier, labels.like, labels.like)
+        least = classifier._min_labels
+        return check_target(classifier, labels.like, labels.like, min_labels=least)
     found = in_a_tree(_unite_classes, [delayed(np.unique)(block) for block in labels.blocks])
     classes = found.compute()
     return check_target(classifier, classes, classes)

@@ -3,18 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pairmend._typing import FloatArray
+from pairmend._typing import BoolArray, FloatArray, IntArray
 
 
-def accept(scores: FloatArray, threshold: float) -> NDArray[np.int64]:
+def accept(scores: FloatArray, threshold: float | FloatArray) -> NDArray[np.int64]:
     """Accept the labels whose score lies above the threshold, strictly (eq. 7, 8).
 
     Parameters
     ----------
     scores : ndarray of shape (t, L)
         Label scores.
-    threshold : float
-        What a score must exceed.
+    threshold : float or ndarray of shape (L,)
+        What a score must exceed; one for all labels, or one for each.
 
     Returns
     -------
@@ -27,3 +27,97 @@ def accept(scores: FloatArray, threshold: float) -> NDArray[np.int64]:
     [[0, 0, 1]]
     """
     return (scores > threshold).astype(np.int64)
+
+
+def cardinality_cut(scores: FloatArray, n_accepted: float) -> float:
+    """Return the threshold above which the number of scores is closest to a wanted one.
+
+    Equal scores are accepted together or not at all; of two cuts as close, the one that
+    accepts less is taken.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Scores of all labels of all rows.
+    n_accepted : float
+        How many of them are to be accepted.
+
+    Returns
+    -------
+    float
+        Midway between two scores; infinite if none or all are accepted.
+
+    Examples
+    --------
+    >>> cardinality_cut(np.array([[0.1, 0.4], [0.8, 0.6]]), 2)
+    0.5
+    """
+    ordered = np.sort(scores, axis=None)[::-1]
+    counts, thresholds = _cuts(ordered)
+    return float(thresholds[np.argmin(np.abs(counts - n_accepted))])
+
+
+def f1_cut(scores: FloatArray, y: BoolArray) -> float:
+    """Return the threshold of one label at which its F1 is largest.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (t,)
+        The label's scores.
+    y : ndarray of bool, shape (t,)
+        Which rows carry it.
+
+    Returns
+    -------
+    float
+        Midway between two scores; infinite if none or all are to be accepted: none where no
+        row carries the label. Of cuts with the same F1, the one that accepts least.
+
+    Examples
+    --------
+    >>> f1_cut(np.array([0.1, 0.25, 0.75, 0.9]), np.array([False, True, False, True]))
+    0.175
+    """
+    order = np.argsort(-scores, kind="stable")
+    counts, thresholds = _cuts(scores[order])
+    hits = np.concatenate([[0], np.cumsum(y[order])])[counts]
+    # Twice the hits over the number accepted plus the number carried; 0 where nothing is either.
+    f1 = 2 * hits / np.maximum(counts + np.count_nonzero(y), 1)
+    return float(thresholds[np.argmax(f1)])
+
+
+def _cuts(descending: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return how many of the sorted scores can be accepted, and the thresholds to do so."""
+    high, low = descending[:-1], descending[1:]
+    middle = low + (high - low) / 2
+    middle = np.where(middle < high, middle, low)  # neighbouring floats have nothing between
+    thresholds = np.concatenate([[np.inf], middle, [-np.inf]])
+    distinct = np.concatenate([[True], high > low, [True]])
+    counts = np.flatnonzero(distinct)
+    return counts, thresholds[counts]
+
+
+def top_labels(scores: FloatArray, k: int) -> NDArray[np.int64]:
+    """Accept the k labels of each row that score highest.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (t, L)
+        Label scores.
+    k : int
+        How many; of labels that score alike, the first.
+
+    Returns
+    -------
+    ndarray of int, shape (t, L)
+        0 or 1.
+
+    Examples
+    --------
+    >>> top_labels(np.array([[0.4, 0.9, 0.6, 0.4]]), 3).tolist()
+    [[1, 1, 1, 0]]
+    """
+    accepted = np.zeros(scores.shape, dtype=np.int64)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    np.put_along_axis(accepted, best, 1, axis=1)
+    return accepted

@@ -44,7 +44,11 @@ class PairLearner(PairWitness, Protocol):
     def fit(
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
     ) -> "PairLearner":
-        """Train all pairs, each on the rows that carry exactly one of its labels."""
+        """Train all pairs, each on the rows that carry exactly one of its labels.
+
+        Pairs may have one label more than `Y` has columns, the virtual one: against it, a
+        label is trained on all rows, those with it and those without.
+        """
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""

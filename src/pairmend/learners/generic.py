@@ -29,7 +29,7 @@ class ConstantSupport:
 def _train_pair(
     estimator: Any,
     X: MatrixLike,
-    pair: IntArray,
+    name: str,
     rows: IntArray,
     y: IntArray,
     fit_params: dict[str, Any],
@@ -50,9 +50,8 @@ def _train_pair(
         return clone(estimator).fit(take_rows(X, rows), y, **params)
     except Exception as error:
         error.add_note(
-            f"while training the pair of labels number {pair[0]} and {pair[1]} on "
-            f"{np.count_nonzero(y == 1)} rows of the first and {np.count_nonzero(y == 0)} rows of "
-            "the second"
+            f"while training {name} on {np.count_nonzero(y == 1)} rows of the first and "
+            f"{np.count_nonzero(y == 0)} rows of the second"
         )
         raise
 
@@ -113,7 +112,7 @@ class GenericPairLearner:
         if hasattr(estimator, "survey") and has_fit_parameter(estimator, "survey"):
             survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
         models = Parallel(n_jobs=self.n_jobs)(
-            delayed(_train_pair)(estimator, X, pair, rows, y, fit_params, survey)
+            delayed(_train_pair)(estimator, X, _name(pair, Y), rows, y, fit_params, survey)
             for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
         )
         return self.adopt(pairs, models)
@@ -151,9 +150,17 @@ def _ask_at(model: Any, X: MatrixLike, rows: IntArray) -> tuple[IntArray, FloatA
     return rows, _ask(model, take_rows(X, rows))
 
 
+def _name(pair: IntArray, Y: BoolArray) -> str:
+    first, second = pair
+    if second == Y.shape[1]:
+        return f"label number {first} against its absence"
+    return f"the pair of labels number {first} and {second}"
+
+
 def _problems(Y: BoolArray, pairs: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the rows and the 0/1 target of each pair's binary problem."""
     by_label = np.ascontiguousarray(Y.T)
     for i, j in pairs:
-        rows = np.flatnonzero(by_label[i] != by_label[j])
+        is_virtual = j == len(by_label)
+        rows = np.arange(len(Y)) if is_virtual else np.flatnonzero(by_label[i] != by_label[j])
         yield rows, by_label[i][rows].astype(np.int64)

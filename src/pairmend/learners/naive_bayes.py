@@ -74,7 +74,9 @@ class SubspaceNBPairLearner:
         numbers = read_numbers(estimator, X, survey.encoder)
         numbers, Y, weights = _present(numbers, Y, weights)
         basis = Basis.learn(survey, numbers)
-        return self.adopt(pairs, basis, LabelSums.over(Y, weights, basis.expand(numbers)))
+        has_virtual = Y.shape[1] in pairs
+        sums = LabelSums.over(Y, weights, basis.expand(numbers), has_virtual=has_virtual)
+        return self.adopt(pairs, basis, sums)
 
     def adopt(self, pairs: IntArray, basis: Basis, sums: LabelSums) -> "SubspaceNBPairLearner":
         """Train all pairs from sums that were added up elsewhere."""
@@ -94,8 +96,9 @@ class SubspaceNBPairLearner:
         """
         if not hasattr(self, "survey_"):
             return self.fit(X, Y, pairs, fit_params)
-        if Y.shape[1] != len(self._separable):
-            raise ValueError(f"Y has {Y.shape[1]} labels, earlier rows had {len(self._separable)}.")
+        n_labels = len(self._separable) - self._sums.has_virtual
+        if Y.shape[1] != n_labels:
+            raise ValueError(f"Y has {Y.shape[1]} labels, earlier rows had {n_labels}.")
         weights = fit_params.get("sample_weight")
         if weights is not None:
             weights = check_sample_weight(weights, X, ensure_non_negative=True)

@@ -218,6 +218,9 @@ class LabelSums:
     alone_number : ndarray of shape (n_shared, 2)
         Number of the rows of the first, and of the second, label alone among those; -1 where
         they are not summed.
+    has_virtual : bool
+        Whether the last label is the virtual one. Every row is its own, so it loses the rows
+        it shares with another label to that label, and takes none from it.
     """
 
     labels: Sums
@@ -225,9 +228,12 @@ class LabelSums:
     number: IntArray
     alone: Sums
     alone_number: IntArray
+    has_virtual: bool = False
 
     @classmethod
-    def over(cls, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> "LabelSums":
+    def over(
+        cls, Y: BoolArray, weights: FloatArray | None, rows: Expanded, *, has_virtual: bool = False
+    ) -> "LabelSums":
         """Add up rows by their labels.
 
         Parameters
@@ -238,13 +244,20 @@ class LabelSums:
             Weights of the rows, if they are not all 1.
         rows : Expanded
             The rows.
+        has_virtual : bool, default=False
+            Whether a virtual label is to be added.
         """
-        sums = cls.part(Y, weights, rows).marked()
+        sums = cls.part(Y, weights, rows, has_virtual=has_virtual).marked()
         return replace(sums, alone=sum_alone(sums.alone_pairs, Y, weights, rows))
 
     @classmethod
-    def part(cls, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> "LabelSums":
+    def part(
+        cls, Y: BoolArray, weights: FloatArray | None, rows: Expanded, *, has_virtual: bool = False
+    ) -> "LabelSums":
         """Add up a part of the rows; no label's are summed alone, before all are there."""
+        nothing = sum_alone(np.empty((0, 2), dtype=np.intp), Y, weights, rows)
+        if has_virtual:
+            Y = _with_virtual(Y)
         n_rows, n_labels = Y.shape
         by_label, by_label_row = np.nonzero(Y.T)
         labels = Sums.over(_groups(by_label, by_label_row, n_labels, n_rows), weights, rows)
@@ -260,8 +273,8 @@ class LabelSums:
         number = np.full((n_labels, n_labels), -1, dtype=np.int32)
         first, second = np.divmod(found, n_labels)
         number[first, second] = number[second, first] = np.arange(len(found))
-        nothing = sum_alone(np.empty((0, 2), dtype=np.intp), Y, weights, rows)
-        return cls(labels, shared, number, nothing, np.full((len(found), 2), -1))
+        alone_number = np.full((len(found), 2), -1)
+        return cls(labels, shared, number, nothing, alone_number, has_virtual)
 
     def plus(self, part: "LabelSums") -> "LabelSums":
         """Return the sums over these rows and a part of others; those alone stay as they are."""
@@ -282,6 +295,7 @@ class LabelSums:
             number,
             self.alone,
             alone_number,
+            self.has_virtual,
         )
 
     def marked(self) -> "LabelSums":
@@ -317,7 +331,7 @@ class LabelSums:
         """
         more = sum_alone(self.alone_pairs, Y, weights, rows)
         every = np.arange(len(more.mass))
-        sums = self.plus(LabelSums.part(Y, weights, rows))
+        sums = self.plus(LabelSums.part(Y, weights, rows, has_virtual=self.has_virtual))
         return replace(sums, alone=self.alone.plus(more, every, every))
 
     def only(self, label: IntArray, other: IntArray) -> Sums:
@@ -345,7 +359,8 @@ class LabelSums:
         mass = np.repeat(self.labels.mass[:, np.newaxis], n_labels, axis=1)
         count = np.repeat(self.labels.count[:, np.newaxis], n_labels, axis=1)
         label, other = np.nonzero(self.number >= 0)
-        _, number, place = self._numbers(label, other)
+        share, number, place = self._numbers(label, other)
+        label, other = label[share], other[share]
         mass[label, other] -= self.shared.mass[number]
         count[label, other] -= self.shared.count[number]
         few = place >= 0
@@ -353,9 +368,12 @@ class LabelSums:
         return np.where(count > 0, mass, 0), count
 
     def _numbers(self, label: IntArray, other: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return which of the pairs share rows, and their numbers in `shared` and `alone`."""
+        """Return where labels lose rows to others, and the numbers in `shared` and `alone`."""
         number = self.number[label, other]
-        share = np.flatnonzero(number >= 0)
+        loses = number >= 0
+        if self.has_virtual:
+            loses &= other != len(self.number) - 1
+        share = np.flatnonzero(loses)
         number = number[share]
         return share, number, self.alone_number[number, (label > other)[share].astype(int)]
 
@@ -372,8 +390,13 @@ def _selection(which: IntArray, n_groups: int) -> Any:
     return sparse.csr_array((ones, which[there], indptr), shape=(len(which), n_groups))
 
 
+def _with_virtual(Y: BoolArray) -> BoolArray:
+    return np.column_stack([Y, np.ones(len(Y), dtype=bool)])
+
+
 def sum_alone(pairs: IntArray, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> Sums:
-    """Add up the rows of first labels that lack the second."""
+    """Add up the rows of first labels, the virtual one maybe among them, that lack the second."""
+    Y = _with_virtual(Y)
     groups = [np.flatnonzero(Y[:, label] & ~Y[:, other]) for label, other in pairs]
     group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
     members = np.concatenate([np.empty(0, dtype=np.intp), *groups])

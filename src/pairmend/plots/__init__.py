@@ -1,13 +1,19 @@
 """Drawings of multi-label data and of comparisons. They need matplotlib.
 
 Numbers come in as they are to be drawn; only the means of folds and the sums of parts are worked
-out here. Each drawing returns the Axes it is on; :func:`to_svg`
+out here. Each drawing returns the Axes it is on, a whole of several its Figure; :func:`to_svg`
 turns it into an element of a page.
 """
 
 from pairmend.plots.comparison import bars, fold_spread
 from pairmend.plots.data import ENDS, MOST_BARS, co_occurrence, label_frequencies, labels_per_row
 from pairmend.plots.drawing import FAINT, INK, PALETTE, one_line, to_svg
+from pairmend.plots.explanation import (
+    explained_confusion,
+    explained_neighbours,
+    explained_scores,
+    plot_explanation,
+)
 from pairmend.plots.published import published_and_measured
 from pairmend.plots.ranks import critical_difference, rank_radar
 
@@ -20,10 +26,14 @@ __all__ = [
     "bars",
     "co_occurrence",
     "critical_difference",
+    "explained_confusion",
+    "explained_neighbours",
+    "explained_scores",
     "fold_spread",
     "label_frequencies",
     "labels_per_row",
     "one_line",
+    "plot_explanation",
     "published_and_measured",
     "rank_radar",
     "to_svg",

@@ -163,7 +163,7 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
             count = together[row, column]
             ax.text(
                 float(column), float(row), f"{count:,}", ha="center", va="center", fontsize=8,
-                color=_readable_on(image.to_rgba(count)),
+                color=readable_on(image.to_rgba(count)),
             )  # fmt: skip
     make_plain(ax)
     ax.tick_params(length=0)
@@ -219,7 +219,8 @@ def labels_per_row(counts: ArrayLike, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _readable_on(colour: Any) -> str:
+def readable_on(colour: Any) -> str:
+    """Return the ink for a cell of a map."""
     red, green, blue = colour[:3]
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else CELL_INK
 

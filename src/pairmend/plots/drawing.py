@@ -85,10 +85,10 @@ def one_line(name: str) -> str:
     )
 
 
-def short(name: str) -> str:
-    """Bring a name to one line of at most 28 characters."""
+def short(name: str, longest: int = LONGEST_NAME) -> str:
+    """Bring a name to one line of at most so many characters."""
     line = one_line(name)
-    return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1].rstrip() + "…"
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
 def to_svg(ax: "Axes", *, prefix: str, title: str) -> str:

@@ -1,0 +1,68 @@
+"""Explanations as tables."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pairmend.explanation.data import Explanation
+
+Record = tuple[Any, ...]
+
+
+def frame_of(explanation: "Explanation", of: str) -> Any:
+    """Return a part of an explanation as a pandas DataFrame."""
+    if of not in PARTS:
+        raise ValueError(f"an explanation has no {of!r}; choose one of {', '.join(PARTS)}")
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "tables need pandas, which is not installed: pip install 'pairmend[study]'"
+        ) from error
+    columns, records = PARTS[of]
+    return pd.DataFrame(list(records(explanation)), columns=columns.split())
+
+
+def _problems(explanation: "Explanation") -> Iterator[Record]:
+    for p in explanation.problems:
+        said = (p.before, p.decided, p.after, p.changed)
+        yield (
+            *p.names,
+            *said,
+            *p.masses[0],
+            *p.masses[1],
+            *p.competences,
+            p.shrinkage,
+            p.n_effective,
+        )
+
+
+def _neighbours(explanation: "Explanation") -> Iterator[Record]:
+    for problem in explanation.problems:
+        for n in problem.neighbours:
+            yield *problem.names, n.row, n.weight, n.share, *n.truth, n.decided
+
+
+def _labels(explanation: "Explanation") -> Iterator[Record]:
+    for label in explanation.labels:
+        scores = (label.before, label.after)
+        yield label.name, *scores, label.accepted_before, label.accepted, label.threshold
+
+
+def _steps(explanation: "Explanation") -> Iterator[Record]:
+    for label in explanation.labels:
+        for s in label.steps:
+            yield label.name, s.name, s.before, s.after, s.total_before, s.total_after
+
+
+PARTS: dict[str, tuple[str, Callable[["Explanation"], Iterator[Record]]]] = {
+    # Cells of the confusion matrix and competences are called as in docs/method.md.
+    "problems": (
+        "first second before decided after changed e_ii e_ij e_ji e_jj c_ii c_ij shrinkage "
+        "n_effective",
+        _problems,
+    ),
+    "neighbours": ("first second row weight share is_first is_second decided", _neighbours),
+    "labels": ("label before after accepted_before accepted threshold", _labels),
+    "steps": ("label against before after total_before total_after", _steps),
+}

@@ -1,0 +1,269 @@
+"""Drawings of why a row got its labels."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairmend.explanation import Explanation, Neighbour, ProblemExplanation
+from pairmend.plots.data import readable_on
+from pairmend.plots.drawing import (
+    BLUE,
+    FAINT,
+    INK,
+    LETTER,
+    PALETTE,
+    VERMILION,
+    add_legend,
+    axes_or_new,
+    make_plain,
+    matplotlib_or_advice,
+    short,
+    write,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BOTH = PALETTE[2]
+NARROW = 14  # letters of names that stand side by side
+DARKEST = 0.75  # of the colours of cells: beyond it numbers are hard to read
+
+
+def plot_explanation(
+    explanation: Explanation,
+    *,
+    n_problems: int = 2,
+    n_labels: int = 12,
+    figure: Any = None,
+) -> Any:
+    """Draw an explanation: all scores, and the problems that changed most with their reasons.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What a classifier's ``explain`` gives for a row.
+    n_problems : int, default=2
+        How many problems to draw.
+    n_labels : int, default=12
+        How many labels to draw, those of which there is most to tell.
+    figure : matplotlib Figure or SubFigure, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Figure
+        Its first Axes hold the scores, then come two for each problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend import CorrectedPairwiseClassifier
+    >>> X, Y = np.random.RandomState(0).rand(60, 2), np.eye(3, dtype=int)[[0, 1, 2] * 20]
+    >>> clf = CorrectedPairwiseClassifier(random_state=0).fit(X, Y)
+    >>> figure = plot_explanation(clf.explain(X[:1])[0], n_problems=1)
+    >>> figure.axes[2].get_title(loc="left")
+    'rows that weigh most'
+    """
+    matplotlib_or_advice()
+    problems = explanation.most_changed(n_problems)
+    shown = min(n_labels, len(explanation.labels))
+    if figure is None:
+        from matplotlib.figure import Figure
+
+        height = max(2.6 * len(problems), 1.8 + 0.34 * shown, 3.0)
+        letters = max((len(short(label.name)) for label in explanation.labels), default=0)
+        width = 11.4 + 1.8 * LETTER * max(0, letters - 8) if problems else 5.2
+        figure = Figure(figsize=(width, height), layout="constrained")
+    if not problems:
+        explained_scores(explanation, n_labels=n_labels, ax=figure.subplots())
+        return figure
+    grid = figure.add_gridspec(len(problems), 3, width_ratios=(1.5, 0.85, 1.25))
+    explained_scores(explanation, n_labels=n_labels, ax=figure.add_subplot(grid[:, 0]))
+    for number, problem in enumerate(problems):
+        explained_confusion(problem, ax=figure.add_subplot(grid[number, 1]))
+        explained_neighbours(problem, ax=figure.add_subplot(grid[number, 2]))
+    return figure
+
+
+def explained_scores(
+    explanation: Explanation, *, n_labels: int = 12, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the labels' scores before and after the correction.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What a classifier's ``explain`` gives for a row.
+    n_labels : int, default=12
+        How many labels to draw, those of which there is most to tell.
+    ax : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+    """
+    shown = sorted(explanation.telling_labels(n_labels), key=lambda label: -label.after)
+    ax = axes_or_new(ax, width=5.2, height=1.8 + 0.34 * len(shown))
+    thresholds = [np.nan if label.threshold is None else label.threshold for label in shown]
+    for place, (label, threshold) in enumerate(zip(shown, thresholds, strict=True)):
+        colour = BLUE if label.accepted else VERMILION
+        ax.plot([label.before, label.after], [place, place], color=colour, lw=2, zorder=2)
+        ax.plot(label.before, place, "o", ms=8, mfc="none", mec=colour, mew=1.6, zorder=2)
+        ax.plot(label.after, place, "o" if label.accepted else "X", ms=9, color=colour, zorder=3)
+        ax.plot([threshold] * 2, [place - 0.5, place + 0.5], color=INK, lw=1, ls=(0, (4, 3)))
+        if label.changed:
+            # On the side of the threshold where the score is now.
+            told, side, away = (
+                ("now predicted", "left", 4)
+                if label.accepted
+                else ("no longer predicted", "right", -4)
+            )
+            at = label.after if label.threshold is None else label.threshold
+            write(ax, at, place, told, offset=(away, 8), ha=side, va="bottom")
+    ax.set_yticks(
+        range(len(shown)), [short(label.name) for label in shown], fontsize=9, parse_math=False
+    )
+    for tick, label in zip(ax.get_yticklabels(), shown, strict=True):
+        tick.set_fontweight("bold" if label.changed else "normal")
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set_xlim(-0.03, 1.03)
+    left_out = len(explanation.labels) - len(shown)
+    ax.set_xlabel("score" + (f" ({left_out:,} more labels are left out)" if left_out else ""))
+    make_plain(ax)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color=FAINT, lw=0.6)
+    ax.set_axisbelow(True)
+    n_changed = sum(label.changed for label in explanation.labels)
+    told = f"{n_changed} of {len(explanation.labels)} labels" if n_changed else "no label"
+    ax.set_title(
+        f"Row {explanation.row}\n{told} decided differently", loc="left", fontsize=10, color=INK
+    )
+    from matplotlib.lines import Line2D
+    from matplotlib.transforms import offset_copy
+
+    looks: list[dict[str, Any]] = [
+        {"marker": "o", "mfc": "none", "mec": INK, "mew": 1.6, "ms": 8},
+        {"marker": "o", "color": BLUE, "ms": 9},
+        {"marker": "X", "color": VERMILION, "ms": 9},
+    ]
+    names = ["before", "mended: predicted", "mended: not predicted"]
+    handles = [Line2D([], [], **{"ls": "none", **look}) for look in looks]
+    if not np.isnan(thresholds).all():
+        handles.append(Line2D([], [], color=INK, lw=1, ls=(0, (4, 3))))
+        names.append("threshold")
+    # Below the axis' own texts, whatever the height of the drawing.
+    figure: Any = ax.figure
+    below = offset_copy(ax.transAxes, fig=figure, y=-36, units="points")
+    add_legend(
+        ax, handles, names, loc="upper left", bbox_to_anchor=(-0.1, 0), bbox_transform=below,
+        borderaxespad=0, ncols=2, columnspacing=1.0, handletextpad=0.4,
+    )  # fmt: skip
+    return ax
+
+
+def explained_confusion(problem: ProblemExplanation, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the local confusion matrix of a problem, as shares of its mass.
+
+    A row is a decision, since the correction asks what is true where each was made.
+
+    Parameters
+    ----------
+    problem : ProblemExplanation
+        One of an explanation's problems.
+    ax : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = axes_or_new(ax, width=3.4, height=2.6)
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    shares = np.array(problem.shares).T
+    colours = ListedColormap(colormaps["Blues"](np.linspace(0.05, DARKEST, 256)))
+    image = ax.imshow(shares, cmap=colours, vmin=0, vmax=1, interpolation="none", aspect="auto")
+    for (decision, truth), share in np.ndenumerate(shares):
+        ax.text(
+            truth, decision, f"{100 * share:.0f} %", ha="center", va="center", fontsize=10,
+            color=readable_on(image.to_rgba(share)),
+        )  # fmt: skip
+    first, second = names = [short(name, NARROW) for name in problem.names]
+    told = [_told_decision(problem, decision, first) for decision in (0, 1)]
+    ax.set_yticks([0, 1], [f"decided {name},\n{of}" for name, of in zip(names, told, strict=True)])
+    crowded = len(first) + len(second) > NARROW
+    ax.set_xticks([0, 1], [first, "\n" * crowded + second])
+    for text in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+        text.set(fontsize=9, parse_math=False)
+    ax.set_xlabel("truth", fontsize=9)
+    make_plain(ax)
+    ax.tick_params(length=0)
+    ax.spines[["top", "right"]].set_visible(True)
+    ax.spines[:].set_color(FAINT)
+    ax.set_title(
+        f"{first} or {second}?{' The vote changed.' if problem.changed else ''}\n"
+        f"{first} from {problem.before:.2f} to {problem.after:.2f}",
+        loc="left", fontsize=10, color=INK, parse_math=False,
+    )  # fmt: skip
+    return ax
+
+
+def explained_neighbours(problem: ProblemExplanation, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the neighbours that weigh most in a problem's confusion matrix.
+
+    Parameters
+    ----------
+    problem : ProblemExplanation
+        One of an explanation's problems.
+    ax : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+    """
+    neighbours = problem.neighbours
+    ax = axes_or_new(ax, width=4.4, height=1.2 + 0.3 * max(2, len(neighbours)))
+    shares = [100 * neighbour.share for neighbour in neighbours]
+    colours = [
+        {(True, False): BLUE, (False, True): VERMILION}.get(neighbour.truth, BOTH)
+        for neighbour in neighbours
+    ]
+    ax.barh(range(len(shares)), shares, height=0.68, color=colours)
+    for place, neighbour in enumerate(neighbours):
+        told = _told_neighbour(neighbour, problem.names)
+        write(ax, shares[place], place, told, offset=(4, 0), ha="left", va="center")
+    ax.set_yticks(range(len(shares)), [f"row {n.row}" for n in neighbours], fontsize=9)
+    ax.set_ylim(max(2, len(shares)) - 0.4, -0.6)
+    ax.set_xlim(0, 2.8 * max([*shares, 1e-9]))  # room for what they are
+    ax.set_xlabel(f"% of the weight; together {sum(shares):.0f} %", fontsize=9)
+    make_plain(ax)
+    ax.tick_params(axis="y", length=0)
+    ax.set_title(
+        "rows that weigh most" if neighbours else "no row is near enough",
+        loc="left", fontsize=10, color=INK,
+    )  # fmt: skip
+    return ax
+
+
+def _told_decision(problem: ProblemExplanation, decision: int, first: str) -> str:
+    """Say how often the first label is true where it, or the other one, was decided for."""
+    if not sum(row[decision] for row in problem.masses):
+        return "which it never is"
+    return f"{100 * problem.competences[decision]:.0f} % are {first}"
+
+
+def _told_neighbour(neighbour: Neighbour, names: tuple[str, str]) -> str:
+    first, second = (short(name, NARROW) for name in names)
+    truth = {(True, False): first, (False, True): second}.get(neighbour.truth, "both")
+    if neighbour.decided == 0.5:
+        return f"{truth}, undecided"
+    is_first = neighbour.decided > 0.5
+    certain = f"{100 * max(neighbour.decided, 1 - neighbour.decided):.0f} %"
+    if neighbour.truth == (is_first, not is_first):
+        return f"{truth}, rightly ({certain})"
+    if truth != "both" and len(first) + len(second) > NARROW:  # no room for two names
+        return f"{truth}, mistaken ({certain})"
+    return f"{truth}, taken for {first if is_first else second} ({certain})"

@@ -1,0 +1,175 @@
+"""What the rivals share: targets, and the way from scores to predictions."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_is_fitted
+
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._validation import (
+    Target,
+    check_features,
+    check_rows,
+    check_target,
+    fit_context,
+    remember_features,
+    route_fit_params,
+    take_params,
+    take_rows,
+)
+from pairmend.kernels.threshold import accept
+from pairmend.naive_bayes import RandomSubspaceNB
+
+
+class Rival(ClassifierMixin, BaseEstimator, ABC):
+    """A multi-label classifier that gives each label a score in [0, 1]."""
+
+    classes_: np.ndarray[Any, Any]
+    multilabel_: bool
+
+    @abstractmethod
+    def _scores(self, X: MatrixLike) -> FloatArray:
+        """Return the labels' scores."""
+
+    def _remember(self, X: MatrixLike, target: Target, learnt: dict[str, Any]) -> Self:
+        """Keep what was learnt; nothing of an earlier fit is touched before all went well."""
+        remember_features(self, X)
+        self.classes_, self.multilabel_ = target.classes, target.multilabel
+        for name, value in learnt.items():
+            setattr(self, name, value)
+        return self
+
+    def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
+        """Predict the labels of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples, n_labels)
+            1 where a label's score exceeds 1/2, 0 elsewhere. After a fit on 1-D classes: shape
+            (n_samples,), the class with the largest score.
+        """
+        scores = self.predict_proba(X)
+        if self.multilabel_:
+            return accept(scores, 0.5)
+        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the labels' scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Scores in [0, 1]. After a fit on 1-D classes they are scaled to sum to 1 in each
+            row.
+        """
+        check_is_fitted(self)
+        scores = self._scores(check_features(self, X))
+        if self.multilabel_:
+            return scores
+        total = scores.sum(axis=1, keepdims=True)
+        uniform = np.full_like(scores, 1 / scores.shape[1])
+        return np.divide(scores, total, out=uniform, where=total > 0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class WrappingRival(Rival):
+    """A rival made of clones of a base classifier."""
+
+    estimator: Any
+    random_state: Any
+
+    @abstractmethod
+    def _learn(
+        self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return what is learnt, by name of the attribute; no weight is 0."""
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows: whatever the base classifier takes.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators, 0 or 1. A 1-D array of classes is learnt as indicators of which
+            each row has one.
+        **fit_params : dict
+            Parameters of the base classifier's ``fit``, such as ``sample_weight``; rows of
+            weight 0 are left out. With metadata routing enabled, those the base classifier
+            requests.
+
+        Returns
+        -------
+        self
+        """
+        X = check_rows(X)
+        target = check_target(self, X, y, min_labels=1)
+        params, weights = route_fit_params(self, self._base_classifier(), X, fit_params)
+        rows, Y, present = X, target.Y, np.flatnonzero(weights > 0)
+        if len(present) < len(weights):
+            params = take_params(X, params, present)
+            rows, Y, weights = take_rows(X, present), Y[present], weights[present]
+        return self._remember(X, target, self._learn(rows, Y, weights, params))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say where extra parameters of fit go: to the base classifier's fit.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        return MetadataRouter(owner=self).add(
+            estimator=self._base_classifier(),
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+        )
+
+    def _base_classifier(self) -> Any:
+        return RandomSubspaceNB() if self.estimator is None else self.estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._base_classifier()).input_tags
+        return tags
+
+
+def smoothed_share(Y: BoolArray, weights: FloatArray) -> FloatArray:
+    """Return the Laplace-smoothed share of rows, by their weights, that carry each label.
+
+    Examples
+    --------
+    >>> smoothed_share(np.array([[True, False], [True, True]]), np.array([1.0, 0.5])).tolist()
+    [0.7142857142857143, 0.42857142857142855]
+    """
+    share: FloatArray = (weights @ Y + 1) / (weights.sum() + 2)
+    return share
+
+
+def varying_labels(Y: BoolArray) -> IntArray:
+    """Return the numbers of the labels that some rows carry and some do not.
+
+    Examples
+    --------
+    >>> varying_labels(np.array([[True, False, True], [True, False, False]])).tolist()
+    [2]
+    """
+    return np.flatnonzero(Y.any(axis=0) & ~Y.all(axis=0))

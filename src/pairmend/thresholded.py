@@ -1,0 +1,349 @@
+"""A multi-label classifier with a threshold fitted on cross-fitted scores."""
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    Target,
+    check_features,
+    check_rows,
+    check_target,
+    count_rows,
+    fit_context,
+    remember_features,
+    route_fit_params,
+    take_params,
+    take_rows,
+)
+from pairmend.model_selection import MultilabelStratifiedKFold
+from pairmend.thresholds import CardinalityThreshold
+
+METHODS = ("predict_proba", "decision_function")
+
+
+def _scoring_method(classifier: "ThresholdedClassifier") -> str:
+    """Return the method that gives scores, or say that there is none."""
+    asked = METHODS if classifier.method == "auto" else (classifier.method,)
+    estimator = getattr(classifier, "estimator_", classifier.estimator)
+    for method in asked:
+        if hasattr(estimator, method):
+            return method
+    raise ValueError(
+        f"{type(estimator).__name__} has no {' and no '.join(asked)}, and a threshold needs scores."
+    )
+
+
+def _has(method: str) -> Any:
+    return available_if(
+        lambda classifier: hasattr(getattr(classifier, "estimator_", classifier.estimator), method)
+    )
+
+
+class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Any multi-label classifier that gives scores, with a threshold of choice.
+
+    The threshold is fitted on cross-fitted scores: each row is scored by a clone of the
+    classifier trained without it, as new rows will be. The final classifier is trained on all
+    rows.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Multi-label classifier with ``predict_proba`` or ``decision_function``: of this library,
+        of scikit-learn, or any other.
+    threshold : threshold, default=None
+        How labels are decided on: an object of :mod:`pairmend.thresholds`, or any with
+        ``fit(scores, Y)`` and ``decide(scores)``. None means
+        :class:`~pairmend.thresholds.CardinalityThreshold`.
+    cv : int, splitter or iterable, default=5
+        The splits. An int is the number of folds of a
+        :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. Rows that are in no test
+        part are left out of the threshold's fit.
+    method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        Where the scores come from. "auto" takes the first the classifier has.
+    n_jobs : int, default=None
+        Number of processes that train on the splits.
+    random_state : int, RandomState or None, default=None
+        Shuffles the rows before they are split, if `cv` is an int.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The classifier, trained on all rows.
+    threshold_ : threshold
+        The fitted threshold; absent after a fit on 1-D classes.
+    classes_ : ndarray of shape (n_labels,)
+        Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
+        classes, the classes.
+    multilabel_ : bool
+        Whether fit saw label indicators, not 1-D classes.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if fit saw a frame with string names.
+
+    Notes
+    -----
+    After a fit on 1-D classes there is nothing to threshold: the classifier predicts as it is.
+    Sample weights go to the classifier; the threshold counts all rows alike, those of weight 0
+    left out.
+
+    Examples
+    --------
+    >>> from pairmend import PairwiseClassifier, ThresholdedClassifier
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(n_labels=1, random_state=0)
+    >>> plain = PairwiseClassifier(random_state=0)
+    >>> clf = ThresholdedClassifier(plain, random_state=0).fit(X, Y)
+    >>> [round(float(labels.sum(axis=1).mean()), 1)
+    ...  for labels in (Y, plain.fit(X, Y).predict(X), clf.predict(X))]
+    [1.0, 2.4, 1.1]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "threshold": [HasMethods(["fit", "decide"]), None],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "array-like",
+               Iterator],
+        "method": [StrOptions({"auto", *METHODS})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        estimator: Any,
+        threshold: Any = None,
+        *,
+        cv: Any = 5,
+        method: str = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimator = estimator
+        self.threshold = threshold
+        self.cv = cv
+        self.method = method
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
+        """Fit the threshold on cross-fitted scores, and the classifier on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows: whatever the classifier takes.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators, 0 or 1, or a 1-D array of classes.
+        **fit_params : dict
+            Parameters of the classifier's ``fit``; those with one value a row, such as
+            ``sample_weight``, are cut to the rows of each split. With metadata routing
+            enabled, those the classifier requests.
+
+        Returns
+        -------
+        self
+        """
+        X = check_rows(X)
+        target = check_target(self, X, y, min_labels=1)
+        params, row_weights = route_fit_params(self, self.estimator, X, fit_params)
+        everything = np.arange(count_rows(X))
+        threshold = None
+        if target.multilabel:
+            rows, scores = self._cross_fit(X, target, params, row_weights > 0)
+            threshold = clone(CardinalityThreshold() if self.threshold is None else self.threshold)
+            threshold.fit(scores, target.as_given(rows))
+        estimator = clone(self.estimator).fit(X, target.as_given(everything), **params)
+        # Nothing of an earlier fit is touched before all went well.
+        remember_features(self, X)
+        self.classes_, self.multilabel_ = target.classes, target.multilabel
+        self.estimator_ = estimator
+        if threshold is not None:
+            self.threshold_ = threshold
+        elif hasattr(self, "threshold_"):
+            del self.threshold_
+        return self
+
+    def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
+        """Predict the labels of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples, n_labels)
+            What the threshold decides. After a fit on 1-D classes: shape (n_samples,), what
+            the classifier predicts.
+        """
+        X = self._check_predict(X)
+        if not self.multilabel_:
+            return np.asarray(self.estimator_.predict(X))
+        method, n_labels = _scoring_method(self), len(self.classes_)
+        scores = label_scores(self.estimator_, X, method, n_labels)
+        return np.asarray(self.threshold_.decide(scores))
+
+    @_has("predict_proba")
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the classifier's probabilities, whatever the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        return self._asked(X, "predict_proba")
+
+    @_has("decision_function")
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Return the classifier's decision function, whatever the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        return self._asked(X, "decision_function")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_label = inner.classifier_tags.multi_label
+        tags.input_tags = inner.input_tags
+        return tags
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say where extra parameters of fit go: to the classifier's fit.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        return MetadataRouter(owner=self).add(
+            estimator=self.estimator,
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+        )
+
+    def _asked(self, X: MatrixLike, method: str) -> FloatArray:
+        X = self._check_predict(X)
+        if not self.multilabel_:
+            return np.asarray(getattr(self.estimator_, method)(X))
+        return label_scores(self.estimator_, X, method, len(self.classes_))
+
+    def _check_predict(self, X: MatrixLike) -> MatrixLike:
+        check_is_fitted(self)
+        return check_features(self, X)
+
+    def _cross_fit(
+        self, X: MatrixLike, target: Target, params: dict[str, Any], present: BoolArray
+    ) -> tuple[IntArray, FloatArray]:
+        """Return rows, and the scores that classifiers trained without them give them."""
+        # Not cross_val_predict: it encodes every label anew, so one that is always there becomes
+        # one that never is.
+        cv = self.cv
+        if isinstance(cv, Integral):
+            cv = MultilabelStratifiedKFold(int(cv), random_state=self.random_state)
+        method = _scoring_method(self)
+        parts = check_cv(cv).split(X, target.as_given(np.arange(len(present))))
+        splits = [
+            tuple(rows[present[rows]] for rows in map(np.asarray, part))
+            for part in parts
+            if present[part[1]].any()
+        ]
+        scores = Parallel(n_jobs=self.n_jobs)(
+            delayed(_score_left_out)(self.estimator, X, target, params, train, test, method)
+            for train, test in splits
+        )
+        return np.concatenate([test for _, test in splits]), np.concatenate(scores)
+
+
+def _score_left_out(
+    estimator: Any,
+    X: MatrixLike,
+    target: Target,
+    params: dict[str, Any],
+    train: IntArray,
+    test: IntArray,
+    method: str,
+) -> FloatArray:
+    try:
+        fitted = clone(estimator).fit(
+            take_rows(X, train), target.as_given(train), **take_params(X, params, train)
+        )
+    except Exception as error:
+        error.add_note(
+            f"while cross-fitting scores for a threshold on {len(train)} of the rows. Labels with "
+            "few rows may be constant there: choose a classifier that takes them, or fewer folds."
+        )
+        raise
+    return label_scores(fitted, take_rows(X, test), method, len(target.classes))
+
+
+def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> FloatArray:
+    """Return the scores of labels in one array, whatever form the classifier gives them.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A fitted multi-label classifier.
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    method : {"predict_proba", "decision_function"}
+        What gives the scores. Some of scikit-learn's classifiers give an array of all classes
+        for each label; the column of class 1 counts.
+    n_labels : int
+        Number of labels.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_labels)
+    """
+    found = getattr(estimator, method)(X)
+    if isinstance(found, list):
+        classes = getattr(estimator, "classes_", [[0, 1]] * len(found))
+        columns = [_column_of_one(part, own) for part, own in zip(found, classes, strict=True)]
+        scores = np.column_stack(columns)
+    else:
+        scores = np.asarray(found)
+        if n_labels == 1:  # many classifiers take one label for a problem of two classes
+            scores = scores.reshape(count_rows(X), -1)[:, -1:]
+    if scores.shape != (count_rows(X), n_labels):
+        raise ValueError(
+            f"{method} of {type(estimator).__name__} gave an array of shape {scores.shape}; "
+            f"expected a score for each of {count_rows(X)} rows and {n_labels} labels."
+        )
+    return scores
+
+
+def _column_of_one(probabilities: Any, classes: Any) -> FloatArray:
+    """Return the probabilities of class 1; a label that never or always occurs has one column."""
+    probabilities = np.asarray(probabilities)
+    where = np.flatnonzero(np.asarray(classes) == 1)
+    return probabilities[:, where[0]] if len(where) else np.zeros(len(probabilities))

@@ -1,0 +1,280 @@
+"""From scores to labels: thresholds as objects.
+
+Each has ``fit(scores, Y)``, which learns where to cut, and ``decide(scores)``, which gives 0/1
+indicators. The scores to fit on must be those of rows the classifier was not trained on;
+:class:`~pairmend.ThresholdedClassifier` sees to that. Scores of
+:class:`~pairmend.CalibratedLabelRanking` need no fitting: ``FixedThreshold(0.5)`` is its
+virtual label.
+"""
+
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted
+
+from pairmend._typing import BoolArray, FloatArray, IntArray, TargetLike
+from pairmend._validation import HasMethods, Interval, StrOptions, check_indicators, fit_context
+from pairmend.kernels.threshold import accept, cardinality_cut, f1_cut, top_labels
+
+__all__ = [
+    "CardinalityThreshold",
+    "F1Thresholds",
+    "FixedThreshold",
+    "NeverEmpty",
+    "Threshold",
+    "TopLabels",
+]
+
+
+class Threshold(BaseEstimator, ABC):
+    """What all thresholds have in common."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, scores: ArrayLike, Y: TargetLike) -> Self:
+        """Learn where to cut.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples, n_labels)
+            Scores of rows the classifier was not trained on; the higher, the likelier.
+        Y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators of these rows.
+
+        Returns
+        -------
+        self
+        """
+        indicators = check_indicators(Y)
+        checked = _check_scores(scores)
+        check_consistent_length(checked, indicators)
+        if checked.shape != indicators.shape:
+            raise ValueError(
+                f"scores have the shape {checked.shape}, Y {indicators.shape}; expected a score "
+                "for each row and label."
+            )
+        self._learn(checked, indicators)
+        return self
+
+    def decide(self, scores: ArrayLike) -> IntArray:
+        """Decide on labels.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples, n_labels)
+            Scores of labels.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples, n_labels)
+            0 or 1.
+        """
+        check_is_fitted(self)
+        return self._decide(_check_scores(scores))
+
+    @abstractmethod
+    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
+        """Learn from what was checked."""
+
+    @abstractmethod
+    def _decide(self, scores: FloatArray) -> IntArray:
+        """Decide on what was checked."""
+
+
+class FixedThreshold(Threshold):
+    """Accept scores above a number, strictly.
+
+    Parameters
+    ----------
+    value : float, default=0.5
+        The number.
+
+    Examples
+    --------
+    >>> from pairmend.thresholds import FixedThreshold
+    >>> FixedThreshold(0.5).decide([[0.2, 0.5, 0.7]])
+    array([[0, 0, 1]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "value": [Interval(Real, None, None, closed="neither")],
+    }
+
+    def __init__(self, value: float = 0.5):
+        self.value = value
+
+    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
+        """There is nothing to learn."""
+
+    def _decide(self, scores: FloatArray) -> IntArray:
+        return accept(scores, self.value)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class CardinalityThreshold(Threshold):
+    """One threshold for all labels that accepts as many as rows carry (PCut).
+
+    The threshold is chosen so that the mean number of labels accepted in a row is as close as
+    possible to the mean number carried (Read et al., 2011).
+
+    Attributes
+    ----------
+    threshold_ : float
+        What scores must exceed.
+
+    References
+    ----------
+    Read, J., Pfahringer, B., Holmes, G., Frank, E. (2011). Classifier chains for multi-label
+    classification. Machine Learning 85(3), 333-359.
+
+    Examples
+    --------
+    >>> from pairmend.thresholds import CardinalityThreshold
+    >>> cut = CardinalityThreshold().fit([[0.1, 0.3], [0.2, 0.4]], [[0, 1], [0, 1]])
+    >>> cut.threshold_
+    0.25
+    """
+
+    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
+        self.threshold_ = cardinality_cut(scores, int(np.count_nonzero(Y)))
+
+    def _decide(self, scores: FloatArray) -> IntArray:
+        return accept(scores, self.threshold_)
+
+
+class F1Thresholds(Threshold):
+    """A threshold for each label, where its F1 is largest (SCut).
+
+    Choose it for macro F1. Where a label has few rows its threshold is uncertain. A label that
+    no row carries is never accepted.
+
+    Attributes
+    ----------
+    thresholds_ : ndarray of shape (n_labels,)
+        What the scores of each label must exceed.
+
+    References
+    ----------
+    Yang, Y. (2001). A study of thresholding strategies for text categorization. SIGIR 2001,
+    137-145.
+
+    Examples
+    --------
+    >>> from pairmend.thresholds import F1Thresholds
+    >>> cuts = F1Thresholds().fit([[0.1, 0.5], [0.2, 0.7], [0.4, 0.9]], [[0, 0], [1, 0], [1, 1]])
+    >>> cuts.thresholds_.round(2).tolist()
+    [0.15, 0.8]
+    """
+
+    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
+        self.thresholds_ = np.array([f1_cut(s, y) for s, y in zip(scores.T, Y.T, strict=True)])
+
+    def _decide(self, scores: FloatArray) -> IntArray:
+        if scores.shape[1] != len(self.thresholds_):
+            raise ValueError(
+                f"scores have {scores.shape[1]} labels, but the thresholds were fitted on "
+                f"{len(self.thresholds_)}."
+            )
+        return accept(scores, self.thresholds_)
+
+
+class TopLabels(Threshold):
+    """Accept the same number of labels in every row: the best (RCut).
+
+    Parameters
+    ----------
+    k : int or "cardinality", default="cardinality"
+        How many labels; all if there are fewer. "cardinality" is the mean number of labels of
+        a row, rounded, and at least one.
+
+    Attributes
+    ----------
+    k_ : int
+        How many labels are accepted.
+
+    References
+    ----------
+    Yang, Y. (2001). A study of thresholding strategies for text categorization. SIGIR 2001,
+    137-145.
+
+    Notes
+    -----
+    Of labels that score alike the first is accepted.
+
+    Examples
+    --------
+    >>> from pairmend.thresholds import TopLabels
+    >>> scores, Y = [[0.2, 0.3, 0.1], [0.9, 0.8, 0.7]], [[0, 1, 0], [1, 1, 1]]
+    >>> TopLabels().fit(scores, Y).decide(scores).tolist()
+    [[1, 1, 0], [1, 1, 0]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "k": [Interval(Integral, 1, None, closed="left"), StrOptions({"cardinality"})],
+    }
+
+    def __init__(self, k: int | str = "cardinality"):
+        self.k = k
+
+    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
+        mean = np.count_nonzero(Y) / len(Y)
+        self.k_ = max(1, int(np.floor(mean + 0.5))) if isinstance(self.k, str) else int(self.k)
+
+    def _decide(self, scores: FloatArray) -> IntArray:
+        return top_labels(scores, self.k_)
+
+
+class NeverEmpty(Threshold):
+    """Another threshold, but a row without any label gets its best one.
+
+    Parameters
+    ----------
+    threshold : threshold, default=None
+        The other threshold. None means :class:`CardinalityThreshold`.
+
+    Attributes
+    ----------
+    threshold_ : threshold
+        The other threshold, fitted.
+
+    Notes
+    -----
+    Of labels that score alike the first is accepted.
+
+    Examples
+    --------
+    >>> from pairmend.thresholds import FixedThreshold, NeverEmpty
+    >>> scores = [[0.2, 0.3, 0.1], [0.9, 0.8, 0.4]]
+    >>> NeverEmpty(FixedThreshold()).fit(scores, [[0, 1, 0], [1, 1, 0]]).decide(scores).tolist()
+    [[0, 1, 0], [1, 1, 0]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "threshold": [HasMethods(["fit", "decide"]), None],
+    }
+
+    def __init__(self, threshold: Any = None):
+        self.threshold = threshold
+
+    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
+        inner = CardinalityThreshold() if self.threshold is None else clone(self.threshold)
+        self.threshold_ = inner.fit(scores, Y)
+
+    def _decide(self, scores: FloatArray) -> IntArray:
+        decided: IntArray = self.threshold_.decide(scores)
+        empty = ~decided.any(axis=1)
+        decided[empty] = top_labels(scores[empty], 1)
+        return decided
+
+
+def _check_scores(scores: ArrayLike) -> FloatArray:
+    checked: FloatArray = check_array(scores, input_name="scores", dtype=[np.float64, np.float32])
+    return checked
