@@ -17,6 +17,7 @@ import pytest
 from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -25,11 +26,18 @@ import odd_classifiers
 import pairmend
 from pairmend import (
     AdaptiveNeighbourhood,
+    BinaryRelevance,
+    CalibratedLabelRanking,
+    ClassifierChainEnsemble,
     CorrectedPairwiseClassifier,
     GaussianNeighbourhood,
     GlobalNeighbourhood,
+    LabelPowerset,
+    MLkNN,
     PairwiseClassifier,
+    RAkEL,
     RandomSubspaceNB,
+    ThresholdedClassifier,
 )
 from pairmend.cli import main
 from pairmend.datasets import MultiLabelData
@@ -43,6 +51,13 @@ from pairmend.models import (
 )
 from pairmend.models.container import Container, read_container, write_container
 from pairmend.models.trust import MODULES
+from pairmend.thresholds import (
+    CardinalityThreshold,
+    F1Thresholds,
+    FixedThreshold,
+    NeverEmpty,
+    TopLabels,
+)
 
 skops_io = pytest.importorskip("skops.io", reason="needs pip install 'pairmend[models]'")
 
@@ -63,7 +78,13 @@ def wide(X):
     return sparse.hstack([sparse.csr_array(X * (X > 3)), sparse_part], format="csr")
 
 
-INPUTS = {"dense": np.array, "sparse": wide, "frame": frame, "floats": lambda X: X.astype("f4")}
+INPUTS = {
+    "dense": np.array,
+    "floats": lambda X: X.astype("f4"),
+    "sparse": wide,
+    "frame": frame,
+    "numbers": lambda X: pd.DataFrame(X, columns=list("abcdef")),
+}
 
 # name: (classifier, what it is fitted on)
 MODELS = {
@@ -112,6 +133,27 @@ MODELS = {
         ),
         "dense",
     ),
+    "calibrated": (CalibratedLabelRanking(LOGISTIC, random_state=0), "dense"),
+    "calibrated, closed form": (CalibratedLabelRanking(random_state=0), "frame"),
+    "relevance": (BinaryRelevance(DecisionTreeClassifier(), random_state=0), "dense"),
+    "chains": (ClassifierChainEnsemble(LOGISTIC, n_chains=2, random_state=0), "dense"),
+    "powerset": (LabelPowerset(LOGISTIC, random_state=0), "dense"),
+    "rakel": (RAkEL(LOGISTIC, random_state=0), "dense"),
+    "nearest rows alone": (MLkNN(), "numbers"),
+    "nearest rows alone, sparse": (MLkNN(3), "sparse"),
+    **{
+        f"thresholds, {type(threshold).__name__}": (
+            ThresholdedClassifier(PairwiseClassifier(GaussianNB()), threshold, cv=2),
+            "dense",
+        )
+        for threshold in (
+            FixedThreshold(0.4),
+            CardinalityThreshold(),
+            F1Thresholds(),
+            TopLabels(),
+            NeverEmpty(),
+        )
+    },
     "base alone": (RandomSubspaceNB(random_state=0), "frame"),
 }
 

@@ -1,7 +1,7 @@
 """``pairmend explain``."""
 
 import argparse
-from importlib import import_module
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,7 @@ def _run(options: argparse.Namespace) -> None:
         if model.label_names:
             classifier.classes_ = np.array(model.label_names, dtype=object)
         (explanation,) = classifier.explain(row)
+        explanation = replace(explanation, row=options.row)
         if options.figure is not None:
             _draw(explanation, options.figure)
     show_text(explanation.text())
@@ -60,7 +61,8 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _draw(explanation: Any, path: Path) -> None:
-    plots: Any = import_module("pairmend.plots")  # not needed, nor its packages, by others
-    drawn = plots.plot_explanation(explanation)
+    from pairmend.plots import plot_explanation  # not needed, nor its packages, by others
+
+    figure = plot_explanation(explanation)
     with replaced(path) as temporary:
-        drawn.figure.savefig(temporary)
+        figure.savefig(temporary)

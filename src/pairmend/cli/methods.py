@@ -40,7 +40,17 @@ METHODS = {
         "pairs of labels vote, mended by how they err nearby",
         {"validation": 5},
     ),
+    "calibrated": Method(
+        "pairmend.CalibratedLabelRanking", "pairs of labels vote, and a virtual label is the limit"
+    ),
     "pairwise": Method("pairmend.PairwiseClassifier", "pairs of labels vote"),
+    "binary-relevance": Method("pairmend.BinaryRelevance", "each label on its own"),
+    "chains": Method(
+        "pairmend.ClassifierChainEnsemble", "labels one after another, in many orders"
+    ),
+    "powerset": Method("pairmend.LabelPowerset", "sets of labels as classes"),
+    "rakel": Method("pairmend.RAkEL", "small sets of labels as classes"),
+    "ml-knn": Method("pairmend.MLkNN", "labels of the nearest rows"),
 }
 
 # Each is told whether the rows are sparse.

@@ -16,6 +16,7 @@ MODULES = frozenset(
         "pairmend._frames",
         "pairmend._pairs",
         "pairmend._survey",
+        "pairmend.calibrated",
         "pairmend.corrected",
         "pairmend.kernels.confusion",
         "pairmend.learners.generic",
@@ -25,6 +26,13 @@ MODULES = frozenset(
         "pairmend.naive_bayes",
         "pairmend.neighbourhoods",
         "pairmend.pairwise",
+        "pairmend.rivals.chains",
+        "pairmend.rivals.ml_knn",
+        "pairmend.rivals.powerset",
+        "pairmend.rivals.rakel",
+        "pairmend.rivals.relevance",
+        "pairmend.thresholded",
+        "pairmend.thresholds",
     }
 )
 """Modules all of whose own classes are trusted: estimators and plain data."""
