@@ -40,7 +40,14 @@ ROOMS = {
         "kernels", "learners", "model_selection", "neighbourhoods",
     ],
     "thresholds": ["_typing", "_validation", "kernels"],
-    "thresholded": ["_typing", "_validation", "model_selection", "thresholds"],
+    "_cross_fitting": ["_typing", "_validation", "model_selection"],
+    "thresholded": ["_cross_fitting", "_typing", "_validation", "thresholds"],
+    "mending": ["_streaming", "_typing", "_validation", "kernels", "neighbourhoods", "thresholds"],
+    "bases": ["_typing", "_validation"],
+    "mended": [
+        "_cross_fitting", "_typing", "_validation", "bases", "kernels", "mending", "rivals",
+        "thresholds",
+    ],
     "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
@@ -59,7 +66,7 @@ ROOMS = {
     ],
     "__main__": ["cli"],
     "__init__": [
-        "calibrated", "corrected", "naive_bayes", "neighbourhoods", "pairwise", "rivals",
+        "calibrated", "corrected", "mended", "naive_bayes", "neighbourhoods", "pairwise", "rivals",
         "thresholded",
     ],
 }  # fmt: skip

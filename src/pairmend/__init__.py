@@ -2,6 +2,7 @@
 
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
+from pairmend.mended import MendedClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
     AdaptiveNeighbourhood,
@@ -9,13 +10,7 @@ from pairmend.neighbourhoods import (
     GlobalNeighbourhood,
 )
 from pairmend.pairwise import PairwiseClassifier
-from pairmend.rivals import (
-    BinaryRelevance,
-    ClassifierChainEnsemble,
-    LabelPowerset,
-    MLkNN,
-    RAkEL,
-)
+from pairmend.rivals import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
 from pairmend.thresholded import ThresholdedClassifier
 
 __version__ = "0.1.0"
@@ -30,6 +25,7 @@ __all__ = [
     "GlobalNeighbourhood",
     "LabelPowerset",
     "MLkNN",
+    "MendedClassifier",
     "PairwiseClassifier",
     "RAkEL",
     "RandomSubspaceNB",

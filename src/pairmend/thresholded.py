@@ -6,19 +6,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._cross_fitting import cross_fit, label_scores, split_rows
+from pairmend._typing import FloatArray, MatrixLike, TargetLike
 from pairmend._validation import (
     HasMethods,
     Interval,
     StrOptions,
-    Target,
     check_features,
     check_rows,
     check_target,
@@ -26,10 +24,7 @@ from pairmend._validation import (
     fit_context,
     remember_features,
     route_fit_params,
-    take_params,
-    take_rows,
 )
-from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.thresholds import CardinalityThreshold
 
 METHODS = ("predict_proba", "decision_function")
@@ -166,7 +161,12 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         everything = np.arange(count_rows(X))
         threshold = None
         if target.multilabel:
-            rows, scores = self._cross_fit(X, target, params, row_weights > 0)
+            splits = split_rows(self.cv, X, target, row_weights > 0, self.random_state)
+            left_out = cross_fit(
+                self.estimator, X, target, params, splits, method=_scoring_method(self),
+                purpose="scores for a threshold", n_jobs=self.n_jobs,
+            )  # fmt: skip
+            rows, scores = np.concatenate([test for _, test in splits]), np.concatenate(left_out)
             threshold = clone(CardinalityThreshold() if self.threshold is None else self.threshold)
             threshold.fit(scores, target.as_given(rows))
         estimator = clone(self.estimator).fit(X, target.as_given(everything), **params)
@@ -260,90 +260,3 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
         check_is_fitted(self)
         return check_features(self, X)
-
-    def _cross_fit(
-        self, X: MatrixLike, target: Target, params: dict[str, Any], present: BoolArray
-    ) -> tuple[IntArray, FloatArray]:
-        """Return rows, and the scores that classifiers trained without them give them."""
-        # Not cross_val_predict: it encodes every label anew, so one that is always there becomes
-        # one that never is.
-        cv = self.cv
-        if isinstance(cv, Integral):
-            cv = MultilabelStratifiedKFold(int(cv), random_state=self.random_state)
-        method = _scoring_method(self)
-        parts = check_cv(cv).split(X, target.as_given(np.arange(len(present))))
-        splits = [
-            tuple(rows[present[rows]] for rows in map(np.asarray, part))
-            for part in parts
-            if present[part[1]].any()
-        ]
-        scores = Parallel(n_jobs=self.n_jobs)(
-            delayed(_score_left_out)(self.estimator, X, target, params, train, test, method)
-            for train, test in splits
-        )
-        return np.concatenate([test for _, test in splits]), np.concatenate(scores)
-
-
-def _score_left_out(
-    estimator: Any,
-    X: MatrixLike,
-    target: Target,
-    params: dict[str, Any],
-    train: IntArray,
-    test: IntArray,
-    method: str,
-) -> FloatArray:
-    try:
-        fitted = clone(estimator).fit(
-            take_rows(X, train), target.as_given(train), **take_params(X, params, train)
-        )
-    except Exception as error:
-        error.add_note(
-            f"while cross-fitting scores for a threshold on {len(train)} of the rows. Labels with "
-            "few rows may be constant there: choose a classifier that takes them, or fewer folds."
-        )
-        raise
-    return label_scores(fitted, take_rows(X, test), method, len(target.classes))
-
-
-def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> FloatArray:
-    """Return the scores of labels in one array, whatever form the classifier gives them.
-
-    Parameters
-    ----------
-    estimator : classifier
-        A fitted multi-label classifier.
-    X : array-like of shape (n_samples, n_features)
-        Rows.
-    method : {"predict_proba", "decision_function"}
-        What gives the scores. Some of scikit-learn's classifiers give an array of all classes
-        for each label; the column of class 1 counts.
-    n_labels : int
-        Number of labels.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_labels)
-    """
-    found = getattr(estimator, method)(X)
-    if isinstance(found, list):
-        classes = getattr(estimator, "classes_", [[0, 1]] * len(found))
-        columns = [_column_of_one(part, own) for part, own in zip(found, classes, strict=True)]
-        scores = np.column_stack(columns)
-    else:
-        scores = np.asarray(found)
-        if n_labels == 1:  # many classifiers take one label for a problem of two classes
-            scores = scores.reshape(count_rows(X), -1)[:, -1:]
-    if scores.shape != (count_rows(X), n_labels):
-        raise ValueError(
-            f"{method} of {type(estimator).__name__} gave an array of shape {scores.shape}; "
-            f"expected a score for each of {count_rows(X)} rows and {n_labels} labels."
-        )
-    return scores
-
-
-def _column_of_one(probabilities: Any, classes: Any) -> FloatArray:
-    """Return the probabilities of class 1; a label that never or always occurs has one column."""
-    probabilities = np.asarray(probabilities)
-    where = np.flatnonzero(np.asarray(classes) == 1)
-    return probabilities[:, where[0]] if len(where) else np.zeros(len(probabilities))

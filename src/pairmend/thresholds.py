@@ -19,7 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._typing import BoolArray, FloatArray, IntArray, TargetLike
 from pairmend._validation import HasMethods, Interval, StrOptions, check_indicators, fit_context
-from pairmend.kernels.threshold import accept, cardinality_cut, f1_cut, top_labels
+from pairmend.kernels.threshold import (
+    accept,
+    cardinality_cut,
+    expected_f1_cut,
+    f1_cut,
+    top_labels,
+)
 
 __all__ = [
     "CardinalityThreshold",
@@ -151,31 +157,75 @@ class CardinalityThreshold(Threshold):
 
 
 class F1Thresholds(Threshold):
-    """A threshold for each label, where its F1 is largest (SCut).
+    """Thresholds where F1 is largest: one for each label (SCut), or one for all.
 
-    Choose it for macro F1. Where a label has few rows its threshold is uncertain. A label that
-    no row carries is never accepted.
+    Choose the default for macro F1, ``average="micro"`` for micro F1. Where a label has few rows
+    its own threshold is uncertain, and `shrinkage` draws it to the common one.
+
+    Parameters
+    ----------
+    average : {"macro", "micro"}, default="macro"
+        Whether each label has a threshold of its own, or all share one.
+    expected : bool, default=False
+        Whether to go by the F1 that is to be expected if scores are calibrated probabilities,
+        not by that of the rows seen. Steadier, but only as good as the probabilities.
+    shrinkage : float, default=0.0
+        With so many rows that carry a label, its own threshold and the common one count alike.
+        Only for "macro".
 
     Attributes
     ----------
     thresholds_ : ndarray of shape (n_labels,)
-        What the scores of each label must exceed.
+        What the scores of each label must exceed. Infinite for a label that no row carries,
+        unless it is the common one.
 
     References
     ----------
     Yang, Y. (2001). A study of thresholding strategies for text categorization. SIGIR 2001,
     137-145.
 
+    Lipton, Z. C., Elkan, C., Naryanaswamy, B. (2014). Optimal thresholding of classifiers to
+    maximize F1 measure. ECML PKDD 2014, 225-239.
+
     Examples
     --------
     >>> from pairmend.thresholds import F1Thresholds
-    >>> cuts = F1Thresholds().fit([[0.1, 0.5], [0.2, 0.7], [0.4, 0.9]], [[0, 0], [1, 0], [1, 1]])
-    >>> cuts.thresholds_.round(2).tolist()
+    >>> scores, Y = [[0.1, 0.5], [0.2, 0.7], [0.4, 0.9]], [[0, 0], [1, 0], [1, 1]]
+    >>> F1Thresholds().fit(scores, Y).thresholds_.round(2).tolist()
     [0.15, 0.8]
+    >>> F1Thresholds("micro").fit(scores, Y).thresholds_.round(2).tolist()
+    [0.15, 0.15]
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "average": [StrOptions({"macro", "micro"})],
+        "expected": ["boolean"],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, average: str = "macro", *, expected: bool = False, shrinkage: float = 0.0):
+        self.average = average
+        self.expected = expected
+        self.shrinkage = shrinkage
+
     def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
-        self.thresholds_ = np.array([f1_cut(s, y) for s, y in zip(scores.T, Y.T, strict=True)])
+        common = self._cut(scores.ravel(), Y.ravel())
+        if self.average == "micro":
+            self.thresholds_ = np.full(scores.shape[1], common)
+            return
+        own = np.array([self._cut(s, y) for s, y in zip(scores.T, Y.T, strict=True)])
+        if self.shrinkage > 0:
+            count = np.count_nonzero(Y, axis=0)
+            # Nothing is known of a label that no row carries, and infinity is no number to mix.
+            known = np.isfinite(own)
+            mixed = (count * np.where(known, own, 0) + self.shrinkage * common) / (
+                count + self.shrinkage
+            )
+            own = np.where(known, mixed, own)
+        self.thresholds_ = own
+
+    def _cut(self, scores: FloatArray, y: BoolArray) -> float:
+        return expected_f1_cut(scores) if self.expected else f1_cut(scores, y)
 
     def _decide(self, scores: FloatArray) -> IntArray:
         if scores.shape[1] != len(self.thresholds_):

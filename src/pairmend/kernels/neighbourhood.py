@@ -17,23 +17,24 @@ TILE = 2**15
 """Exponents that are worked on at once, few enough to stay in the processor's cache."""
 
 
-def _squared_norms(points: Matrix) -> FloatArray:
+def squared_norms(points: Matrix) -> FloatArray:
+    """Return the squared lengths of rows."""
     if sparse.issparse(points):
         return np.asarray(points.multiply(points).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", points, points)
 
 
-def _offsets(queries: Matrix, points: FloatArray) -> FloatArray:
+def offsets_to(queries: Matrix, points: FloatArray) -> FloatArray:
     """Squared distances less the query's own squared norm, shape (M, t)."""
     offsets = points @ queries.T
     if sparse.issparse(offsets):
         offsets = offsets.toarray()
     offsets *= -2
-    offsets += _squared_norms(points)[:, np.newaxis]
+    offsets += squared_norms(points)[:, np.newaxis]
     return offsets
 
 
-def _exponential(exponents: FloatArray) -> FloatArray:
+def exponential(exponents: FloatArray) -> FloatArray:
     """Take exp of numbers up to 0, in place: numpy's numbers, but sooner.
 
     Where results leave the range of normal numbers numpy is a dozen times slower, and in a
@@ -88,10 +89,10 @@ def gaussian_weights(
     >>> gaussian_weights(np.array([[0.0], [100.0]]), points, beta=1.0).round(3).tolist()
     [[1.0, 0.368], [0.0, 1.0]]
     """
-    weights = _offsets(queries, points)
+    weights = offsets_to(queries, points)
     weights -= weights.min(axis=0)
     weights *= -beta
-    return _exponential(weights).T
+    return exponential(weights).T
 
 
 def nearest_points(queries: Matrix, points: Matrix, k: int) -> IntArray:
@@ -116,7 +117,7 @@ def nearest_points(queries: Matrix, points: Matrix, k: int) -> IntArray:
     >>> nearest_points(np.array([[0.9]]), np.array([[0.0], [1.0], [5.0]]), k=1).tolist()
     [[1]]
     """
-    return np.argpartition(_offsets(queries, points), k - 1, axis=0)[:k].T
+    return np.argpartition(offsets_to(queries, points), k - 1, axis=0)[:k].T
 
 
 def gaussian_weights_at(queries: Matrix, points: Matrix, beta: float, nearest: IntArray) -> Matrix:
@@ -144,7 +145,7 @@ def gaussian_weights_at(queries: Matrix, points: Matrix, beta: float, nearest: I
     array([[1.   , 0.368, 0.   ]])
     """
     (n_queries, k), n_points = nearest.shape, points.shape[0]
-    offsets = np.ascontiguousarray(_squared_norms(points)[nearest])
+    offsets = np.ascontiguousarray(squared_norms(points)[nearest])
     if sparse.issparse(points):
         row = np.repeat(np.arange(n_queries), k)
         products = queries[row].multiply(points[nearest.ravel()]).sum(axis=1)
@@ -155,7 +156,7 @@ def gaussian_weights_at(queries: Matrix, points: Matrix, beta: float, nearest: I
     offsets -= offsets.min(axis=1, keepdims=True)
     offsets *= -beta
     order = np.argsort(nearest, axis=1)
-    weights = np.take_along_axis(_exponential(offsets), order, axis=1)
+    weights = np.take_along_axis(exponential(offsets), order, axis=1)
     columns = np.take_along_axis(nearest, order, axis=1)
     indptr = np.arange(0, n_queries * k + 1, k)
     return sparse.csr_array((weights.ravel(), columns.ravel(), indptr), (n_queries, n_points))
@@ -191,9 +192,9 @@ def adaptive_weights(
     >>> adaptive_weights(np.array([[0.0]]), points, k=2).round(4).tolist()
     [[1.0, 0.3, 0.0081]]
     """
-    offsets = _offsets(queries, points)
-    own = _squared_norms(queries)
-    scale = _squared_norms(points)[:, np.newaxis] + own
+    offsets = offsets_to(queries, points)
+    own = squared_norms(queries)
+    scale = squared_norms(points)[:, np.newaxis] + own
     squared = np.maximum(offsets + own, 0)
     # What is left of the distance between equal points is rounding, not distance.
     rounding = 4 * np.finfo(squared.dtype).eps * max(2, points.shape[1])

@@ -86,6 +86,34 @@ def f1_cut(scores: FloatArray, y: BoolArray) -> float:
     return float(thresholds[np.argmax(f1)])
 
 
+def expected_f1_cut(probabilities: FloatArray) -> float:
+    """Return the threshold at which the F1 to be expected of probabilities is largest.
+
+    It needs no truth, only probabilities that mean what they say: half of the largest expected
+    F1 (Lipton, Elkan and Naryanaswamy, 2014).
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (t,)
+        Probability that each row carries the label.
+
+    Returns
+    -------
+    float
+        Infinite where no row can carry the label.
+
+    Examples
+    --------
+    >>> expected_f1_cut(np.array([0.1, 0.3, 0.8]))
+    0.4
+    """
+    ordered = np.sort(probabilities, axis=None)[::-1]
+    hits = np.cumsum(ordered)
+    f1 = 2 * hits / (np.arange(1, len(ordered) + 1) + hits[-1])
+    best = float(f1.max())
+    return best / 2 if best > 0 else np.inf
+
+
 def _cuts(descending: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return how many of the sorted scores can be accepted, and the thresholds to do so."""
     high, low = descending[:-1], descending[1:]

@@ -10,7 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from pairmend.datasets import MultiLabelData, find_entry, is_at_hand, load, load_file, one_hot
+from pairmend.datasets import (
+    MultiLabelData,
+    find_entry,
+    is_at_hand,
+    load,
+    load_file,
+    one_hot,
+    subset,
+)
 from pairmend.study.objects import describe, find
 
 
@@ -32,9 +40,18 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class CatalogueSource:
-    """A set of the catalogue, prepared as in the paper."""
+    """A set of the catalogue, prepared as in the paper.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    rows : int or None
+        How many of its rows to take, drawn at random, always the same; None means all.
+    """
 
     name: str
+    rows: int | None = None
 
     @property
     def can_be_downloaded(self) -> bool:
@@ -43,7 +60,8 @@ class CatalogueSource:
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
         """Load it, from the network only if allowed."""
-        return load(self.name, data_dir, download=download)
+        data = load(self.name, data_dir, download=download)
+        return data if self.rows is None else subset(data, self.rows, seed=0)
 
     def missing(self, data_dir: Path | None) -> str:
         """Say why it cannot be loaded without network; empty if it can."""
@@ -54,7 +72,8 @@ class CatalogueSource:
 
     def definition(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {"catalogue": self.name}
+        rows = {} if self.rows is None else {"rows": self.rows}
+        return {"catalogue": self.name, **rows}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,160 @@
+"""Scores of rows by classifiers that did not see them."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils.parallel import Parallel, delayed
+
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._validation import Target, count_rows, take_params, take_rows
+from pairmend.model_selection import MultilabelStratifiedKFold
+
+
+def split_rows(
+    cv: Any, X: MatrixLike, target: Target, present: BoolArray, random_state: Any
+) -> list[tuple[IntArray, IntArray]]:
+    """Split rows into those to train on and those to score.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        The splits. An int is the number of folds of a
+        :class:`~pairmend.model_selection.MultilabelStratifiedKFold`.
+    X : array-like
+        Rows.
+    target : Target
+        Their labels.
+    present : ndarray of bool, shape (n,)
+        Rows that count; the others are left out.
+    random_state : int, RandomState or None
+        Shuffles the rows, if `cv` is an int.
+
+    Returns
+    -------
+    list of pairs of ndarray of int
+        Of those splits that have rows to score.
+    """
+    if isinstance(cv, Integral):
+        cv = MultilabelStratifiedKFold(int(cv), random_state=random_state)
+    parts = check_cv(cv).split(X, target.as_given(np.arange(len(present))))
+    return [
+        (train[present[train]], test[present[test]])
+        for train, test in ((np.asarray(train), np.asarray(test)) for train, test in parts)
+        if present[test].any()
+    ]
+
+
+def cross_fit(
+    estimator: Any,
+    X: MatrixLike,
+    target: Target,
+    params: dict[str, Any],
+    splits: list[tuple[IntArray, IntArray]],
+    *,
+    method: str,
+    purpose: str,
+    n_jobs: int | None,
+) -> list[FloatArray]:
+    """Return the scores of each split's rows by a classifier trained on its other rows.
+
+    It is not ``cross_val_predict``, which encodes every label anew, so that one that is always
+    there becomes one that never is.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Multi-label classifier.
+    X : array-like
+        Rows.
+    target : Target
+        Their labels.
+    params : dict
+        Parameters of the classifier's fit.
+    splits : list of pairs of ndarray of int
+        Rows to train on, and rows to score.
+    method : {"predict_proba", "decision_function"}
+        What gives the scores.
+    purpose : str
+        What the scores are for, told where a training fails.
+    n_jobs : int or None
+        Number of processes.
+
+    Returns
+    -------
+    list of ndarray of shape (n_rows, L)
+    """
+    return list(
+        Parallel(n_jobs=n_jobs)(
+            delayed(_score_left_out)(estimator, X, target, params, train, test, method, purpose)
+            for train, test in splits
+        )
+    )
+
+
+def _score_left_out(
+    estimator: Any,
+    X: MatrixLike,
+    target: Target,
+    params: dict[str, Any],
+    train: IntArray,
+    test: IntArray,
+    method: str,
+    purpose: str,
+) -> FloatArray:
+    try:
+        fitted = clone(estimator).fit(
+            take_rows(X, train), target.as_given(train), **take_params(X, params, train)
+        )
+    except Exception as error:
+        error.add_note(
+            f"while cross-fitting {purpose} on {len(train)} of the rows. Labels with few rows may "
+            "be constant there: choose a classifier that takes them, or fewer folds."
+        )
+        raise
+    return label_scores(fitted, take_rows(X, test), method, len(target.classes))
+
+
+def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> FloatArray:
+    """Return the scores of labels in one array, whatever form the classifier gives them.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A fitted multi-label classifier.
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    method : {"predict_proba", "decision_function"}
+        What gives the scores. Some of scikit-learn's classifiers give an array of all classes
+        for each label; the column of class 1 counts.
+    n_labels : int
+        Number of labels.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_labels)
+    """
+    found = getattr(estimator, method)(X)
+    if isinstance(found, list):
+        classes = getattr(estimator, "classes_", [[0, 1]] * len(found))
+        columns = [_column_of_one(part, own) for part, own in zip(found, classes, strict=True)]
+        scores = np.column_stack(columns)
+    else:
+        scores = np.asarray(found)
+        if n_labels == 1:  # many classifiers take one label for a problem of two classes
+            scores = scores.reshape(count_rows(X), -1)[:, -1:]
+    if scores.shape != (count_rows(X), n_labels):
+        raise ValueError(
+            f"{method} of {type(estimator).__name__} gave an array of shape {scores.shape}; "
+            f"expected a score for each of {count_rows(X)} rows and {n_labels} labels."
+        )
+    return scores
+
+
+def _column_of_one(probabilities: Any, classes: Any) -> FloatArray:
+    """Return the probabilities of class 1; a label that never or always occurs has one column."""
+    probabilities = np.asarray(probabilities)
+    where = np.flatnonzero(np.asarray(classes) == 1)
+    return probabilities[:, where[0]] if len(where) else np.zeros(len(probabilities))

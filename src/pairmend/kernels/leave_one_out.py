@@ -1,0 +1,180 @@
+"""Local confusion matrices of one-against-rest problems, each row left out of its own.
+
+One problem a label: the label against all else. The sums that its confusion matrix is made of
+are products of the weights with a table that all points in question share.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
+from pairmend.kernels.correction import competences, correct
+from pairmend.kernels.neighbourhood import exponential, offsets_to
+
+VANISHED = 1e-150
+"""Weights below it are taken for 0 before they are squared: squares would not be normal numbers."""
+
+
+def tabulate(Y: BoolArray, decided: FloatArray, weights: FloatArray) -> FloatArray:
+    """Lay out what sums over rows need.
+
+    Parameters
+    ----------
+    Y : ndarray of bool, shape (M, L)
+        Which labels the rows carry.
+    decided : ndarray of shape (M, L)
+        Probability of deciding for each label at each row.
+    weights : ndarray of shape (M,)
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (M, 3 L + 1)
+        Weight of rows that carry a label and are decided for it, of those decided for it, of
+        those that carry it, and of all.
+
+    Examples
+    --------
+    >>> tabulate(np.array([[True], [False]]), np.array([[0.75], [0.5]]), np.ones(2)).tolist()
+    [[0.75, 0.75, 1.0, 1.0], [0.0, 0.5, 0.0, 1.0]]
+    """
+    table = np.hstack([decided * Y, decided, Y, np.ones((len(Y), 1))])
+    table *= weights[:, np.newaxis]
+    return table
+
+
+def confusion_of(sums: FloatArray) -> FloatArray:
+    """Make confusion matrices of sums over the rows of a table.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (t, 3 L + 1)
+        Weighted sums of the rows of a table.
+
+    Returns
+    -------
+    ndarray of shape (t, L, 2, 2)
+        ``[truth, decision]``, index 0 standing for the label, 1 for all else.
+
+    Examples
+    --------
+    >>> confusion_of(np.array([[0.75, 1.25, 1.0, 2.0]])).tolist()
+    [[[[0.75, 0.25], [0.5, 0.5]]]]
+    """
+    n_labels = sums.shape[1] // 3
+    hit, decided, carried = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
+    confusion = np.empty((*hit.shape, 2, 2))
+    confusion[..., 0, 0] = hit
+    confusion[..., 0, 1] = carried - hit
+    confusion[..., 1, 0] = decided - hit
+    confusion[..., 1, 1] = sums[:, -1:] - carried - decided + hit
+    # Differences of nearly equal sums may fall below nothing.
+    return np.maximum(confusion, 0, out=confusion)
+
+
+def shrink(confusion: FloatArray, towards: FloatArray, mass: float) -> FloatArray:
+    """Add to each decision a mass that is right as often as elsewhere.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (t, L, 2, 2)
+        Local confusion matrices.
+    towards : ndarray of shape (t, L, 2, 2) or (L, 2, 2)
+        Confusion matrices whose competences are aimed at.
+    mass : float
+        Mass added for each decision. The nearest row has the mass 1.
+
+    Returns
+    -------
+    ndarray of shape (t, L, 2, 2)
+
+    Examples
+    --------
+    >>> shrink(np.zeros((1, 1, 2, 2)), np.array([[[3.0, 1.0], [1.0, 3.0]]]), 4.0).tolist()
+    [[[[3.0, 1.0], [1.0, 3.0]]]]
+    """
+    if mass == 0:
+        return confusion
+    first, second = competences(towards)
+    extra = np.stack(
+        [np.stack([first, second], axis=-1), np.stack([1 - first, 1 - second], axis=-1)], axis=-2
+    )
+    return confusion + mass * extra
+
+
+def global_confusion(table: FloatArray, leave_out: IntArray | None = None) -> FloatArray:
+    """Confusion matrices over all rows.
+
+    Parameters
+    ----------
+    table : ndarray of shape (M, 3 L + 1)
+        See :func:`tabulate`.
+    leave_out : ndarray of int, shape (t,), default=None
+        A row each that is left out.
+
+    Returns
+    -------
+    ndarray of shape (t, L, 2, 2), or (1, L, 2, 2)
+        A row's worth of the label's prevalence is in each decision, so that one that was never
+        taken has a competence, too.
+    """
+    total = table.sum(axis=0, keepdims=True)
+    sums = total if leave_out is None else total - table[leave_out]
+    n_labels = sums.shape[1] // 3
+    confusion = confusion_of(sums)
+    all_rows = np.maximum(sums[:, -1:], np.finfo(np.float64).tiny)
+    prevalence = np.clip(sums[:, 2 * n_labels : 3 * n_labels] / all_rows, 0, 1)
+    confusion[..., 0, :] += prevalence[..., np.newaxis]
+    confusion[..., 1, :] += 1 - prevalence[..., np.newaxis]
+    return confusion
+
+
+def corrected_by(
+    decided: FloatArray, confusion: FloatArray, towards: FloatArray, mass: float
+) -> FloatArray:
+    """Correct supports for labels by shrunken local confusion matrices."""
+    return np.clip(correct(decided, shrink(confusion, towards, mass)), 0, 1)
+
+
+def sums_around(
+    points: Matrix, rows: IntArray, table: FloatArray, beta: float, n_doublings: int = 0
+) -> Iterator[FloatArray]:
+    """Yield sums around rows, each row left out, at beta and at its doubles.
+
+    Weights at the double of beta are the squares of those at beta, so one exponential serves
+    all.
+
+    Parameters
+    ----------
+    points : ndarray or CSR of shape (M, d)
+        Where the rows lie.
+    rows : ndarray of int, shape (t,)
+        Numbers of the rows in question.
+    table : ndarray of shape (M, C)
+        What is summed.
+    beta : float
+        How fast weights fall with the squared distance.
+    n_doublings : int, default=0
+        How often beta is doubled.
+
+    Yields
+    ------
+    ndarray of shape (t, C)
+
+    Examples
+    --------
+    >>> points, table = np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [10.0], [100.0]])
+    >>> [sums.round(2).tolist() for sums in sums_around(points, np.array([0]), table, 0.5, 1)]
+    [[[32.31]], [[14.98]]]
+    """
+    exponents = offsets_to(points[rows], points)
+    exponents[rows, np.arange(len(rows))] = np.inf
+    exponents -= exponents.min(axis=0)
+    exponents *= -beta
+    weights = exponential(exponents)
+    for doubling in range(n_doublings + 1):
+        if doubling:
+            weights[weights < VANISHED] = 0
+            np.square(weights, out=weights)
+        yield weights.T @ table

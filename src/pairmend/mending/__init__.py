@@ -1,0 +1,1 @@
+"""The parts of :class:`~pairmend.MendedClassifier`: opinions, label sets, decisions."""

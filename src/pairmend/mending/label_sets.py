@@ -1,0 +1,106 @@
+"""Sets of labels that were seen in training, and how likely each is at a row."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._streaming import row_chunks
+from pairmend._typing import BoolArray, FloatArray, IntArray
+
+SURE = 1e-6
+"""Probabilities are kept that far from 0 and 1: one label must not rule out a set alone."""
+
+
+@dataclass(frozen=True)
+class LabelSets:
+    """Distinct label sets.
+
+    Labels are taken for independent, but only seen sets for possible: the probability of a set
+    is proportional to the product of the probabilities of its labels and of the complements of
+    all others.
+
+    Attributes
+    ----------
+    members : CSR of shape (n_sets, L)
+        Ones where a set holds a label.
+    counts : ndarray of int, shape (n_sets,)
+        How many rows carry exactly this set.
+
+    Examples
+    --------
+    >>> sets, number = LabelSets.seen_in(np.array([[1, 1], [0, 0], [1, 1]], dtype=bool))
+    >>> number.tolist(), sets.counts.tolist()
+    ([1, 0, 1], [1, 2])
+    >>> sets.most_likely(np.array([[0.9, 0.4]])).tolist()
+    [[1, 1]]
+    >>> sets.marginals(np.array([[0.9, 0.4]])).round(3).tolist()
+    [[0.857, 0.857]]
+    """
+
+    members: Any
+    counts: IntArray
+
+    @classmethod
+    def seen_in(cls, Y: BoolArray) -> tuple["LabelSets", IntArray]:
+        """Collect the sets of rows; also return which of them each row carries."""
+        distinct, number, counts = np.unique(Y, axis=0, return_inverse=True, return_counts=True)
+        return cls(sparse.csr_array(distinct.astype(np.float64)), counts), number.ravel()
+
+    def most_likely(self, probabilities: FloatArray, own: IntArray | None = None) -> IntArray:
+        """Return the most likely set of each row.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, L)
+            Probabilities of labels.
+        own : ndarray of int, shape (n,), default=None
+            The set each row is known to carry. One that no other row carries counts as unseen,
+            as it would be if the row were new.
+
+        Returns
+        -------
+        ndarray of int, shape (n, L)
+            Label indicators.
+        """
+        best = [scores.argmax(axis=1) for _, scores in self._scores(probabilities, own)]
+        return self.members[np.concatenate(best)].toarray().astype(np.int64)
+
+    def marginals(self, probabilities: FloatArray, own: IntArray | None = None) -> FloatArray:
+        """Return the probability of each label over all seen sets.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, L)
+            Probabilities of labels, each taken alone.
+        own : ndarray of int, shape (n,), default=None
+            See :meth:`most_likely`.
+
+        Returns
+        -------
+        ndarray of shape (n, L)
+        """
+        out = np.empty(probabilities.shape)
+        for rows, scores in self._scores(probabilities, own):
+            scores -= scores.max(axis=1, keepdims=True)
+            np.exp(scores, out=scores)
+            scores /= scores.sum(axis=1, keepdims=True)
+            out[rows] = scores @ self.members
+        return np.clip(out, 0, 1, out=out)
+
+    def _scores(
+        self, probabilities: FloatArray, own: IntArray | None
+    ) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield chunks of rows with the log-probabilities of sets, up to a constant a row."""
+        n_sets, n_labels = self.members.shape
+        alone = self.counts == 1
+        for rows in row_chunks(len(probabilities), 3 * n_sets + 2 * n_labels):
+            p = np.clip(probabilities[rows], SURE, 1 - SURE)
+            # A label's complement is in every set without it: only log-odds are left to add.
+            scores = np.ascontiguousarray((self.members @ (np.log(p) - np.log1p(-p)).T).T)
+            if own is not None and n_sets > 1:
+                lonely = np.flatnonzero(alone[own[rows]])
+                scores[lonely, own[rows][lonely]] = -np.inf
+            yield rows, scores

@@ -1,0 +1,117 @@
+"""Ways to measure how near rows are."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logit
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from pairmend._typing import FloatArray, MatrixLike
+from pairmend.kernels.neighbourhood import offsets_to, squared_norms
+from pairmend.neighbourhoods import GaussianNeighbourhood
+
+SCALINGS = ("range", "standard", "unit", "supports")
+"""Features by their range, by their standard deviation, rows brought to length 1, and the
+log-odds of the supports in place of the features."""
+
+OF_DENSE = ("range", "standard", "supports")
+OF_SPARSE = ("unit", "supports")
+
+CERTAIN = 1e-3
+"""Supports are kept that far from 0 and 1 before their log-odds are taken."""
+
+SAMPLED = 500
+"""Rows among which the typical distance is taken."""
+
+
+class Scaling:
+    """A way to measure distances, fitted on validation rows.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`SCALINGS`.
+    transform : transformer or None
+        What makes numbers of rows; not for "supports".
+
+    Attributes
+    ----------
+    neighbourhood : GaussianNeighbourhood
+        Where the validation rows lie. Its beta may be changed at any time.
+    """
+
+    def __init__(self, name: str, transform: Any = None):
+        self.name = name
+        if name == "supports":
+            self.neighbourhood = GaussianNeighbourhood(scale=None)
+        elif name == "unit":
+            steps = [clone(transform)] if transform is not None else []
+            self.neighbourhood = GaussianNeighbourhood(
+                scale=None, transform=make_pipeline(*steps, Normalizer())
+            )
+        else:
+            self.neighbourhood = GaussianNeighbourhood(scale=name, transform=transform)
+
+    def fit(self, X: MatrixLike, supports: FloatArray, y: Any) -> "Scaling":
+        """Place the validation rows."""
+        self.neighbourhood.fit(self._seen(X, supports), y)
+        return self
+
+    def weights(self, X: MatrixLike, supports: FloatArray) -> FloatArray:
+        """Weigh the validation rows around rows, which have these supports."""
+        return np.asarray(self.neighbourhood.weights(self._seen(X, supports)))
+
+    def typical(self, rng: np.random.RandomState) -> float:
+        """Return the median squared distance of validation rows, 0 if none differ."""
+        points = self.neighbourhood.points_
+        some = rng.permutation(points.shape[0])[:SAMPLED]
+        chosen = points[some]
+        squared = offsets_to(chosen, chosen) + squared_norms(chosen)
+        apart = squared[np.triu_indices(len(some), k=1)]
+        near = apart > 1e-12 * max(float(apart.max(initial=0.0)), np.finfo(np.float64).tiny)
+        return float(np.median(apart[near])) if near.any() else 0.0
+
+    def _seen(self, X: MatrixLike, supports: FloatArray) -> Any:
+        if self.name == "supports":
+            return logit(np.clip(supports, CERTAIN, 1 - CERTAIN))
+        return X
+
+
+def fit_scalings(
+    asked: str, transform: Any, X: MatrixLike, supports: FloatArray, y: Any
+) -> list[Scaling]:
+    """Fit the scalings that compete.
+
+    Parameters
+    ----------
+    asked : str
+        One of :data:`SCALINGS`, or "auto" for all that suit the rows. Rows that are no numbers,
+        texts for instance, have only their supports.
+    transform : transformer or None
+        What makes numbers of rows.
+    X : array-like
+        Validation rows.
+    supports : ndarray of shape (M, L)
+        Their supports.
+    y : array-like
+        Their labels, for the transformer.
+
+    Returns
+    -------
+    list of Scaling
+    """
+    if asked != "auto":
+        return [Scaling(asked, transform).fit(X, supports, y)]
+    of_supports = Scaling("supports").fit(X, supports, y)
+    try:
+        plain = Scaling("range", transform).fit(X, supports, y)
+    except ValueError:
+        if transform is not None:
+            raise
+        return [of_supports]
+    if sparse.issparse(plain.neighbourhood.points_):
+        return [Scaling("unit", transform).fit(X, supports, y), of_supports]
+    return [plain, Scaling("standard", transform).fit(X, supports, y), of_supports]
