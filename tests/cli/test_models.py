@@ -425,3 +425,24 @@ def test_the_session_in_the_docs_is_what_people_see(here, capsys, monkeypatch):
 def _masked(text):
     """Hide what differs from machine to machine: checksums, and the last digits of losses."""
     return re.sub(r"[0-9a-f]{64}", "SHA", re.sub(r"(0\.\d\d)\d+", r"\1", text))
+
+
+@pytest.mark.parametrize(
+    ("package", "words", "extra"),
+    [
+        ("skops", [*FIT, "3"], "pairmend[models]"),
+        ("skops", ["predict", "photos.model", "new.csv", "--out", "p.csv"], "pairmend[models]"),
+        (
+            "pyarrow",
+            ["predict", "photos.model", "a.parquet", "--out", "p.csv"],
+            "pairmend[parquet]",
+        ),
+        ("pyarrow", ["predict", "photos.model", "new.csv", "--out", "p.parquet"], "[parquet]"),
+    ],
+)
+def test_packages_that_are_not_there_are_named(model, capsys, monkeypatch, package, words, extra):
+    monkeypatch.setitem(sys.modules, package, None)
+    status, _, told = run(capsys, *words)
+    assert status == 2
+    assert f"need {package}, which is not installed: pip install" in told
+    assert extra in told

@@ -19,7 +19,7 @@ from pairmend.cli.modelling import (
 )
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.files import OPENERS, written
-from pairmend.datasets.parquet import write_parquet
+from pairmend.datasets.parquet import require_pyarrow, write_parquet
 from pairmend.models import SavedModel
 from pairmend.study.criteria import predicted_labels, predicted_scores
 
@@ -134,6 +134,7 @@ def _writer(path: Path) -> Callable[[Path, Mapping[str, Any]], None]:
         case [".csv"]:
             return _write_csv
         case [".parquet"] if not packed:
+            require_pyarrow()
             return write_parquet
     raise ValueError(
         f"cannot write {path}: expected .csv, which may be followed by .gz, .bz2 or "

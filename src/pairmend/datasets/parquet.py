@@ -28,7 +28,7 @@ def read_parquet_table(path: str | Path, *, categorical: Sequence[str] = ()) -> 
         Without labels. Texts and dictionaries are categorical, their values sorted; numbers and
         bools are numbers, dates and times the seconds since 1970; nulls are missing.
     """
-    parquet = _pyarrow()
+    parquet = require_pyarrow()
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
@@ -62,14 +62,15 @@ def write_parquet(path: str | Path, columns: Mapping[str, Any]) -> None:
     columns : mapping
         An array or a list of values by name.
     """
-    parquet = _pyarrow()
+    parquet = require_pyarrow()
     import pyarrow
 
     with replaced(path) as temporary:
         parquet.write_table(pyarrow.table(dict(columns)), temporary)
 
 
-def _pyarrow() -> Any:
+def require_pyarrow() -> Any:
+    """Return pyarrow's reader and writer, or name the cure."""
     try:
         from pyarrow import parquet
     except ImportError as error:
