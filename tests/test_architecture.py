@@ -62,7 +62,8 @@ ROOMS = {
     "report": ["datasets", "plots", "published", "stats", "study"],
     "models": ["_typing", "datasets", "kernels"],
     "cli": [
-        "_typing", "datasets", "metrics", "model_selection", "models", "plots", "report", "study",
+        "_typing", "bases", "datasets", "metrics", "model_selection", "models", "naive_bayes",
+        "plots", "report", "study",
     ],
     "__main__": ["cli"],
     "__init__": [

@@ -33,6 +33,7 @@ from pairmend import (
     GaussianNeighbourhood,
     GlobalNeighbourhood,
     LabelPowerset,
+    MendedClassifier,
     MLkNN,
     PairwiseClassifier,
     RAkEL,
@@ -133,6 +134,20 @@ MODELS = {
         ),
         "dense",
     ),
+    **{
+        f"mended, {criterion}, {kind}": (
+            MendedClassifier(criterion=criterion, cv=2, random_state=0),
+            kind,
+        )
+        for criterion, kind in (
+            ("hamming", "dense"),
+            ("zero_one", "sparse"),
+            ("macro_f1", "floats"),
+            ("micro_f1", "numbers"),
+        )
+    },
+    "mended trees": (MendedClassifier(DecisionTreeClassifier(), cv=2, random_state=0), "dense"),
+    "mended pairs": (MendedClassifier(PairwiseClassifier(LOGISTIC), cv=2, random_state=0), "dense"),
     "calibrated": (CalibratedLabelRanking(LOGISTIC, random_state=0), "dense"),
     "calibrated, closed form": (CalibratedLabelRanking(random_state=0), "frame"),
     "relevance": (BinaryRelevance(DecisionTreeClassifier(), random_state=0), "dense"),

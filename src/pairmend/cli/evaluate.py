@@ -105,7 +105,7 @@ def _cross_validate(options: argparse.Namespace) -> dict[str, Any]:
         raise ValueError("--trust and --sha256 are about a model file, but none is given")
     data = read_training(options)
     X = one_hot(data).X
-    classifier, n_folds = chosen_classifier(options, X), options.folds or 10
+    classifier, n_folds = chosen_classifier(options), options.folds or 10
     folds = []
     with progress("cross-validating", lines=True) as tell:
         splits = stratified_folds(data.Y, n_folds, options.seed or 0)

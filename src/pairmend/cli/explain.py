@@ -46,8 +46,8 @@ def _run(options: argparse.Namespace) -> None:
             row, classifier = classifier[:-1].transform(row), classifier[-1]
         if not hasattr(classifier, "explain"):
             raise ValueError(
-                f"{options.model} holds a {type(classifier).__name__}, which mends nothing and "
-                "has nothing to explain"
+                f"{options.model} holds a {type(classifier).__name__}, which cannot explain "
+                "itself; fit one with --method corrected"
             )
         if model.label_names:
             classifier.classes_ = np.array(model.label_names, dtype=object)

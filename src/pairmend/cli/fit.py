@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> None:
     refuse_overwriting(options.model, options.data)
     data = read_training(options)
     X = one_hot(data).X
-    classifier = chosen_classifier(options, X)
+    classifier = chosen_classifier(options)
     size = f"{len(data.Y)} rows, {len(data.feature_names)} columns, {len(data.label_names)} labels"
     with told_as_notes(), waiting(f"learning from {size}"):
         classifier.fit(X, data.Y)

@@ -8,10 +8,11 @@ from typing import Any
 
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+
+from pairmend.bases import logistic_regression
+from pairmend.naive_bayes import RandomSubspaceNB
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,9 @@ class Method:
 
 # The first is the default.
 METHODS = {
+    "mended": Method(
+        "pairmend.MendedClassifier", "any base, mended by how it errs nearby, for a criterion"
+    ),
     "corrected": Method(
         "pairmend.CorrectedPairwiseClassifier",
         "pairs of labels vote, mended by how they err nearby",
@@ -53,22 +57,16 @@ METHODS = {
     "ml-knn": Method("pairmend.MLkNN", "labels of the nearest rows"),
 }
 
-# Each is told whether the rows are sparse.
-BASES: dict[str, Callable[[bool], Any]] = {
-    "logistic": lambda is_sparse: (
-        LogisticRegression(max_iter=1000)
-        if is_sparse
-        else make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    ),
-    "naive-bayes": lambda is_sparse: _class("pairmend.RandomSubspaceNB")(),
-    "tree": lambda is_sparse: DecisionTreeClassifier(min_samples_leaf=5),
-    "forest": lambda is_sparse: RandomForestClassifier(),
+BASES: dict[str, Callable[[], Any]] = {
+    "logistic": logistic_regression,
+    "naive-bayes": RandomSubspaceNB,
+    "tree": lambda: DecisionTreeClassifier(min_samples_leaf=5),
+    "forest": RandomForestClassifier,
 }
+"""Classifiers underneath; the first is the default."""
 
 
-def make_classifier(
-    method: str, base: str | None, *, criterion: str | None, seed: int, is_sparse: bool
-) -> Any:
+def make_classifier(method: str, base: str | None, *, criterion: str | None, seed: int) -> Any:
     """Return an unfitted pipeline: missing values filled with means, then the method.
 
     Parameters
@@ -81,15 +79,14 @@ def make_classifier(
         What the method is to be good at, where it has the choice.
     seed : int
         Seed of all randomness.
-    is_sparse : bool
-        Whether rows are sparse.
 
     Returns
     -------
     Pipeline
     """
     chosen = METHODS[method]
-    made = _class(chosen.path)
+    module, _, name = chosen.path.rpartition(".")
+    made = getattr(import_module(module), name)
     known = signature(made).parameters
     params = dict(chosen.params)
     for option, value in (("estimator", base), ("criterion", criterion)):
@@ -97,14 +94,9 @@ def make_classifier(
             said = "--base" if option == "estimator" else "--criterion"
             raise ValueError(f"the method {method!r} has no {said}; leave it out")
     if "estimator" in known:
-        params["estimator"] = BASES[base or next(iter(BASES))](is_sparse)
+        params["estimator"] = BASES[base or next(iter(BASES))]()
     if criterion is not None:
         params["criterion"] = criterion
     if "random_state" in known:
         params["random_state"] = seed
     return make_pipeline(SimpleImputer(keep_empty_features=True), made(**params))
-
-
-def _class(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    return getattr(import_module(module), name)

@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scipy import sparse
-
 from pairmend._typing import Matrix
 from pairmend.cli.display import progress, show_note
 from pairmend.cli.methods import BASES, METHODS, make_classifier
@@ -73,14 +71,13 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=at_least(0), help="seed of all randomness (default: 0)")
 
 
-def chosen_classifier(options: argparse.Namespace, X: Matrix) -> Any:
+def chosen_classifier(options: argparse.Namespace) -> Any:
     """Return the unfitted classifier that options ask for."""
     return make_classifier(
         options.method or DEFAULT_METHOD,
         options.base,
         criterion=options.criterion,
         seed=options.seed or 0,
-        is_sparse=sparse.issparse(X),
     )
 
 
