@@ -60,7 +60,11 @@ ROOMS = {
     "stats": [],
     "study": ["_typing", "_validation", "datasets", "metrics", "model_selection"],
     "report": ["datasets", "plots", "published", "stats", "study"],
-    "cli": ["datasets", "report", "study"],
+    "models": ["_typing", "datasets", "kernels"],
+    "cli": [
+        "_typing", "bases", "datasets", "metrics", "model_selection", "models", "naive_bayes",
+        "plots", "report", "study",
+    ],
     "__main__": ["cli"],
     "__init__": [
         "calibrated", "corrected", "mended", "naive_bayes", "neighbourhoods", "pairwise", "rivals",

@@ -189,9 +189,21 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         self
         """
         super().fit(X, y)
-        low = not sparse.issparse(self.points_) and 0 < self.points_.shape[1] <= INDEX_FEATURES
-        self._index = KDTree(self.points_) if low and self.n_neighbors is not None else None
+        self._index = self._make_index()
         return self
+
+    def _make_index(self) -> KDTree | None:
+        low = not sparse.issparse(self.points_) and 0 < self.points_.shape[1] <= INDEX_FEATURES
+        return KDTree(self.points_) if low and self.n_neighbors is not None else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A tree of raw places in memory is not to be trusted from a file; points make a new one.
+        return {name: value for name, value in super().__getstate__().items() if name != "_index"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "points_" in state:
+            self._index = self._make_index()
 
     def _check_rows(self, n_rows: int) -> None:
         if self.n_neighbors is not None and self.n_neighbors > n_rows:
