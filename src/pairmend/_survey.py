@@ -9,7 +9,12 @@ from scipy import sparse
 
 from pairmend._cells import Cells, densify
 from pairmend._frames import FrameEncoder
+from pairmend._streaming import batches
+from pairmend._threads import in_threads, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
+
+SORTED_AT_ONCE = 2**15
+"""Values that are sorted at once, few enough to stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -155,20 +160,28 @@ class Distinct:
 
     @classmethod
     def _of_dense(cls, X: FloatArray) -> "Distinct":
-        columns = np.ascontiguousarray(X.T)
-        columns = np.sort(columns, axis=1)  # missing values last
+        n_rows, n_features = X.shape
+        columns = np.empty((n_features, n_rows))
         new = np.ones(columns.shape, dtype=bool)
-        np.not_equal(columns[:, 1:], columns[:, :-1], out=new[:, 1:])
-        n_known = np.full(len(columns), columns.shape[1])
-        if np.isnan(columns[:, -1]).any():
-            known = ~np.isnan(columns)
-            new &= known
-            n_known = known.sum(axis=1)
-        high = columns[np.arange(len(columns)), np.maximum(n_known, 1) - 1]
+        last = np.full(n_features, n_rows - 1)
+
+        def sort(features: slice) -> None:
+            ours = columns[features]
+            ours[:] = X[:, features].T
+            ours.sort(axis=1)  # missing values last
+            np.not_equal(ours[:, 1:], ours[:, :-1], out=new[features, 1:])
+            if np.isnan(ours[:, -1]).any():
+                known = ~np.isnan(ours)
+                new[features] &= known
+                last[features] = np.maximum(known.sum(axis=1), 1) - 1
+
+        parts = list(batches(n_features, max(1, SORTED_AT_ONCE // max(1, n_rows))))
+        in_threads(sort, parts, thread_count())
+        count = np.count_nonzero(new, axis=1)
         return cls(
-            np.count_nonzero(new, axis=1),
-            np.where(n_known > 0, columns[:, 0], 0),
-            np.where(n_known > 0, high, 0),
+            count,
+            np.where(count > 0, columns[:, 0], 0),
+            np.where(count > 0, columns[np.arange(n_features), last], 0),
             lambda features: columns[features][new[features]],
         )
 

@@ -4,14 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._basis import Basis
 from pairmend._cells import densify
-from pairmend._frames import is_frame
 from pairmend._pairs import LabelRows
-from pairmend._streaming import batches, row_chunks
+from pairmend._streaming import batches, keep_freed_memory, row_chunks
+from pairmend._threads import in_threads, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import check_sample_weight, seed_estimator
 from pairmend.kernels.logistic import mean_logistic
@@ -19,8 +17,6 @@ from pairmend.learners.scoring import ScoredRows, Scorer
 from pairmend.learners.sums import LabelSums, Terms
 from pairmend.naive_bayes import RandomSubspaceNB, read_numbers
 
-TILE = 2**17
-"""Log-odds that are worked on at once: few enough to stay in the processor's cache."""
 TERMS = 2**19
 """Terms of pairs that are worked out at once."""
 DENSE_LABELS = 0.2
@@ -45,7 +41,7 @@ class SubspaceNBPairLearner:
     estimator : RandomSubspaceNB
         The base classifier.
     n_jobs : int or None
-        Number of threads that answer.
+        Number of threads that answer; None means as many as matrix products use.
     seed : int
         Set as its ``random_state`` where that is None.
 
@@ -64,14 +60,15 @@ class SubspaceNBPairLearner:
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
     ) -> "SubspaceNBPairLearner":
         """Train all pairs, each on the rows that carry exactly one of its labels."""
+        keep_freed_memory()
         estimator = seed_estimator(self.estimator, self.seed)
         weights = fit_params.get("sample_weight")
         if weights is not None:
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
-        if not is_frame(X):
-            X = densify(read_numbers(estimator, X, None))
-        survey = fit_params.get("survey") or estimator.survey(X, sample_weight=weights)
-        numbers = read_numbers(estimator, X, survey.encoder)
+        if survey := fit_params.get("survey"):
+            numbers = densify(read_numbers(estimator, X, survey.encoder))
+        else:
+            numbers, survey = estimator.read_and_survey(X, weights)
         numbers, Y, weights = _present(numbers, Y, weights)
         basis = Basis.learn(survey, numbers)
         has_virtual = Y.shape[1] in pairs
@@ -198,6 +195,7 @@ class SubspaceNBPairLearner:
         return supports
 
     def _read_numbers(self, X: MatrixLike) -> Any:
+        keep_freed_memory()
         numbers = read_numbers(self.estimator, X, self.survey_.encoder)
         if numbers.shape[1] != len(self.survey_.categorical):
             raise ValueError(
@@ -219,9 +217,6 @@ class SubspaceNBPairLearner:
     @property
     def _pairs_at_once(self) -> int:
         return min(1024, max(32, TERMS // max(1, len(self._basis.column_feature))))
-
-    def _tiles(self, n_rows: int, n_classes: int) -> Iterator[slice]:
-        return batches(n_rows, max(8, TILE // (n_classes * len(self.survey_.subspaces))))
 
     def _keep_terms(self) -> None:
         """Work out the terms of all pairs with models of their own, if they are few."""
@@ -251,24 +246,15 @@ class SubspaceNBPairLearner:
         def fill(tile: slice) -> None:
             supports[:, tile] = mean_logistic(rows.at(tile).scores(scorer))
 
-        self._each(fill, list(self._tiles(rows.n_rows, len(first))))
+        self._each(fill, list(rows.tiles(len(first))))
         return supports
 
     def _each(self, work: Callable[[Any], None], items: Sequence[Any]) -> None:
-        """Do work for each of the items, in threads if there are to be several."""
-        n_threads = min(effective_n_jobs(self.n_jobs), len(items)) if len(items) > 1 else 1
-        if n_threads == 1:
-            for item in items:
-                work(item)
-            return
-        # A share of the items for each thread: one by one they would be too small.
-        Parallel(n_jobs=n_threads, prefer="threads")(
-            delayed(_do_all)(work, items[start::n_threads]) for start in range(n_threads)
-        )
+        in_threads(work, items, thread_count(self.n_jobs))
 
     def _label_scores(self, rows: ScoredRows) -> Iterator[FloatArray]:
         """Yield the log-likelihoods of rows under labels, (subspaces, L, rows), by tiles."""
-        for tile in self._tiles(rows.n_rows, self._labels.n_classes):
+        for tile in rows.tiles(self._labels.n_classes):
             yield np.ascontiguousarray(rows.at(tile).scores(self._labels))
 
     def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, carried: LabelRows) -> None:
@@ -295,11 +281,6 @@ def _present(
         return numbers, Y, None
     present = weights > 0
     return numbers[present], Y[present], weights[present]
-
-
-def _do_all(work: Callable[[Any], None], items: Sequence[Any]) -> None:
-    for item in items:
-        work(item)
 
 
 def _runs(first: IntArray, second: IntArray, scores: list[FloatArray]) -> list[Any]:
