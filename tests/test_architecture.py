@@ -13,7 +13,7 @@ PACKAGE = Path(pairmend.__file__).parent
 ROOMS = {
     "_typing": [],
     "_pairs": ["_typing"],
-    "kernels": ["_pairs", "_typing"],
+    "kernels": ["_pairs", "_threads", "_typing"],
     "_frames": ["_typing"],
     "_cells": ["_typing"],
     "_threads": [],

@@ -3,9 +3,9 @@
 import threading
 
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from pairmend._threads import in_threads, thread_count
+from pairmend._threads import in_threads, single_blas, thread_count
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
@@ -41,3 +41,21 @@ def test_as_many_threads_as_matrix_products_take():
         assert thread_count(3) == 3
     with threadpool_limits(limits=2):
         assert thread_count(None) == 2
+
+
+def blas_threads():
+    return {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
+
+
+def test_matrix_products_stay_in_one_thread_until_all_are_done():
+    with threadpool_limits(limits=2):
+        first, second = single_blas(), single_blas()
+        with first:
+            second.__enter__()
+            assert blas_threads() == {1}
+            assert thread_count(None) == 2  # the threads that BLAS does not use
+        assert blas_threads() == {1}  # the second still wants it
+        second.__exit__(None, None, None)
+        assert blas_threads() == {2}

@@ -1,18 +1,16 @@
 """Long numpy calls in several threads: they let go of the interpreter's lock."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
-
-BLAS_ALONE = 2**18
-"""Multiplications of a matrix product up to which OpenBLAS stays in the thread that calls it.
-
-Larger products in several threads would queue for the same threads of BLAS."""
 
 
 def thread_count(n_jobs: int | None = None) -> int:
@@ -26,8 +24,36 @@ def thread_count(n_jobs: int | None = None) -> int:
     """
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
-    blas = (library.num_threads for library in _blas_libraries())
-    return max(int(effective_n_jobs(None)), *blas, 1)
+    return max(int(effective_n_jobs(None)), _SINGLE.threads_before or _blas_threads(), 1)
+
+
+@contextmanager
+def single_blas() -> Iterator[None]:
+    """Keep matrix products in the thread that asks for them.
+
+    Threads of ours take their place: those of BLAS cost more than they gain on products as
+    small as these, and far more where other work wants the processor, as they wait by
+    spinning. The setting is the process's, so it lasts until all who want it are done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with single_blas():
+    ...     product = np.ones((2, 2)) @ np.ones((2, 2))
+    """
+    with _SINGLE.lock:
+        _SINGLE.users += 1
+        if _SINGLE.users == 1:
+            _SINGLE.threads_before = _blas_threads()
+            _SINGLE.limit = _blas().limit(limits=1)
+    try:
+        yield
+    finally:
+        with _SINGLE.lock:
+            _SINGLE.users -= 1
+            if _SINGLE.users == 0:
+                _SINGLE.limit.restore_original_limits()
+                _SINGLE.threads_before = None
 
 
 def in_threads(work: Callable[[Any], None], items: Sequence[Any], n_threads: int) -> None:
@@ -74,5 +100,22 @@ def _pool(process: int, n_threads: int) -> ThreadPoolExecutor:
 
 
 @cache
-def _blas_libraries() -> list[Any]:
-    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _blas_threads() -> int:
+    return max((library.num_threads for library in _blas().lib_controllers), default=1)
+
+
+@dataclass
+class _Single:
+    """Who keeps BLAS to one thread, and what it was before."""
+
+    lock: Any = field(default_factory=Lock)
+    users: int = 0
+    threads_before: int | None = None
+    limit: Any = None
+
+
+_SINGLE = _Single()

@@ -9,7 +9,7 @@ from pairmend._basis import Basis
 from pairmend._cells import densify
 from pairmend._pairs import LabelRows
 from pairmend._streaming import batches, keep_freed_memory, row_chunks
-from pairmend._threads import in_threads, thread_count
+from pairmend._threads import in_threads, single_blas, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import check_sample_weight, seed_estimator
 from pairmend.kernels.logistic import mean_logistic
@@ -56,6 +56,7 @@ class SubspaceNBPairLearner:
         self.n_jobs = n_jobs
         self.seed = seed
 
+    @single_blas()
     def fit(
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
     ) -> "SubspaceNBPairLearner":
@@ -81,6 +82,7 @@ class SubspaceNBPairLearner:
         self._settle(sums)
         return self
 
+    @single_blas()
     def partial_fit(
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
     ) -> "SubspaceNBPairLearner":
@@ -128,6 +130,7 @@ class SubspaceNBPairLearner:
         for block in blocks:
             yield self._all_rows(block, rows, scores).T
 
+    @single_blas()
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs."""
         numbers = self._read_numbers(X)
@@ -173,6 +176,7 @@ class SubspaceNBPairLearner:
             out[entries, label + 1 :] = supports[ahead[:, np.newaxis], rows].T
             out[entries, :label] = 1 - supports[behind[:, np.newaxis], rows].T
 
+    @single_blas()
     def _all_rows(self, block: slice, rows: ScoredRows, scores: list[FloatArray]) -> FloatArray:
         """Return the supports of a block of pairs, (pairs, n).
 

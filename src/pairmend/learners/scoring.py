@@ -16,7 +16,6 @@ from scipy import sparse
 
 from pairmend._basis import Basis, Expanded
 from pairmend._streaming import batches
-from pairmend._threads import BLAS_ALONE
 from pairmend._typing import FloatArray, IntArray
 from pairmend.learners.sums import Terms
 
@@ -124,10 +123,7 @@ class ScoredRows(ABC):
 
     def tiles(self, n_classes: int) -> Iterator[slice]:
         """Cut the rows so that the scores of a tile stay in the processor's cache."""
-        return batches(self.n_rows, max(8, self._tile_size(n_classes)))
-
-    def _tile_size(self, n_classes: int) -> int:
-        return TILE // (n_classes * self.n_subspaces)
+        return batches(self.n_rows, max(8, TILE // (n_classes * self.n_subspaces)))
 
     def at(self, rows: IntArray | slice) -> "ScoredRows":
         """Return some of the rows."""
@@ -181,10 +177,6 @@ class _DenseRows(ScoredRows):
         if self.absent is not None:
             scores -= self._wide(self.absent @ scorer.base)
         return scores
-
-    def _tile_size(self, n_classes: int) -> int:
-        n_products = n_classes * self.table.shape[1]
-        return min(super()._tile_size(n_classes), BLAS_ALONE // n_products)
 
     def _stack_at(self, rows: IntArray | slice) -> Any:
         return self.stack[:, rows] if isinstance(rows, slice) else self.stack.take(rows, axis=1)
