@@ -176,7 +176,7 @@ class Distinct:
                 last[features] = np.maximum(known.sum(axis=1), 1) - 1
 
         parts = list(batches(n_features, max(1, SORTED_AT_ONCE // max(1, n_rows))))
-        in_threads(sort, parts, thread_count())
+        in_threads(sort, parts, thread_count(nanoseconds=10 * X.size))
         count = np.count_nonzero(new, axis=1)
         return cls(
             count,

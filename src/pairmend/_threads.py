@@ -9,11 +9,15 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
+import numpy as np
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
+WORTHWHILE = 1e6
+"""Nanoseconds of work from which on more than one thread pays."""
 
-def thread_count(n_jobs: int | None = None) -> int:
+
+def thread_count(n_jobs: int | None = None, *, nanoseconds: float = np.inf) -> int:
     """Return how many threads to use.
 
     Parameters
@@ -21,7 +25,11 @@ def thread_count(n_jobs: int | None = None) -> int:
     n_jobs : int or None
         As for joblib, but None means as many as matrix products use: all cores, unless
         ``OMP_NUM_THREADS``, ``threadpool_limits`` or a pool of processes says otherwise.
+    nanoseconds : float
+        How long the work takes in one thread, roughly; there is only one if that is little.
     """
+    if nanoseconds < WORTHWHILE:
+        return 1
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
     return max(int(effective_n_jobs(None)), _SINGLE.threads_before or _blas_threads(), 1)

@@ -249,7 +249,8 @@ def confusion_sums(
 
     with single_blas():
         present = np.flatnonzero(np.diff(watched.carried.indptr[labels.start :])) + labels.start
-        in_threads(add_rows, present.tolist(), thread_count())
+        size = 0.1 * watched.decided.size * n_points
+        in_threads(add_rows, present.tolist(), thread_count(nanoseconds=size))
     which, sums = zip(nothing, *both, strict=True)
     return ConfusionSums(alone, np.concatenate(sums, axis=1), np.concatenate(which), skipped)
 

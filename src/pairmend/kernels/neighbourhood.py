@@ -45,8 +45,9 @@ def offsets_to(queries: Matrix, points: FloatArray) -> FloatArray:
         out *= -2
         out += norms[part]
 
+    size = 0.05 * points.size * queries.shape[0]
     with single_blas():
-        in_threads(fill, range(0, len(points), AT_ONCE), thread_count())
+        in_threads(fill, range(0, len(points), AT_ONCE), thread_count(nanoseconds=size))
     return offsets
 
 

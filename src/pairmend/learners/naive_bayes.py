@@ -189,7 +189,10 @@ class SubspaceNBPairLearner:
             if not scores:
                 scores += self._label_scores(rows)
             runs = _runs(first, second, scores)
-            self._each(lambda run: _fill_separable(supports, *run), runs)  # others are set below
+            size = 2 * supports.size * len(self.survey_.subspaces)
+            self._each(
+                lambda run: _fill_separable(supports, *run), runs, size
+            )  # others are set below
         where = np.flatnonzero(~separable)
         for part in batches(len(where), self._pairs_at_once):
             here = where[part]
@@ -253,8 +256,10 @@ class SubspaceNBPairLearner:
         self._each(fill, list(rows.tiles(len(first))))
         return supports
 
-    def _each(self, work: Callable[[Any], None], items: Sequence[Any]) -> None:
-        in_threads(work, items, thread_count(self.n_jobs))
+    def _each(
+        self, work: Callable[[Any], None], items: Sequence[Any], nanoseconds: float = np.inf
+    ) -> None:
+        in_threads(work, items, thread_count(self.n_jobs, nanoseconds=nanoseconds))
 
     def _label_scores(self, rows: ScoredRows) -> Iterator[FloatArray]:
         """Yield the log-likelihoods of rows under labels, (subspaces, L, rows), by tiles."""
