@@ -1,10 +1,10 @@
 """Long numpy calls in several threads: they let go of the interpreter's lock."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -49,29 +49,26 @@ def single_blas() -> Iterator[None]:
     >>> with single_blas():
     ...     product = np.ones((2, 2)) @ np.ones((2, 2))
     """
-    with _SINGLE.lock:
-        _SINGLE.users += 1
-        if _SINGLE.users == 1:
-            _SINGLE.threads_before = _blas_threads()
-            _SINGLE.limit = _blas().limit(limits=1)
+    user = object()
     try:
+        _SINGLE.enter(user)
         yield
     finally:
-        with _SINGLE.lock:
-            _SINGLE.users -= 1
-            if _SINGLE.users == 0:
-                _SINGLE.limit.restore_original_limits()
-                _SINGLE.threads_before = None
+        _SINGLE.leave(user)
 
 
-def in_threads(work: Callable[[Any], None], items: Sequence[Any], n_threads: int) -> None:
+def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int) -> None:
     """Do work for each of the items, which must not get in each other's way.
+
+    Whoever is free takes the next item. The thread that calls does all that nobody else takes
+    and never waits for a thread to begin, so it cannot wait for ever: not where threads are
+    busy, nor in a fork, nor while the interpreter shuts down.
 
     Parameters
     ----------
     work : callable
-        Does the work for an item, without calling this function itself.
-    items : sequence
+        Does the work for an item.
+    items : iterable
         What there is to do, each worth more than some 50 microseconds.
     n_threads : int
         How many threads work, this one among them.
@@ -83,28 +80,36 @@ def in_threads(work: Callable[[Any], None], items: Sequence[Any], n_threads: int
     >>> squares
     [0, 1, 4]
     """
-    n_threads = max(1, min(n_threads, len(items)))
-    # Small items: a share of them for each thread, not one after the other.
-    shares = [items[start::n_threads] for start in range(n_threads)]
-    others = [_pool(os.getpid(), n_threads).submit(_do_all, work, share) for share in shares[1:]]
+    left = deque(items)
+    n_others = min(n_threads, len(left)) - 1
+
+    def take_part() -> None:
+        while left:
+            try:
+                item = left.popleft()
+            except IndexError:  # somebody was faster
+                return
+            work(item)
+
+    others: list[Future[None]] = []
+    while len(others) < n_others:
+        try:
+            others.append(_pool(os.getpid()).submit(take_part))
+        except RuntimeError:  # at the interpreter's end, or if the system gives no more threads
+            break
     try:
-        _do_all(work, shares[0])
+        take_part()
     finally:
-        errors = [future.exception() for future in others]  # waits for all of them
-    for error in errors:
-        if error is not None:
-            raise error
-
-
-def _do_all(work: Callable[[Any], None], items: Sequence[Any]) -> None:
-    for item in items:
-        work(item)
+        left.clear()  # after an error nobody begins anything
+        errors = [other.exception() for other in others if not other.cancel()]
+    for error in filter(None, errors):
+        raise error
 
 
 @cache
-def _pool(process: int, n_threads: int) -> ThreadPoolExecutor:
-    """Return the threads of a process: a fork has none of its parent's."""
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="pairmend")
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Return the threads of a process, started when needed: a fork has none of its parent's."""
+    return ThreadPoolExecutor(64, thread_name_prefix="pairmend")
 
 
 @cache
@@ -116,14 +121,33 @@ def _blas_threads() -> int:
     return max((library.num_threads for library in _blas().lib_controllers), default=1)
 
 
-@dataclass
 class _Single:
     """Who keeps BLAS to one thread, and what it was before."""
 
-    lock: Any = field(default_factory=Lock)
-    users: int = 0
-    threads_before: int | None = None
-    limit: Any = None
+    def __init__(self) -> None:
+        self.forget_users()
+        self.threads_before: int | None = None
+
+    def forget_users(self) -> None:
+        self.lock = Lock()
+        self.users: set[object] = set()
+
+    def enter(self, user: object) -> None:
+        with self.lock:
+            if self.threads_before is None:
+                threads = _blas_threads()
+                self.limit = _blas().limit(limits=1)
+                self.threads_before = threads
+            self.users.add(user)
+
+    def leave(self, user: object) -> None:
+        with self.lock:
+            self.users.discard(user)
+            if not self.users and self.threads_before is not None:
+                self.limit.restore_original_limits()
+                self.threads_before = None
 
 
 _SINGLE = _Single()
+if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that the child lacks
+    os.register_at_fork(after_in_child=_SINGLE.forget_users)
