@@ -13,8 +13,10 @@ from pairmend._streaming import batches
 from pairmend._threads import in_threads, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 
-SORTED_AT_ONCE = 2**15
+SORTED_AT_ONCE = 2**16
 """Values that are sorted at once, few enough to stay in the processor's cache."""
+DECIMAL = 1e6
+"""Values are often whole numbers of millionths, as files have few digits."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class Distinct:
         def sort(features: slice) -> None:
             ours = columns[features]
             ours[:] = X[:, features].T
-            ours.sort(axis=1)  # missing values last
+            _sort(ours)
             np.not_equal(ours[:, 1:], ours[:, :-1], out=new[features, 1:])
             if np.isnan(ours[:, -1]).any():
                 known = ~np.isnan(ours)
@@ -209,3 +211,23 @@ class Distinct:
         low, high = np.zeros(n_features), np.zeros(n_features)
         low[present], high[present] = value[(end - count)[present]], value[end[present] - 1]
         return cls(count, low, high, lambda features: value[features[feature]])
+
+
+def _sort(values: FloatArray) -> None:
+    """Sort each row in place, missing values last.
+
+    Numbers of half the length sort in half the time, so values that are whole numbers of
+    millionths are sorted as these.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = np.rint(values[:, :1] * DECIMAL)
+        if np.array_equal(whole / DECIMAL, values[:, :1]):  # else look no further
+            whole = values * DECIMAL
+            np.rint(whole, out=whole)
+            short = whole.astype(np.int32)
+            # Equal where the number of millionths is short and a value stands for no other.
+            if np.array_equal(short, whole) and np.array_equal(whole / DECIMAL, values):
+                short.sort(axis=1)
+                np.divide(short, DECIMAL, out=values)
+                return
+    values.sort(axis=1)
