@@ -21,14 +21,15 @@ class Expanded:
 
     Attributes
     ----------
-    matrix : ndarray or CSR of shape (n, n_columns)
-        Values of the basis' columns.
+    blocks : tuple of ndarray or CSR, of shape (n, some columns) each
+        Values of the basis' columns: dense ones of a kind in an array of their own, as numpy is
+        slower on parts of one; or all in one CSR.
     absent : CSR of shape (n, d) or None
         Ones where a feature is left out for a row, because its value is missing or was not
         there in training; None if that is nowhere.
     """
 
-    matrix: Matrix
+    blocks: tuple[Matrix, ...]
     absent: Any
 
 
@@ -154,9 +155,8 @@ class Basis:
 
     def _expand_dense(self, X: FloatArray) -> Expanded:
         n_rows, n_numeric = len(X), len(self.numeric)
-        matrix = np.empty((n_rows, len(self.column_feature)))
-        matrix[:, 2 * n_numeric :] = 0
-        u, square = matrix[:, :n_numeric], matrix[:, n_numeric : 2 * n_numeric]
+        u, square = np.empty((2, n_rows, n_numeric))
+        shown = np.zeros((n_rows, len(self.column_feature) - 2 * n_numeric))
         values = X if n_numeric == X.shape[1] else X[:, self.numeric]
         absent_row, absent = np.empty((2, 0), dtype=np.intp)
         if self._scale(values, slice(None), u, square):
@@ -169,11 +169,12 @@ class Basis:
             place = self.survey.positions(counted, X[:, counted])
             columns = np.append(self.value_column, -2)[place]
             row, which = np.nonzero(columns >= 0)
-            matrix[row, columns[row, which]] = 1
+            shown[row, columns[row, which] - 2 * n_numeric] = 1
             unknown_row, unknown = np.nonzero(columns == -2)
             absent_row = np.concatenate([absent_row, unknown_row])
             absent_feature = np.concatenate([absent_feature, counted[unknown]])
-        return Expanded(matrix, _indicator(absent_row, absent_feature, X.shape))
+        blocks = (u, square, shown) if shown.size else (u, square)
+        return Expanded(blocks, _indicator(absent_row, absent_feature, X.shape))
 
     def _expand_sparse(self, X: Any) -> Expanded:
         survey, n_numeric = self.survey, len(self.numeric)
@@ -211,7 +212,7 @@ class Basis:
             absent_row.append(left_row)
             absent_feature.append(never[left])
         absent = _indicator(np.concatenate(absent_row), np.concatenate(absent_feature), X.shape)
-        return Expanded(matrix, absent)
+        return Expanded((matrix,), absent)
 
 
 def _csr(values: FloatArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:

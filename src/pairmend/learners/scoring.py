@@ -104,19 +104,19 @@ class ScoredRows(ABC):
         absent = rows.absent
         if absent is not None:
             absent = _tall(absent, np.arange(absent.shape[1]), basis)
-        if sparse.issparse(rows.matrix):
-            n_rows = rows.matrix.shape[0]
+        n_rows = rows.blocks[0].shape[0]
+        if sparse.issparse(rows.blocks[0]):
             which = np.tile(np.arange(n_subspaces), n_rows)
             constant = sparse.csr_array(
                 (np.ones(len(which)), which, np.arange(len(which) + 1)),
                 shape=(len(which), n_subspaces + 1),
             )
-            parts = [_tall(rows.matrix, basis.column_feature, basis), constant]
+            parts = [_tall(rows.blocks[0], basis.column_feature, basis), constant]
             parts += [] if absent is None else [absent]
             stack = sparse.hstack(parts, format="csr")
             return _SparseRows(stack, absent, n_subspaces, basis.subspace_table)
-        stack = np.empty((n_columns + 1, len(rows.matrix)))
-        stack[:-1] = rows.matrix.T
+        stack = np.empty((n_columns + 1, n_rows))
+        np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
         stack[-1] = 1  # for the constant; what fills up a narrow subspace gets no weight
         table = np.column_stack([basis.subspace_table, np.full(n_subspaces, n_columns)])
         return _DenseRows(stack, absent, n_subspaces, table)

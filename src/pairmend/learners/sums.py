@@ -65,9 +65,12 @@ class Sums:
             absent = n_absent if weights is None else weighted @ absent
         count = np.diff(groups.indptr)
         mass = count.astype(float) if weights is None else weighted @ np.ones(groups.shape[1])
-        if not sparse.issparse(rows.matrix) and weighted.nnz > DENSE_GROUPS * np.prod(groups.shape):
+        if len(rows.blocks) == 1:
+            return cls(mass, count, weighted @ rows.blocks[0], absent, n_absent)
+        if weighted.nnz > DENSE_GROUPS * np.prod(groups.shape):
             weighted = weighted.toarray()
-        return cls(mass, count, weighted @ rows.matrix, absent, n_absent)
+        columns = np.hstack([weighted @ block for block in rows.blocks])
+        return cls(mass, count, columns, absent, n_absent)
 
     def at(self, groups: IntArray | slice) -> "Sums":
         """Return the sums of some of the groups, dense."""
