@@ -13,18 +13,19 @@ PACKAGE = Path(pairmend.__file__).parent
 ROOMS = {
     "_typing": [],
     "_pairs": ["_typing"],
-    "kernels": ["_pairs", "_typing"],
+    "kernels": ["_pairs", "_threads", "_typing"],
     "_frames": ["_typing"],
     "_cells": ["_typing"],
-    "_survey": ["_cells", "_frames", "_typing"],
+    "_threads": [],
+    "_survey": ["_cells", "_frames", "_streaming", "_threads", "_typing"],
     "_basis": ["_cells", "_survey", "_typing"],
     "_validation": ["_typing"],
     "_streaming": ["_typing"],
     "naive_bayes": ["_cells", "_frames", "_survey", "_typing", "_validation"],
     "neighbourhoods": ["_cells", "_frames", "_typing", "_validation", "kernels"],
     "learners": [
-        "_basis", "_cells", "_frames", "_pairs", "_streaming", "_typing", "_validation", "kernels",
-        "naive_bayes",
+        "_basis", "_cells", "_pairs", "_streaming", "_threads", "_typing", "_validation",
+        "kernels", "naive_bayes",
     ],
     "model_selection": ["_typing"],
     "_base": [
@@ -63,7 +64,11 @@ ROOMS = {
     "stats": [],
     "study": ["_typing", "_validation", "datasets", "metrics", "model_selection"],
     "report": ["datasets", "plots", "published", "stats", "study"],
-    "cli": ["datasets", "report", "study"],
+    "models": ["_typing", "datasets", "kernels"],
+    "cli": [
+        "_typing", "bases", "datasets", "metrics", "model_selection", "models", "naive_bayes",
+        "plots", "report", "study",
+    ],
     "__main__": ["cli"],
     "__init__": [
         "calibrated", "corrected", "mended", "naive_bayes", "neighbourhoods", "pairwise", "rivals",

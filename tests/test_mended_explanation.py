@@ -164,11 +164,15 @@ def test_confusion_matrices_equal_the_loops(rings, parameters, weighted):
 def test_sets_tell_who_won_and_who_came_next(rings):
     X, Y = rings
     clf = fitted(X, Y, decision="sets")
-    seen = np.unique(Y, axis=0).astype(bool)
+    seen, counts = np.unique(Y, axis=0, return_counts=True)
+    carried = (Y.sum(axis=0) + 1) / (len(Y) + 2)
+
+    def together(p):
+        return np.array([np.prod(np.where(each == 1, p, 1 - p)) for each in seen])
 
     def likely(p):
-        products = np.array([np.prod(np.where(each, p, 1 - p)) for each in seen])
-        return products / products.sum()
+        found = together(p) * (counts / len(Y) / together(carried)) ** clf.dependence_
+        return found / found.sum()
 
     predicted, base = clf.predict(X[:40]), clf.estimator_.predict_proba(X[:40])
     n_turned = 0

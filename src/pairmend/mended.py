@@ -113,6 +113,8 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         How much each opinion counts: "uncorrected", "global", the scalings.
     sets_blend_ : dict of float
         How much labels taken "alone" and seen label "sets" count.
+    dependence_ : float
+        How much it counts that a label set was seen more often than by chance.
     decision_ : {"labels", "sets"}
         How labels are decided on; "classes" after a fit on 1-D classes.
     threshold_ : threshold or None
@@ -287,6 +289,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             name: found.beta for name, found in mender.corrections.items() if name != "global"
         }
         self.blend_, self.sets_blend_ = dict(mender.blend), dict(mender.sets_blend)
+        self.dependence_ = mender.sets.dependence
         self.search_ = _columns(search)
         return self
 
