@@ -31,10 +31,12 @@ from pairmend._validation import (
     take_rows,
 )
 from pairmend.bases import logistic_regression
+from pairmend.explanation import Explanation
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mending.criteria import LOSSES, Judge
 from pairmend.mending.decisions import Chances, Decision, LeftOut, choose_decision, thresholds_for
 from pairmend.mending.evidence import Evidence
+from pairmend.mending.explaining import explain_rows
 from pairmend.mending.label_sets import LabelSets
 from pairmend.mending.mender import Choices, learn_to_mend
 from pairmend.mending.scalings import SCALINGS, fit_scalings
@@ -352,6 +354,36 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             "loss": np.array([candidate.loss for candidate in candidates]),
         }
 
+    def explain(
+        self, X: MatrixLike, *, n_neighbors: int = 5, n_problems: int | None = None
+    ) -> list[Explanation]:
+        """Explain predictions: who says what of each label, why, and how that adds up.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, few of them: all labels of all rows are looked at.
+        n_neighbors : int, default=5
+            How many rows that help to mend are listed for a label and a scaling, those that
+            weigh most, by their positions among the rows given to fit.
+        n_problems : int, default=None
+            How many local corrections of a row to explain, those that moved most; None means
+            one for each label and each scaling that counts.
+
+        Returns
+        -------
+        list of Explanation
+            One for each row: data that also come as text (``print``), as frames
+            (``to_frame``) and as a figure (:func:`pairmend.plots.plot_explanation`). Steps add
+            up to ``predict_proba``; "before" is the base classifier's probability, decided on
+            in the same way.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X)
+        return explain_rows(
+            self, X, self._supports(X), n_neighbors=n_neighbors, n_problems=n_problems
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         base = get_tags(self._base_classifier())
@@ -398,8 +430,12 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _chances(self, X: MatrixLike) -> Chances:
         check_is_fitted(self)
         X = check_features(self, X)
+        return self._mender.chances(X, self._supports(X))
+
+    def _supports(self, X: MatrixLike) -> FloatArray:
+        """Return what the base classifier says of rows that were checked."""
         supports = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
-        return self._mender.chances(X, np.clip(supports, 0, 1))
+        return np.clip(supports, 0, 1)
 
 
 def _for_all_labels(base: Any) -> Any:
