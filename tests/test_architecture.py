@@ -53,6 +53,10 @@ ROOMS = {
         "rivals", "thresholds",
     ],
     "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
+    "family": [
+        "_streaming", "_typing", "_validation", "_watching", "kernels", "model_selection",
+        "neighbourhoods", "rivals",
+    ],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",
@@ -71,8 +75,8 @@ ROOMS = {
     ],
     "__main__": ["cli"],
     "__init__": [
-        "calibrated", "corrected", "mended", "naive_bayes", "neighbourhoods", "pairwise", "rivals",
-        "thresholded",
+        "calibrated", "corrected", "family", "mended", "naive_bayes", "neighbourhoods", "pairwise",
+        "rivals", "thresholded",
     ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {

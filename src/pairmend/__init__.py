@@ -2,6 +2,7 @@
 
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
+from pairmend.family import CorrectedBinaryRelevance, CorrectedMulticlassClassifier
 from pairmend.mended import MendedClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
@@ -20,6 +21,8 @@ __all__ = [
     "BinaryRelevance",
     "CalibratedLabelRanking",
     "ClassifierChainEnsemble",
+    "CorrectedBinaryRelevance",
+    "CorrectedMulticlassClassifier",
     "CorrectedPairwiseClassifier",
     "GaussianNeighbourhood",
     "GlobalNeighbourhood",
