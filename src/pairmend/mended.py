@@ -92,7 +92,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     guard : bool, default=True
         Whether no correction and one that is the same everywhere compete, too, and labels with
         few rows are mended less. If not, the best local correction is taken as it is.
-    transform : transformer, default=None
+    transformer : transformer, default=None
         Makes numbers of rows for distances: any scikit-learn transformer. For frames with
         mixed columns, texts or images.
     n_jobs : int, default=None
@@ -171,7 +171,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         "threshold": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"),
                       HasMethods(["fit", "decide"])],
         "guard": ["boolean"],
-        "transform": [HasMethods(["fit", "transform"]), None],
+        "transformer": [HasMethods(["fit", "transform"]), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }  # fmt: skip
@@ -189,7 +189,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         decision: str = "auto",
         threshold: Any = "auto",
         guard: bool = True,
-        transform: Any = None,
+        transformer: Any = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
@@ -203,7 +203,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.decision = decision
         self.threshold = threshold
         self.guard = guard
-        self.transform = transform
+        self.transformer = transformer
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -260,7 +260,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             COMPETING_REFERENCES if self.reference == "auto" else (self.reference,),
         )  # fmt: skip
         scalings = fit_scalings(
-            self.scaling, self.transform, take_rows(X, rows), evidence.supports,
+            self.scaling, self.transformer, take_rows(X, rows), evidence.supports,
             target.as_given(rows),
         )  # fmt: skip
         choices = Choices(

@@ -164,6 +164,7 @@ def corrected_by(
     off = total - on
     off = np.where(off > ROUNDING * np.finfo(sums.dtype).eps * total, off, 0)
     missed = np.clip(carried - hit, 0, off)
+    mass = np.float64(mass)  # single precision might not hold it
     given_on = _share(hit + mass * towards[0], on + mass, 1.0)
     given_off = _share(missed + mass * towards[1], off + mass, 0.0)
     return np.clip(given_off + decided * (given_on - given_off), 0, 1)

@@ -106,7 +106,7 @@ def fit_scalings(
         try:
             return [Scaling(asked, transform).fit(X, supports, y)]
         except ValueError as error:
-            error.add_note("With a MendedClassifier: pass transform=..., or scaling='supports'.")
+            error.add_note("With a MendedClassifier: pass transformer=..., or scaling='supports'.")
             raise
     of_supports = Scaling("supports").fit(X, supports, y)
     try:
