@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import (
@@ -24,6 +24,7 @@ tables = st.tuples(st.integers(1, 6), st.integers(2, 4)).flatmap(
 )
 
 
+@settings(max_examples=25)
 @given(tables)
 def test_the_four_criteria(table):
     Y, said = table

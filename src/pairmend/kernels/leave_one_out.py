@@ -134,7 +134,7 @@ def corrected_by(
     decided: FloatArray,
     sums: FloatArray,
     towards: tuple[FloatArray, FloatArray],
-    mass: float,
+    mass: float | FloatArray,
 ) -> FloatArray:
     """Correct supports for labels by shrunken local confusion matrices.
 
@@ -151,12 +151,12 @@ def corrected_by(
     towards : tuple of two ndarray of shape (t, L) or (1, L)
         Competences that are aimed at: probability that the label is carried, given the decision
         for it and the one against it.
-    mass : float
+    mass : float or ndarray of shape (k, 1, 1)
         Mass of them that is added for each decision.
 
     Returns
     -------
-    ndarray of shape (t, L)
+    ndarray of shape (t, L), or (k, t, L)
     """
     n_labels = decided.shape[1]
     hit, on, carried = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
@@ -164,7 +164,7 @@ def corrected_by(
     off = total - on
     off = np.where(off > ROUNDING * np.finfo(sums.dtype).eps * total, off, 0)
     missed = np.clip(carried - hit, 0, off)
-    mass = np.float64(mass)  # single precision might not hold it
+    mass = np.asarray(mass, dtype=np.float64)[()]  # single precision might not hold it
     given_on = _share(hit + mass * towards[0], on + mass, 1.0)
     given_off = _share(missed + mass * towards[1], off + mass, 0.0)
     return np.clip(given_off + decided * (given_on - given_off), 0, 1)

@@ -80,7 +80,7 @@ class Evidence:
 
     def errors(self, said: FloatArray, rows: IntArray) -> FloatArray:
         """Return the Brier score of each row."""
-        return np.asarray(np.mean((said - self.Y[rows]) ** 2, axis=1))
+        return np.asarray(np.mean((said - self.Y[rows]) ** 2, axis=-1))
 
     @property
     def n_examples(self) -> FloatArray:

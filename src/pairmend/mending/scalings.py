@@ -20,7 +20,7 @@ log-odds of the supports in place of the features."""
 CERTAIN = 1e-3
 """Supports are kept that far from 0 and 1 before their log-odds are taken."""
 
-SAMPLED = 500
+SAMPLED = 250
 """Rows among which the typical distance is taken."""
 
 
