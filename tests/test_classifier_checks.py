@@ -13,7 +13,9 @@ from pairmend import (
     CorrectedPairwiseClassifier,
     GlobalNeighbourhood,
     PairwiseClassifier,
+    QWeightedVoting,
     RandomSubspaceNB,
+    TwoStageVoting,
 )
 
 BASES = {
@@ -25,6 +27,8 @@ CLASSIFIERS = {
     "lpw": PairwiseClassifier(random_state=0),
     "clr": CalibratedLabelRanking(random_state=0),
     "clr-votes": CalibratedLabelRanking(voting="votes", random_state=0),
+    "qweighted": QWeightedVoting(random_state=0),
+    "two-stage": TwoStageVoting(random_state=0),
     "fcm": CorrectedPairwiseClassifier(random_state=0),
     "fcm-w": CorrectedPairwiseClassifier(balance="labels", random_state=0),
     "fcm-w-pairs-o": CorrectedPairwiseClassifier(balance="pairs", overlap=0.3, random_state=0),
@@ -53,6 +57,10 @@ def test_own_check(name, base, check):
         PairwiseClassifier(LogisticRegression()),
         CalibratedLabelRanking(LogisticRegression(), voting="votes"),
         CorrectedPairwiseClassifier(LogisticRegression(), validation=3, balance="labels"),
+        QWeightedVoting(LogisticRegression()),
+        TwoStageVoting(LogisticRegression()),
+        QWeightedVoting(),
+        TwoStageVoting(),
     ]
 )
 def test_scikit_learn_check(estimator, check):
