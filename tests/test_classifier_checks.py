@@ -19,7 +19,9 @@ from pairmend import (
     GlobalNeighbourhood,
     MendedClassifier,
     PairwiseClassifier,
+    QWeightedVoting,
     RandomSubspaceNB,
+    TwoStageVoting,
 )
 
 BASES = {
@@ -31,6 +33,8 @@ CLASSIFIERS = {
     "lpw": PairwiseClassifier(random_state=0),
     "clr": CalibratedLabelRanking(random_state=0),
     "clr-votes": CalibratedLabelRanking(voting="votes", random_state=0),
+    "qweighted": QWeightedVoting(random_state=0),
+    "two-stage": TwoStageVoting(random_state=0),
     "fcm": CorrectedPairwiseClassifier(random_state=0),
     "fcm-w": CorrectedPairwiseClassifier(balance="labels", random_state=0),
     "fcm-w-pairs-o": CorrectedPairwiseClassifier(balance="pairs", overlap=0.3, random_state=0),
@@ -88,6 +92,10 @@ def test_scikit_learn_check_of_mended(estimator, check):
         PairwiseClassifier(LogisticRegression()),
         CalibratedLabelRanking(LogisticRegression(), voting="votes"),
         CorrectedPairwiseClassifier(LogisticRegression(), validation=3, balance="labels"),
+        QWeightedVoting(LogisticRegression()),
+        TwoStageVoting(LogisticRegression()),
+        QWeightedVoting(),
+        TwoStageVoting(),
     ]
 )
 def test_scikit_learn_check(estimator, check):

@@ -38,6 +38,7 @@ def split_rows(
         Of those splits that have rows to score.
     """
     if isinstance(cv, Integral):
+        # Classes are labels of which each row has one, and their folds alike, too.
         rows = np.flatnonzero(present)
         folds = MultilabelStratifiedKFold(int(cv), random_state=random_state)
         parts = folds.split(rows, target.Y[rows].astype(np.int64))
