@@ -1,4 +1,4 @@
-"""What every pairwise classifier must do, whatever its base classifier.
+"""What every classifier must do, whatever its base classifier; some checks are of pairs only.
 
 scikit-learn's common checks say little about labels. Each check here takes an unfitted
 classifier with a deterministic base and raises an AssertionError where it fails.
@@ -26,7 +26,9 @@ def _data(n_samples=90, n_classes=4):
 
 
 def _outputs(clf, X):
-    outputs = [clf.predict_proba(X), clf.pair_support(X)]
+    outputs = [clf.predict_proba(X)]
+    if hasattr(clf, "pair_support"):
+        outputs += [clf.pair_support(X)]
     if hasattr(clf, "pair_corrected"):
         outputs += [clf.pair_corrected(X), clf.confusion(X)]
     return outputs
@@ -121,7 +123,9 @@ def check_block_and_chunk_change_nothing(clf):
     whole = clone(clf).fit(X, Y).predict_proba(X[:30])
     with config_context(working_memory=0.002):  # one pair, and a few rows, at a time
         pieces = clone(clf).fit(X, Y).predict_proba(X[:30])
-    np.testing.assert_allclose(pieces, whole, atol=1e-12)
+    # A mended classifier weighs opinions in single precision, of which sums in pieces differ.
+    tolerance = 1e-12 if hasattr(clf, "pair_support") else 1e-5
+    np.testing.assert_allclose(pieces, whole, atol=tolerance)
 
 
 def check_n_jobs_changes_nothing(clf):
@@ -233,3 +237,9 @@ def check_a_failed_fit_leaves_the_old_one(clf):
 
 
 CHECKS = [check for name, check in list(globals().items()) if name.startswith("check_")]
+OF_PAIRS = [
+    check_shapes_and_ranges,
+    check_swapping_a_pair_flips_its_support,
+    check_pairs_without_rows,
+    check_votes_are_counted,
+]

@@ -6,12 +6,18 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from classifier_checks import CHECKS
+from classifier_checks import (
+    CHECKS,
+    OF_PAIRS,
+    check_label_permutation_permutes_the_output,
+    check_sparse_rows,
+)
 from pairmend import (
     AdaptiveNeighbourhood,
     CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
     GlobalNeighbourhood,
+    MendedClassifier,
     PairwiseClassifier,
     QWeightedVoting,
     RandomSubspaceNB,
@@ -46,6 +52,35 @@ CLASSIFIERS = {
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_own_check(name, base, check):
     check(clone(CLASSIFIERS[name]).set_params(estimator=clone(BASES[base])))
+
+
+# Labels in another order are cut into other folds.
+NOT_OF_MENDED = {*OF_PAIRS, check_label_permutation_permutes_the_output}
+FIXED = {"cv": 2, "beta": 1.0, "shrinkage": 1.0}  # little to search for, so that checks are fast
+MENDED = {
+    "default": MendedClassifier(cv=2),
+    "nb": MendedClassifier(RandomSubspaceNB(4), scaling="range", **FIXED),
+    "forest": MendedClassifier(
+        RandomForestClassifier(3, max_depth=3), criterion="micro_f1", scaling="standard", **FIXED
+    ),
+    "ranking": MendedClassifier(
+        CalibratedLabelRanking(RandomSubspaceNB(4)), scaling="supports", guard=False, **FIXED
+    ),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", MENDED)
+def test_own_check_of_mended(name, check):
+    # The default base scales dense rows only.
+    if check in NOT_OF_MENDED or (name, check) == ("default", check_sparse_rows):
+        pytest.skip("does not apply")
+    check(clone(MENDED[name]).set_params(random_state=0))
+
+
+@parametrize_with_checks(list(MENDED.values()))
+def test_scikit_learn_check_of_mended(estimator, check):
+    check(estimator)
 
 
 @parametrize_with_checks(
