@@ -157,6 +157,15 @@ def test_corrected_classifiers_watch_their_pairs_on_workers(
     assert_same(ours, expected, here)
 
 
+@pytest.mark.parametrize("validation", [0.6, 3])
+def test_single_precision_asks_about_a_few_rows_at_a_time(small_set, labels, validation):
+    X, _ = small_set
+    clf = CorrectedPairwiseClassifier(validation=validation, dtype="float32", random_state=0)
+    ours = distributed.fit(clone(clf), in_chunks(X), in_chunks(labels))
+    scores = clone(clf).fit(X, labels).predict_proba(X)
+    np.testing.assert_allclose(ours.predict_proba(X), scores, atol=1e-5)
+
+
 @pytest.mark.parametrize("base", [GaussianNB(), DecisionTreeClassifier(), LogisticRegression()])
 @pytest.mark.parametrize(
     "kind", [PairwiseClassifier, CalibratedLabelRanking, CorrectedPairwiseClassifier]

@@ -17,7 +17,7 @@ from pairmend.learners import PairWitness
 def watch(
     X: MatrixLike,
     Y: BoolArray,
-    asked: Iterable[tuple[IntArray, PairWitness]],
+    asked: Iterable[tuple[IntArray, Callable[[IntArray], PairWitness]]],
     reference: Callable[[FloatArray], FloatArray],
     dtype: str,
 ) -> tuple[LabelRows, FloatArray]:
@@ -29,8 +29,9 @@ def watch(
         Validation rows.
     Y : ndarray of bool, shape (M, L)
         Their labels.
-    asked : iterable of (rows, learner)
-        Which of the rows each learner is asked about; together, all rows once.
+    asked : iterable of (rows, callable)
+        Which of the rows each learner is asked about, together all rows once; and what gives
+        the witness that answers for it about some of them.
     reference : callable
         What makes probabilities of decisions out of supports.
     dtype : str
@@ -45,12 +46,12 @@ def watch(
     """
     carried = LabelRows.of(Y)
     decided: FloatArray | None = None
-    for asked_rows, learner in asked:
+    for asked_rows, witness in asked:
         # In single precision, what a learner says in double is never there as a whole.
         parts = [slice(None)] if dtype == "float64" else few(len(asked_rows))
         for rows in (asked_rows[part] for part in parts):
             here, chosen = carried.among(rows, len(Y))
-            supports = learner.support_at(take_rows(X, rows), here)
+            supports = witness(rows).support_at(take_rows(X, rows), here)
             for part in row_chunks(len(supports), BLOCK_ARRAYS * Y.shape[1]):
                 supports[part] = decide(supports[part], reference)
             if len(rows) == len(Y):

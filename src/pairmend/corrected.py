@@ -1,6 +1,6 @@
 """The pairwise ensemble, corrected by local fuzzy confusion matrices."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -259,14 +259,15 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         neighbourhood.fit(X_validation, validation.as_given(np.arange(len(Y_validation))))
 
         learner = train(train_indices)
+
+        def witness(trained: PairLearner) -> Callable[[IntArray], PairWitness]:
+            return lambda rows: ask(trained, validation_indices[rows])
+
         # Each part of the validation rows, and who is asked about it.
-        asked: Iterable[tuple[IntArray, PairWitness]] = (
-            (
-                (fold, ask(train(validation_indices[rest]), validation_indices[fold]))
-                for rest, fold in folds
-            )
+        asked = (
+            ((fold, witness(train(validation_indices[rest]))) for rest, fold in folds)
             if folds
-            else [(np.arange(len(validation_indices)), ask(learner, validation_indices))]
+            else [(np.arange(len(validation_indices)), witness(learner))]
         )
         carried, decided = watch(
             X_validation, Y_validation, asked, REFERENCES[self.reference], self.dtype
