@@ -34,6 +34,10 @@ CLASSIFIERS = {
     "global-crisp": CorrectedPairwiseClassifier(
         neighbourhood=GlobalNeighbourhood(), reference="crisp", random_state=0
     ),
+    "virtual": CorrectedPairwiseClassifier(calibration_label=True, random_state=0),
+    "virtual-crossed": CorrectedPairwiseClassifier(
+        calibration_label=True, balance="labels", overlap=0.5, validation=3, random_state=0
+    ),
 }
 
 
@@ -53,6 +57,7 @@ def test_own_check(name, base, check):
         PairwiseClassifier(LogisticRegression()),
         CalibratedLabelRanking(LogisticRegression(), voting="votes"),
         CorrectedPairwiseClassifier(LogisticRegression(), validation=3, balance="labels"),
+        CorrectedPairwiseClassifier(LogisticRegression(), calibration_label=True),
     ]
 )
 def test_scikit_learn_check(estimator, check):

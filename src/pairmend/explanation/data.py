@@ -117,7 +117,8 @@ class Step:
     Attributes
     ----------
     against : int or None
-        The label on the other side; None if that is all else.
+        The label on the other side; None if that is all else. The number of labels stands for
+        the virtual label: what all labels together say against it, part of every score.
     name : str
         What the other side is called.
     before, after : float
