@@ -38,8 +38,11 @@ def split_rows(
         Of those splits that have rows to score.
     """
     if isinstance(cv, Integral):
-        cv = MultilabelStratifiedKFold(int(cv), random_state=random_state)
-    parts = check_cv(cv).split(X, target.as_given(np.arange(len(present))))
+        # Classes are labels of which each row has one, and their folds alike, too.
+        folds = MultilabelStratifiedKFold(int(cv), random_state=random_state)
+        parts = folds.split(X, target.Y.astype(np.int64))
+    else:
+        parts = check_cv(cv).split(X, target.as_given(np.arange(len(present))))
     return [
         (train[present[train]], test[present[test]])
         for train, test in ((np.asarray(train), np.asarray(test)) for train, test in parts)

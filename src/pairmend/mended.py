@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._cross_fitting import cross_fit, label_scores, split_rows
-from pairmend._typing import FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._typing import FloatArray, MatrixLike, TargetLike
 from pairmend._validation import (
     HasMethods,
     Interval,
@@ -31,11 +31,14 @@ from pairmend._validation import (
     take_rows,
 )
 from pairmend.bases import logistic_regression
+from pairmend.explanation import Explanation
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mending.criteria import LOSSES, Judge
-from pairmend.mending.decisions import Chances, Decision, choose_decision, thresholds_for
+from pairmend.mending.decisions import Chances, Decision, LeftOut, choose_decision, thresholds_for
 from pairmend.mending.evidence import Evidence
-from pairmend.mending.mender import Choices, Mender, learn_to_mend
+from pairmend.mending.explaining import explain_rows
+from pairmend.mending.label_sets import LabelSets
+from pairmend.mending.mender import Choices, learn_to_mend
 from pairmend.mending.scalings import SCALINGS, fit_scalings
 from pairmend.mending.search import SHRINKAGES, Correction
 from pairmend.rivals import BinaryRelevance
@@ -110,6 +113,8 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         How much each opinion counts: "uncorrected", "global", the scalings.
     sets_blend_ : dict of float
         How much labels taken "alone" and seen label "sets" count.
+    dependence_ : float
+        How much it counts that a label set was seen more often than by chance.
     decision_ : {"labels", "sets"}
         How labels are decided on; "classes" after a fit on 1-D classes.
     threshold_ : threshold or None
@@ -138,7 +143,8 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Notes
     -----
     The base classifier is trained once more than there are splits. The choices need no further
-    training and cost less than that.
+    training and cost less than that. `criterion` and `threshold` take effect at prediction, so
+    ``set_params`` changes them on a fitted classifier.
 
     References
     ----------
@@ -174,6 +180,9 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }  # fmt: skip
+
+    prediction_parameters: ClassVar[tuple[str, ...]] = ("criterion", "threshold")
+    """Parameters that take effect at prediction: changing them needs no new fit."""
 
     def __init__(
         self,
@@ -262,29 +271,26 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             guard=self.guard,
             with_sets=self.decision != "labels" and target.multilabel,
         )
-        mender, search, chosen, chances = learn_to_mend(evidence, scalings, choices, rng)
-        decided: list[Decision] = []
-        decision = Decision("classes", None, np.nan)
+        mender, search, judged, chances = learn_to_mend(evidence, scalings, choices, rng)
+        folds = [np.flatnonzero(fold[judged] == number) for number in np.unique(fold[judged])]
+        left_out = LeftOut(evidence.Y[judged], folds, chances)
+        decided: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
-            decision, decided = self._choose_decision(mender, chances, chosen, fold)
+            decided = self._choose_decision(left_out, mender.sets)
         model.fit(X, labels.as_given(np.arange(count_rows(X))), **params)
 
         # Nothing of an earlier fit is touched before all went well.
         remember_features(self, X)
         self.classes_, self.multilabel_ = target.classes, target.multilabel
         self.estimator_, self.validation_indices_ = model, rows
-        self._mender = mender
+        self._mender, self._left_out = mender, left_out
+        self._decided, self._decided_by = decided, (self.criterion, self.threshold)
         self.beta_ = {
             name: found.beta for name, found in mender.corrections.items() if name != "global"
         }
         self.blend_, self.sets_blend_ = dict(mender.blend), dict(mender.sets_blend)
-        self.decision_, self.threshold_ = decision.kind, decision.threshold
+        self.dependence_ = mender.sets.dependence
         self.search_ = _columns(search)
-        self.decisions_ = {
-            "decision": np.array([candidate.kind for candidate in decided]),
-            "threshold": np.array([repr(candidate.threshold) for candidate in decided]),
-            "loss": np.array([candidate.loss for candidate in decided]),
-        }
         return self
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
@@ -300,12 +306,13 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of int, shape (n_samples, n_labels)
             0 or 1. After a fit on 1-D classes: shape (n_samples,), the most likely class.
         """
+        decision, _ = self._decision()
         chances = self._chances(X)
-        if not self.multilabel_:
+        if decision.kind == "classes":
             return np.asarray(self.classes_[np.argmax(chances.labels, axis=1)])
-        if self.decision_ == "sets":
+        if decision.kind == "sets":
             return self._mender.sets.most_likely(chances.alone)
-        return np.asarray(self.threshold_.decide(chances.labels))
+        return np.asarray(decision.threshold.decide(chances.labels))
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the mended probabilities of labels.
@@ -326,6 +333,56 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         total = probabilities.sum(axis=1, keepdims=True)
         uniform = np.full_like(probabilities, 1 / probabilities.shape[1])
         return np.divide(probabilities, total, out=uniform, where=total > 0)
+
+    @property
+    def decision_(self) -> str:
+        """How labels are decided on: "labels", "sets", or "classes" after a fit on 1-D classes."""
+        return self._decision()[0].kind
+
+    @property
+    def threshold_(self) -> Any:
+        """The fitted threshold; None unless labels are decided on one by one."""
+        return self._decision()[0].threshold
+
+    @property
+    def decisions_(self) -> dict[str, np.ndarray[Any, Any]]:
+        """All decisions that competed: "decision", "threshold" and "loss", by the criterion."""
+        _, candidates = self._decision()
+        return {
+            "decision": np.array([candidate.kind for candidate in candidates]),
+            "threshold": np.array([repr(candidate.threshold) for candidate in candidates]),
+            "loss": np.array([candidate.loss for candidate in candidates]),
+        }
+
+    def explain(
+        self, X: MatrixLike, *, n_neighbors: int = 5, n_problems: int | None = None
+    ) -> list[Explanation]:
+        """Explain predictions: who says what of each label, why, and how that adds up.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, few of them: all labels of all rows are looked at.
+        n_neighbors : int, default=5
+            How many rows that help to mend are listed for a label and a scaling, those that
+            weigh most, by their positions among the rows given to fit.
+        n_problems : int, default=None
+            How many local corrections of a row to explain, those that moved most; None means
+            one for each label and each scaling that counts.
+
+        Returns
+        -------
+        list of Explanation
+            One for each row: data that also come as text (``print``), as frames
+            (``to_frame``) and as a figure (:func:`pairmend.plots.plot_explanation`). Steps add
+            up to ``predict_proba``; "before" is the base classifier's probability, decided on
+            in the same way.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X)
+        return explain_rows(
+            self, X, self._supports(X), n_neighbors=n_neighbors, n_problems=n_problems
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -349,10 +406,17 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _base_classifier(self) -> Any:
         return logistic_regression() if self.estimator is None else self.estimator
 
+    def _decision(self) -> tuple[Decision, list[Decision]]:
+        """Return the decision that is best by the parameters as they are now, and its rivals."""
+        check_is_fitted(self)
+        self._validate_params()  # some may have been set after fit
+        if not self.multilabel_ or self._decided_by == (self.criterion, self.threshold):
+            return self._decided
+        return self._choose_decision(self._left_out, self._mender.sets)
+
     def _choose_decision(
-        self, mender: Mender, chances: Chances, rows: IntArray, fold: IntArray
+        self, left_out: LeftOut, sets: LabelSets
     ) -> tuple[Decision, list[Decision]]:
-        """Choose how labels are decided on, on validation rows that are left out."""
         if isinstance(self.threshold, str):
             thresholds = thresholds_for(self.criterion)
         elif isinstance(self.threshold, Real):
@@ -360,16 +424,18 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         else:
             thresholds = [clone(self.threshold)]
         kinds = ("labels", "sets") if self.decision == "auto" else (self.decision,)
-        here = fold[rows]
-        folds = [np.flatnonzero(here == number) for number in np.unique(here)]
-        judge = Judge(self.criterion, mender.evidence.Y[rows], folds)
-        return choose_decision(kinds, thresholds, judge, chances, mender.sets)
+        judge = Judge(self.criterion, left_out.Y, left_out.folds)
+        return choose_decision(kinds, thresholds, judge, left_out.chances, sets)
 
     def _chances(self, X: MatrixLike) -> Chances:
         check_is_fitted(self)
         X = check_features(self, X)
+        return self._mender.chances(X, self._supports(X))
+
+    def _supports(self, X: MatrixLike) -> FloatArray:
+        """Return what the base classifier says of rows that were checked."""
         supports = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
-        return self._mender.chances(X, np.clip(supports, 0, 1))
+        return np.clip(supports, 0, 1)
 
 
 def _for_all_labels(base: Any) -> Any:

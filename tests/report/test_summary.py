@@ -394,3 +394,13 @@ def test_too_few_sets_are_told_once(summary_of):
     assert summary["finding"]["cautions"] == [f"{NEED} and there are 4{ARGUMENT}"]
     assert summary["finding"]["paper"][0].endswith("The sets at hand are too few to test that.")
     assert {each["verdict"] for each in summary["conclusions"]} == {"not tested"}
+
+
+def test_some_algorithms_are_ranked_among_themselves(make):
+    record = make("printed losses")
+    narrow = record.narrowed(["fcm", "LPW"])
+    assert list(narrow.definition["algorithms"]) == ["LPW", "FCM"]
+    assert set(narrow.results.algorithm) == set(narrow.tasks.algorithm) == {"LPW", "FCM"}
+    assert len(record.definition["algorithms"]) == 4
+    with pytest.raises(ValueError, match="the study has no algorithm 'BR'; it has LPW, FCM"):
+        record.narrowed(["BR"])

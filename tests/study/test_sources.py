@@ -120,3 +120,20 @@ def test_sparse_data_of_any_kind_become_csr(kind):
 def test_rows_that_do_not_match_are_refused():
     with pytest.raises(ValueError, match="a row for each of the 3 of Y, got"):
         as_data((np.zeros((2, 2)), np.eye(3)))
+
+
+def test_a_cut_set_is_always_the_same_part():
+    whole = CatalogueSource("simplehc").load(None, False)
+    part = CatalogueSource("simplehc", rows=20).load(None, False)
+    again = CatalogueSource("simplehc", rows=20).load(None, False)
+    assert part.Y.shape == (20, whole.Y.shape[1])
+    np.testing.assert_array_equal(part.X, again.X)
+    assert {tuple(row) for row in part.X} <= {tuple(row) for row in whole.X}
+
+
+def test_a_set_of_the_catalogue_may_become_numbers(shared):
+    source = CatalogueSource("birds", one_hot=True)
+    assert source.definition() == {"catalogue": "birds", "one_hot": True}
+    data = source.load(shared / "data", False)
+    assert not data.categories
+    assert data.X.shape[1] > load("birds", shared / "data").X.shape[1]

@@ -4,7 +4,14 @@ from pathlib import Path
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from pairmend.study import FileSource, FunctionSource, load_study, paper_study, parse_study
+from pairmend.study import (
+    FileSource,
+    FunctionSource,
+    load_study,
+    paper_study,
+    parse_study,
+    shipped_study,
+)
 
 OWN = """
 title = "Ours"
@@ -147,3 +154,28 @@ def test_a_binary_file_is_no_study(tmp_path):
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match="no UTF-8 text"):
         load_study(path)
+
+
+def test_shipped_studies_are_known_by_name():
+    assert list(shipped_study("paper").sets) == list(paper_study().sets)
+    mended = shipped_study("mended")
+    assert mended.definition() == parse_study(mended.definition(), Path()).definition()
+    with pytest.raises(ValueError, match="no study 'other' comes with pairmend; there are paper"):
+        shipped_study("other")
+
+
+def test_sets_of_the_catalogue_may_be_cut():
+    plain = {
+        "sets": {"yeast": {"rows": 50}},
+        "algorithms": {"LPW": {"class": "pairmend.PairwiseClassifier"}},
+    }
+    study = parse_study(plain, Path())
+    assert study.sets["yeast"].rows == 50
+    assert study.definition()["sets"] == {"yeast": {"catalogue": "yeast", "rows": 50}}
+    for wrong in (0, 2.5, True, "many"):
+        plain["sets"]["yeast"]["rows"] = wrong
+        with pytest.raises(ValueError, match="sets.yeast.rows must be a number of rows"):
+            parse_study(plain, Path())
+    plain["sets"]["yeast"] = {"one_hot": "yes"}
+    with pytest.raises(ValueError, match="sets.yeast.one_hot must be true or false, got 'yes'"):
+        parse_study(plain, Path())

@@ -19,10 +19,16 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", help="where to write (default: the study's folder)"
     )
+    parser.add_argument(
+        "--algorithms",
+        nargs="+",
+        metavar="NAME",
+        help="only these, ranked among themselves; write them elsewhere with --out",
+    )
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
     from pairmend.report import write_report  # not needed, nor its packages, by other commands
 
-    show_text(f"report: {write_report(options.folder, options.out)}")
+    show_text(f"report: {write_report(options.folder, options.out, algorithms=options.algorithms)}")

@@ -21,9 +21,11 @@ from pairmend.study import (
     plan_study,
     read_study,
     run_study,
+    shipped_study,
 )
 from pairmend.study.failures import failures_of
 from pairmend.study.requirements import require_extra
+from pairmend.study.studyfile import SHIPPED
 
 DESCRIPTION = """\
 Cross-validate algorithms on sets, and write a report. Without a study file it is the experiment
@@ -39,7 +41,9 @@ def add_command(commands: Any) -> None:
         description=DESCRIPTION,
         epilog="A study file names code to import: run those you trust. See docs/study.md.",
     )
-    parser.add_argument("file", type=Path, nargs="?", help="a study file (TOML)")
+    parser.add_argument(
+        "file", type=Path, nargs="?", help=f"a study file (TOML), or {' or '.join(SHIPPED)}"
+    )
     parser.add_argument(
         "--sets", nargs="+", metavar="NAME", help="only these sets, of the study or the catalogue"
     )
@@ -124,10 +128,19 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> Study:
-    study = load_study(options.file) if options.file else paper_study()
+    study = _named(options.file)
     study = study.narrowed(_split(options.sets), _split(options.algorithms))
     numbers = {name: getattr(options, name) for name in ("folds", "repeats", "seed")}
     return replace(study, **{name: n for name, n in numbers.items() if n is not None})
+
+
+def _named(file: Path | None) -> Study:
+    """Return the study of a file, or of a name if there is no such file."""
+    if file is None:
+        return paper_study()
+    if str(file) in SHIPPED and not file.exists():
+        return shipped_study(str(file))
+    return load_study(file)
 
 
 def _split(names: list[str] | None) -> list[str] | None:

@@ -71,6 +71,25 @@ class Chances:
     own: IntArray | None = None
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """What is said of validation rows, each left out: decisions are chosen on them.
+
+    Attributes
+    ----------
+    Y : ndarray of bool, shape (n, L)
+        Truth.
+    folds : sequence of ndarray of int
+        Rows that are judged together.
+    chances : Chances
+        What is said.
+    """
+
+    Y: BoolArray
+    folds: Sequence[IntArray]
+    chances: Chances
+
+
 def choose_decision(
     kinds: Iterable[str], thresholds: Iterable[Any], judge: Judge, chances: Chances, sets: LabelSets
 ) -> tuple[Decision, list[Decision]]:

@@ -1,7 +1,7 @@
 """What mends supports: several opinions, each a correction, and how much each counts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,9 @@ BLENDED = 5000
 """Rows on which opinions are blended and decisions chosen."""
 RARE = 10.0
 """Examples of a label with which its mended and its unmended probability count alike."""
+
+DEPENDENCES = (0.0, 0.25, 0.5, 1.0)
+"""How much it counts that label sets were seen more often than by chance: those that are tried."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +196,14 @@ def learn_to_mend(
     used = {name: known[name] for name in best if blend[name] > 0 and name in known}
     mender = Mender(evidence, used, best, blend, choices.guard, sets, {"alone": 1.0})
     alone, own = mender._mended(opinions), number[rows]
-    if choices.with_sets:
-        said = {"alone": alone, "sets": sets.marginals(alone, own)}
+    if not choices.with_sets:
+        return mender, search, rows, mender._with_sets(alone, own)
+    candidates = []
+    for dependence in DEPENDENCES:
+        dependent = replace(sets, dependence=dependence)
+        said = {"alone": alone, "sets": dependent.marginals(alone, own)}
         both = blend_weights(said, evidence.Y[rows], weights)
-        mender = Mender(evidence, used, best, blend, choices.guard, sets, both)
+        loss = evidence.loss(blended(said, both), rows)
+        candidates.append((loss, replace(mender, sets=dependent, sets_blend=both)))
+    _, mender = min(candidates, key=lambda candidate: candidate[0])
     return mender, search, rows, mender._with_sets(alone, own)

@@ -1,5 +1,6 @@
 """Writing a report to disk."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,12 @@ MANIFEST = ".written"
 """Lists the files of the last report in its folder of tables."""
 
 
-def write_report(folder: str | Path, out: str | Path | None = None) -> Path:
+def write_report(
+    folder: str | Path,
+    out: str | Path | None = None,
+    *,
+    algorithms: Iterable[str] | None = None,
+) -> Path:
     """Write the report of a study.
 
     Parameters
@@ -26,6 +32,8 @@ def write_report(folder: str | Path, out: str | Path | None = None) -> Path:
     out : path, default=None
         The page to write, or a folder to write ``report.html`` to; None means the folder of the
         study. The tables go to a folder ``tables`` beside the page. Folders are made.
+    algorithms : iterable of str, default=None
+        Only these, ranked among themselves; None means all.
 
     Returns
     -------
@@ -34,7 +42,10 @@ def write_report(folder: str | Path, out: str | Path | None = None) -> Path:
     """
     from pairmend.study import read_study
 
-    return write_record(read_study(folder), folder if out is None else out)
+    record = read_study(folder)
+    if algorithms is not None:
+        record = record.narrowed(algorithms)
+    return write_record(record, folder if out is None else out)
 
 
 def write_record(record: "StudyRecord", out: str | Path) -> Path:

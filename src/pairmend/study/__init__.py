@@ -7,7 +7,7 @@ from pairmend.study.record import StudyRecord
 from pairmend.study.run import FailedTasksWarning, Step, StudyInUseError, run_study
 from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource
 from pairmend.study.store import read_study
-from pairmend.study.studyfile import load_study, paper_study, parse_study
+from pairmend.study.studyfile import load_study, paper_study, parse_study, shipped_study
 from pairmend.study.tasks import Task
 from pairmend.study.work import Outcome
 
@@ -32,4 +32,5 @@ __all__ = [
     "plan_study",
     "read_study",
     "run_study",
+    "shipped_study",
 ]

@@ -1,6 +1,7 @@
 """What a study left behind, read back for reports and analyses."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,6 +41,34 @@ class StudyRecord:
     tasks: "pd.DataFrame"
     sets: "pd.DataFrame"
     runs: "pd.DataFrame"
+
+    def narrowed(self, algorithms: Iterable[str]) -> "StudyRecord":
+        """Return the record of some of its algorithms, such as those with one base classifier.
+
+        Parameters
+        ----------
+        algorithms : iterable of str
+            Their names, in any case.
+
+        Returns
+        -------
+        StudyRecord
+        """
+        own = {name.casefold(): name for name in self.definition["algorithms"]}
+        asked = list(algorithms)
+        if unknown := [name for name in asked if name.casefold() not in own]:
+            raise ValueError(
+                f"the study has no algorithm {', '.join(map(repr, unknown))}; it has "
+                f"{', '.join(own.values())}"
+            )
+        kept = {own[name.casefold()] for name in asked}
+        mine = {name: each for name, each in self.definition["algorithms"].items() if name in kept}
+        return replace(
+            self,
+            definition={**self.definition, "algorithms": mine},
+            results=self.results[self.results.algorithm.isin(kept)].reset_index(drop=True),
+            tasks=self.tasks[self.tasks.algorithm.isin(kept)].reset_index(drop=True),
+        )
 
     def __repr__(self) -> str:
         n_done = int((self.tasks.status == "done").sum())

@@ -10,7 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from pairmend.datasets import MultiLabelData, find_entry, is_at_hand, load, load_file, one_hot
+from pairmend.datasets import (
+    MultiLabelData,
+    find_entry,
+    is_at_hand,
+    load,
+    load_file,
+    one_hot,
+    subset,
+)
 from pairmend.study.objects import describe, find
 
 
@@ -32,9 +40,21 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class CatalogueSource:
-    """A set of the catalogue, prepared as in the paper."""
+    """A set of the catalogue, prepared as in the paper.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    rows : int or None
+        How many of its rows to take, drawn at random, always the same; None means all.
+    one_hot : bool
+        Whether categorical features become 0/1 columns: for classifiers that take numbers only.
+    """
 
     name: str
+    rows: int | None = None
+    one_hot: bool = False
 
     @property
     def can_be_downloaded(self) -> bool:
@@ -43,7 +63,9 @@ class CatalogueSource:
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
         """Load it, from the network only if allowed."""
-        return load(self.name, data_dir, download=download)
+        data = load(self.name, data_dir, download=download)
+        data = data if self.rows is None else subset(data, self.rows, seed=0)
+        return one_hot(data) if self.one_hot else data
 
     def missing(self, data_dir: Path | None) -> str:
         """Say why it cannot be loaded without network; empty if it can."""
@@ -54,7 +76,8 @@ class CatalogueSource:
 
     def definition(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {"catalogue": self.name}
+        parts = {"catalogue": self.name, "rows": self.rows, "one_hot": self.one_hot or None}
+        return {key: value for key, value in parts.items() if value is not None}
 
 
 @dataclass(frozen=True)

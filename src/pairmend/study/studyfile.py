@@ -18,11 +18,14 @@ from pairmend.study.objects import build, find
 from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource, Source
 
 SET_KEYS = {
-    "catalogue": {"catalogue"},
+    "catalogue": {"catalogue", "rows", "one_hot"},
     "file": {"file", "xml", "labels", "targets", "one_hot"},
     "function": {"function", "params"},
 }
 """Keys of a set by the one that says its kind."""
+
+SHIPPED = ("paper", "mended")
+"""Studies that come with the package."""
 
 CRITERION_KEYS = {"function", "title", "greater_is_better", "needs", "params"}
 
@@ -66,6 +69,30 @@ def load_study(path: str | Path) -> Study:
         raise ValueError(f"{path}: {error}") from error
 
 
+def shipped_study(name: str) -> Study:
+    """Return a study that comes with the package.
+
+    Parameters
+    ----------
+    name : {"paper", "mended"}
+        The paper's experiment; or the comparison of :class:`~pairmend.MendedClassifier` with
+        its rivals.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> shipped_study("mended").folds
+    10
+    """
+    if name not in SHIPPED:
+        raise ValueError(f"no study {name!r} comes with pairmend; there are {', '.join(SHIPPED)}")
+    text = resources.files("pairmend.study").joinpath(f"{name}.toml").read_text("utf-8")
+    return parse_study(tomllib.loads(text), Path())
+
+
 def paper_study() -> Study:
     """Return the study of the paper.
 
@@ -79,8 +106,7 @@ def paper_study() -> Study:
     >>> len(study.sets), list(study.algorithms)
     (29, ['LPW', 'FCM', 'FCM-W', 'FCM-O'])
     """
-    text = resources.files("pairmend.study").joinpath("paper.toml").read_text("utf-8")
-    return parse_study(tomllib.loads(text), Path())
+    return shipped_study("paper")
 
 
 def parse_study(plain: Mapping[str, Any], folder: Path, *, name: str = "study") -> Study:
@@ -170,7 +196,17 @@ def _source(name: str, plain: Mapping[str, Any], folder: Path) -> Source:
             params = _table(plain.get("params", {}), f"{place}.params")
             return FunctionSource(_text(plain["function"], place), dict(params))
         case _:
-            return CatalogueSource(find_entry(_text(plain.get("catalogue", name), place)).name)
+            entry = find_entry(_text(plain.get("catalogue", name), place))
+            one_hot = plain.get("one_hot", False)
+            if not isinstance(one_hot, bool):
+                raise ValueError(f"{place}.one_hot must be true or false, got {one_hot!r}")
+            return CatalogueSource(entry.name, _n_rows(plain.get("rows"), place), one_hot)
+
+
+def _n_rows(value: Any, place: str) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        return value
+    raise ValueError(f"{place}.rows must be a number of rows, got {value!r}")
 
 
 def _text(value: Any, place: str) -> str:
