@@ -52,6 +52,9 @@ ROOMS = {
         "_cross_fitting", "_typing", "_validation", "bases", "explanation", "kernels", "mending",
         "rivals", "thresholds",
     ],
+    "family": [
+        "_pairs", "_streaming", "_typing", "_validation", "calibrated", "kernels", "learners",
+    ],
     "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
@@ -71,8 +74,8 @@ ROOMS = {
     ],
     "__main__": ["cli"],
     "__init__": [
-        "calibrated", "corrected", "mended", "naive_bayes", "neighbourhoods", "pairwise", "rivals",
-        "thresholded",
+        "calibrated", "corrected", "family", "mended", "naive_bayes", "neighbourhoods", "pairwise",
+        "rivals", "thresholded",
     ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {

@@ -2,6 +2,7 @@
 
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
+from pairmend.family import QWeightedVoting, TwoStageVoting
 from pairmend.mended import MendedClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
@@ -27,7 +28,9 @@ __all__ = [
     "MLkNN",
     "MendedClassifier",
     "PairwiseClassifier",
+    "QWeightedVoting",
     "RAkEL",
     "RandomSubspaceNB",
     "ThresholdedClassifier",
+    "TwoStageVoting",
 ]
