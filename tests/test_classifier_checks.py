@@ -44,6 +44,10 @@ CLASSIFIERS = {
     "global-crisp": CorrectedPairwiseClassifier(
         neighbourhood=GlobalNeighbourhood(), reference="crisp", random_state=0
     ),
+    "virtual": CorrectedPairwiseClassifier(calibration_label=True, random_state=0),
+    "virtual-crossed": CorrectedPairwiseClassifier(
+        calibration_label=True, balance="labels", overlap=0.5, validation=3, random_state=0
+    ),
 }
 
 
@@ -92,6 +96,7 @@ def test_scikit_learn_check_of_mended(estimator, check):
         PairwiseClassifier(LogisticRegression()),
         CalibratedLabelRanking(LogisticRegression(), voting="votes"),
         CorrectedPairwiseClassifier(LogisticRegression(), validation=3, balance="labels"),
+        CorrectedPairwiseClassifier(LogisticRegression(), calibration_label=True),
         QWeightedVoting(LogisticRegression()),
         TwoStageVoting(LogisticRegression()),
         QWeightedVoting(),
