@@ -52,11 +52,11 @@ ROOMS = {
         "_cross_fitting", "_typing", "_validation", "bases", "explanation", "kernels", "mending",
         "rivals", "thresholds",
     ],
-    "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
     "family": [
-        "_streaming", "_typing", "_validation", "_watching", "kernels", "model_selection",
-        "neighbourhoods", "rivals",
+        "_pairs", "_streaming", "_typing", "_validation", "_watching", "calibrated", "kernels",
+        "learners", "model_selection", "neighbourhoods", "rivals",
     ],
+    "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",

@@ -2,7 +2,12 @@
 
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
-from pairmend.family import CorrectedBinaryRelevance, CorrectedMulticlassClassifier
+from pairmend.family import (
+    CorrectedBinaryRelevance,
+    CorrectedMulticlassClassifier,
+    QWeightedVoting,
+    TwoStageVoting,
+)
 from pairmend.mended import MendedClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
@@ -30,7 +35,9 @@ __all__ = [
     "MLkNN",
     "MendedClassifier",
     "PairwiseClassifier",
+    "QWeightedVoting",
     "RAkEL",
     "RandomSubspaceNB",
     "ThresholdedClassifier",
+    "TwoStageVoting",
 ]

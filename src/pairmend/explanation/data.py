@@ -124,7 +124,9 @@ class Step:
     Attributes
     ----------
     against : int or None
-        The label on the other side; None if that is all else, or if there is no other side.
+        The label on the other side; None if that is all else, or if there is no other side. The
+        number of labels stands for the virtual label: what all labels together say against it,
+        part of every score.
     name : str
         What the other side is called; the name of an opinion or of a change.
     before, after : float
