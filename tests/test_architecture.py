@@ -49,6 +49,7 @@ ROOMS = {
         "thresholds",
     ],
     "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
+    "family": ["_pairs", "_streaming", "_typing", "_validation", "kernels", "rivals"],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",
@@ -63,8 +64,8 @@ ROOMS = {
     "cli": ["datasets", "report", "study"],
     "__main__": ["cli"],
     "__init__": [
-        "calibrated", "corrected", "mended", "naive_bayes", "neighbourhoods", "pairwise", "rivals",
-        "thresholded",
+        "calibrated", "corrected", "family", "mended", "naive_bayes", "neighbourhoods", "pairwise",
+        "rivals", "thresholded",
     ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {

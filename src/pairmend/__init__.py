@@ -2,6 +2,7 @@
 
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
+from pairmend.family import BradleyTerryClassifier, SharedFirstClassifier
 from pairmend.mended import MendedClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
@@ -18,6 +19,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AdaptiveNeighbourhood",
     "BinaryRelevance",
+    "BradleyTerryClassifier",
     "CalibratedLabelRanking",
     "ClassifierChainEnsemble",
     "CorrectedPairwiseClassifier",
@@ -29,5 +31,6 @@ __all__ = [
     "PairwiseClassifier",
     "RAkEL",
     "RandomSubspaceNB",
+    "SharedFirstClassifier",
     "ThresholdedClassifier",
 ]

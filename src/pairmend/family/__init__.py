@@ -1,0 +1,6 @@
+"""Relatives of pairwise multi-label learning, behind one way of use."""
+
+from pairmend.family.bradley_terry import BradleyTerryClassifier
+from pairmend.family.shared_first import SharedFirstClassifier
+
+__all__ = ["BradleyTerryClassifier", "SharedFirstClassifier"]
