@@ -44,6 +44,35 @@ def bradley_terry(at_least, against_virtual, prior):
     return np.exp(found[:-1]), math.exp(math.exp(found[-1]))
 
 
+def parallel_hyperplanes(X, carried, costs):
+    """Direction and two thresholds, as a quadratic programme with a slack for each distance."""
+    n, d = X.shape
+
+    def loss(v):
+        return v[:d] @ v[:d] / 2 + np.tile(costs, 2) @ v[d + 2 :] ** 2 / 2
+
+    def gradient(v):
+        return np.concatenate([v[:d], [0, 0], np.tile(costs, 2) * v[d + 2 :]])
+
+    rows = []
+    for k, side in enumerate((1, -1)):
+        for r in range(n):
+            sign = side if carried[r][k] else -side
+            row = np.zeros(d + 2 + 2 * n)
+            row[:d], row[d + k], row[d + 2 + k * n + r] = sign * X[r], -sign, 1
+            rows.append(row)
+    A = np.array(rows)  # A v >= 1: distances of 1, but for slack
+    found = minimize(
+        loss,
+        np.append(np.zeros(d + 2), np.ones(2 * n)),
+        jac=gradient,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda v: A @ v - 1, "jac": lambda v: A},
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    return found.x[:d], found.x[d : d + 2], found.fun
+
+
 def share(y):
     """Smoothed share of ones."""
     return (sum(y) + 1) / (len(y) + 2)
@@ -83,6 +112,19 @@ def shared_first_answers(base, X, Y, i, j, query, voting):
         won = 0.5 if p == 0.5 else float(p > 0.5)
         return won, 1 - won
     return q + (1 - q) * p, q + (1 - q) * (1 - p)
+
+
+def four_class_score(base, X, Y, label, query, pair_weight):
+    """A label's binary probability and the mean of what its pairs say of it."""
+    own = ask(base, X, Y[:, label].tolist(), query)
+    said = []
+    for other in range(Y.shape[1]):
+        if other != label:
+            kinds_of_rows = [f"{y[label]}{y[other]}" for y in Y]
+            model = base().fit(X, kinds_of_rows)
+            p = dict(zip(model.classes_, model.predict_proba([query])[0], strict=True))
+            said.append(p.get("10", 0) + p.get("11", 0))
+    return (1 - pair_weight) * own + pair_weight * sum(said) / len(said)
 
 
 def calibrated_scores(n_labels, answers, virtual):
