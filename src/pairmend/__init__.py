@@ -2,7 +2,12 @@
 
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
-from pairmend.family import BradleyTerryClassifier, SharedFirstClassifier
+from pairmend.family import (
+    BradleyTerryClassifier,
+    FourClassPairsClassifier,
+    ParallelHyperplanesSVM,
+    SharedFirstClassifier,
+)
 from pairmend.mended import MendedClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
@@ -23,12 +28,14 @@ __all__ = [
     "CalibratedLabelRanking",
     "ClassifierChainEnsemble",
     "CorrectedPairwiseClassifier",
+    "FourClassPairsClassifier",
     "GaussianNeighbourhood",
     "GlobalNeighbourhood",
     "LabelPowerset",
     "MLkNN",
     "MendedClassifier",
     "PairwiseClassifier",
+    "ParallelHyperplanesSVM",
     "RAkEL",
     "RandomSubspaceNB",
     "SharedFirstClassifier",

@@ -7,7 +7,13 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import overlap_references as references
-from pairmend import BradleyTerryClassifier, SharedFirstClassifier
+from pairmend import (
+    BinaryRelevance,
+    BradleyTerryClassifier,
+    FourClassPairsClassifier,
+    ParallelHyperplanesSVM,
+    SharedFirstClassifier,
+)
 
 
 @pytest.fixture
@@ -78,6 +84,51 @@ def test_the_second_classifier_is_asked_only_where_one_label_is_found(few):
     constant = sum(not isinstance(m, Noting) for m in clf.shared_models_ + clf.pair_models_)
     assert constant == 1  # whether 0 and 2 share a row
     assert Noting.asked == 80 * (2 + 3 + 3) - n_both
+
+
+@pytest.mark.parametrize("pair_weight", [0.5, 0.8])
+def test_four_classes(few, pair_weight):
+    X, Y = few
+    clf = FourClassPairsClassifier(GaussianNB(), pair_weight=pair_weight).fit(X[:60], Y[:60])
+    expected = [
+        [
+            references.four_class_score(GaussianNB, X[:60], Y[:60], i, query, pair_weight)
+            for i in range(3)
+        ]
+        for query in X[58:66]
+    ]
+    np.testing.assert_allclose(clf.predict_proba(X[58:66]), expected, atol=1e-10)
+    np.testing.assert_array_equal(clf.predict(X[58:66]), np.array(expected) > 0.5)
+    kinds = clf.pair_classes(X)
+    np.testing.assert_allclose(kinds.sum(axis=2), 1)
+    assert not kinds[:, 1, 3].any()  # 0 and 2 are never both there
+    alone = clf.set_params(pair_weight=0.0).predict_proba(X)
+    single = BinaryRelevance(GaussianNB()).fit(X[:60], Y[:60]).predict_proba(X)
+    np.testing.assert_allclose(alone, single, atol=1e-11)
+
+
+def test_parallel_hyperplanes(few):
+    X, Y = few[0][:30] / 10, few[1][:30]
+    clf = ParallelHyperplanesSVM(C=0.5, voting="votes").fit(X, Y)
+    got = np.zeros((len(X), 4))
+    for number, (i, j) in enumerate(clf.pairs_):
+        first = Y[:, i] == 1
+        second = Y[:, j] == 1 if j < 3 else ~first
+        rows = np.flatnonzero(first | second)
+        w, (a, b), _ = references.parallel_hyperplanes(
+            X[rows], np.column_stack([first, second])[rows], np.full(len(rows), 0.5)
+        )
+        np.testing.assert_allclose(clf.coef_[number], w, atol=1e-4)
+        np.testing.assert_allclose(clf.thresholds_[number], [a, b], atol=1e-4)
+        got[:, i] += X @ w > a
+        got[:, j] += X @ w < b
+    scores = (1 + got[:, :3] / 3 - got[:, 3:] / 3) / 2
+    np.testing.assert_allclose(clf.predict_proba(X), scores, atol=1e-12)
+    np.testing.assert_array_equal(clf.predict(X), np.round(scores, 9) > 0.5)
+    soft = clf.set_params(voting="soft").pair_supports(X)
+    along = X @ clf.coef_.T
+    np.testing.assert_allclose(soft[..., 0], 1 / (1 + np.exp(clf.thresholds_[:, 0] - along)))
+    np.testing.assert_allclose(soft[..., 1], 1 / (1 + np.exp(along - clf.thresholds_[:, 1])))
 
 
 @pytest.mark.parametrize("labels", [[], [0], [1, 3], [0, 1, 2, 3]])
