@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -129,3 +130,11 @@ def test_bases_that_will_not_do(member, small_set):
     with pytest.raises(ArithmeticError) as caught:
         clone(member).set_params(estimator=Failing()).fit(X, Y)
     assert "while training" in caught.value.__notes__[0]
+
+
+def test_machines_that_do_not_converge_are_told(small_set):
+    X, Y = small_set
+    hasty = ParallelHyperplanesSVM(max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="of 10 pairs did not converge in 1 steps"):
+        hasty.fit(X, Y)
+    assert hasty.n_iter_ == 1

@@ -56,6 +56,8 @@ class ParallelHyperplanesSVM(OverlapAware):
         The first label is there above the one, the second below the other, which is not
         smaller. Infinite for a label that all or none of the pair's rows carry, nan for a pair
         without rows.
+    n_iter_ : int
+        Number of steps of the machine that took most.
     pairs_ : ndarray of shape (n_pairs, 2)
         Numbers of the labels of each pair; the virtual label has the number ``n_labels``.
     classes_ : ndarray of shape (n_labels,)
@@ -116,6 +118,7 @@ class ParallelHyperplanesSVM(OverlapAware):
 
     coef_: FloatArray
     thresholds_: FloatArray
+    n_iter_: int
 
     def __init__(
         self,
@@ -164,7 +167,7 @@ class ParallelHyperplanesSVM(OverlapAware):
             delayed(_train)(X, with_virtual, pair, weights * self.C, self.tol, self.max_iter)
             for pair in pairs
         )
-        directions, thresholds, converged = zip(*found, strict=True)
+        directions, thresholds, converged, n_iter = zip(*found, strict=True)
         if not all(converged):
             warnings.warn(
                 f"The training of {len(pairs) - sum(converged)} of {len(pairs)} pairs did not "
@@ -172,7 +175,12 @@ class ParallelHyperplanesSVM(OverlapAware):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return {"coef_": np.array(directions), "thresholds_": np.array(thresholds), "pairs_": pairs}
+        return {
+            "coef_": np.array(directions),
+            "thresholds_": np.array(thresholds),
+            "n_iter_": max(n_iter),
+            "pairs_": pairs,
+        }
 
     def _supports(self, X: MatrixLike) -> FloatArray:
         along = (_numbers(X) @ self.coef_.T)[:, :, np.newaxis]
@@ -191,11 +199,11 @@ def _numbers(X: MatrixLike) -> Matrix:
 
 def _train(
     X: Matrix, Y: BoolArray, pair: IntArray, costs: FloatArray, tol: float, max_iter: int
-) -> tuple[FloatArray, FloatArray, bool]:
+) -> tuple[FloatArray, FloatArray, bool, int]:
     carried = Y[:, pair]
     if pair[1] == Y.shape[1] - 1:  # the virtual label is there where the other is not
         carried = np.column_stack([carried[:, 0], ~carried[:, 0]])
     rows = np.flatnonzero(carried.any(axis=1))
     if len(rows) == 0:
-        return np.zeros(X.shape[1]), np.full(2, np.nan), True
+        return np.zeros(X.shape[1]), np.full(2, np.nan), True, 0
     return fit_parallel_hyperplanes(X[rows], carried[rows], costs[rows], tol=tol, max_iter=max_iter)

@@ -13,7 +13,7 @@ SIDES = np.array([1.0, -1.0])
 
 def fit_parallel_hyperplanes(
     X: Matrix, carried: BoolArray, costs: FloatArray, *, tol: float, max_iter: int
-) -> tuple[FloatArray, FloatArray, bool]:
+) -> tuple[FloatArray, FloatArray, bool, int]:
     """Find one direction with a threshold for each of two labels.
 
     A row x is said to carry the first label if w x > a, the second if w x < b. Minimised is
@@ -42,12 +42,16 @@ def fit_parallel_hyperplanes(
         infinite.
     converged : bool
         Whether the gradient is small enough.
+    n_iter : int
+        Number of steps taken.
 
     Examples
     --------
     >>> X = np.array([[-2.0], [0.0], [2.0]])
     >>> carried = np.array([[False, True], [True, True], [True, False]])
-    >>> w, (a, b), _ = fit_parallel_hyperplanes(X, carried, np.full(3, 1e6), tol=1e-6, max_iter=99)
+    >>> w, (a, b), *_ = fit_parallel_hyperplanes(
+    ...     X, carried, np.full(3, 1e6), tol=1e-6, max_iter=99
+    ... )
     >>> w.round(3).tolist(), round(float(a), 3), round(float(b), 3)
     ([1.0], -1.0, 1.0)
     """
@@ -55,7 +59,7 @@ def fit_parallel_hyperplanes(
     # All rows carry it: every w x is beyond its threshold, or none is.
     thresholds = np.where(carried.all(axis=0), -np.inf, np.inf) * SIDES
     if len(varying) == 0:
-        return np.zeros(X.shape[1]), thresholds, True
+        return np.zeros(X.shape[1]), thresholds, True, 0
     sides = SIDES[varying]
     signs = np.where(carried[:, varying], 1.0, -1.0)
     # Thresholds cost nothing, so rows may be taken from their mean; that, and columns of like
@@ -92,7 +96,8 @@ def fit_parallel_hyperplanes(
     thresholds[varying] = places
     # Rounding may stop the descent a little earlier, at a gradient that is as good as none.
     slack = 1e-9 * max(1.0, float(np.abs(costs).sum()))
-    return direction, thresholds, bool(np.abs(found.jac).max() <= max(10 * tol, slack))
+    converged = bool(np.abs(found.jac).max() <= max(10 * tol, slack))
+    return direction, thresholds, converged, int(found.nit)
 
 
 def _settle(
