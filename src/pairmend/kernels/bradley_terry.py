@@ -5,6 +5,7 @@ import numpy as np
 from pairmend._typing import FloatArray
 
 SCALE_STEPS = 5
+"""Cheap steps of the common scale of all strengths in each step of the strengths."""
 
 
 def ties_of(at_least: FloatArray) -> tuple[FloatArray, FloatArray]:
