@@ -56,6 +56,7 @@ ROOMS = {
         "_pairs", "_streaming", "_typing", "_validation", "calibrated", "kernels", "learners",
     ],
     "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
+    "family": ["_pairs", "_streaming", "_typing", "_validation", "kernels", "rivals"],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",

@@ -2,7 +2,14 @@
 
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
-from pairmend.family import QWeightedVoting, TwoStageVoting
+from pairmend.family import (
+    BradleyTerryClassifier,
+    FourClassPairsClassifier,
+    ParallelHyperplanesSVM,
+    QWeightedVoting,
+    SharedFirstClassifier,
+    TwoStageVoting,
+)
 from pairmend.mended import MendedClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
@@ -19,18 +26,22 @@ __version__ = "0.1.0"
 __all__ = [
     "AdaptiveNeighbourhood",
     "BinaryRelevance",
+    "BradleyTerryClassifier",
     "CalibratedLabelRanking",
     "ClassifierChainEnsemble",
     "CorrectedPairwiseClassifier",
+    "FourClassPairsClassifier",
     "GaussianNeighbourhood",
     "GlobalNeighbourhood",
     "LabelPowerset",
     "MLkNN",
     "MendedClassifier",
     "PairwiseClassifier",
+    "ParallelHyperplanesSVM",
     "QWeightedVoting",
     "RAkEL",
     "RandomSubspaceNB",
+    "SharedFirstClassifier",
     "ThresholdedClassifier",
     "TwoStageVoting",
 ]
