@@ -53,10 +53,10 @@ ROOMS = {
         "rivals", "thresholds",
     ],
     "family": [
-        "_pairs", "_streaming", "_typing", "_validation", "calibrated", "kernels", "learners",
+        "_pairs", "_streaming", "_typing", "_validation", "_watching", "calibrated", "kernels",
+        "learners", "model_selection", "neighbourhoods", "rivals",
     ],
     "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
-    "family": ["_pairs", "_streaming", "_typing", "_validation", "kernels", "rivals"],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",

@@ -29,6 +29,8 @@ from pairmend import (
     BinaryRelevance,
     CalibratedLabelRanking,
     ClassifierChainEnsemble,
+    CorrectedBinaryRelevance,
+    CorrectedMulticlassClassifier,
     CorrectedPairwiseClassifier,
     GaussianNeighbourhood,
     GlobalNeighbourhood,
@@ -150,6 +152,13 @@ MODELS = {
     "mended pairs": (MendedClassifier(PairwiseClassifier(LOGISTIC), cv=2, random_state=0), "dense"),
     "calibrated": (CalibratedLabelRanking(LOGISTIC, random_state=0), "dense"),
     "calibrated, closed form": (CalibratedLabelRanking(random_state=0), "frame"),
+    "corrected relevance": (CorrectedBinaryRelevance(LOGISTIC, random_state=0), "dense"),
+    "corrected relevance, sparse": (CorrectedBinaryRelevance(random_state=0), "sparse"),
+    "corrected classes": (CorrectedMulticlassClassifier(LOGISTIC, random_state=0), "dense"),
+    "corrected classes, frame": (
+        CorrectedMulticlassClassifier(validation=2, random_state=0),
+        "frame",
+    ),
     "relevance": (BinaryRelevance(DecisionTreeClassifier(), random_state=0), "dense"),
     "chains": (ClassifierChainEnsemble(LOGISTIC, n_chains=2, random_state=0), "dense"),
     "powerset": (LabelPowerset(LOGISTIC, random_state=0), "dense"),
@@ -190,7 +199,8 @@ def fitted(small_set):
     X, Y = small_set
     fits = {}
     for name, (classifier, kind) in MODELS.items():
-        y = Y[:, 0] if isinstance(classifier, RandomSubspaceNB) else Y
+        classes_only = isinstance(classifier, RandomSubspaceNB | CorrectedMulticlassClassifier)
+        y = Y[:, 0] + Y[:, 1] if classes_only else Y
         fits[name] = classifier.fit(INPUTS[kind](X), y), INPUTS[kind](X)
     return fits
 

@@ -4,6 +4,8 @@ from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
 from pairmend.family import (
     BradleyTerryClassifier,
+    CorrectedBinaryRelevance,
+    CorrectedMulticlassClassifier,
     FourClassPairsClassifier,
     ParallelHyperplanesSVM,
     QWeightedVoting,
@@ -29,6 +31,8 @@ __all__ = [
     "BradleyTerryClassifier",
     "CalibratedLabelRanking",
     "ClassifierChainEnsemble",
+    "CorrectedBinaryRelevance",
+    "CorrectedMulticlassClassifier",
     "CorrectedPairwiseClassifier",
     "FourClassPairsClassifier",
     "GaussianNeighbourhood",

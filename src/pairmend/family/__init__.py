@@ -1,6 +1,8 @@
 """Relatives of the pairwise vote, with the same pairs and the same way of use."""
 
 from pairmend.family.bradley_terry import BradleyTerryClassifier
+from pairmend.family.corrected_classes import CorrectedMulticlassClassifier
+from pairmend.family.corrected_relevance import CorrectedBinaryRelevance
 from pairmend.family.four_classes import FourClassPairsClassifier
 from pairmend.family.frugal import Poll
 from pairmend.family.parallel_hyperplanes import ParallelHyperplanesSVM
@@ -10,6 +12,8 @@ from pairmend.family.two_stage import TwoStageVoting
 
 __all__ = [
     "BradleyTerryClassifier",
+    "CorrectedBinaryRelevance",
+    "CorrectedMulticlassClassifier",
     "FourClassPairsClassifier",
     "ParallelHyperplanesSVM",
     "Poll",

@@ -19,6 +19,8 @@ MODULES = frozenset(
         "pairmend.bases",
         "pairmend.calibrated",
         "pairmend.corrected",
+        "pairmend.family.corrected_classes",
+        "pairmend.family.corrected_relevance",
         "pairmend.kernels.confusion",
         "pairmend.learners.generic",
         "pairmend.learners.naive_bayes",
