@@ -1,6 +1,7 @@
 """Time all four algorithms against a plain loop of scikit-learn, in one run.
 
-    python benchmarks/pair_learning.py --data FOLDER [--out RESULTS.json] [--large] [--growth]
+    python benchmarks/pair_learning.py --data FOLDER [--out RESULTS.json]
+        [--large] [--growth] [--bases]
 
 Fits and predicts LPW, FCM, FCM-W and FCM-O in ten folds on real sets, and compares the time with
 
@@ -11,9 +12,12 @@ Fits and predicts LPW, FCM, FCM-W and FCM-O in ten folds on real sets, and compa
 - the bare products of matrices of the same shapes: sums over labels, scores of all pairs in all
   subspaces, distances, confusion sums.
 
-Then it says what the time was spent on. ``--large`` runs FCM-O on a 90/10 split of Corel5k and of
-a generated set of 1,000 labels, each in a process of its own whose peak memory is told;
-``--growth`` doubles rows and labels. Each figure is a ratio of times measured in the same run.
+The loop gets dense rows; ours gets what the loader gives, dense where few cells are zero. Then it
+says what the time was spent on, in one thread. ``--large`` runs FCM-O on a 90/10 split of Corel5k
+and of a generated set of 1,000 labels; ``--growth`` doubles labels, rows, features and labels a
+row; each in a process of its own whose peak memory is told. ``--bases`` compares other base
+classifiers with a plain loop over the pairs. Each ratio is of times measured in the same run;
+processor times are told because they say more on a machine with other work.
 """
 
 import argparse
@@ -30,10 +34,16 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
+from pairmend._cells import densify
+from pairmend._pairs import label_pairs
 from pairmend.datasets import load
 from pairmend.model_selection import hold_out, shuffled_folds
 
@@ -41,35 +51,64 @@ SETTINGS = [{}, {"balance": "labels"}, {"overlap": 0.5}]
 """FCM, FCM-W and FCM-O."""
 
 STAGES = {
-    "survey": [("naive_bayes.py", "survey")],
-    "expansion": [("_basis.py", "expand"), ("scoring.py", "of")],
+    "rows": [("_validation.py", "take_rows"), ("pair_learning.py", "take")],
+    "checks": [
+        ("base.py", "_validate_params"),
+        ("_base.py", "_check_predict"),
+        ("_base.py", "_read_problem"),
+        ("_base.py", "_remember_problem"),
+        ("_validation.py", "seed_estimator"),
+        ("naive_bayes.py", "read_numbers"),
+    ],
+    "survey": [("naive_bayes.py", "survey_values"), ("_survey.py", "of")],
+    "expansion": [("_basis.py", "expand"), ("_basis.py", "learn"), ("scoring.py", "of")],
     "sums": [("sums.py", "over")],
-    "terms": [("naive_bayes.py", "_work_out")],
-    "scores": [("scoring.py", "scores")],
+    "terms": [("naive_bayes.py", "_settle")],
+    "scores": [("scoring.py", "scores"), ("scoring.py", "at")],
     "logistic": [("logistic.py", "mean_logistic")],
-    "reference": [("rrc.py", "beta_reference")],
-    "weights": [("corrected.py", "_weights")],
+    "reference": [("rrc.py", "decide"), ("rrc.py", "beta_reference")],
+    "distances": [("neighbourhoods.py", "fit"), ("corrected.py", "_weights")],
     "confusion": [("confusion.py", "confusion_sums")],
     "correction": [("confusion.py", "confusion"), ("correction.py", "correct")],
     "votes": [("ranking.py", "sum_supports")],
+    "blocks": [
+        ("naive_bayes.py", "_own"),
+        ("naive_bayes.py", "_all_rows"),
+        ("naive_bayes.py", "_at_labels"),
+        ("naive_bayes.py", "_pick"),
+        ("naive_bayes.py", "_fill_separable"),
+        ("naive_bayes.py", "_fill_separable_at"),
+        ("naive_bayes.py", "_label_scores"),
+    ],
 }
-"""What is told apart in a profile, by the functions that do it."""
+"""What is told apart in a profile, by the functions that do it, without other stages."""
 
 N_SUBSPACES, SUBSPACE = 20, 0.2
 
 
 def read(name: str, folder: Path) -> tuple:
     data = load(name, data_dir=folder)
-    return data.X, np.asarray(data.Y).astype(bool)
+    return densify(data.X), np.asarray(data.Y).astype(bool)
+
+
+def take(X, Y, rows) -> tuple:
+    return X[rows], Y[rows]
 
 
 def run_fold(X, Y, train, test) -> None:
-    PairwiseClassifier(random_state=0).fit(X[train], Y[train]).predict(X[test])
-    corrected = CorrectedPairwiseClassifier(random_state=0).fit(X[train], Y[train])
-    corrected.predict_each(X[test], SETTINGS)
+    asked, _ = take(X, Y, test)
+    rows = take(X, Y, train)
+    PairwiseClassifier(random_state=0).fit(*rows).predict(asked)
+    corrected = CorrectedPairwiseClassifier(random_state=0).fit(*rows)
+    corrected.predict_each(asked, SETTINGS)
 
 
-def time_loop(X, Y, train, test, n_sampled: int, rng) -> dict[str, float]:
+def now() -> np.ndarray:
+    """Return the time of the wall and of the processor."""
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def time_loop(X, Y, train, test, n_sampled: int, rng) -> dict[str, np.ndarray]:
     """Seconds a fold of the loop would take, from a sample of pairs."""
     X = X.toarray() if sparse.issparse(X) else X
     T, V = (train[part] for part in hold_out(len(train), 0.6, np.random.RandomState(0)))
@@ -82,12 +121,12 @@ def time_loop(X, Y, train, test, n_sampled: int, rng) -> dict[str, float]:
         members = V[Y[V, i] | Y[V, j]]
         plain.append(time_pair(X, Y[:, i], train[Y[train, i] != Y[train, j]], [test]))
         corrected.append(time_pair(X, Y[:, i], T[Y[T, i] != Y[T, j]], [test, members]))
-    mean = float(np.mean(plain)), float(np.mean(corrected))
+    mean = np.mean(plain, axis=0), np.mean(corrected, axis=0)
     return {"shared": n_pairs * (mean[0] + mean[1]), "apart": n_pairs * (mean[0] + 3 * mean[1])}
 
 
-def time_pair(X, y, rows, questions) -> float:
-    started = time.perf_counter()
+def time_pair(X, y, rows, questions) -> np.ndarray:
+    started = now()
     if len(np.unique(y[rows])) == 2:  # else there is nothing to train
         model = BaggingClassifier(
             GaussianNB(), n_estimators=N_SUBSPACES, max_features=SUBSPACE, bootstrap=False
@@ -95,11 +134,14 @@ def time_pair(X, y, rows, questions) -> float:
         for asked in questions:
             if len(asked):
                 model.predict_proba(X[asked])
-    return time.perf_counter() - started
+    return now() - started
 
 
-def time_products(X, Y, train, test) -> float:
-    """Seconds of the matrix products of a fold, all of them dense, on ready matrices."""
+def time_products(X, Y, train, test) -> np.ndarray:
+    """Seconds of the matrix products of a fold, all of them dense, on ready matrices.
+
+    In one thread: where other work wants the processor, those of BLAS only get in its way.
+    """
     T, V = (train[part] for part in hold_out(len(train), 0.6, np.random.RandomState(0)))
     d, n_labels, t = X.shape[1], Y.shape[1], len(test)
     width, n_pairs = 2 * max(1, round(SUBSPACE * d)), n_labels * (n_labels - 1) // 2
@@ -112,28 +154,52 @@ def time_products(X, Y, train, test) -> float:
     rng = np.random.default_rng(0)
     matrices = {(a, b): rng.random((a, b)) for m, k, n in shapes for a, b in ((m, k), (k, n))}
     out = {(m, n): np.empty((m, n)) for m, _, n in shapes}
-    seconds = 0.0
-    for m, k, n in shapes:
-        if min(m, k, n):
-            started = time.perf_counter()
+    with threadpool_limits(limits=1):
+        started = now()
+        for m, k, n in shapes:
             np.matmul(matrices[m, k], matrices[k, n], out=out[m, n])
-            seconds += time.perf_counter() - started
-    return seconds
+        return now() - started
 
 
-def profile_fold(X, Y, train, test) -> dict[str, float]:
-    """Shares of the time of a fold by stage."""
+def profile_folds(X, Y, folds) -> dict[str, float]:
+    """Shares of the time by stage, in one thread."""
     profile = cProfile.Profile()
-    profile.runcall(run_fold, X, Y, train, test)
-    stats = pstats.Stats(profile)
-    spent = dict.fromkeys(STAGES, 0.0)
-    for (path, _, function), (_, _, _, cumulative, callers) in stats.stats.items():
-        for stage, functions in STAGES.items():
-            nested = any(key[2] == function and key[0] == path for key in callers)
-            if (Path(path).name, function) in functions and "pairmend" in path and not nested:
-                spent[stage] += cumulative
-    shares = {stage: seconds / stats.total_tt for stage, seconds in spent.items()}
-    return {**shares, "rest": 1 - sum(shares.values())}
+    with threadpool_limits(limits=1):
+        for train, test in folds:
+            profile.runcall(run_fold, X, Y, train, test)
+    stats = pstats.Stats(profile).stats
+    stage_of = {
+        key: stage
+        for key in stats
+        for stage, functions in STAGES.items()
+        if (Path(key[0]).name, key[2]) in functions
+    }
+    # Time of a function itself goes to its stage, or is shared out among its callers' stages.
+    spent = dict.fromkeys([*STAGES, "rest"], 0.0)
+    shares: dict[tuple, dict[str, float]] = {}
+
+    def stages(key: tuple, seen: frozenset) -> dict[str, float]:
+        if key in stage_of:
+            return {stage_of[key]: 1.0}
+        if key in seen:
+            return {}
+        if key not in shares:
+            mixed = dict.fromkeys(spent, 0.0)
+            callers = stats[key][4]
+            total = sum(caller[3] for caller in callers.values()) or 1.0
+            for caller, (_, _, _, cumulative) in callers.items():
+                for stage, share in stages(caller, seen | {key}).items():
+                    mixed[stage] += share * cumulative / total
+            shares[key] = mixed
+        return shares[key]
+
+    whole = sum(own for _, _, own, _, _ in stats.values())
+    for key, (_, _, own, _, _) in stats.items():
+        told = stages(key, frozenset())
+        for stage, share in told.items():
+            spent[stage] += share * own / whole
+        spent["rest"] += (1 - sum(told.values())) * own / whole
+    return spent
 
 
 def measure(name: str, folder: Path, options, console) -> dict:
@@ -141,25 +207,27 @@ def measure(name: str, folder: Path, options, console) -> dict:
     folds = list(shuffled_folds(len(Y), options.folds, 0))
     rng = np.random.RandomState(0)
     run_fold(X, Y, *folds[0])
-    ours, loops, products = 0.0, [], 0.0
+    ours, loops, products = np.zeros(2), [], np.zeros(2)
     for train, test in track(folds, description=name, console=console, transient=True):
-        started = time.perf_counter()
+        started = now()
         run_fold(X, Y, train, test)
-        ours += time.perf_counter() - started
+        ours += now() - started
         loops.append(time_loop(X, Y, train, test, options.sampled, rng))
         products += time_products(X, Y, train, test)
     loop = {kind: sum(fold[kind] for fold in loops) for kind in loops[0]}
     return {
         "set": name,
         "labels": Y.shape[1],
-        "ours_s": ours,
-        "shared_loop_s": loop["shared"],
-        "times_shared": loop["shared"] / ours,
-        "apart_loop_s": loop["apart"],
-        "times_apart": loop["apart"] / ours,
-        "products_s": products,
-        "of_products": ours / products,
-        "profile": profile_fold(X, Y, *folds[0]),
+        "ours_s": ours[0],
+        "loop_s": loop["shared"][0],
+        "times_shared": loop["shared"][0] / ours[0],
+        "times_apart": loop["apart"][0] / ours[0],
+        "products_s": products[0],
+        "of_products": ours[0] / products[0],
+        "processor_s": ours[1],
+        "processor_times_shared": loop["shared"][1] / ours[1],
+        "processor_of_products": ours[1] / products[1],
+        "profile": profile_folds(X, Y, folds[:3]),
     }
 
 
@@ -197,11 +265,21 @@ def run_split(X, Y, n_validation: int | None = None) -> dict[str, float]:
     }
 
 
-def run_large(name: str, folder: Path) -> dict:
-    """Run a large set in a process of its own, and tell its peak memory."""
-    command = [sys.executable, __file__, "--data", str(folder), "--only", name]
+def run_apart(only: list, folder: Path) -> dict:
+    """Run a split of a set in a process of its own, and tell its peak memory."""
+    command = [sys.executable, __file__, "--data", str(folder), "--only", *map(str, only)]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return {"set": name, **json.loads(ran.stdout)}
+    return json.loads(ran.stdout)
+
+
+def run_here(only: list[str], folder: Path) -> dict:
+    """Run what :func:`run_apart` asks for: a set, or the size of a generated one."""
+    if only[0] != "generated":
+        return {**run_split(*read(only[0], folder)), "peak_gib": peak_gib()}
+    n_labels, n_rows, n_features, per_row, n_validation, times = map(int, only[1:])
+    rows = generate(n_labels, n_rows, n_features, per_row)
+    runs = [run_split(*rows, n_validation or None) for _ in range(times)]
+    return {**min(runs, key=lambda run: run["processor_s"]), "peak_gib": peak_gib()}
 
 
 def peak_gib() -> float:
@@ -209,19 +287,54 @@ def peak_gib() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
 
 
-def grow(console) -> list[dict]:
-    """Time fit and predict while labels or rows double, with as many validation rows."""
-    sizes = [(150, 3000), (300, 3000), (600, 3000), (150, 6000), (150, 12000)]
-    rows = []
-    for n_labels, n_rows in track(sizes, "growth", console=console, transient=True):
-        X, Y = generate(n_labels, n_rows, per_row=5)
-        best = min(run_split(X, Y, n_validation=1000)["processor_s"] for _ in range(3))
-        before = next(
-            (row for row in reversed(rows) if 2 * row["labels"] * row["rows"] == n_labels * n_rows),
-            None,
+def grow(folder: Path, console) -> list[dict]:
+    """Time fit and predict while one size doubles, with as many validation rows."""
+    start = {"labels": 150, "rows": 3000, "features": 500, "labels_a_row": 5}
+    steps = [("", 1), *((name, times) for name in start for times in (2, 4))]
+    rows: list[dict] = []
+    for name, times in track(steps, "growth", console=console, transient=True):
+        size = {**start, **({name: start[name] * times} if name else {})}
+        ran = run_apart(["generated", *size.values(), 1000, 3], folder)
+        before = rows[-1] if times == 4 else rows[0] if rows else ran
+        rows.append(
+            {
+                "doubled": name,
+                **size,
+                "processor_s": ran["processor_s"],
+                "times": ran["processor_s"] / before["processor_s"],
+                "peak_gib": ran["peak_gib"],
+            }
         )
-        times = best / before["processor_s"] if before else 1.0
-        rows.append({"labels": n_labels, "rows": n_rows, "processor_s": best, "times": times})
+    return rows
+
+
+def compare_bases(folder: Path, console) -> list[dict]:
+    """Time LPW with other base classifiers, one fold, against a plain loop over the pairs."""
+    X, Y = read("yeast", folder)
+    train, test = next(iter(shuffled_folds(len(Y), 10, 0)))
+    bases = [LogisticRegression(max_iter=500), DecisionTreeClassifier(max_depth=8, random_state=0)]
+    rows = []
+    for base in track(bases, "bases", console=console, transient=True):
+        started = now()
+        for i, j in label_pairs(Y.shape[1]):
+            here = train[Y[train, i] != Y[train, j]]
+            if len(np.unique(Y[here, i])) == 2:
+                clone(base).fit(X[here], Y[here, i]).predict_proba(X[test])
+        loop = now() - started
+        times = {}
+        for n_jobs in (1, 2):
+            started = now()
+            PairwiseClassifier(base, n_jobs=n_jobs).fit(X[train], Y[train]).predict(X[test])
+            times[n_jobs] = now() - started
+        rows.append(
+            {
+                "base": type(base).__name__,
+                "loop_s": loop[0],
+                "ours_s": times[1][0],
+                "two_jobs_s": times[2][0],
+                "processor_of_loop": times[1][1] / loop[1],
+            }
+        )
     return rows
 
 
@@ -244,16 +357,14 @@ def main() -> None:
     parser.add_argument("--sampled", type=int, default=3, help="pairs of the loop timed in a fold")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--growth", action="store_true")
-    parser.add_argument("--only", help=argparse.SUPPRESS)
+    parser.add_argument("--bases", action="store_true")
+    parser.add_argument("--only", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help="also write the figures to this JSON file")
     options = parser.parse_args()
     if options.only:
-        X, Y = (
-            generate(1000, 15000) if options.only == "generated" else read("corel5k", options.data)
-        )
-        print(json.dumps({"labels": Y.shape[1], **run_split(X, Y), "peak_gib": peak_gib()}))
+        print(json.dumps(run_here(options.only, options.data)))
         return
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 160)
     results: dict[str, list[dict]] = {}
     if options.sets:
         measured = [measure(name, options.data, options, console) for name in options.sets]
@@ -263,12 +374,16 @@ def main() -> None:
         show("What the time is spent on (shares, profiled)", stages, console)
         results["sets"] = measured
     if options.large:
-        names = track(["corel5k", "generated"], "large sets", console=console, transient=True)
-        results["large"] = [run_large(name, options.data) for name in names]
+        large = [["corel5k"], ["generated", 1000, 15000, 500, 19, 0, 1]]
+        names = track(large, "large sets", console=console, transient=True)
+        results["large"] = [{"set": o[0], **run_apart(o, options.data)} for o in names]
         show("FCM-O, 90/10 split", results["large"], console)
     if options.growth:
-        results["growth"] = grow(console)
-        show("Growth, 5 labels a row", results["growth"], console)
+        results["growth"] = grow(options.data, console)
+        show("Growth, FCM-O", results["growth"], console)
+    if options.bases:
+        results["bases"] = compare_bases(options.data, console)
+        show("Other bases on yeast, LPW, one fold", results["bases"], console)
     if options.out is not None:
         options.out.write_text(json.dumps(results, indent=1))
 

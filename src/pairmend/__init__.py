@@ -6,7 +6,9 @@ from pairmend.family import (
     BradleyTerryClassifier,
     FourClassPairsClassifier,
     ParallelHyperplanesSVM,
+    QWeightedVoting,
     SharedFirstClassifier,
+    TwoStageVoting,
 )
 from pairmend.mended import MendedClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
@@ -36,8 +38,10 @@ __all__ = [
     "MendedClassifier",
     "PairwiseClassifier",
     "ParallelHyperplanesSVM",
+    "QWeightedVoting",
     "RAkEL",
     "RandomSubspaceNB",
     "SharedFirstClassifier",
     "ThresholdedClassifier",
+    "TwoStageVoting",
 ]

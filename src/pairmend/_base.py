@@ -90,6 +90,8 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     prediction_parameters: ClassVar[tuple[str, ...]]
     has_virtual_label: bool = False
     """Whether a virtual label, behind all others, takes part in the vote."""
+    needs_probabilities: bool = True
+    """Whether the base classifier must have predict_proba; else its predictions are votes."""
 
     @abstractmethod
     def _votes(
@@ -207,7 +209,8 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     def _read_problem(self, X: MatrixLike, y: TargetLike, fit_params: dict[str, Any]) -> Problem:
         """Check what fit is given, without touching the classifier."""
         base = self._base_classifier()
-        check_base_classifier(base)
+        if self.needs_probabilities:
+            check_base_classifier(base)
         X = check_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
         params, row_weights = route_fit_params(self, base, X, fit_params)

@@ -21,14 +21,15 @@ class Expanded:
 
     Attributes
     ----------
-    matrix : ndarray or CSR of shape (n, n_columns)
-        Values of the basis' columns.
+    blocks : tuple of ndarray or CSR, of shape (n, some columns) each
+        Values of the basis' columns: dense ones of a kind in an array of their own, as numpy is
+        slower on parts of one; or all in one CSR.
     absent : CSR of shape (n, d) or None
         Ones where a feature is left out for a row, because its value is missing or was not
         there in training; None if that is nowhere.
     """
 
-    matrix: Matrix
+    blocks: tuple[Matrix, ...]
     absent: Any
 
 
@@ -55,15 +56,16 @@ class Basis:
     def learn(cls, survey: FeatureSurvey, X: Matrix) -> "Basis":
         """Choose the centres: the means of dense rows, zero for sparse ones."""
         X = densify(X)
-        numeric = np.flatnonzero(~survey.categorical)
+        numeric = ~survey.categorical
         if sparse.issparse(X):
-            return cls(survey, np.zeros(len(numeric)))
-        values = X[:, numeric]
-        known = ~np.isnan(values)
-        if known.all():
-            return cls(survey, values.mean(axis=0))
-        count = np.maximum(known.sum(axis=0), 1)
-        return cls(survey, np.where(known, values, 0).sum(axis=0) / count)
+            return cls(survey, np.zeros(np.count_nonzero(numeric)))
+        values = X if numeric.all() else X[:, numeric]
+        centre = values.mean(axis=0)
+        if np.isnan(centre).any():
+            known = ~np.isnan(values)
+            count = np.maximum(known.sum(axis=0), 1)
+            centre = np.where(known, values, 0).sum(axis=0) / count
+        return cls(survey, centre)
 
     @cached_property
     def numeric(self) -> IntArray:
@@ -101,12 +103,10 @@ class Basis:
     @cached_property
     def subspace_table(self) -> IntArray:
         """Columns of each subspace, filled up with ``n_columns`` to the same length."""
-        chosen = self.subspace_masks[self.column_feature].astype(bool)
-        width = int(np.max(np.count_nonzero(chosen, axis=0), initial=0))
-        table = np.full((chosen.shape[1], width), len(self.column_feature))
-        for row, column in zip(table, chosen.T, strict=True):
-            found = np.flatnonzero(column)
-            row[: len(found)] = found
+        chosen = self.subspace_masks[self.column_feature] > 0
+        count = np.count_nonzero(chosen, axis=0)
+        table = np.full((chosen.shape[1], int(np.max(count, initial=0))), len(chosen))
+        table[np.arange(table.shape[1]) < count[:, np.newaxis]] = np.nonzero(chosen.T)[1]
         return table
 
     @cached_property
@@ -134,25 +134,34 @@ class Basis:
         X = densify(X)
         return self._expand_sparse(X) if sparse.issparse(X) else self._expand_dense(X)
 
-    def _scale(self, values: FloatArray, numbers: IntArray | slice, out: FloatArray) -> None:
-        """Write values of numeric features in units of their floors."""
-        np.subtract(values, self.centre[numbers], out=out)
+    @cached_property
+    def _unit(self) -> FloatArray:
+        """What values of numeric features are multiplied by: one over their floors."""
+        return 1 / self.survey.floor[self.numeric]
+
+    def _scale(
+        self, values: FloatArray, numbers: IntArray | slice, u: FloatArray, square: FloatArray
+    ) -> bool:
+        """Write values in units of their features' floors, and squares; return if any is NaN."""
+        np.subtract(values, self.centre[numbers], out=u)
         with np.errstate(over="ignore"):
-            out /= self.survey.floor[self.numeric][numbers]
-        if out.size and not (out.min() > -FAR and out.max() < FAR):
-            np.clip(out, -FAR, FAR, out=out)
+            u *= self._unit[numbers]
+            np.multiply(u, u, out=square)
+        largest = square.max(initial=0)  # NaN if any value is
+        if not largest < FAR**2:
+            np.clip(u, -FAR, FAR, out=u)
+            np.multiply(u, u, out=square)
+        return bool(np.isnan(largest))
 
     def _expand_dense(self, X: FloatArray) -> Expanded:
         n_rows, n_numeric = len(X), len(self.numeric)
-        matrix = np.empty((n_rows, len(self.column_feature)))
-        matrix[:, 2 * n_numeric :] = 0
-        u = matrix[:, :n_numeric]
-        self._scale(X if n_numeric == X.shape[1] else X[:, self.numeric], slice(None), out=u)
-        absent_row, absent = _NOTHING
-        if u.size and np.isnan(u.max()):
+        u, square = np.empty((2, n_rows, n_numeric))
+        shown = np.zeros((n_rows, len(self.column_feature) - 2 * n_numeric))
+        values = X if n_numeric == X.shape[1] else X[:, self.numeric]
+        absent_row, absent = np.empty((2, 0), dtype=np.intp)
+        if self._scale(values, slice(None), u, square):
             absent_row, absent = np.nonzero(np.isnan(u))
-            u[absent_row, absent] = 0
-        np.multiply(u, u, out=matrix[:, n_numeric : 2 * n_numeric])
+            u[absent_row, absent] = square[absent_row, absent] = 0
         absent_feature = self.numeric[absent]
 
         counted = np.flatnonzero(self.survey.categorical)
@@ -160,11 +169,12 @@ class Basis:
             place = self.survey.positions(counted, X[:, counted])
             columns = np.append(self.value_column, -2)[place]
             row, which = np.nonzero(columns >= 0)
-            matrix[row, columns[row, which]] = 1
+            shown[row, columns[row, which] - 2 * n_numeric] = 1
             unknown_row, unknown = np.nonzero(columns == -2)
             absent_row = np.concatenate([absent_row, unknown_row])
             absent_feature = np.concatenate([absent_feature, counted[unknown]])
-        return Expanded(matrix, _indicator(absent_row, absent_feature, X.shape))
+        blocks = (u, square, shown) if shown.size else (u, square)
+        return Expanded(blocks, _indicator(absent_row, absent_feature, X.shape))
 
     def _expand_sparse(self, X: Any) -> Expanded:
         survey, n_numeric = self.survey, len(self.numeric)
@@ -175,14 +185,14 @@ class Basis:
 
         kept = ~counted & ~missing
         row, column = cells.row[kept], number[cells.column[kept]]
-        u = cells.value[kept]
-        self._scale(u, column, out=u)
+        u, square = np.empty((2, len(row)))
+        self._scale(cells.value[kept], column, u, square)
         place = survey.positions(cells.column[counted], cells.value[counted])
         value_column = np.append(self.value_column, -2)[place]
         shown = value_column >= 0
         value_row = cells.row[counted]
         matrix = _csr(
-            np.concatenate([u, u * u, np.ones(np.count_nonzero(shown))]),
+            np.concatenate([u, square, np.ones(np.count_nonzero(shown))]),
             np.concatenate([row, row, value_row[shown]]),
             np.concatenate([column, column + n_numeric, value_column[shown]]),
             (X.shape[0], len(self.column_feature)),
@@ -202,10 +212,7 @@ class Basis:
             absent_row.append(left_row)
             absent_feature.append(never[left])
         absent = _indicator(np.concatenate(absent_row), np.concatenate(absent_feature), X.shape)
-        return Expanded(matrix, absent)
-
-
-_NOTHING = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
+        return Expanded((matrix,), absent)
 
 
 def _csr(values: FloatArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:

@@ -151,6 +151,7 @@ class _PairExplainer:
             class_weights=(w_first, w_second),
             after=after,
             n_neighbors=self.n_neighbors,
+            reference=classifier.reference,
         )
 
     def _decisions(self, first: int, second: int) -> tuple[IntArray, FloatArray]:

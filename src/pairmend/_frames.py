@@ -30,6 +30,18 @@ class FrameEncoder:
 
     categories: tuple[Any, ...]
 
+    def __getstate__(self) -> dict[str, Any]:
+        # As arrays, which safe model files can hold; an index of pandas they cannot.
+        return {"categories": tuple(c if c is None else c.to_numpy() for c in self.categories)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if any(values is not None for values in state["categories"]):
+            import pandas as pd  # whoever learnt categories of a frame needs it to use them
+
+            indices = tuple(v if v is None else pd.Index(v) for v in state["categories"])
+            state = {"categories": indices}
+        self.__dict__.update(state)
+
     @property
     def has_categories(self) -> bool:
         """Whether any column is categorical."""

@@ -150,6 +150,12 @@ def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
         validate_data(estimator, X, skip_check_array=True)
 
 
+def is_plain(X: Any) -> bool:
+    """Return whether X is a matrix of finite floats, which needs no further check."""
+    plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size > 0
+    return plain and bool(np.isfinite(np.sum(X)))
+
+
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     """Select rows of an array, a frame, a CSR matrix or a list."""
     return _safe_indexing(X, rows)

@@ -49,8 +49,11 @@ def watch(
         # In single precision, what a learner says in double is never there as a whole.
         parts = [slice(None)] if dtype == "float64" else few(len(asked_rows))
         for rows in (asked_rows[part] for part in parts):
-            here, chosen = carried.among(rows, len(Y))
-            supports = learner.support_at(take_rows(X, rows), here)
+            if len(rows) == len(Y):
+                supports = learner.support_at(X, carried)
+            else:
+                here, chosen = carried.among(rows, len(Y))
+                supports = learner.support_at(take_rows(X, rows), here)
             for part in row_chunks(len(supports), BLOCK_ARRAYS * Y.shape[1]):
                 supports[part] = decide(supports[part], reference)
             if len(rows) == len(Y):

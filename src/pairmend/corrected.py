@@ -85,7 +85,8 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         by some 1e-6; distances stay in double precision, and so does the correction where
         weights that single precision cannot hold matter.
     n_jobs : int, default=None
-        Number of processes that train pairs, and of threads that predict.
+        Number of processes that train pairs, and of threads that predict. None means one, but
+        for :class:`RandomSubspaceNB` as many threads as matrix products may take.
     random_state : int, RandomState or None, default=None
         Splits the rows, and seeds the base classifiers whose own ``random_state`` is None.
 

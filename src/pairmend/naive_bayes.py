@@ -17,11 +17,11 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pairmend._cells import Cells
+from pairmend._cells import Cells, densify
 from pairmend._frames import FrameEncoder, has_categories, is_frame
 from pairmend._survey import Distinct, FeatureSurvey, survey_features
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend._validation import Interval, StrOptions, check_sample_weight, fit_context
+from pairmend._validation import Interval, StrOptions, check_sample_weight, fit_context, is_plain
 
 _ADVICE = (
     "Turn the column into pandas' category dtype, name it in RandomSubspaceNB's option "
@@ -128,12 +128,31 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         -------
         FeatureSurvey
         """
+        return self.read_and_survey(X, sample_weight)[1]
+
+    def read_and_survey(
+        self, X: MatrixLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[Any, FeatureSurvey]:
+        """Return rows as numbers, and what :meth:`survey` finds out about them.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are not looked at.
+
+        Returns
+        -------
+        numbers : ndarray or CSR of shape (n_samples, n_features)
+            All rows; those that list many of their cells are dense.
+        survey : FeatureSurvey
+        """
         self._validate_params()
         declared, encoder = self.declare(X)
-        numbers = read_numbers(self, X, encoder)
-        if sample_weight is not None:
-            numbers = numbers[np.asarray(sample_weight) > 0]
-        return self.survey_values(Distinct.of(numbers), declared, encoder)
+        numbers = densify(read_numbers(self, X, encoder))
+        present = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
+        return numbers, self.survey_values(Distinct.of(numbers[present]), declared, encoder)
 
     def survey_values(
         self, found: Distinct, declared: BoolArray | None, encoder: FrameEncoder | None
@@ -423,6 +442,8 @@ def read_numbers(estimator: RandomSubspaceNB, X: MatrixLike, encoder: FrameEncod
             raise ValueError(
                 "Fitted on a DataFrame with categorical columns; pass X as a DataFrame, too."
             )
+    if is_plain(X):
+        return X
     numbers = check_array(
         X,
         accept_sparse="csr",

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._cells import densify
 from pairmend._frames import FrameEncoder, has_categories, is_frame
 from pairmend._typing import FloatArray, Matrix, MatrixLike, TargetLike
-from pairmend._validation import HasMethods, Interval, StrOptions, count_rows, fit_context
+from pairmend._validation import HasMethods, Interval, StrOptions, count_rows, fit_context, is_plain
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,
     gaussian_weights,
@@ -66,10 +66,10 @@ class _DistanceNeighbourhood(BaseEstimator):
         self.transform_ = None if self.transform is None else clone(self.transform).fit(X, y)
         rows = X if self.transform_ is None else self.transform_.transform(X)
         self._encoder = _category_encoder(rows)
-        numbers, _ = self._split(rows)
+        numbers, categories = self._split(rows)
         self._sparse = sparse.issparse(numbers)
         self.mean_, self.scale_ = _mean_and_divisor(numbers, self.scale)
-        self.points_ = self._place(X)
+        self.points_ = self._scaled(numbers, categories)
         return self
 
     def _check_rows(self, n_rows: int) -> None:
@@ -86,6 +86,10 @@ class _DistanceNeighbourhood(BaseEstimator):
             )
         if self._sparse != sparse.issparse(numbers):
             numbers = sparse.csr_array(numbers) if self._sparse else numbers.toarray()
+        return self._scaled(numbers, categories)
+
+    def _scaled(self, numbers: Any, categories: FloatArray) -> Matrix:
+        """Return the points with these numbers and these coordinates of categories."""
         counts = self.scale_ > np.finfo(self.scale_.dtype).tiny
         factor = np.where(counts, 1 / np.where(counts, self.scale_, 1), 0)
         if sparse.issparse(numbers):
@@ -94,8 +98,12 @@ class _DistanceNeighbourhood(BaseEstimator):
             filled.data[missing] = self.mean_[filled.indices[missing]]
             return (filled @ sparse.diags_array(factor)).tocsr()
         # The shift cancels in distances; taking it out keeps digits where values are large.
-        centred = np.where(np.isnan(numbers), 0, numbers - self.mean_) * factor
-        return np.hstack([centred, categories])
+        centred = numbers - self.mean_
+        centred *= factor
+        missing = np.isnan(centred)
+        if missing.any():
+            centred[missing] = 0
+        return np.hstack([centred, categories]) if categories.shape[1] else centred
 
     def _split(self, rows: MatrixLike) -> tuple[Any, FloatArray]:
         """Return the numeric features, and coordinates that tell categories apart."""
@@ -189,9 +197,21 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         self
         """
         super().fit(X, y)
-        low = not sparse.issparse(self.points_) and 0 < self.points_.shape[1] <= INDEX_FEATURES
-        self._index = KDTree(self.points_) if low and self.n_neighbors is not None else None
+        self._index = self._make_index()
         return self
+
+    def _make_index(self) -> KDTree | None:
+        low = not sparse.issparse(self.points_) and 0 < self.points_.shape[1] <= INDEX_FEATURES
+        return KDTree(self.points_) if low and self.n_neighbors is not None else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A tree of raw places in memory is not to be trusted from a file; points make a new one.
+        return {name: value for name, value in super().__getstate__().items() if name != "_index"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "points_" in state:
+            self._index = self._make_index()
 
     def _check_rows(self, n_rows: int) -> None:
         if self.n_neighbors is not None and self.n_neighbors > n_rows:
@@ -350,6 +370,8 @@ def _category_encoder(rows: MatrixLike) -> FrameEncoder | None:
 
 
 def _check_numbers(rows: MatrixLike, advice: str) -> Any:
+    if is_plain(rows):
+        return rows
     if is_frame(rows):  # its encoder names the column that is at fault
         rows = FrameEncoder((None,) * rows.shape[1]).encode(rows, advice)
     try:
@@ -379,12 +401,17 @@ def _mean_and_divisor(numbers: Any, scale: str | None) -> tuple[FloatArray, Floa
         mean, variance = mean_variance_axis(numbers, axis=0)
         low, high = min_max_axis(numbers, axis=0, ignore_nan=True)
     else:
-        known = ~np.isnan(numbers)
-        count = np.maximum(known.sum(axis=0), 1)
-        mean = np.where(known, numbers, 0).sum(axis=0) / count
-        variance = (np.where(known, numbers - mean, 0) ** 2).sum(axis=0) / count
-        low = np.where(known, numbers, np.inf).min(axis=0)
-        high = np.where(known, numbers, -np.inf).max(axis=0)
+        known: Any = True  # much faster than an array that says so
+        count: Any = len(numbers)
+        if np.isnan(numbers).any():
+            known = ~np.isnan(numbers)
+            count = np.maximum(known.sum(axis=0), 1)
+        mean = np.sum(numbers, axis=0, where=known) / count
+        low = np.min(numbers, axis=0, where=known, initial=np.inf)
+        high = np.max(numbers, axis=0, where=known, initial=-np.inf)
+        variance = 0
+        if scale == "standard":
+            variance = np.sum((numbers - mean) ** 2, axis=0, where=known) / count
     spread = np.where(high > low, high - low, 0)  # also 0 where no value is known
     if scale is None:
         divisor = np.ones_like(spread)

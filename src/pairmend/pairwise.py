@@ -34,7 +34,8 @@ class PairwiseClassifier(PairwiseVoting):
     dtype : {"float64", "float32"}, default="float64"
         Precision of what is large: the supports of pairs.
     n_jobs : int, default=None
-        Number of processes that train pairs, and of threads that predict.
+        Number of processes that train pairs, and of threads that predict. None means one, but
+        for :class:`RandomSubspaceNB` as many threads as matrix products may take.
     random_state : int, RandomState or None, default=None
         Seeds the base classifiers whose own ``random_state`` is None. All pairs get the same
         seed.

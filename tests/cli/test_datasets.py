@@ -90,7 +90,7 @@ def test_regression_targets_become_labels(photos, capsys):
     [
         (["describe", "nowhere.arff"], "No such file"),
         (["describe", "{csv}"], "say which columns of a CSV file are labels"),
-        (["describe", "{odd}"], r"cannot read .odd; expected .arff, .csv or .mat"),
+        (["describe", "{odd}"], r"cannot read .odd; expected .arff, .csv, .parquet or .mat"),
         (["convert", "{arff}", "{odd}"], "cannot write .odd"),
         (["convert", "{arff}", "{csv}", "--out-xml", "x.xml"], "a CSV file has no label file"),
         (["convert", "{arff}", "{arff}", "--out-xml", "{arff}"], "cannot hold both"),

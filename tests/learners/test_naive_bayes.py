@@ -1,5 +1,6 @@
 """The closed form against one classifier a pair."""
 
+from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 import numpy as np
@@ -18,7 +19,6 @@ from pairmend.learners import (
     GenericPairLearner,
     SubspaceNBPairLearner,
     make_pair_learner,
-    naive_bayes,
 )
 
 
@@ -37,11 +37,26 @@ def both(base, X, Y, weights=None, n_jobs=None, virtual=False):
 
 
 WAYS = [
-    {"DENSE_LABELS": naive_bayes.DENSE_LABELS},
-    {"DENSE_LABELS": 0.0, "WORTHWHILE": 2.0},
-    {"DENSE_LABELS": 2.0, "WORTHWHILE": 0.0, "KEPT_TERMS": 0, "TERMS": 1, "TILE": 1},
+    {},
+    {"naive_bayes.DENSE_LABELS": 0.0, "naive_bayes.WORTHWHILE": 2.0, "sums.DENSE_GROUPS": 0.0},
+    {
+        "naive_bayes.DENSE_LABELS": 2.0,
+        "naive_bayes.WORTHWHILE": 0.0,
+        "naive_bayes.KEPT_TERMS": 0,
+        "naive_bayes.TERMS": 1,
+        "scoring.TILE": 1,
+        "sums.DENSE_GROUPS": 2.0,
+    },
 ]
 """Limits that choose between ways of working; whatever they are, results are the same."""
+
+
+@contextmanager
+def limits(way):
+    with ExitStack() as stack:
+        for name, value in way.items():
+            stack.enter_context(mock.patch(f"pairmend.learners.{name}", value))
+        yield
 
 
 def assert_equal(base, X, Y, queries, Y_queries, weights=None, tolerance=1e-10):
@@ -57,7 +72,7 @@ def _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual):
     carried = LabelRows.of(Y_queries)
     others = carried.label[:, np.newaxis] != np.arange(n_labels)
     for way in WAYS:
-        with mock.patch.multiple(naive_bayes, **way):
+        with limits(way):
             slow, fast = both(base, X, Y, weights, virtual=virtual)
             ours = np.hstack(list(fast.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
             at = fast.support_at(queries, carried)
@@ -208,8 +223,8 @@ def test_threads_change_nothing(rng, few_cells):
         X[rng.rand(*X.shape) < 0.93] = 0
         X = sparse.csr_array(X)
     for way in WAYS:
-        with mock.patch.multiple(naive_bayes, **{"TILE": 2000, **way}):
-            alone, together = (both(BASE, X, Y, n_jobs=n)[1] for n in (None, 3))
+        with limits({"scoring.TILE": 2000, **way}):
+            alone, together = (both(BASE, X, Y, n_jobs=n)[1] for n in (1, 3))
             for a, b in (
                 [next(learner.supports(X, [slice(0, 36)])) for learner in (alone, together)],
                 [learner.support_at(X, LabelRows.of(Y)) for learner in (alone, together)],

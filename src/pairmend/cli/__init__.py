@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from pairmend.cli import datasets, report, study
+from pairmend.cli import datasets, evaluate, explain, fit, predict, report, study
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,9 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"pairmend {version('pairmend')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    study.add_command(commands)
-    report.add_command(commands)
-    datasets.add_command(commands)
+    for command in (fit, predict, evaluate, explain, study, report, datasets):
+        command.add_command(commands)
     options = parser.parse_args(arguments)
     try:
         status: int | None = options.run(options)
@@ -41,5 +40,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except (OSError, ValueError, LookupError, ImportError, RuntimeError) as error:
         print(f"pairmend: {error}", file=sys.stderr)
-        return 1
+        failure: int = getattr(options, "failure", 1)
+        return failure
     return status or 0

@@ -1,6 +1,7 @@
 """What commands show: tables, texts and progress, pretty with rich and plain without it."""
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -109,6 +110,44 @@ def progress(task: str, *, lines: bool = False) -> Iterator[Callable[[float, str
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         number = bar.add_task(escape(task), total=1.0)
         yield lambda share, doing: bar.update(number, completed=share, description=escape(doing))
+
+
+@contextmanager
+def waiting(task: str) -> Iterator[None]:
+    """Show that something goes on of which nobody knows how long it takes.
+
+    Parameters
+    ----------
+    task : str
+        What is being done.
+    """
+    if not HAS_RICH or not sys.stderr.isatty():
+        print(f"{task} ...", file=sys.stderr, flush=True)
+        yield
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns: tuple[Any, ...] = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task(escape(task), total=None)
+        yield
+
+
+@contextmanager
+def told_as_notes() -> Iterator[None]:
+    """Show what is warned of as notes, each once, by its first line."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("default")
+        yield
+    for line in dict.fromkeys(str(each.message).strip().splitlines()[0] for each in heard):
+        show_note(line)
+
+
+def show_note(text: str) -> None:
+    """Print what may matter, beside the results."""
+    print(f"note: {text}", file=sys.stderr, flush=True)
 
 
 class _Lines:

@@ -23,7 +23,7 @@ from pairmend.datasets.meka import load_meka, save_meka
 from pairmend.datasets.miml import load_miml
 from pairmend.datasets.mulan import load_mulan, save_mulan
 from pairmend.datasets.multitarget import load_multitarget
-from pairmend.datasets.opening import load_file, save_file
+from pairmend.datasets.opening import load_file, load_table, save_file
 from pairmend.datasets.packaged import load_packaged
 from pairmend.datasets.preparation import (
     drop_features,
@@ -33,6 +33,7 @@ from pairmend.datasets.preparation import (
     one_hot,
     subset,
     take,
+    take_labels,
 )
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "load_mulan",
     "load_multitarget",
     "load_packaged",
+    "load_table",
     "make_hypercubes",
     "make_hyperspheres",
     "make_simple_hc",
@@ -76,5 +78,6 @@ __all__ = [
     "save_mulan",
     "subset",
     "take",
+    "take_labels",
     "write_arff",
 ]

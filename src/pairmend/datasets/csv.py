@@ -74,13 +74,8 @@ def load_csv(
     Y = np.column_stack([_label(path, label, columns[label]) for label in labels])
     taken = set(labels)
     features = [column for column in header if column not in taken]
-    X = np.empty((len(rows), len(features)))
-    categories = {}
-    for place, feature in enumerate(features):
-        numbers = None if feature in categorical else _numbers(columns[feature])
-        if numbers is None:
-            numbers, categories[place] = _codes(columns[feature])
-        X[:, place] = numbers
+    cells = [columns[feature] for feature in features]
+    X, categories = _features(len(rows), cells, features, categorical)
     return MultiLabelData(
         X=X,
         Y=Y,
@@ -90,6 +85,71 @@ def load_csv(
         name=name or set_name(path),
         source=(path,),
     )
+
+
+def read_csv_table(
+    path: str | Path, *, categorical: Sequence[str] = (), delimiter: str | None = None
+) -> MultiLabelData:
+    """Read a CSV file with a header, all of its columns features.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or compressed (gz, bz2, xz).
+    categorical : sequence of str, default=()
+        Names of columns whose cells are only names; those that are not there do not matter.
+    delimiter : str, default=None
+        What stands between cells; None takes what the header has most of: comma, semicolon
+        or tab. Where it is no comma, numbers may have decimal commas.
+
+    Returns
+    -------
+    MultiLabelData
+        Without labels.
+    """
+    path = Path(path)
+    delimiter = delimiter or _delimiter_of(path)
+    header, rows = _read_rows(path, delimiter, "utf-8-sig")
+    columns = list(zip(*rows, strict=True))
+    if delimiter != ",":
+        columns = [
+            cells if name in categorical else _with_points(cells)
+            for name, cells in zip(header, columns, strict=True)
+        ]
+    X, categories = _features(len(rows), columns, header, categorical)
+    nothing = np.empty((len(rows), 0), dtype=np.int64)
+    return MultiLabelData(X, nothing, tuple(header), (), categories, set_name(path), (path,))
+
+
+def _delimiter_of(path: Path) -> str:
+    with told_if_broken(path), OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+        header = file.readline()
+    return max(",;\t", key=lambda delimiter: header.count(delimiter.encode()))
+
+
+def _with_points(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """Write numbers with decimal commas as others are; leave texts as they are."""
+    if not any("," in cell for cell in cells):
+        return cells
+    pointed = tuple(cell.replace(",", ".") for cell in cells)
+    return cells if _numbers(pointed) is None else pointed
+
+
+def _features(
+    n_rows: int,
+    columns: Sequence[Sequence[str]],
+    names: Sequence[str],
+    categorical: Sequence[str],
+) -> tuple[FloatArray, dict[int, tuple[str, ...]]]:
+    """Return the numbers of columns of cells, and the values of the categorical ones."""
+    X = np.empty((n_rows, len(columns)))
+    categories = {}
+    for place, (name, cells) in enumerate(zip(names, columns, strict=True)):
+        numbers = None if name in categorical else _numbers(cells)
+        if numbers is None:
+            numbers, categories[place] = _codes(cells)
+        X[:, place] = numbers
+    return X, categories
 
 
 def save_csv(data: MultiLabelData, path: str | Path, *, delimiter: str = ",") -> None:

@@ -49,7 +49,7 @@ def load_mulan(
     paths = [Path(arff)] if isinstance(arff, str | Path) else [Path(part) for part in arff]
     if not paths:
         raise ValueError("load_mulan needs at least one ARFF file, got an empty list")
-    label_names = _read_label_names(Path(xml))
+    label_names = read_label_names(Path(xml))
     parts = [read_arff(path, encoding=encoding, progress=progress) for path in paths]
     content = join(parts, paths)
     places = {attribute.name: place for place, attribute in enumerate(content.attributes)}
@@ -89,7 +89,8 @@ def save_mulan(data: MultiLabelData, arff: str | Path, xml: str | Path) -> None:
         write_arff(arff, as_arff(data))  # before the XML file takes its place: both or none
 
 
-def _read_label_names(path: Path) -> list[str]:
+def read_label_names(path: Path) -> list[str]:
+    """Read the names of the labels from Mulan's XML file, plain or compressed."""
     with told_if_broken(path), OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
         text = file.read(_MAX_XML + 1)
     if len(text) > _MAX_XML:

@@ -3,15 +3,21 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from pairmend.datasets.arff import read_arff
 from pairmend.datasets.arff.text import Progress
+from pairmend.datasets.assembly import assemble, set_name
 from pairmend.datasets.bags import MultiInstanceData
-from pairmend.datasets.csv import load_csv, save_csv
+from pairmend.datasets.csv import load_csv, read_csv_table, save_csv
 from pairmend.datasets.data import MultiLabelData
 from pairmend.datasets.files import OPENERS
 from pairmend.datasets.meka import load_meka, save_meka
 from pairmend.datasets.miml import load_miml
-from pairmend.datasets.mulan import load_mulan, save_mulan
+from pairmend.datasets.mulan import load_mulan, read_label_names, save_mulan
 from pairmend.datasets.multitarget import load_multitarget
+from pairmend.datasets.parquet import read_parquet_table
+from pairmend.datasets.preparation import take_labels
 
 
 def load_file(
@@ -27,12 +33,12 @@ def load_file(
     Parameters
     ----------
     path : path
-        An ARFF, CSV or MATLAB file, plain or compressed where the kind allows.
+        An ARFF, CSV, Parquet or MATLAB file, plain or compressed where the kind allows.
     xml : path, default=None
         The file that names the labels of a Mulan ARFF file. If None, one beside the ARFF file
         with the same name is taken; without one it is read as Meka's.
     labels : sequence of str, default=None
-        Columns of a CSV file that are labels.
+        Columns of a CSV or Parquet file that are labels.
     targets : int, default=None
         How many of the last attributes of an ARFF file are regression targets; above 0 they
         are labels.
@@ -55,15 +61,81 @@ def load_file(
             return load_meka(path, progress=progress)
         case ".csv" if labels:
             return load_csv(path, labels)
-        case ".csv":
-            raise ValueError(f"{path}: say which columns of a CSV file are labels")
+        case ".parquet" if labels:
+            return take_labels(read_parquet_table(path), labels)
+        case ".csv" | ".parquet" as kind:
+            said = "CSV" if kind == ".csv" else "Parquet"
+            raise ValueError(f"{path}: say which columns of a {said} file are labels")
         case ".mat":
             return _as_rows(load_miml(path))
         case kind:
             raise ValueError(
                 f"{path}: cannot read {kind or 'a file without suffix'}; expected "
-                ".arff, .csv or .mat, the first two also with .gz, .bz2 or .xz"
+                ".arff, .csv, .parquet or .mat, the first two also with .gz, .bz2 or .xz"
             )
+
+
+def load_table(
+    path: str | Path,
+    labels: Sequence[str] | int | str | Path = (),
+    *,
+    categorical: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> MultiLabelData:
+    r"""Read a file of columns, of which some may be labels.
+
+    Parameters
+    ----------
+    path : path
+        An ARFF, CSV or Parquet file, the first two plain or compressed. CSV cells may be parted
+        by commas, semicolons or tabs.
+    labels : sequence of str, int or path, default=()
+        Which columns are labels: their names, how many of the last columns, or a Mulan XML
+        file that names them. By default none is, and all columns are features.
+    categorical : sequence of str, default=()
+        Names of columns whose numbers are only names, as far as they are there.
+    progress : callable, default=None
+        Is told the share of an ARFF file that has been read.
+
+    Returns
+    -------
+    MultiLabelData
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "photos.csv")
+    ...     _ = path.write_text("size;hue;sea;sun\n2.5;red;1;0\n;blue;0;1\n")
+    ...     photos = load_table(path, labels=2)
+    >>> photos.feature_names, photos.label_names
+    (('size', 'hue'), ('sea', 'sun'))
+    """
+    path = Path(path)
+    match _kind(path):
+        case ".arff":
+            content = read_arff(path, progress=progress)
+            nothing = np.empty((content.cells.shape[0], 0), dtype=np.int64)
+            data = assemble(content, [], nothing, name=set_name(path), source=(path,))
+        case ".csv":
+            data = read_csv_table(path, categorical=categorical)
+        case ".parquet":
+            data = read_parquet_table(path, categorical=categorical)
+        case kind:
+            raise ValueError(
+                f"{path}: cannot read {kind or 'a file without suffix'}; expected .arff, .csv or "
+                ".parquet, the first two also with .gz, .bz2 or .xz"
+            )
+    if isinstance(labels, int):
+        if not 0 < labels < len(data.feature_names):
+            raise ValueError(
+                f"{path}: cannot take the last {labels} of {len(data.feature_names)} columns as "
+                "labels"
+            )
+        labels = data.feature_names[-labels:]
+    elif isinstance(labels, str | Path):
+        labels = read_label_names(Path(labels))
+    return take_labels(data, labels) if labels else data
 
 
 def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from pairmend._typing import IntArray, Matrix
+from pairmend._typing import FloatArray, IntArray, Matrix
 from pairmend.datasets.assembly import column_values
 from pairmend.datasets.data import MultiLabelData
 
@@ -101,6 +101,61 @@ def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
             place: data.categories[f] for place, f in enumerate(kept) if f in data.categories
         },
     )
+
+
+def take_labels(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
+    """Make labels of features, in addition to labels that are there.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+    names : sequence of str
+        Features of 0 and 1 that are to be labels.
+
+    Returns
+    -------
+    MultiLabelData
+    """
+    places = {name: place for place, name in enumerate(data.feature_names)}
+    if missing := [name for name in names if name not in places]:
+        known = ", ".join(map(repr, data.feature_names[:10]))
+        more = ", ..." if len(data.feature_names) > 10 else ""
+        raise ValueError(
+            f"{data.name} has no columns named {', '.join(map(repr, missing))}; it has "
+            f"{known}{more}"
+        )
+    if len(set(names)) != len(names):
+        raise ValueError(f"{data.name}: a label is named twice: {list(names)}")
+    cells = data.X.tocsc() if sparse.issparse(data.X) else data.X
+    indicators = [_indicator(data, cells, places[name]) for name in names]
+    rest = drop_features(data, names)
+    Y = np.column_stack([data.Y, *indicators]).astype(np.int64)
+    return replace(rest, Y=Y, label_names=(*data.label_names, *names))
+
+
+def _indicator(data: MultiLabelData, cells: Matrix, place: int) -> FloatArray:
+    column = column_values(cells, place)
+    values = data.categories.get(place)
+    numbers = column
+    if values is not None:
+        known = np.array([float(v) if v in ("0", "1", "0.0", "1.0") else np.nan for v in values])
+        there = ~np.isnan(column)
+        numbers = np.full(len(column), np.nan)
+        numbers[there] = known[column[there].astype(int)]
+    wrong = ~np.isin(numbers, (0, 1))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        found = "missing" if np.isnan(column[row]) else repr(_value(values, column[row]))
+        raise ValueError(
+            f"{data.name}: label {data.feature_names[place]!r} must be 0 or 1, but is {found} in "
+            f"data row {row + 1}"
+        )
+    return numbers
+
+
+def _value(values: tuple[str, ...] | None, number: Any) -> str:
+    return f"{number:g}" if values is None else values[int(number)]
 
 
 def drop_rare_labels(data: MultiLabelData, minimum: int) -> MultiLabelData:

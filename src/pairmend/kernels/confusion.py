@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._pairs import LabelRows, pairs_of
+from pairmend._threads import in_threads, single_blas, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.kernels.rrc import unfold
 from pairmend.kernels.vanishing import leave_out
@@ -148,12 +149,10 @@ class Watched:
             low = label + 1 - labels.start
             others = low + np.flatnonzero(also[:, low:].any(axis=0))
         also = also[chosen]
-        decisions = np.concatenate(unfold(self.decided[entries, columns][chosen]), axis=1)
-        cells = [np.where(np.hstack([also, also]), 0, decisions)]
-        cells += [
-            np.where(also[:, others], decisions[:, shift + others], 0)
-            for shift in (0, also.shape[1])
-        ]
+        decisions = unfold(self.decided[entries, columns][chosen])
+        cells = [np.where(also, 0, part) for part in decisions]
+        if len(others):
+            cells += [np.where(also[:, others], part[:, others], 0) for part in decisions]
         return np.hstack(cells), others
 
 
@@ -234,21 +233,26 @@ def confusion_sums(
     block = _Block(labels, n_labels)
     alone = np.zeros((2, 2, pairs.stop - pairs.start, n_points), dtype=weights.dtype)
     skipped = np.zeros((n_labels, n_points)) if cut else None
-    both = [np.empty((2, 0, n_points), dtype=weights.dtype)]
-    sharing = [np.empty(0, dtype=np.intp)]
-    for label in range(labels.start, n_labels):
-        rows = watched.carried.rows[watched.carried.entries(label)]
-        if not len(rows):
-            continue
-        here = weights[rows]
+    # Of rows that carry both labels, by the first of them.
+    nothing = np.empty(0, dtype=np.intp), np.empty((2, 0, n_points), dtype=weights.dtype)
+    both = [nothing] * (labels.stop - labels.start)
+
+    def add_rows(label: int) -> None:
+        here = weights[watched.carried.rows[watched.carried.entries(label)]]
         if skipped is not None:
             here, skipped[label] = leave_out(here, cut)
         products, others = _multiply(here, watched, label, labels, shared=shared)
         left = block.put(label, products, alone, slice(None))
         if len(others):
-            sharing.append(block.start(label) + labels.start + others)
-            both.append(left.reshape(2, len(others), n_points))
-    return ConfusionSums(alone, np.concatenate(both, axis=1), np.concatenate(sharing), skipped)
+            sharing = block.start(label) + labels.start + others
+            both[label - labels.start] = sharing, left.reshape(2, len(others), n_points)
+
+    with single_blas():
+        present = np.flatnonzero(np.diff(watched.carried.indptr[labels.start :])) + labels.start
+        size = 0.1 * watched.decided.size * n_points
+        in_threads(add_rows, present.tolist(), thread_count(nanoseconds=size))
+    which, sums = zip(nothing, *both, strict=True)
+    return ConfusionSums(alone, np.concatenate(sums, axis=1), np.concatenate(which), skipped)
 
 
 def add_up_again(

@@ -8,11 +8,14 @@ confusion sums read them that way.
 import numpy as np
 from scipy import sparse
 
+from pairmend._threads import in_threads, single_blas, thread_count
 from pairmend._typing import FloatArray, IntArray, Matrix
 
 KTH_NEIGHBOUR_WEIGHT = 0.3
 """The weight the k-th neighbour gets in an adaptive neighbourhood."""
 
+AT_ONCE = 256
+"""Points whose distances are worked out at once."""
 TILE = 2**15
 """Exponents that are worked on at once, few enough to stay in the processor's cache."""
 
@@ -26,11 +29,25 @@ def squared_norms(points: Matrix) -> FloatArray:
 
 def offsets_to(queries: Matrix, points: FloatArray) -> FloatArray:
     """Squared distances less the query's own squared norm, shape (M, t)."""
-    offsets = points @ queries.T
-    if sparse.issparse(offsets):
-        offsets = offsets.toarray()
-    offsets *= -2
-    offsets += squared_norms(points)[:, np.newaxis]
+    norms = squared_norms(points)[:, np.newaxis]
+    if sparse.issparse(points):
+        offsets = points @ queries.T
+        if sparse.issparse(offsets):
+            offsets = offsets.toarray()
+        offsets *= -2
+        offsets += norms
+        return offsets
+    offsets = np.empty((len(points), queries.shape[0]), dtype=np.result_type(points, queries))
+
+    def fill(start: int) -> None:
+        part = slice(start, start + AT_ONCE)
+        out = np.matmul(points[part], queries.T, out=offsets[part])
+        out *= -2
+        out += norms[part]
+
+    size = 0.05 * points.size * queries.shape[0]
+    with single_blas():
+        in_threads(fill, range(0, len(points), AT_ONCE), thread_count(nanoseconds=size))
     return offsets
 
 

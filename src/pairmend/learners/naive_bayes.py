@@ -4,14 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._basis import Basis
 from pairmend._cells import densify
-from pairmend._frames import is_frame
 from pairmend._pairs import LabelRows
-from pairmend._streaming import batches, row_chunks
+from pairmend._streaming import batches, keep_freed_memory, row_chunks
+from pairmend._threads import in_threads, single_blas, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import check_sample_weight, seed_estimator
 from pairmend.kernels.logistic import mean_logistic
@@ -19,8 +17,6 @@ from pairmend.learners.scoring import ScoredRows, Scorer
 from pairmend.learners.sums import LabelSums, Terms
 from pairmend.naive_bayes import RandomSubspaceNB, read_numbers
 
-TILE = 2**17
-"""Log-odds that are worked on at once: few enough to stay in the processor's cache."""
 TERMS = 2**19
 """Terms of pairs that are worked out at once."""
 DENSE_LABELS = 0.2
@@ -45,7 +41,7 @@ class SubspaceNBPairLearner:
     estimator : RandomSubspaceNB
         The base classifier.
     n_jobs : int or None
-        Number of threads that answer.
+        Number of threads that answer; None means as many as matrix products use.
     seed : int
         Set as its ``random_state`` where that is None.
 
@@ -60,18 +56,20 @@ class SubspaceNBPairLearner:
         self.n_jobs = n_jobs
         self.seed = seed
 
+    @single_blas()
     def fit(
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
     ) -> "SubspaceNBPairLearner":
         """Train all pairs, each on the rows that carry exactly one of its labels."""
+        keep_freed_memory()
         estimator = seed_estimator(self.estimator, self.seed)
         weights = fit_params.get("sample_weight")
         if weights is not None:
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
-        if not is_frame(X):
-            X = densify(read_numbers(estimator, X, None))
-        survey = fit_params.get("survey") or estimator.survey(X, sample_weight=weights)
-        numbers = read_numbers(estimator, X, survey.encoder)
+        if survey := fit_params.get("survey"):
+            numbers = densify(read_numbers(estimator, X, survey.encoder))
+        else:
+            numbers, survey = estimator.read_and_survey(X, weights)
         numbers, Y, weights = _present(numbers, Y, weights)
         basis = Basis.learn(survey, numbers)
         has_virtual = Y.shape[1] in pairs
@@ -84,6 +82,7 @@ class SubspaceNBPairLearner:
         self._settle(sums)
         return self
 
+    @single_blas()
     def partial_fit(
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
     ) -> "SubspaceNBPairLearner":
@@ -131,6 +130,7 @@ class SubspaceNBPairLearner:
         for block in blocks:
             yield self._all_rows(block, rows, scores).T
 
+    @single_blas()
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs."""
         numbers = self._read_numbers(X)
@@ -176,6 +176,7 @@ class SubspaceNBPairLearner:
             out[entries, label + 1 :] = supports[ahead[:, np.newaxis], rows].T
             out[entries, :label] = 1 - supports[behind[:, np.newaxis], rows].T
 
+    @single_blas()
     def _all_rows(self, block: slice, rows: ScoredRows, scores: list[FloatArray]) -> FloatArray:
         """Return the supports of a block of pairs, (pairs, n).
 
@@ -188,7 +189,10 @@ class SubspaceNBPairLearner:
             if not scores:
                 scores += self._label_scores(rows)
             runs = _runs(first, second, scores)
-            self._each(lambda run: _fill_separable(supports, *run), runs)  # others are set below
+            size = 2 * supports.size * len(self.survey_.subspaces)
+            self._each(
+                lambda run: _fill_separable(supports, *run), runs, size
+            )  # others are set below
         where = np.flatnonzero(~separable)
         for part in batches(len(where), self._pairs_at_once):
             here = where[part]
@@ -198,6 +202,7 @@ class SubspaceNBPairLearner:
         return supports
 
     def _read_numbers(self, X: MatrixLike) -> Any:
+        keep_freed_memory()
         numbers = read_numbers(self.estimator, X, self.survey_.encoder)
         if numbers.shape[1] != len(self.survey_.categorical):
             raise ValueError(
@@ -219,9 +224,6 @@ class SubspaceNBPairLearner:
     @property
     def _pairs_at_once(self) -> int:
         return min(1024, max(32, TERMS // max(1, len(self._basis.column_feature))))
-
-    def _tiles(self, n_rows: int, n_classes: int) -> Iterator[slice]:
-        return batches(n_rows, max(8, TILE // (n_classes * len(self.survey_.subspaces))))
 
     def _keep_terms(self) -> None:
         """Work out the terms of all pairs with models of their own, if they are few."""
@@ -251,24 +253,17 @@ class SubspaceNBPairLearner:
         def fill(tile: slice) -> None:
             supports[:, tile] = mean_logistic(rows.at(tile).scores(scorer))
 
-        self._each(fill, list(self._tiles(rows.n_rows, len(first))))
+        self._each(fill, list(rows.tiles(len(first))))
         return supports
 
-    def _each(self, work: Callable[[Any], None], items: Sequence[Any]) -> None:
-        """Do work for each of the items, in threads if there are to be several."""
-        n_threads = min(effective_n_jobs(self.n_jobs), len(items)) if len(items) > 1 else 1
-        if n_threads == 1:
-            for item in items:
-                work(item)
-            return
-        # A share of the items for each thread: one by one they would be too small.
-        Parallel(n_jobs=n_threads, prefer="threads")(
-            delayed(_do_all)(work, items[start::n_threads]) for start in range(n_threads)
-        )
+    def _each(
+        self, work: Callable[[Any], None], items: Sequence[Any], nanoseconds: float = np.inf
+    ) -> None:
+        in_threads(work, items, thread_count(self.n_jobs, nanoseconds=nanoseconds))
 
     def _label_scores(self, rows: ScoredRows) -> Iterator[FloatArray]:
         """Yield the log-likelihoods of rows under labels, (subspaces, L, rows), by tiles."""
-        for tile in self._tiles(rows.n_rows, self._labels.n_classes):
+        for tile in rows.tiles(self._labels.n_classes):
             yield np.ascontiguousarray(rows.at(tile).scores(self._labels))
 
     def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, carried: LabelRows) -> None:
@@ -295,11 +290,6 @@ def _present(
         return numbers, Y, None
     present = weights > 0
     return numbers[present], Y[present], weights[present]
-
-
-def _do_all(work: Callable[[Any], None], items: Sequence[Any]) -> None:
-    for item in items:
-        work(item)
 
 
 def _runs(first: IntArray, second: IntArray, scores: list[FloatArray]) -> list[Any]:

@@ -1,11 +1,12 @@
 """Scores of rows under many classes, in all subspaces at once.
 
-Two ways to the same numbers. Dense rows are copied out once for each subspace, and scores are
-a batch of matrix products. Sparse rows become one tall sparse matrix, a row of it for each row
-and subspace, and scores are one product with it.
+Two ways to the same numbers. Of dense rows, the columns of each subspace are copied out, and
+scores are a batch of matrix products. Sparse rows become one tall sparse matrix, a row of it for
+each row and subspace, and scores are one product with it.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +15,12 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._basis import Basis, Expanded
+from pairmend._streaming import batches
 from pairmend._typing import FloatArray, IntArray
 from pairmend.learners.sums import Terms
+
+TILE = 2**17
+"""Log-odds that are worked on at once: few enough to stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -28,18 +33,25 @@ class Scorer:
         Weights of a basis' columns, constants of the subspaces, and a row of zeros.
     base : ndarray of shape (d, c)
         What features add that are not left out, beside the columns.
+    table : ndarray of shape (n_subspaces, width + 1)
+        Rows of `columns` that belong to each subspace, filled up with that of zeros.
     """
 
     columns: FloatArray
     base: FloatArray
+    table: IntArray
 
     @classmethod
     def of(cls, terms: Terms, prior: FloatArray, basis: Basis) -> "Scorer":
         """Add what comes before any feature, a number for each class."""
         constants = terms.base @ basis.subspace_masks + prior[:, np.newaxis]
-        nothing = np.zeros((1, len(prior)))
-        columns = np.concatenate([terms.weights.T, constants.T, nothing])
-        return cls(np.ascontiguousarray(columns), np.ascontiguousarray(terms.base.T))
+        n_columns, table = len(basis.column_feature), basis.subspace_table
+        columns = np.zeros((n_columns + len(table) + 1, len(prior)))
+        columns[:n_columns] = terms.weights.T
+        columns[n_columns:-1] = constants.T
+        constant = n_columns + np.arange(len(table))
+        table = np.where(table < n_columns, table, n_columns + len(table))
+        return cls(columns, np.ascontiguousarray(terms.base.T), np.column_stack([table, constant]))
 
     @property
     def n_classes(self) -> int:
@@ -51,7 +63,12 @@ class Scorer:
         columns, base = (np.take(part, classes, axis=1) for part in (self.columns, self.base))
         columns *= sign
         base *= sign
-        return Scorer(columns, base)
+        return Scorer(columns, base, self.table)
+
+    @cached_property
+    def by_subspace(self) -> FloatArray:
+        """Weights in each subspace, (n_subspaces, c, width + 1)."""
+        return np.take(self.columns, self.table, axis=0).transpose(0, 2, 1)
 
     @cached_property
     def with_absent(self) -> FloatArray:
@@ -66,13 +83,13 @@ class ScoredRows(ABC):
     Attributes
     ----------
     stack : ndarray or CSR
-        The rows in all subspaces.
+        The rows.
     absent : CSR of shape (n * n_subspaces, d) or None
         What the rows leave out of the subspaces.
     n_subspaces : int
         Number of subspaces.
-    table : ndarray of shape (n_subspaces, width)
-        Rows of a scorer's columns that belong to the columns of a dense stack.
+    table : ndarray of shape (n_subspaces, width + 1)
+        Rows of a dense stack that belong to each subspace.
     """
 
     stack: Any
@@ -87,28 +104,26 @@ class ScoredRows(ABC):
         absent = rows.absent
         if absent is not None:
             absent = _tall(absent, np.arange(absent.shape[1]), basis)
-        if sparse.issparse(rows.matrix):
-            n_rows = rows.matrix.shape[0]
+        n_rows = rows.blocks[0].shape[0]
+        if sparse.issparse(rows.blocks[0]):
             which = np.tile(np.arange(n_subspaces), n_rows)
             constant = sparse.csr_array(
                 (np.ones(len(which)), which, np.arange(len(which) + 1)),
                 shape=(len(which), n_subspaces + 1),
             )
-            parts = [_tall(rows.matrix, basis.column_feature, basis), constant]
+            parts = [_tall(rows.blocks[0], basis.column_feature, basis), constant]
             parts += [] if absent is None else [absent]
             stack = sparse.hstack(parts, format="csr")
             return _SparseRows(stack, absent, n_subspaces, basis.subspace_table)
-        width = basis.subspace_table.shape[1]
-        stack = np.empty((n_subspaces, len(rows.matrix), width + 1))
-        for part, columns in zip(stack, basis.subspace_table, strict=True):
-            # Columns that fill up a narrow subspace get no weight, whatever they hold.
-            part[:, :width] = np.take(rows.matrix, columns, axis=1, mode="clip")
-        stack[:, :, width] = 1
-        constant = n_columns + np.arange(n_subspaces)
-        table = np.where(
-            basis.subspace_table < n_columns, basis.subspace_table, n_columns + n_subspaces
-        )
-        return _DenseRows(stack, absent, n_subspaces, np.column_stack([table, constant]))
+        stack = np.empty((n_columns + 1, n_rows))
+        np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
+        stack[-1] = 1  # for the constant; what fills up a narrow subspace gets no weight
+        table = np.column_stack([basis.subspace_table, np.full(n_subspaces, n_columns)])
+        return _DenseRows(stack, absent, n_subspaces, table)
+
+    def tiles(self, n_classes: int) -> Iterator[slice]:
+        """Cut the rows so that the scores of a tile stay in the processor's cache."""
+        return batches(self.n_rows, max(8, TILE // (n_classes * self.n_subspaces)))
 
     def at(self, rows: IntArray | slice) -> "ScoredRows":
         """Return some of the rows."""
@@ -151,21 +166,20 @@ class ScoredRows(ABC):
 
 
 class _DenseRows(ScoredRows):
-    """Rows as an array (n_subspaces, n, columns of a subspace and a one)."""
+    """Rows as an array (columns and a one, n)."""
 
     @property
     def n_rows(self) -> int:
         return int(self.stack.shape[1])
 
     def scores(self, scorer: Scorer) -> FloatArray:
-        columns = scorer.columns[self.table]
-        scores = np.matmul(columns.transpose(0, 2, 1), self.stack.transpose(0, 2, 1))
+        scores = np.matmul(scorer.by_subspace, np.take(self.stack, self.table, axis=0))
         if self.absent is not None:
             scores -= self._wide(self.absent @ scorer.base)
         return scores
 
     def _stack_at(self, rows: IntArray | slice) -> Any:
-        return self.stack[:, rows]
+        return self.stack[:, rows] if isinstance(rows, slice) else self.stack.take(rows, axis=1)
 
 
 class _SparseRows(ScoredRows):

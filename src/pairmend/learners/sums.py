@@ -16,6 +16,8 @@ from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 
 CANCELLED = 8
 """Where subtraction would leave less than one part in so many, rows are summed anew."""
+DENSE_GROUPS = 0.125
+"""Share of rows in a group from which on a dense product adds them up faster."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,14 @@ class Sums:
         if absent is not None:
             n_absent = groups @ absent
             absent = n_absent if weights is None else weighted @ absent
-        return cls(
-            np.asarray(weighted.sum(axis=1)).ravel(),
-            np.diff(groups.indptr),
-            weighted @ rows.matrix,
-            absent,
-            n_absent,
-        )
+        count = np.diff(groups.indptr)
+        mass = count.astype(float) if weights is None else weighted @ np.ones(groups.shape[1])
+        if len(rows.blocks) == 1:
+            return cls(mass, count, weighted @ rows.blocks[0], absent, n_absent)
+        if weighted.nnz > DENSE_GROUPS * np.prod(groups.shape):
+            weighted = weighted.toarray()
+        columns = np.hstack([weighted @ block for block in rows.blocks])
+        return cls(mass, count, columns, absent, n_absent)
 
     def at(self, groups: IntArray | slice) -> "Sums":
         """Return the sums of some of the groups, dense."""
@@ -143,7 +146,7 @@ class Terms:
         """Estimate Gaussians and Laplace-smoothed frequencies from sums over classes."""
         survey, numeric = basis.survey, basis.numeric
         n, m = len(numeric), len(sums.mass)
-        known = np.broadcast_to(sums.mass[:, np.newaxis], (m, len(survey.categorical)))
+        known = sums.mass[:, np.newaxis]  # weight of the rows that show a feature
         usable = None
         if sums.absent is not None:
             usable = survey.categorical | (sums.count[:, np.newaxis] > sums.n_absent)
@@ -151,7 +154,7 @@ class Terms:
         weights = np.empty(sums.columns.shape)
         base = np.zeros((m, len(survey.categorical)))
         if n:
-            divisor = known if n == known.shape[1] else known[:, numeric]
+            divisor = known if known.shape[1] == 1 else known[:, numeric]
             divisor = np.where(divisor > 0, divisor, 1)
             mean = np.divide(sums.columns[:, :n], divisor, out=weights[:, :n])
             square = mean * mean
@@ -186,18 +189,27 @@ def _count_values(
     survey = basis.survey
     features = np.flatnonzero(basis.base >= 0)
     own = basis.column_feature[2 * len(basis.numeric) :]
-    total = known[:, features]
-    base_count = total.copy()
+    total = known if known.shape[1] == 1 else known[:, features]
     counts = np.maximum(counts, 0)
+    log_base = np.empty((len(counts), len(features)))
+    log_base[:] = total
     if len(own):
         starts = np.flatnonzero(np.diff(own, prepend=-1))
         others = counts if len(starts) == len(own) else np.add.reduceat(counts, starts, axis=1)
-        base_count[:, np.searchsorted(features, own[starts])] -= others
-    log_base = np.log(np.maximum(base_count, 0) + 1)
+        log_base[:, np.searchsorted(features, own[starts])] -= others
+    np.maximum(log_base, 0, out=log_base)
+    log_base += 1
+    np.log(log_base, out=log_base)
     counts += 1
     np.log(counts, out=weights)
     weights -= log_base[:, np.searchsorted(features, own)]
-    base[:, features] = log_base - np.log(total + np.diff(survey.offsets)[features])
+    # Few numbers of values are different.
+    sizes, which = np.unique(np.diff(survey.offsets)[features], return_inverse=True)
+    if total.shape[1] == 1:
+        log_total = np.log(total + sizes)[:, which]
+    else:
+        log_total = np.log(total + sizes[which])
+    base[:, features] = log_base - log_total
 
 
 @dataclass(frozen=True)
@@ -265,7 +277,8 @@ class LabelSums:
 
         first, second, row = _shared_rows(Y)
         code = first * n_labels + second
-        order = np.argsort(code, kind="stable")
+        # Few codes are sorted by counting.
+        order = np.argsort(code.astype(np.min_scalar_type(n_labels**2)), kind="stable")
         code, row = code[order], row[order]
         is_new = np.diff(code, prepend=-1) > 0
         found, which = code[is_new], np.cumsum(is_new) - 1

@@ -8,8 +8,8 @@ import numpy as np
 from pairmend._streaming import row_chunks
 from pairmend._typing import FloatArray, IntArray, MatrixLike
 from pairmend._validation import take_rows
-from pairmend.kernels.correction import correct
-from pairmend.kernels.leave_one_out import confusion_of, corrected_by
+from pairmend.kernels.correction import competences, correct
+from pairmend.kernels.leave_one_out import corrected_by
 from pairmend.mending.blending import blend_weights, blended, lean_on
 from pairmend.mending.decisions import Chances
 from pairmend.mending.evidence import Evidence
@@ -121,9 +121,8 @@ class Mender:
                 said[name] = correct(decided, witness.everywhere)
                 continue
             sums = self.scalings[name].weights(X, supports) @ witness.table
-            said[name] = corrected_by(
-                decided, confusion_of(sums), witness.everywhere, correction.shrinkage
-            )
+            everywhere = competences(witness.everywhere)
+            said[name] = corrected_by(decided, sums, everywhere, correction.shrinkage)
         return said
 
     def _mended(self, opinions: Mapping[str, FloatArray]) -> FloatArray:

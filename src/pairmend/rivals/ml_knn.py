@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
@@ -117,7 +118,9 @@ class MLkNN(Rival):
         if n_rows < 2:
             raise ValueError("ML-kNN needs neighbours: X has 1 sample, expected at least 2.")
         k = min(self.n_neighbors, n_rows - 1)
-        search = NearestNeighbors(n_neighbors=k, metric=self.metric, n_jobs=self.n_jobs).fit(X)
+        points = _points(X)
+        search = NearestNeighbors(n_neighbors=k, metric=self.metric, n_jobs=self.n_jobs)
+        search.fit(points)
         carriers = sparse.csr_array(Y.astype(np.int64))
         counts = _count(search.kneighbors_graph(), carriers)  # no row is its own neighbour
         prior = (self.s + np.count_nonzero(Y, axis=0)) / (2 * self.s + n_rows)
@@ -130,16 +133,34 @@ class MLkNN(Rival):
             "posterior_": with_label / (with_label + without),
             "neighbors_": search,
             "_carriers": carriers,
+            "_points": points,
         }
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A tree of raw places in memory is not to be trusted from a file; points make a new one.
+        state: dict[str, Any] = super().__getstate__()
+        if "neighbors_" in state:
+            state = {**state, "neighbors_": clone(self.neighbors_)}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "neighbors_" in state:
+            self.neighbors_ = clone(self.neighbors_).fit(self._points)
+
     def _scores(self, X: MatrixLike) -> FloatArray:
-        counts = _count(self.neighbors_.kneighbors_graph(X), self._carriers)
+        counts = _count(self.neighbors_.kneighbors_graph(_points(X)), self._carriers)
         return self.posterior_[np.arange(counts.shape[1]), counts]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _points(X: MatrixLike) -> MatrixLike:
+    """Return rows without names of columns: what needs them has looked at them."""
+    return X if sparse.issparse(X) else np.asarray(X)
 
 
 def _count(neighbours: Any, carriers: Any) -> IntArray:

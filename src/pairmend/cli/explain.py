@@ -1,0 +1,68 @@
+"""``pairmend explain``."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pairmend.cli.display import show_text, told_as_notes
+from pairmend.cli.modelling import DATA_HELP, add_model_options, at_least, read_model, read_rows
+from pairmend.datasets.files import replaced
+
+DESCRIPTION = """\
+Tell why a model gives a row its labels: what was said of them before and after mending, and the
+rows of the training data, by their numbers, that weighed most. Rows are counted from 0."""
+
+
+def add_command(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "explain", help="tell why a row gets its labels", description=DESCRIPTION
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a model file")
+    parser.add_argument("data", type=Path, metavar="DATA", help=DATA_HELP)
+    parser.add_argument(
+        "--row", type=at_least(0), required=True, metavar="N", help="which row; the first is 0"
+    )
+    parser.add_argument(
+        "--figure", type=Path, metavar="FILE", help="draw it, too: a .png, .svg or .pdf file"
+    )
+    add_model_options(parser)
+    parser.set_defaults(run=_run, failure=2)
+
+
+def _run(options: argparse.Namespace) -> None:
+    with told_as_notes():
+        model = read_model(options.model, options)
+        _, X = read_rows(options.data, model)
+        if options.row >= X.shape[0]:
+            raise ValueError(
+                f"{options.data} has the rows 0 to {X.shape[0] - 1}, but no row {options.row}"
+            )
+        row, classifier = X[[options.row]], model.estimator
+        if hasattr(classifier, "steps"):
+            row, classifier = classifier[:-1].transform(row), classifier[-1]
+        if not hasattr(classifier, "explain"):
+            raise ValueError(
+                f"{options.model} holds a {type(classifier).__name__}, which cannot explain "
+                "itself; fit one with --method mended or --method corrected"
+            )
+        if model.label_names:
+            classifier.classes_ = np.array(model.label_names, dtype=object)
+        (explanation,) = classifier.explain(row)
+        explanation = replace(explanation, row=options.row)
+        if options.figure is not None:
+            _draw(explanation, options.figure)
+    show_text(explanation.text())
+    if options.figure is not None:
+        show_text(f"wrote {options.figure}")
+
+
+def _draw(explanation: Any, path: Path) -> None:
+    from pairmend.plots import plot_explanation  # not needed, nor its packages, by others
+
+    figure = plot_explanation(explanation)
+    with replaced(path) as temporary:
+        figure.savefig(temporary)

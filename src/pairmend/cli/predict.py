@@ -1,0 +1,150 @@
+"""``pairmend predict``."""
+
+import argparse
+import csv
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pairmend._typing import Matrix
+from pairmend.cli.display import progress, show_text, told_as_notes
+from pairmend.cli.modelling import (
+    DATA_HELP,
+    add_model_options,
+    read_model,
+    read_rows,
+    refuse_overwriting,
+)
+from pairmend.datasets import MultiLabelData
+from pairmend.datasets.files import OPENERS, written
+from pairmend.datasets.parquet import require_pyarrow, write_parquet
+from pairmend.models import SavedModel
+from pairmend.study.criteria import predicted_labels, predicted_scores
+
+DESCRIPTION = """\
+Predict the labels of rows with a model that 'pairmend fit' has saved. Columns are found by name, so
+their order does not matter; columns that the model does not know are not used, nor are labels."""
+
+CHUNK_ROWS = 1000
+"""Rows at least that are predicted at once."""
+
+
+def add_command(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "predict",
+        help="predict labels with a model",
+        description=DESCRIPTION,
+        epilog="example: pairmend predict photos.model new.csv --out labels.csv --keep id",
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a model file")
+    parser.add_argument("data", type=Path, metavar="DATA", help=DATA_HELP)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the .csv or .parquet file to write: a row for each of DATA, a column for each label",
+    )
+    parser.add_argument(
+        "--proba", action="store_true", help="write the labels' scores, not 0 and 1"
+    )
+    parser.add_argument(
+        "--keep",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of DATA to write before the labels, such as an identifier",
+    )
+    add_model_options(parser)
+    parser.set_defaults(run=_run, failure=2)
+
+
+def _run(options: argparse.Namespace) -> None:
+    write = _writer(options.out)  # what cannot be written need not be predicted
+    refuse_overwriting(options.out, options.model, options.data)
+    with told_as_notes():
+        model = read_model(options.model, options)
+        data, X = read_rows(options.data, model, options.keep)
+        columns = _kept(data, options.keep, model)
+        predicted = predict_rows(model, X, proba=options.proba)
+    columns |= dict(zip(label_names(model, predicted.shape[1]), predicted.T, strict=True))
+    write(options.out, columns)
+    show_text(f"wrote {options.out}: {X.shape[0]} rows, {predicted.shape[1]} labels")
+
+
+def label_names(model: SavedModel, n_labels: int) -> tuple[str, ...]:
+    """Return the names of a model's labels, or their numbers."""
+    return model.label_names or tuple(map(str, range(n_labels)))
+
+
+def predict_rows(model: SavedModel, X: Matrix, *, proba: bool = False) -> np.ndarray[Any, Any]:
+    """Predict rows, telling how far it is.
+
+    Parameters
+    ----------
+    model : SavedModel
+        The model.
+    X : ndarray or CSR
+        Rows as it takes them.
+    proba : bool, default=False
+        Whether scores are wanted, not 0 and 1.
+
+    Returns
+    -------
+    ndarray of shape (n, L)
+    """
+    n_rows = X.shape[0]
+    n_labels = len(model.label_names) or np.shape(model.estimator.predict(X[:1]))[1]
+    ask = predicted_scores if proba else predicted_labels
+    parts = []
+    size = max(CHUNK_ROWS, n_rows // 20)
+    with progress("predicting", lines=n_rows > size) as tell:
+        for start in range(0, n_rows, size):
+            parts.append(ask(model.estimator, X[start : start + size], n_labels))
+            tell(min(1.0, (start + size) / n_rows), "predicting")
+    return np.concatenate(parts)
+
+
+def _kept(data: MultiLabelData, keep: list[str], model: SavedModel) -> dict[str, Any]:
+    """Return columns of the data as texts; None where a value is missing."""
+    places = {name: place for place, name in enumerate(data.feature_names)}
+    if missing := [name for name in keep if name not in places]:
+        raise ValueError(f"{data.name} has no columns named {missing}, which --keep asks for")
+    if shared := set(keep) & set(model.label_names):
+        raise ValueError(f"--keep names labels, which are written anyway: {sorted(shared)}")
+    columns: dict[str, Any] = {}
+    for name in keep:
+        values = data.categories.get(places[name])
+        column = data.X[:, [places[name]]]
+        numbers = (column if isinstance(column, np.ndarray) else column.toarray()).ravel()
+        columns[name] = [
+            None if np.isnan(x) else f"{x:.17g}" if values is None else values[int(x)]
+            for x in numbers.tolist()
+        ]
+    return columns
+
+
+def _writer(path: Path) -> Callable[[Path, Mapping[str, Any]], None]:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = bool(suffixes) and suffixes[-1] in OPENERS
+    match suffixes[-2:-1] if packed else suffixes[-1:]:
+        case [".csv"]:
+            return _write_csv
+        case [".parquet"] if not packed:
+            require_pyarrow()
+            return write_parquet
+    raise ValueError(
+        f"cannot write {path}: expected .csv, which may be followed by .gz, .bz2 or "
+        ".xz, or .parquet"
+    )
+
+
+def _write_csv(path: Path, columns: Mapping[str, Any]) -> None:
+    with written(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        cells = [c.tolist() if isinstance(c, np.ndarray) else c for c in columns.values()]
+        writer.writerows(zip(*cells, strict=True))
