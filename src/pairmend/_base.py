@@ -88,8 +88,11 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     multilabel_: bool
 
     prediction_parameters: ClassVar[tuple[str, ...]]
-    has_virtual_label: bool = False
-    """Whether a virtual label, behind all others, takes part in the vote."""
+
+    @property
+    def has_virtual_label(self) -> bool:
+        """Whether the next fit adds a virtual label, behind all others, to the vote."""
+        return False
 
     @abstractmethod
     def _votes(
@@ -159,8 +162,9 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples, n_labels)
             The mean of what a label's pairs say for it, in [0, 1]. Scores rank labels; they
-            are no calibrated probabilities, and their mean over all labels is 1/2. After a
-            fit on 1-D classes they are scaled to sum to 1 in each row.
+            are no calibrated probabilities, and their mean over all labels is 1/2. With a
+            virtual label, half of one plus that mean less the virtual label's. After a fit on
+            1-D classes they are scaled to sum to 1 in each row.
         """
         return self._scores(X, [self])[0]
 
@@ -260,18 +264,23 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def _n_ranked(self) -> int:
-        """Number of the labels that take part in the vote."""
-        return len(self.classes_) + self.has_virtual_label
+        """Number of the labels that take part in the vote, as fit left it."""
+        return int(self.pairs_[-1, 1]) + 1
 
-    def _scale(self, scores: FloatArray) -> FloatArray:
+    def _scale(self, means: FloatArray) -> FloatArray:
         """Bring mean supports of all labels that took part to what people see."""
-        if self.has_virtual_label:
-            scores, virtual = scores[:, :-1], scores[:, -1:]
-            if self.multilabel_:
-                return (1 + scores - virtual) / 2
-            return scores / scores.sum(axis=1, keepdims=True)
-        # Scores sum to L / 2. Division by it makes a distribution over classes.
-        return scores if self.multilabel_ else scores * (2 / self._n_ranked)
+        factor, summand = self._scaling(means)
+        return means[:, : len(self.classes_)] * factor + summand
+
+    def _scaling(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what mean supports are multiplied with, and what is added, in each row."""
+        one, nothing = np.ones((len(means), 1)), np.zeros((len(means), 1))
+        if self._n_ranked == len(self.classes_):
+            # Means sum to L / 2. Division by it makes a distribution over classes.
+            return one if self.multilabel_ else one * (2 / self._n_ranked), nothing
+        if self.multilabel_:
+            return one / 2, (1 - means[:, -1:]) / 2
+        return 1 / means[:, :-1].sum(axis=1, keepdims=True), nothing
 
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
         if self.multilabel_:

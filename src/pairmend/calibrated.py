@@ -96,7 +96,6 @@ class CalibratedLabelRanking(PairwiseClassifier):
     prediction_parameters: ClassVar[tuple[str, ...]] = ("voting",)
     """Parameters that take effect at prediction: changing them needs no new fit."""
 
-    has_virtual_label = True
     threshold = 0.5  # the virtual label's place, no parameter
 
     def __init__(
@@ -113,3 +112,8 @@ class CalibratedLabelRanking(PairwiseClassifier):
         self.dtype = dtype
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    @property
+    def has_virtual_label(self) -> bool:
+        """Whether the next fit adds a virtual label to the vote: always."""
+        return True
