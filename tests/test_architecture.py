@@ -54,6 +54,7 @@ ROOMS = {
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",
     ],
+    "family": ["_base", "_typing", "_validation", "learners"],
     "metrics": [],
     "plots": ["explanation"],
     "datasets": ["_typing", "_validation", "plots"],
@@ -68,8 +69,8 @@ ROOMS = {
     ],
     "__main__": ["cli"],
     "__init__": [
-        "calibrated", "corrected", "mended", "naive_bayes", "neighbourhoods", "pairwise", "rivals",
-        "thresholded",
+        "calibrated", "corrected", "family", "mended", "naive_bayes", "neighbourhoods", "pairwise",
+        "rivals", "thresholded",
     ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {

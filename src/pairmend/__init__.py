@@ -2,6 +2,7 @@
 
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
+from pairmend.family import PairwisePerceptrons
 from pairmend.mended import MendedClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
@@ -27,6 +28,7 @@ __all__ = [
     "MLkNN",
     "MendedClassifier",
     "PairwiseClassifier",
+    "PairwisePerceptrons",
     "RAkEL",
     "RandomSubspaceNB",
     "ThresholdedClassifier",
