@@ -106,6 +106,20 @@ def test_how_rows_are_cut_makes_no_difference(rows, weighted):
     assert_same(single, at_once(single, X, Y, weights), X)
 
 
+@pytest.mark.parametrize("validation", [0.5, (np.arange(30), np.arange(35, 60))])
+def test_goes_on_after_fit(rows, validation):
+    X, Y = rows
+    weights = np.array([0.5, 1, 3])[np.arange(120) % 3]
+    clf = clone(CLF).set_params(validation=validation)
+    clf.fit(X[:60], Y[:60], sample_weight=weights[:60]).set_params(validation=0.7)
+    first = clf.train_indices_
+    clf.partial_fit(X[60:65], Y[60:65], sample_weight=weights[60:65])
+    clf.partial_fit(X[65:], Y[65:], sample_weight=weights[65:])
+    np.testing.assert_array_equal(clf.train_indices_[: len(first)], first)
+    assert clf.validation_indices_.max() > 100
+    assert_same(clf, at_once(clf, X, Y, weights), X)
+
+
 def test_decay_equals_weights(rows):
     X, Y = rows
     clf = stream(clone(CLF).set_params(decay=0.5), X, Y, [40, 70, 90])
@@ -120,7 +134,7 @@ def test_decay_equals_weights(rows):
 def test_old_rows_are_forgotten(rng, layout):
     X, Y = np.where(rng.rand(1200, 6) < 0.1, rng.randn(1200, 6), 0), rng.rand(1200, 3) < 0.4
     Y[200:, 2] = False  # seen long ago
-    Y[:, 1] |= Y[:, 0]
+    Y[200:, 1] |= Y[200:, 0]  # one without the other, too
     clf = clone(CLF).set_params(decay=0.1)
     sizes = []
     for start in range(0, 1200, 40):
@@ -132,13 +146,16 @@ def test_old_rows_are_forgotten(rng, layout):
     assert clf.validation_indices_.min() >= 1200 - 7 * 40
     assert clf.train_indices_.min() >= 1200 - 7 * 40
     # Nothing but a prior is left of a label whose rows are all forgotten, in each of its pairs,
-    # and nothing of a pair's label that comes with the other only.
+    # and nothing of a pair's label that has long come with the other only.
     n = clf.learner_._sums.labels.mass
     assert n[2] == 0
     support = clf.pair_support(X)
     np.testing.assert_allclose(support[:, 1], (n[0] + 1) / (n[0] + 2))
     np.testing.assert_allclose(support[:, 2], (n[1] + 1) / (n[1] + 2))
-    assert (support[:, 0] < 0.5).all()
+    trained = Y[clf.train_indices_]
+    weights = 0.1 ** ((1199 - clf.train_indices_) // 40)
+    second_only = weights @ (trained[:, 1] & ~trained[:, 0])
+    np.testing.assert_allclose(support[:, 0], 1 / (second_only + 2), atol=1e-5)
     # As good as a fit on what is left, however the weights of the oldest rows are cut off.
     recent = slice(1200 - 7 * 40, None)
     weights = 0.1 ** np.repeat(np.arange(7)[::-1], 40)
@@ -152,23 +169,26 @@ def test_old_rows_are_forgotten(rng, layout):
     assert_same(clf, left, X, atol=1e-5)
 
 
-def test_few_rows_among_many_keep_their_digits(rng):
-    """A label that is nearly always shared, next to the floor of a wide feature."""
+@pytest.mark.parametrize("late", [False, True])
+def test_few_rows_among_many_keep_their_digits(rng, late):
+    """A label that is nearly always shared, its own rows close together in wide features."""
     X = np.round(rng.rand(3000, 2) * 1e6) / 10
     Y = np.ones((3000, 2), dtype=bool)
     Y[rng.rand(3000) < 0.5, 0] = False
-    alone = rng.choice(3000, 6, replace=False)  # only these have 0 without 1
+    alone = rng.choice(3000, 6, replace=False)  # only these have the first without the second
     Y[alone] = [True, False]
-    X[alone] = 5e4 + rng.rand(6, 2)
+    X[alone] = 7e4 + 100 * rng.rand(6, 2)
     survey = BASE.set_params(random_state=0).survey(X)
     params = {"survey": survey}
     whole, parts = (SubspaceNBPairLearner(BASE, n_jobs=1, seed=0) for _ in range(2))
     whole.fit(X, Y, label_pairs(2), params)
-    order = np.concatenate([alone[:2], np.setdiff1d(np.arange(3000), alone), alone[2:]])
-    for part in np.array_split(order, 40):
+    shared, others = np.flatnonzero(Y.all(axis=1)), np.flatnonzero(~Y[:, 0])
+    order = [shared, others, alone] if late else [alone[:3], others, shared, alone[3:]]
+    for part in np.array_split(np.concatenate(order), 40):
         parts.partial_fit(X[part], Y[part], label_pairs(2), params)
-    asked = np.vstack([X[alone], X[:50], X[alone] + 0.3])
+    asked = np.vstack([X[alone], X[alone] + 30])
     expected, ours = (next(one.supports(asked, [slice(0, 1)])) for one in (whole, parts))
+    assert expected.std() > 0.01
     np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-9)
 
 
@@ -205,8 +225,9 @@ def test_what_cannot_grow(rows):
     assert "RandomSubspaceNB can" in str(raised.value.__cause__)
     with pytest.raises(ValueError, match="partial_fit splits rows by a share: validation=5"):
         clone(CLF).set_params(validation=5).partial_fit(X, Y)
-    with pytest.raises(ValueError, match="was fitted by fit, which keeps no validation rows"):
-        clone(CLF).fit(X, Y).partial_fit(X, Y)
+    crossed = clone(CLF).set_params(validation=5).fit(X, Y).set_params(validation=0.6)
+    with pytest.raises(ValueError, match="was fitted by cross-fitting, or with another base"):
+        crossed.partial_fit(X, Y)
     for first in range(3):
         with pytest.raises(ValueError, match="part of 1 sample.* empty. Give the first call more"):
             clone(CLF).partial_fit(X[first : first + 1], Y[first : first + 1])

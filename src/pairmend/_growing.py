@@ -126,6 +126,43 @@ class Stream:
             seed=problem.seed,
         )
 
+    @classmethod
+    def begun(
+        cls,
+        learner: Any,
+        problem: Problem,
+        split: tuple[IntArray, IntArray],
+        X: MatrixLike,
+        Y: BoolArray,
+    ) -> Self | None:
+        """Return the stream whose first rows were those of a fit, if the learner can go on.
+
+        Parameters
+        ----------
+        learner : PairLearner
+            The pairs, trained.
+        problem : Problem
+            What fit was given.
+        split : tuple of two ndarrays of int
+            Rows trained on and validation rows.
+        X, Y
+            The validation rows and their labels.
+        """
+        if not hasattr(learner, "partial_fit"):
+            return None
+        train, validation = (Part(numbers, problem.row_weights[numbers]) for numbers in split)
+        return cls(
+            learner=learner,
+            train=train,
+            validation=validation,
+            X=X,
+            Y=Y,
+            n_rows=len(problem.row_weights),
+            heaviest=float(problem.row_weights.max()),
+            rng=deepcopy(problem.rng),
+            seed=problem.seed,
+        )
+
     def grown(self, problem: Problem, share: float, decay: float) -> Self:
         """Return the stream after further rows; this one stays as it is.
 
@@ -252,7 +289,7 @@ class GrowingVoting(PairwiseVoting):
         take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
         train: Callable[[IntArray], PairLearner],
         ask: Callable[[PairLearner, IntArray], PairWitness],
-        split: Split | None = None,
+        parts: Split | None = None,
     ) -> Self:
         """Fit on rows that may lie elsewhere, and end what stream there was."""
 
@@ -264,7 +301,7 @@ class GrowingVoting(PairwiseVoting):
         """Train on further rows and watch on further validation rows.
 
         Each row is drawn for itself to be trained on, with the chance `validation`, or else to
-        be a validation row. How rows are cut into calls makes no difference to that. Without
+        be a validation row; how rows are cut into calls makes no difference to that. Without
         `decay` the result is that of a ``fit`` on all rows with the same split and the same
         knowledge of the features, which is that of the first call's training rows::
 
@@ -292,9 +329,9 @@ class GrowingVoting(PairwiseVoting):
         Notes
         -----
         Only :class:`RandomSubspaceNB`, whose pairs are made of sums, can be taught this way,
-        and only with a share as `validation`. A classifier that ``fit`` has fitted has kept no
-        validation rows and cannot go on: give the rows so far to a first ``partial_fit``.
-        Scales of distances are those of all validation rows there are, as in ``fit``.
+        and only with a share as `validation`. After a ``fit`` that did no cross-fitting it goes
+        on from there, the fit being the first call. Scales of distances are those of all
+        validation rows there are, as in ``fit``.
 
         The pairs that have learnt more decide anew on all validation rows, so a call costs as
         much as these are many: better one call with a hundred rows than a hundred calls. With
@@ -312,7 +349,7 @@ class GrowingVoting(PairwiseVoting):
             lambda rows: (take_rows(stream.X, rows), stream.Y[rows]),
             lambda rows: stream.learner,
             lambda learner, rows: learner,
-            split=(np.arange(0), np.arange(len(stream.Y)), []),
+            parts=(np.arange(0), np.arange(len(stream.Y)), []),
         )
         self.train_indices_ = stream.train.numbers
         self.validation_indices_ = stream.validation.numbers
@@ -330,10 +367,10 @@ class GrowingVoting(PairwiseVoting):
             )
         X = check_rows(X)
         if hasattr(self, "classes_"):
-            if self._stream is None:
+            if getattr(self, "_stream", None) is None:
                 raise ValueError(
-                    "This classifier was fitted by fit, which keeps no validation rows to go on "
-                    "with. Give the rows so far to partial_fit of a new one instead."
+                    "This classifier was fitted by cross-fitting, or with another base classifier, "
+                    "and cannot go on. Fit a new one."
                 )
             X = check_features(self, X)
         target = check_further_target(self, X, y, classes, min_labels=self._min_labels)

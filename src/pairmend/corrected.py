@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pairmend._base import Blocks, Problem
 from pairmend._explaining import explain_rows
-from pairmend._growing import GrowingVoting, Split
+from pairmend._growing import GrowingVoting, Split, Stream
 from pairmend._pairs import pairs_of
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
 from pairmend._validation import (
@@ -245,7 +245,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
         train: Callable[[IntArray], PairLearner],
         ask: Callable[[PairLearner, IntArray], PairWitness],
-        split: Split | None = None,
+        parts: Split | None = None,
     ) -> Self:
         """Fit on rows that may lie elsewhere.
 
@@ -259,10 +259,10 @@ class CorrectedPairwiseClassifier(GrowingVoting):
             Trains pairs on rows.
         ask : callable
             Gives the learner that answers for a trained one about rows, and these only.
-        split : tuple, default=None
+        parts : tuple, default=None
             What :meth:`_split` gives, if it is not to be asked.
         """
-        train_indices, validation_indices, folds = split or self._split(problem)
+        train_indices, validation_indices, folds = parts or self._split(problem)
         # What can go wrong with distances goes wrong before the long work begins.
         X_validation, Y_validation = take(validation_indices)
         neighbourhood = seed_estimator(
@@ -294,6 +294,9 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         self._watched = Watched(carried, Y_validation, decided)
         self._row_weights = problem.row_weights[validation_indices]
         self._stream = None
+        if not folds:
+            split = train_indices, validation_indices
+            self._stream = Stream.begun(learner, problem, split, X_validation, Y_validation)
         return self
 
     def pair_corrected(self, X: MatrixLike) -> FloatArray:

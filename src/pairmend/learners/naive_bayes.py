@@ -133,7 +133,7 @@ class SubspaceNBPairLearner:
             self._separable[:] = False
         # A pair that lacks the rows of a side says the smoothed share of the other.
         mass, count = sums.sizes()
-        self._is_constant = (count == 0) | (count.T == 0)
+        self._is_constant = (count <= 0) | (count.T <= 0)
         self._constant = (mass + 1) / (mass + mass.T + 2)
         self._keep_terms()
 

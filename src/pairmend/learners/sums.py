@@ -115,21 +115,9 @@ class Sums:
 
         return Sums(*(add(vars(self)[name], vars(other)[name]) for name in vars(self)))
 
-    def faded(self, share: float, forgotten: float, gone: BoolArray | None = None) -> "Sums":
-        """Return the sums with a share of the weight left, those of groups now too light empty.
-
-        Parameters
-        ----------
-        share : float
-            What is left.
-        forgotten : float
-            Below this weight a group is empty.
-        gone : ndarray of bool, shape (n_groups,), default=None
-            Groups that are empty whatever they weigh.
-        """
+    def faded(self, share: float, forgotten: float) -> "Sums":
+        """Return the sums with a share of the weight left, those of groups now too light empty."""
         kept = share * self.mass >= forgotten
-        if gone is not None:
-            kept &= ~gone
         left = share * kept
         return Sums(
             _scaled(self.mass, left),
@@ -376,7 +364,7 @@ class LabelSums:
         old, new = np.arange(n_old + n_new), np.arange(-n_old, n_new)
         old[n_old:] = -1
         new[:n_old] = -1
-        new[n_old:][before.count == 0] = -1  # what subtraction left is rounding
+        new[n_old:][before.count <= 0] = -1  # what subtraction left is rounding
         more = sum_alone(pairs, Y, weights, rows)
         every = np.arange(len(pairs))
         alone = self.alone.plus(before, old, new).plus(more, every, every)
@@ -392,11 +380,12 @@ class LabelSums:
         forgotten : float
             Groups of rows that weigh less together are empty from then on.
         """
-        labels = self.labels.faded(share, forgotten)
-        gone = labels.count == 0
-        shared = self.shared.faded(share, forgotten, gone[self._shared_pairs].any(axis=1))
-        alone = self.alone.faded(share, forgotten, gone[self.alone_pairs[:, 0]])
-        return replace(self, labels=labels, shared=shared, alone=alone)
+        return replace(
+            self,
+            labels=self.labels.faded(share, forgotten),
+            shared=self.shared.faded(share, forgotten),
+            alone=self.alone.faded(share, forgotten),
+        )
 
     def only(self, label: IntArray, other: IntArray) -> Sums:
         """Return the sums over the rows of labels without those they share with others.
@@ -418,7 +407,10 @@ class LabelSums:
         return left
 
     def sizes(self) -> tuple[FloatArray, IntArray]:
-        """Return weight and number of the rows of each label without each other, (L, L)."""
+        """Return weight and number of the rows of each label without each other, (L, L).
+
+        Numbers below 0 mean none: of a label forgotten a call before the rows it shares.
+        """
         n_labels = len(self.number)
         mass = np.repeat(self.labels.mass[:, np.newaxis], n_labels, axis=1)
         count = np.repeat(self.labels.count[:, np.newaxis], n_labels, axis=1)
