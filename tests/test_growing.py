@@ -132,7 +132,9 @@ def test_decay_equals_weights(rows):
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 def test_old_rows_are_forgotten(rng, layout):
-    X, Y = np.where(rng.rand(1200, 6) < 0.1, rng.randn(1200, 6), 0), rng.rand(1200, 3) < 0.4
+    X, Y = rng.randn(1200, 6), rng.rand(1200, 3) < 0.4
+    if layout is not np.asarray:
+        X[rng.rand(1200, 6) > 0.1] = 0
     Y[200:, 2] = False  # seen long ago
     Y[200:, 1] |= Y[200:, 0]  # one without the other, too
     clf = clone(CLF).set_params(decay=0.1)
@@ -141,7 +143,7 @@ def test_old_rows_are_forgotten(rng, layout):
         clf.partial_fit(layout(X[start : start + 40]), Y[start : start + 40])
         sizes.append(len(clf.validation_indices_))
         if start == 160:
-            assert clf.pair_support(X).std(axis=0).all()
+            assert (clf.pair_support(X).std(axis=0) > 0.001).all()
     assert max(sizes) < 7 * 40
     assert clf.validation_indices_.min() >= 1200 - 7 * 40
     assert clf.train_indices_.min() >= 1200 - 7 * 40
