@@ -29,6 +29,7 @@ STUDY ?= pairmend-paper
 figures: $(READY)
 	$(BIN)/python examples/plot_mend.py --out docs/mend.png
 	$(BIN)/python examples/plot_explain.py --out docs/explain.png
+	$(BIN)/python examples/plot_reliability.py --out docs/reliability.png
 	$(BIN)/python examples/plot_study.py $(STUDY) --out docs/study.png
 
 # Pins the newest versions that pyproject.toml allows, for every Python it allows.

@@ -74,7 +74,12 @@ def pairs(n_labels):
 
 
 def class_memberships(y, i, j, overlap):
-    """Memberships of a row with labels y in the classes of pair (i, j)."""
+    """Memberships of a row with labels y in the classes of pair (i, j).
+
+    Label number len(y) is the virtual one: what does not carry i is its own.
+    """
+    if j == len(y):
+        return (1.0, 0.0) if y[i] else (0.0, 1.0)
     if y[i] and not y[j]:
         return 1.0, 0.0
     if y[j] and not y[i]:
@@ -90,7 +95,9 @@ def balance(Y, i, j, how, weights):
         return 1.0, 1.0
     n_i = n_j = 0.0
     for y, w in zip(Y, weights, strict=True):
-        if how == "labels" or y[i] != y[j]:
+        if j == len(y):
+            n_i, n_j = n_i + w * y[i], n_j + w * (1 - y[i])
+        elif how == "labels" or y[i] != y[j]:
             n_i, n_j = n_i + w * y[i], n_j + w * y[j]
     return (
         min(1.0, n_j / n_i) if n_i else 1.0,
@@ -98,10 +105,10 @@ def balance(Y, i, j, how, weights):
     )
 
 
-def confusion(weights, Y, decided, *, overlap=0.0, how=None, row_weights=None):
+def confusion(weights, Y, decided, *, overlap=0.0, how=None, row_weights=None, virtual=False):
     """Confusion sums (t, P, 2, 2) from weights (t, M), labels (M, L), decisions (M, P)."""
     row_weights = np.ones(len(Y)) if row_weights is None else row_weights
-    t, all_pairs = len(weights), pairs(Y.shape[1])
+    t, all_pairs = len(weights), pairs(Y.shape[1] + virtual)
     e = np.zeros((t, len(all_pairs), 2, 2))
     for m, (i, j) in enumerate(all_pairs):
         b_i, b_j = balance(Y, i, j, how, row_weights)
@@ -130,6 +137,16 @@ def scores(supports, n_labels):
         for m, (i, j) in enumerate(pairs(n_labels)):
             out[a, i] += row[m] / (n_labels - 1)
             out[a, j] += (1 - row[m]) / (n_labels - 1)
+    return out
+
+
+def calibrated_scores(supports, n_labels):
+    """Label scores (t, L) from supports (t, P): 1/2 is the virtual label's place."""
+    means = scores(supports, n_labels + 1)
+    out = np.zeros((len(supports), n_labels))
+    for a, row in enumerate(means):
+        for i in range(n_labels):
+            out[a, i] = 0.5 + (row[i] - row[n_labels]) / 2
     return out
 
 

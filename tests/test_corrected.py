@@ -24,15 +24,19 @@ from pairmend.model_selection import shuffled_folds
 BASE = LogisticRegression(C=0.5)
 
 
-def pair_supports(X, Y, queries, weights=None):
+def pair_supports(X, Y, queries, weights=None, virtual=False):
     """Supports (n_queries, P) of logistic regressions trained pair by pair."""
     columns = []
+    if virtual:  # the last label, which no row carries
+        Y = np.column_stack([Y, np.zeros(len(Y), dtype=int)])
     for i, j in references.pairs(Y.shape[1]):
-        rows = [k for k in range(len(Y)) if Y[k, i] != Y[k, j]]
+        is_virtual = virtual and j == Y.shape[1] - 1
+        rows = [k for k in range(len(Y)) if is_virtual or Y[k, i] != Y[k, j]]
         if not rows:
             columns.append(np.full(len(queries), 0.5))
         elif len({Y[k, i] for k in rows}) == 1:
-            n_i, n_j = sum(Y[k, i] for k in rows), sum(Y[k, j] for k in rows)
+            n_i = sum(Y[k, i] for k in rows)
+            n_j = len(rows) - n_i
             columns.append(np.full(len(queries), (n_i + 1) / (n_i + n_j + 2)))
         else:
             model = clone(BASE).fit(X[rows], Y[rows, i], None if weights is None else weights[rows])
@@ -58,19 +62,22 @@ def weights_around(neighbourhood, points, queries):
 
 def by_loops(clf, X, Y, queries, weights=None):
     """All outputs of the method for a fitted classifier's split and parameters."""
+    virtual = clf.calibration_label
+    score = references.calibrated_scores if virtual else references.scores
     if isinstance(clf.validation, int):
         rng = np.random.RandomState(clf.random_state)
         rng.randint(np.iinfo(np.int32).max)  # the seed of the base classifiers comes first
         on_validation = np.empty((len(Y), len(clf.pairs_)))
         for rest, fold in shuffled_folds(len(Y), clf.validation, rng):
             fold_weights = None if weights is None else weights[rest]
-            on_validation[fold] = pair_supports(X[rest], Y[rest], X[fold], fold_weights)
+            on_validation[fold] = pair_supports(X[rest], Y[rest], X[fold], fold_weights, virtual)
     else:
         T, V = clf.train_indices_, clf.validation_indices_
         T_weights = None if weights is None else weights[T]
-        on_validation = pair_supports(X[T], Y[T], X[V], T_weights)
+        on_validation = pair_supports(X[T], Y[T], X[V], T_weights, virtual)
     T, V = clf.train_indices_, clf.validation_indices_
-    support = pair_supports(X[T], Y[T], queries, None if weights is None else weights[T])
+    T_weights = None if weights is None else weights[T]
+    support = pair_supports(X[T], Y[T], queries, T_weights, virtual)
     around = weights_around(clf.neighbourhood_, X[V], queries)
     confusion = references.confusion(
         around,
@@ -79,6 +86,7 @@ def by_loops(clf, X, Y, queries, weights=None):
         overlap=clf.overlap,
         how=clf.balance,
         row_weights=None if weights is None else weights[V],
+        virtual=virtual,
     )
     decided = reference(clf.reference, support)
     corrected = np.array(
@@ -89,7 +97,7 @@ def by_loops(clf, X, Y, queries, weights=None):
     )
     sizes = around.sum(axis=1) if weights is None else around @ weights[V]
     shares = confusion / sizes[:, None, None, None]
-    return support, corrected, shares, references.scores(corrected, Y.shape[1])
+    return support, corrected, shares, score
 
 
 @pytest.mark.parametrize(
@@ -110,12 +118,15 @@ def by_loops(clf, X, Y, queries, weights=None):
     ids=str,
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_the_loops(small_set, parameters, weighted):
+@pytest.mark.parametrize("virtual", [False, True], ids=["plain", "virtual"])
+def test_equals_the_loops(small_set, parameters, weighted, virtual):
     X, Y = small_set
+    parameters = {**parameters, "calibration_label": virtual}
     weights = np.random.RandomState(0).rand(len(Y)) + 0.5 if weighted else None
     fit_params = {"sample_weight": weights} if weighted else {}
     clf = CorrectedPairwiseClassifier(BASE, random_state=4, **parameters).fit(X, Y, **fit_params)
-    support, corrected, shares, scores = by_loops(clf, X, Y, X[:12], weights)
+    support, corrected, shares, score = by_loops(clf, X, Y, X[:12], weights)
+    scores = score(corrected, Y.shape[1])
     np.testing.assert_allclose(clf.pair_support(X[:12]), support, atol=1e-10)
     np.testing.assert_allclose(clf.confusion(X[:12]), shares, atol=1e-10)
     np.testing.assert_allclose(clf.pair_corrected(X[:12]), corrected, atol=1e-10)
@@ -123,7 +134,7 @@ def test_equals_the_loops(small_set, parameters, weighted):
     np.testing.assert_array_equal(clf.predict(X[:12]), scores > 0.5)
     assert clf.confusion(X).max() <= 1
     clf.set_params(voting="votes")
-    votes = references.scores(np.vectorize(references.crisp_rrc)(corrected), Y.shape[1])
+    votes = score(np.vectorize(references.crisp_rrc)(corrected), Y.shape[1])
     np.testing.assert_allclose(clf.predict_proba(X[:12]), votes, atol=1e-10)
 
 

@@ -157,6 +157,40 @@ def test_corrected_classifiers_watch_their_pairs_on_workers(
     assert_same(ours, expected, here)
 
 
+@pytest.mark.parametrize("n_labels", [1, 6])
+@pytest.mark.parametrize(("kind", "validation"), [("sparse", 0.6), ("frame", 3)])
+@pytest.mark.parametrize("base", [None, GaussianNB()], ids=["nb", "gaussian"])
+def test_a_virtual_label_is_corrected_on_workers(
+    base, kind, validation, n_labels, small_set, labels, on_cluster
+):
+    if base is not None:  # takes neither sparse rows nor frames with gaps
+        kind = "dense"
+    here, there = kinds_of_rows(small_set[0])[kind]
+    Y = target_like(there, labels)
+    Y = Y[:, :n_labels] if kind != "frame" else Y[list("stuvwx")[:n_labels]]
+    clf = CorrectedPairwiseClassifier(
+        base, calibration_label=True, validation=validation, balance="labels", random_state=0
+    )
+    ours = distributed.fit(clone(clf), there, Y)
+    expected = clone(clf).fit(here, labels[:, :n_labels])
+    if kind == "frame":
+        expected.classes_ = np.array(list("stuvwx")[:n_labels], dtype=object)
+    assert ours.pairs_.max() == n_labels
+    assert_same(ours, expected, here)
+
+
+@pytest.mark.parametrize("validation", [0.6, 3])
+@pytest.mark.parametrize("virtual", [False, True])
+def test_single_precision_asks_about_a_few_rows_at_a_time(small_set, labels, validation, virtual):
+    X, _ = small_set
+    clf = CorrectedPairwiseClassifier(
+        calibration_label=virtual, validation=validation, dtype="float32", random_state=0
+    )
+    ours = distributed.fit(clone(clf), in_chunks(X), in_chunks(labels))
+    scores = clone(clf).fit(X, labels).predict_proba(X)
+    np.testing.assert_allclose(ours.predict_proba(X), scores, atol=1e-5)
+
+
 @pytest.mark.parametrize("base", [GaussianNB(), DecisionTreeClassifier(), LogisticRegression()])
 @pytest.mark.parametrize(
     "kind", [PairwiseClassifier, CalibratedLabelRanking, CorrectedPairwiseClassifier]

@@ -77,10 +77,11 @@ def test_any_pieces_equal_all_at_once(data):
         X[rng.rand(n, 4) < 0.9] = 0
         X = sparse.csr_array(X)
     weights = rng.choice([0.0, 0.5, 1, 3], size=n) if data.draw(st.booleans()) else None
-    if weights is not None:
-        weights[:20] = 1
     cuts = sorted(data.draw(st.sets(st.integers(20, n - 1), max_size=6)))
+    if weights is not None:
+        weights[:20] = weights[cuts] = 1  # no piece without weight
     clf = clone(CLF).set_params(
+        calibration_label=data.draw(st.booleans()),
         validation=data.draw(st.sampled_from([0.4, 0.7])),
         neighbourhood=data.draw(st.sampled_from([None, GaussianNeighbourhood(10.0)])),
     )
@@ -240,6 +241,9 @@ def test_what_cannot_grow(rows):
     for X_bad, Y_bad in ((X[:, :2], Y), (X, Y[:, :3]), (X[:5], Y), (X, Y + 1)):
         with pytest.raises(ValueError):
             clf.partial_fit(X_bad, Y_bad)
+    with pytest.raises(ValueError, match="virtual label cannot come or go"):
+        clf.set_params(calibration_label=True).partial_fit(X, Y)
+    clf.set_params(calibration_label=False)
     with pytest.raises(ValueError, match="X is a DataFrame, but was no DataFrame"):
         clf.partial_fit(pd.DataFrame(X), Y)
     with pytest.raises(ValueError, match="needs at least as many validation rows"):

@@ -3,8 +3,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from sklearn.metrics import brier_score_loss, log_loss
 
-from pairmend.metrics import LOSSES, macro_f1_loss, micro_f1_loss
+from pairmend.metrics import (
+    LOSSES,
+    brier_by_label,
+    log_loss_by_label,
+    macro_f1_loss,
+    micro_f1_loss,
+    reliability,
+)
 
 tables = st.tuples(st.integers(1, 6), st.integers(2, 4)).flatmap(
     lambda shape: st.tuples(
@@ -41,3 +50,57 @@ def test_hamming_and_zero_one_equal_the_loops(tables):
 def test_losses_of_a_perfect_prediction_are_zero():
     true = np.eye(3, dtype=int)
     assert [loss(true, true) for loss in LOSSES.values()] == [0, 0, 0, 0]
+
+
+chances = st.tuples(st.integers(1, 6), st.integers(1, 4)).flatmap(
+    lambda shape: st.tuples(
+        arrays(np.int64, shape, elements=st.integers(0, 1)),
+        arrays(np.float64, shape, elements=st.floats(0, 1)),
+        arrays(np.float64, shape[0], elements=st.floats(0.1, 3)),
+    )
+)
+
+
+@given(chances)
+def test_scores_of_labels_equal_those_of_scikit_learn(chances):
+    Y, p, weights = chances
+    for given_weights in (None, weights):
+        brier = brier_by_label(Y, p, sample_weight=given_weights)
+        loss = log_loss_by_label(sparse.csr_array(Y), p, sample_weight=given_weights)
+        for k in range(Y.shape[1]):
+            options = {"sample_weight": given_weights, "labels": [0, 1]}
+            assert brier[k] == pytest.approx(
+                brier_score_loss(Y[:, k], p[:, k], **options, pos_label=1)
+            )
+            assert loss[k] == pytest.approx(log_loss(Y[:, k], p[:, k], **options))
+
+
+@given(chances, st.integers(1, 7))
+def test_reliability_equals_the_loops(chances, n_bins):
+    Y, p, _ = chances
+    for label in (None, 0):
+        pairs = list(
+            zip(p.ravel(), Y.ravel(), strict=True)
+            if label is None
+            else zip(p[:, 0], Y[:, 0], strict=True)
+        )
+        bins = {}
+        for said, true in pairs:
+            bins.setdefault(min(int(said * n_bins), n_bins - 1), []).append((said, true))
+        expected = [np.mean(bins[number], axis=0) for number in sorted(bins)]
+        found = reliability(Y, p, label=label, n_bins=n_bins)
+        np.testing.assert_allclose(np.column_stack([found.predicted, found.observed]), expected)
+        assert found.counts.tolist() == [len(bins[number]) for number in sorted(bins)]
+        error = sum(abs(a - b) * n for (a, b), n in zip(expected, found.counts, strict=True))
+        assert found.error == pytest.approx(error / len(pairs))
+
+
+def test_what_are_no_probabilities_is_refused():
+    with pytest.raises(ValueError, match=r"lie in \[-1, 2\]; expected \[0, 1\]"):
+        brier_by_label([[1, 0]], [[-1.0, 2.0]])
+    with pytest.raises(ValueError, match=r"have the shape \(1, 1\), Y_true \(1, 2\)"):
+        log_loss_by_label([[1, 0]], [[0.5]])
+    with pytest.raises(ValueError, match="label is number 2, but there are 2 labels"):
+        reliability([[1, 0]], [[0.5, 0.5]], label=2)
+    with pytest.raises(ValueError, match="n_bins must be a whole number of at least 1, got 0"):
+        reliability([[1, 0]], [[0.5, 0.5]], n_bins=0)

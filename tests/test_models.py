@@ -27,9 +27,13 @@ import pairmend
 from pairmend import (
     AdaptiveNeighbourhood,
     BinaryRelevance,
+    BradleyTerryClassifier,
     CalibratedLabelRanking,
     ClassifierChainEnsemble,
+    CorrectedBinaryRelevance,
+    CorrectedMulticlassClassifier,
     CorrectedPairwiseClassifier,
+    FourClassPairsClassifier,
     GaussianNeighbourhood,
     GlobalNeighbourhood,
     LabelPowerset,
@@ -37,9 +41,13 @@ from pairmend import (
     MLkNN,
     PairwiseClassifier,
     PairwisePerceptrons,
+    ParallelHyperplanesSVM,
+    QWeightedVoting,
     RAkEL,
     RandomSubspaceNB,
+    SharedFirstClassifier,
     ThresholdedClassifier,
+    TwoStageVoting,
 )
 from pairmend.cli import main
 from pairmend.datasets import MultiLabelData
@@ -151,6 +159,19 @@ MODELS = {
     "mended pairs": (MendedClassifier(PairwiseClassifier(LOGISTIC), cv=2, random_state=0), "dense"),
     "calibrated": (CalibratedLabelRanking(LOGISTIC, random_state=0), "dense"),
     "calibrated, closed form": (CalibratedLabelRanking(random_state=0), "frame"),
+    "corrected relevance": (CorrectedBinaryRelevance(LOGISTIC, random_state=0), "dense"),
+    "corrected relevance, sparse": (CorrectedBinaryRelevance(random_state=0), "sparse"),
+    "corrected classes": (CorrectedMulticlassClassifier(LOGISTIC, random_state=0), "dense"),
+    "corrected classes, frame": (
+        CorrectedMulticlassClassifier(validation=2, random_state=0),
+        "frame",
+    ),
+    "bradley-terry": (BradleyTerryClassifier(LOGISTIC, random_state=0), "dense"),
+    "four classes": (FourClassPairsClassifier(random_state=0), "dense"),
+    "parallel hyperplanes": (ParallelHyperplanesSVM(), "sparse"),
+    "shared first": (SharedFirstClassifier(LOGISTIC, random_state=0), "numbers"),
+    "qweighted": (QWeightedVoting(LOGISTIC, random_state=0), "dense"),
+    "two-stage": (TwoStageVoting(random_state=0), "frame"),
     "perceptrons": (PairwisePerceptrons(average=True, random_state=0), "dense"),
     "perceptrons, sparse": (PairwisePerceptrons(random_state=0), "sparse"),
     "relevance": (BinaryRelevance(DecisionTreeClassifier(), random_state=0), "dense"),
@@ -193,7 +214,8 @@ def fitted(small_set):
     X, Y = small_set
     fits = {}
     for name, (classifier, kind) in MODELS.items():
-        y = Y[:, 0] if isinstance(classifier, RandomSubspaceNB) else Y
+        classes_only = isinstance(classifier, RandomSubspaceNB | CorrectedMulticlassClassifier)
+        y = Y[:, 0] + Y[:, 1] if classes_only else Y
         fits[name] = classifier.fit(INPUTS[kind](X), y), INPUTS[kind](X)
     return fits
 

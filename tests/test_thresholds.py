@@ -26,6 +26,9 @@ ALL = [
     TopLabels(),
     NeverEmpty(),
     NeverEmpty(F1Thresholds()),
+    F1Thresholds("micro"),
+    F1Thresholds("micro", expected=True),
+    F1Thresholds(expected=True, shrinkage=5.0),
 ]
 every = pytest.mark.parametrize("threshold", ALL, ids=str)
 
@@ -70,6 +73,52 @@ def test_f1(table):
         fewest = min(sum(o) for o in options if f1(y, o) == best)
         assert f1(y, decided) == best
         assert decided.sum() == fewest
+
+
+@given(tables)
+def test_f1_of_all_labels_together(table):
+    scores, Y = table
+    fitted = F1Thresholds("micro").fit(scores, Y)
+    assert len(set(fitted.thresholds_)) == 1
+    flat = scores.ravel()
+    best = max(f1(Y.ravel(), [int(v > t) for v in flat]) for t in cuts(flat))
+    assert f1(Y.ravel(), fitted.decide(scores).ravel()) == best
+
+
+@given(tables)
+def test_expected_f1(table):
+    """Twice the expected hits over what is expected to be carried and what is accepted."""
+    scores, Y = table
+    fitted = F1Thresholds(expected=True).fit(scores, Y)
+    for s, threshold, decided in zip(
+        scores.T, fitted.thresholds_, fitted.decide(scores).T, strict=True
+    ):
+        subsets = [[(mask >> k) & 1 for k in range(len(s))] for mask in range(1, 2 ** len(s))]
+        expected = [2 * (s @ subset) / (sum(subset) + s.sum()) for subset in subsets]
+        if s.sum() == 0:
+            assert threshold == np.inf
+            continue
+        assert threshold == pytest.approx(max(expected) / 2)
+        assert 2 * (s @ decided) / (decided.sum() + s.sum()) == pytest.approx(max(expected))
+
+
+@given(tables, st.sampled_from([0.5, 10.0]), st.booleans())
+def test_shrinkage_of_thresholds(table, shrinkage, expected):
+    scores, Y = table
+    own = F1Thresholds(expected=expected).fit(scores, Y).thresholds_
+    common = F1Thresholds("micro", expected=expected).fit(scores, Y).thresholds_[0]
+    shrunk = F1Thresholds(expected=expected, shrinkage=shrinkage).fit(scores, Y).thresholds_
+    for count, mine, found in zip(Y.sum(axis=0), own, shrunk, strict=True):
+        if np.isinf(mine) or np.isinf(common):  # infinity is no number to mix
+            assert found == mine
+        else:
+            mixed = (count * mine + shrinkage * common) / (count + shrinkage)
+            assert found == pytest.approx(mixed)
+
+
+def test_expected_f1_needs_probabilities():
+    with pytest.raises(ValueError, match="scores go from -1 to 2"):
+        F1Thresholds(expected=True).fit([[-1.0, 0.5], [2.0, 0.5]], [[0, 1], [1, 0]])
 
 
 @given(tables, st.integers(1, 5))

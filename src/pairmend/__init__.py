@@ -2,7 +2,17 @@
 
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
-from pairmend.family import PairwisePerceptrons
+from pairmend.family import (
+    BradleyTerryClassifier,
+    CorrectedBinaryRelevance,
+    CorrectedMulticlassClassifier,
+    FourClassPairsClassifier,
+    PairwisePerceptrons,
+    ParallelHyperplanesSVM,
+    QWeightedVoting,
+    SharedFirstClassifier,
+    TwoStageVoting,
+)
 from pairmend.mended import MendedClassifier
 from pairmend.naive_bayes import RandomSubspaceNB
 from pairmend.neighbourhoods import (
@@ -19,9 +29,13 @@ __version__ = "0.1.0"
 __all__ = [
     "AdaptiveNeighbourhood",
     "BinaryRelevance",
+    "BradleyTerryClassifier",
     "CalibratedLabelRanking",
     "ClassifierChainEnsemble",
+    "CorrectedBinaryRelevance",
+    "CorrectedMulticlassClassifier",
     "CorrectedPairwiseClassifier",
+    "FourClassPairsClassifier",
     "GaussianNeighbourhood",
     "GlobalNeighbourhood",
     "LabelPowerset",
@@ -29,7 +43,11 @@ __all__ = [
     "MendedClassifier",
     "PairwiseClassifier",
     "PairwisePerceptrons",
+    "ParallelHyperplanesSVM",
+    "QWeightedVoting",
     "RAkEL",
     "RandomSubspaceNB",
+    "SharedFirstClassifier",
     "ThresholdedClassifier",
+    "TwoStageVoting",
 ]

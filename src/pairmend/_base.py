@@ -88,6 +88,8 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     multilabel_: bool
 
     prediction_parameters: ClassVar[tuple[str, ...]]
+    needs_probabilities: bool = True
+    """Whether the base classifier must have predict_proba; else its predictions are votes."""
 
     @property
     def has_virtual_label(self) -> bool:
@@ -211,7 +213,8 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
     def _read_problem(self, X: MatrixLike, y: TargetLike, fit_params: dict[str, Any]) -> Problem:
         """Check what fit is given, without touching the classifier."""
         base = self._base_classifier()
-        check_base_classifier(base)
+        if self.needs_probabilities:
+            check_base_classifier(base)
         X = check_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
         params, row_weights = route_fit_params(self, base, X, fit_params)

@@ -21,8 +21,8 @@ def split_rows(
     Parameters
     ----------
     cv : int, splitter or iterable
-        The splits. An int is the number of folds of a
-        :class:`~pairmend.model_selection.MultilabelStratifiedKFold`.
+        The splits, which number all rows. An int is the number of folds of a
+        :class:`~pairmend.model_selection.MultilabelStratifiedKFold` of the rows that count.
     X : array-like
         Rows.
     target : Target
@@ -38,7 +38,11 @@ def split_rows(
         Of those splits that have rows to score.
     """
     if isinstance(cv, Integral):
-        cv = MultilabelStratifiedKFold(int(cv), random_state=random_state)
+        # Classes are labels of which each row has one, and their folds alike, too.
+        rows = np.flatnonzero(present)
+        folds = MultilabelStratifiedKFold(int(cv), random_state=random_state)
+        parts = folds.split(rows, target.Y[rows].astype(np.int64))
+        return [(rows[train], rows[test]) for train, test in parts]
     parts = check_cv(cv).split(X, target.as_given(np.arange(len(present))))
     return [
         (train[present[train]], test[present[test]])
@@ -149,6 +153,11 @@ def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> F
         raise ValueError(
             f"{method} of {type(estimator).__name__} gave an array of shape {scores.shape}; "
             f"expected a score for each of {count_rows(X)} rows and {n_labels} labels."
+        )
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"{method} of {type(estimator).__name__} gave NaN for {np.isnan(scores).sum()} of "
+            f"{scores.size} rows and labels; expected numbers."
         )
     return scores
 

@@ -18,6 +18,8 @@ from pairmend.explanation import (
 from pairmend.kernels.ranking import sum_supports, vote
 from pairmend.kernels.rrc import unfold
 
+VIRTUAL = "the virtual label"
+
 
 def explain_rows(
     classifier: Any, X: MatrixLike, *, n_neighbors: int, n_problems: int | None
@@ -67,16 +69,17 @@ def _explain_labels(
     classifier: Any, X: MatrixLike, before: FloatArray, after: FloatArray
 ) -> list[list[LabelExplanation]]:
     """Add up the scores of all labels of all rows."""
-    n_labels = len(classifier.classes_)
+    n_labels, n_ranked = len(classifier.classes_), classifier._n_ranked
     names = [str(name) for name in classifier.classes_.tolist()]
-    factor = 1.0 if classifier.multilabel_ else 2 / n_labels
     ballots = [
         (vote(supports) if classifier.voting == "votes" else supports).astype(np.float64)
         for supports in (before, after)
     ]
-    uncorrected = (
-        sum_supports(ballots[0], slice(0, n_labels - 1), n_labels) / (n_labels - 1) * factor
-    )
+    means = [
+        sum_supports(each, slice(0, n_ranked - 1), n_ranked) / (n_ranked - 1) for each in ballots
+    ]
+    scalings = [classifier._scaling(each) for each in means]
+    uncorrected = classifier._scale(means[0])
     if classifier.multilabel_:
         uncorrected = classifier._without_rounding(uncorrected)
     scores = np.stack([uncorrected, classifier.predict_proba(X)])
@@ -84,15 +87,27 @@ def _explain_labels(
     threshold = float(classifier.threshold) if classifier.multilabel_ else None
 
     # Pairs of each label, with the labels below it first: the order in which they add up.
-    pair_of = np.zeros((n_labels, n_labels), dtype=np.intp)
+    pair_of = np.zeros((n_ranked, n_ranked), dtype=np.intp)
     first, second = classifier.pairs_.T
     pair_of[first, second] = pair_of[second, first] = np.arange(len(first))
     explained: list[list[LabelExplanation]] = [[] for _ in range(len(before))]
     for label, name in enumerate(names):
-        others = np.delete(np.arange(n_labels), label)
-        against = [(other, names[other]) for other in others.tolist()]
-        gains = [_for_label(each, pair_of[label, others], label < others) for each in ballots]
-        gains = [each / (n_labels - 1) * factor for each in gains]
+        others = np.delete(np.arange(n_ranked), label)
+        against: list[tuple[int | None, str]]
+        against = [(other, names[other]) for other in others.tolist() if other < n_labels]
+        gains = [
+            _for_label(each, pair_of[label, others], label < others) / (n_ranked - 1) * factor
+            for each, (factor, _) in zip(ballots, scalings, strict=True)
+        ]
+        if n_ranked > n_labels:
+            against.append((None, _absence(name)))
+        if n_ranked > n_labels and classifier.multilabel_:
+            # What all labels together say against the virtual one is part of every score.
+            against.append((n_labels, VIRTUAL))
+            gains = [
+                np.hstack([each, summand])
+                for each, (_, summand) in zip(gains, scalings, strict=True)
+            ]
         for row, labels in enumerate(explained):
             labels.append(
                 LabelExplanation.of(
@@ -107,6 +122,11 @@ def _explain_labels(
                 )
             )
     return explained
+
+
+def _absence(name: str) -> str:
+    """Say what a label stands against in its pair with the virtual one."""
+    return f"not {name}"
 
 
 def _for_label(ballots: FloatArray, pairs: IntArray, is_first: BoolArray) -> FloatArray:
@@ -126,8 +146,7 @@ class _PairExplainer:
 
     def __init__(self, classifier: Any, n_neighbors: int):
         self.classifier, self.n_neighbors = classifier, n_neighbors
-        n_labels = len(classifier.classes_)
-        balance = classifier._balance(slice(0, n_labels - 1))
+        balance = classifier._balance(slice(0, classifier._n_ranked - 1))
         self.class_weights = np.ones((2, len(classifier.pairs_))) if balance is None else balance
 
     def explain(
@@ -136,21 +155,27 @@ class _PairExplainer:
         """Explain a pair at a row with these weights of the validation rows around it."""
         classifier = self.classifier
         first, second = classifier.pairs_[pair].tolist()
+        is_virtual = second == len(classifier.classes_)
+        name = str(classifier.classes_[first])
         rows, decisions = self._decisions(first, second)
+        truth = classifier._watched.Y[rows][:, [first, second]]
+        if is_virtual:
+            truth[:, 1] = ~truth[:, 0]
         w_first, w_second = (float(each[pair]) for each in self.class_weights)
         return explain_problem(
-            (first, second),
-            (str(classifier.classes_[first]), str(classifier.classes_[second])),
+            (first, None if is_virtual else second),
+            (name, _absence(name) if is_virtual else str(classifier.classes_[second])),
             before=before,
             decided=float(classifier._reference(np.atleast_1d(before))[0]),
             weights=weights[rows],
-            truth=classifier._watched.Y[rows][:, [first, second]],
+            truth=truth,
             decisions=decisions,
             rows=classifier.validation_indices_[rows],
             overlap=float(classifier.overlap),
             class_weights=(w_first, w_second),
             after=after,
             n_neighbors=self.n_neighbors,
+            reference=classifier.reference,
         )
 
     def _decisions(self, first: int, second: int) -> tuple[IntArray, FloatArray]:

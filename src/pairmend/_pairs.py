@@ -51,13 +51,15 @@ class LabelRows:
     rows: IntArray
 
     @classmethod
-    def of(cls, Y: BoolArray) -> "LabelRows":
+    def of(cls, Y: BoolArray, *, has_virtual: bool = False) -> "LabelRows":
         """Find the rows of each label.
 
         Parameters
         ----------
         Y : ndarray of bool, shape (n, L)
             Label indicators.
+        has_virtual : bool, default=False
+            Whether a virtual label comes behind the others. All rows are its own.
 
         Examples
         --------
@@ -65,6 +67,8 @@ class LabelRows:
         >>> carried.rows[carried.entries(0)].tolist(), carried.rows[carried.entries(1)].tolist()
         ([0, 1], [1])
         """
+        if has_virtual:
+            Y = np.column_stack([Y, np.ones(len(Y), dtype=bool)])
         indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(Y, axis=0))])
         return cls(indptr, np.nonzero(Y.T)[1])
 

@@ -10,6 +10,7 @@ from pairmend._pairs import LabelRows
 from pairmend._streaming import BLOCK_ARRAYS, batches, row_chunks
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._validation import count_rows, take_rows
+from pairmend.kernels.confusion import Watched
 from pairmend.kernels.rrc import decide
 from pairmend.learners import PairWitness
 
@@ -17,10 +18,12 @@ from pairmend.learners import PairWitness
 def watch(
     X: MatrixLike,
     Y: BoolArray,
-    asked: Iterable[tuple[IntArray, PairWitness]],
+    asked: Iterable[tuple[IntArray, Callable[[IntArray], PairWitness]]],
     reference: Callable[[FloatArray], FloatArray],
     dtype: str,
-) -> tuple[LabelRows, FloatArray]:
+    *,
+    has_virtual: bool = False,
+) -> Watched:
     """Ask trained pairs about the validation rows that belong to them.
 
     Parameters
@@ -29,41 +32,44 @@ def watch(
         Validation rows.
     Y : ndarray of bool, shape (M, L)
         Their labels.
-    asked : iterable of (rows, learner)
-        Which of the rows each learner is asked about; together, all rows once.
+    asked : iterable of (rows, callable)
+        Which of the rows each learner is asked about, together all rows once; and what gives
+        the witness that answers for it about some of them.
     reference : callable
         What makes probabilities of decisions out of supports.
     dtype : str
         Precision of the result.
+    has_virtual : bool, default=False
+        Whether there is a virtual label, too.
 
     Returns
     -------
-    carried : LabelRows
-        Validation rows of each label.
-    decided : ndarray of shape (n_entries, L)
-        What their pairs :func:`~pairmend.kernels.rrc.decide` there.
+    Watched
+        What the pairs :func:`~pairmend.kernels.rrc.decide` there.
     """
-    carried = LabelRows.of(Y)
+    carried = LabelRows.of(Y, has_virtual=has_virtual)
     decided: FloatArray | None = None
-    for asked_rows, learner in asked:
+    for asked_rows, witness in asked:
         # In single precision, what a learner says in double is never there as a whole.
         parts = [slice(None)] if dtype == "float64" else few(len(asked_rows))
         for rows in (asked_rows[part] for part in parts):
             if len(rows) == len(Y):
-                supports = learner.support_at(X, carried)
+                supports = witness(rows).support_at(X, carried)
             else:
                 here, chosen = carried.among(rows, len(Y))
-                supports = learner.support_at(take_rows(X, rows), here)
-            for part in row_chunks(len(supports), BLOCK_ARRAYS * Y.shape[1]):
+                supports = witness(rows).support_at(take_rows(X, rows), here)
+            for part in row_chunks(len(supports), BLOCK_ARRAYS * carried.n_labels):
                 supports[part] = decide(supports[part], reference)
             if len(rows) == len(Y):
                 decided = supports.astype(dtype, copy=False)
             else:
                 if decided is None:
-                    decided = np.empty((len(carried.rows), Y.shape[1]), dtype=dtype)
+                    decided = np.empty((len(carried.rows), carried.n_labels), dtype=dtype)
                 decided[chosen] = supports
     assert decided is not None
-    return carried, decided
+    if has_virtual:
+        Y = np.column_stack([Y, np.zeros(len(Y), dtype=bool)])
+    return Watched(carried, Y, decided)
 
 
 def few(n_rows: int) -> Iterator[slice]:

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -101,4 +102,23 @@ def logistic_regression() -> Pipeline:
     >>> logistic_regression().fit([[0.0], [0.2], [0.9]], [0, 0, 1]).predict([[0.8]]).tolist()
     [1]
     """
-    return make_pipeline(DenseScaler(), LogisticRegression(max_iter=1000))
+    scaler, classifier = DenseScaler(), LogisticRegression(max_iter=1000)
+    if get_config()["enable_metadata_routing"]:
+        scaler.set_fit_request(sample_weight=True)
+        classifier.set_fit_request(sample_weight=True)
+    return make_pipeline(scaler, classifier)
+
+
+def weigh_steps(pipeline: Pipeline, params: dict[str, Any]) -> dict[str, Any]:
+    """Hand sample weights to each step of a pipeline, as its own fit would not.
+
+    Examples
+    --------
+    >>> sorted(weigh_steps(logistic_regression(), {"sample_weight": [1.0, 2.0]}))
+    ['densescaler__sample_weight', 'logisticregression__sample_weight']
+    """
+    if "sample_weight" not in params or get_config()["enable_metadata_routing"]:
+        return params
+    others = {name: value for name, value in params.items() if name != "sample_weight"}
+    weights = {f"{name}__sample_weight": params["sample_weight"] for name, _ in pipeline.steps}
+    return {**others, **weights}

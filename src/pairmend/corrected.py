@@ -1,6 +1,6 @@
 """The pairwise ensemble, corrected by local fuzzy confusion matrices."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -27,7 +27,6 @@ from pairmend._watching import checked_weights, few, watch
 from pairmend.explanation import Explanation
 from pairmend.kernels.confusion import (
     ConfusionSums,
-    Watched,
     add_up_again,
     balance_weights,
     confusion_sums,
@@ -84,6 +83,11 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         Whether corrected supports are averaged, or each pair gives its vote to the winner.
     threshold : float, default=0.5
         Labels with a score above it are predicted. Not used after a fit on 1-D classes.
+    calibration_label : bool, default=False
+        Whether a virtual label takes part, as in :class:`CalibratedLabelRanking`: its pair with
+        label i is the binary problem "i or not i", corrected like any other pair, and what
+        beats it is predicted. The virtual label's place is a score of 1/2, so leave `threshold`
+        there.
     dtype : {"float64", "float32"}, default="float64"
         Precision of what is large: supports of pairs, weights, decisions on the
         validation rows and confusion sums. "float32" halves their memory and changes supports
@@ -101,7 +105,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
         classes, the classes.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Numbers of the labels of each pair.
+        Numbers of the labels of each pair; a virtual label has the number ``n_labels``.
     train_indices_, validation_indices_ : ndarray of int
         Rows trained on and validation rows; all rows in both after cross-fitting. After
         ``partial_fit``, positions among the rows of all calls, without rows now forgotten.
@@ -119,6 +123,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
     See Also
     --------
     PairwiseClassifier : The same vote, uncorrected.
+    CalibratedLabelRanking : The same vote with a virtual label, uncorrected.
 
     Notes
     -----
@@ -126,6 +131,12 @@ class CorrectedPairwiseClassifier(GrowingVoting):
     changes them on a fitted classifier: FCM, FCM-W and FCM-O share one fit. All other
     parameters need a new ``fit``. Where no validation row of a pair has any weight, its vote is
     left uncorrected.
+
+    In the pair of label i and the virtual label, a validation row belongs to i if it carries i
+    and to the virtual label if not, never to both: `overlap` plays no role there, and both ways
+    to `balance` count the rows with i and those without. ``predict_proba`` gives half of one
+    plus the label's mean support less the virtual label's. A single label (``y`` of shape
+    (n, 1)) is allowed then; its score is its corrected binary problem.
 
     References
     ----------
@@ -148,6 +159,14 @@ class CorrectedPairwiseClassifier(GrowingVoting):
     [0.05, 0.01, 0.0]
     >>> clf.pair_corrected(X[:1])[0, :3].round(2).tolist()
     [0.11, 0.01, 0.05]
+
+    With a virtual label, the number of labels is decided on as well:
+
+    >>> clf = clf.set_params(calibration_label=True).fit(X, Y)
+    >>> clf.pairs_[:5].tolist()
+    [[0, 1], [0, 2], [0, 3], [0, 4], [0, 5]]
+    >>> clf.predict(X[:2]).tolist()
+    [[0, 0, 1, 1, 1], [0, 0, 1, 0, 0]]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -164,6 +183,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         "reference": [StrOptions(set(REFERENCES))],
         "voting": [StrOptions({"soft", "votes"})],
         "threshold": [Interval(Real, 0, 1, closed="both")],
+        "calibration_label": ["boolean"],
         "dtype": [StrOptions({"float64", "float32"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -189,6 +209,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         reference: str = "beta",
         voting: str = "soft",
         threshold: float = 0.5,
+        calibration_label: bool = False,
         dtype: str = "float64",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -202,9 +223,15 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         self.reference = reference
         self.voting = voting
         self.threshold = threshold
+        self.calibration_label = calibration_label
         self.dtype = dtype
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    @property
+    def has_virtual_label(self) -> bool:
+        """Whether the next fit adds a virtual label to the vote."""
+        return bool(self.calibration_label)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
@@ -273,17 +300,23 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         neighbourhood.fit(X_validation, validation.as_given(np.arange(len(Y_validation))))
 
         learner = train(train_indices)
+
+        def witness(trained: PairLearner) -> Callable[[IntArray], PairWitness]:
+            return lambda rows: ask(trained, validation_indices[rows])
+
         # Each part of the validation rows, and who is asked about it.
-        asked: Iterable[tuple[IntArray, PairWitness]] = (
-            (
-                (fold, ask(train(validation_indices[rest]), validation_indices[fold]))
-                for rest, fold in folds
-            )
+        asked = (
+            ((fold, witness(train(validation_indices[rest]))) for rest, fold in folds)
             if folds
-            else [(np.arange(len(validation_indices)), ask(learner, validation_indices))]
+            else [(np.arange(len(validation_indices)), witness(learner))]
         )
-        carried, decided = watch(
-            X_validation, Y_validation, asked, REFERENCES[self.reference], self.dtype
+        watched = watch(
+            X_validation,
+            Y_validation,
+            asked,
+            REFERENCES[self.reference],
+            self.dtype,
+            has_virtual=self.has_virtual_label,
         )
 
         # Nothing of an earlier fit is touched before all went well.
@@ -291,7 +324,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         self.learner_, self.neighbourhood_ = learner, neighbourhood
         self.train_indices_, self.validation_indices_ = train_indices, validation_indices
         self._reference = REFERENCES[self.reference]
-        self._watched = Watched(carried, Y_validation, decided)
+        self._watched = watched
         self._row_weights = problem.row_weights[validation_indices]
         self._stream = None
         if not folds:
@@ -464,7 +497,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
 
     def _skipped(self, skipped: FloatArray, labels: slice) -> FloatArray:
         """Return the weight that no class of a pair misses more of, given that of labels."""
-        first, second = self.pairs_[pairs_of(labels, len(self.classes_))].T
+        first, second = self._pairs_of(labels)
         missed = [skipped[first], skipped[second]]
         if (balance := self._balance(labels)) is not None:
             missed = [
@@ -501,13 +534,18 @@ class CorrectedPairwiseClassifier(GrowingVoting):
 
     def _balance(self, labels: slice) -> tuple[FloatArray, FloatArray] | None:
         """Return the weights of the two labels of each pair of a block, if there are any."""
-        first, second = self.pairs_[pairs_of(labels, len(self.classes_))].T
         if self.balance is None:
             return None
-        Y = self._watched.Y
-        weighted = self._row_weights[:, np.newaxis] * Y
+        first, second = self._pairs_of(labels)
         if self.balance == "labels":
-            sizes = weighted.sum(axis=0)
-            return balance_weights(sizes[first], sizes[second])
-        alone = weighted.T @ ~Y  # weight of the rows with one label but not the other
+            Y = self._watched.Y
+            sizes, without = (self._row_weights @ rows for rows in (Y, ~Y))
+            is_real = second < len(self.classes_)
+            return balance_weights(sizes[first], np.where(is_real, sizes[second], without[first]))
+        alone = self._watched.sizes(self._row_weights)
         return balance_weights(alone[first, second], alone[second, first])
+
+    def _pairs_of(self, labels: slice) -> tuple[IntArray, IntArray]:
+        """Return first and second labels of the pairs of a block."""
+        first, second = self.pairs_[pairs_of(labels, self._n_ranked)].T
+        return first, second

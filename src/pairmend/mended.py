@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
@@ -30,11 +31,13 @@ from pairmend._validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend.bases import logistic_regression
+from pairmend.bases import logistic_regression, weigh_steps
+from pairmend.explanation import Explanation
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mending.criteria import LOSSES, Judge
 from pairmend.mending.decisions import Chances, Decision, LeftOut, choose_decision, thresholds_for
 from pairmend.mending.evidence import Evidence
+from pairmend.mending.explaining import explain_rows
 from pairmend.mending.label_sets import LabelSets
 from pairmend.mending.mender import Choices, learn_to_mend
 from pairmend.mending.scalings import SCALINGS, fit_scalings
@@ -69,7 +72,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     cv : int, splitter or iterable, default=5
         The splits by which rows are asked of classifiers that did not see them. An int is the
         number of folds of a :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. Rows
-        that are in no test part do not help to mend.
+        that are in no test part do not help to mend; of several, the first counts.
     beta : "auto" or float, default="auto"
         How fast the weight of a row falls with its squared distance.
     scaling : {"auto", "range", "standard", "unit", "supports"}, default="auto"
@@ -92,7 +95,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     guard : bool, default=True
         Whether no correction and one that is the same everywhere compete, too, and labels with
         few rows are mended less. If not, the best local correction is taken as it is.
-    transform : transformer, default=None
+    transformer : transformer, default=None
         Makes numbers of rows for distances: any scikit-learn transformer. For frames with
         mixed columns, texts or images.
     n_jobs : int, default=None
@@ -158,7 +161,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     >>> clf.predict(X[:2]).tolist()
     [[0, 0, 1, 1, 1], [0, 0, 1, 0, 0]]
     >>> clf.predict_proba(X[:1]).round(2).tolist()
-    [[0.1, 0.21, 0.55, 0.76, 0.81]]
+    [[0.11, 0.22, 0.53, 0.75, 0.81]]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -174,7 +177,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         "threshold": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"),
                       HasMethods(["fit", "decide"])],
         "guard": ["boolean"],
-        "transform": [HasMethods(["fit", "transform"]), None],
+        "transformer": [HasMethods(["fit", "transform"]), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }  # fmt: skip
@@ -195,7 +198,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         decision: str = "auto",
         threshold: Any = "auto",
         guard: bool = True,
-        transform: Any = None,
+        transformer: Any = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
@@ -209,7 +212,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.decision = decision
         self.threshold = threshold
         self.guard = guard
-        self.transform = transform
+        self.transformer = transformer
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -237,9 +240,13 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()
         check_base_classifier(base)
+        if callable(self.criterion):
+            check_scoring(self, self.criterion)
         params, row_weights = route_fit_params(self, base, X, fit_params)
+        if self.estimator is None:
+            params = weigh_steps(base, params)
         rng = check_random_state(self.random_state)
-        model = _for_all_labels(seed_estimator(base, new_seed(rng)))
+        model = _for_all_labels(seed_estimator(base, new_seed(rng)), len(target.classes))
 
         # Indicators, also of 1-D classes: each class is a label.
         labels = target if target.multilabel else _as_labels(target)
@@ -248,19 +255,21 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             model, X, labels, params, splits, method="predict_proba",
             purpose="the supports of labels", n_jobs=self.n_jobs,
         )  # fmt: skip
-        rows = np.concatenate([test for _, test in splits])
+        scored = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in splits)])
+        # A row must not stay in its own neighbourhood because it was scored twice.
+        rows, first = np.unique(scored, return_index=True)
         if len(rows) < 2:
             raise ValueError(
                 f"n_samples = {len(rows)} in the test parts of the splits; mending needs at "
                 "least 2 rows that classifiers did not see."
             )
-        fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+        fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])[first]
         evidence = Evidence.of(
-            target.Y[rows], np.clip(np.concatenate(parts), 0, 1), row_weights[rows],
+            target.Y[rows], np.clip(np.concatenate(parts)[first], 0, 1), row_weights[rows],
             COMPETING_REFERENCES if self.reference == "auto" else (self.reference,),
         )  # fmt: skip
         scalings = fit_scalings(
-            self.scaling, self.transform, take_rows(X, rows), evidence.supports,
+            self.scaling, self.transformer, take_rows(X, rows), evidence.supports,
             target.as_given(rows),
         )  # fmt: skip
         choices = Choices(
@@ -352,6 +361,36 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             "loss": np.array([candidate.loss for candidate in candidates]),
         }
 
+    def explain(
+        self, X: MatrixLike, *, n_neighbors: int = 5, n_problems: int | None = None
+    ) -> list[Explanation]:
+        """Explain predictions: who says what of each label, why, and how that adds up.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, few of them: all labels of all rows are looked at.
+        n_neighbors : int, default=5
+            How many rows that help to mend are listed for a label and a scaling, those that
+            weigh most, by their positions among the rows given to fit.
+        n_problems : int, default=None
+            How many local corrections of a row to explain, those that moved most; None means
+            one for each label and each scaling that counts.
+
+        Returns
+        -------
+        list of Explanation
+            One for each row: data that also come as text (``print``), as frames
+            (``to_frame``) and as a figure (:func:`pairmend.plots.plot_explanation`). Steps add
+            up to ``predict_proba``; "before" is the base classifier's probability, decided on
+            in the same way.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X)
+        return explain_rows(
+            self, X, self._supports(X), n_neighbors=n_neighbors, n_problems=n_problems
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         base = get_tags(self._base_classifier())
@@ -398,14 +437,21 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _chances(self, X: MatrixLike) -> Chances:
         check_is_fitted(self)
         X = check_features(self, X)
+        return self._mender.chances(X, self._supports(X))
+
+    def _supports(self, X: MatrixLike) -> FloatArray:
+        """Return what the base classifier says of rows that were checked."""
         supports = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
-        return self._mender.chances(X, np.clip(supports, 0, 1))
+        return np.clip(supports, 0, 1)
 
 
-def _for_all_labels(base: Any) -> Any:
-    """Return a classifier of all labels: the base itself if it can, else one clone a label."""
+def _for_all_labels(base: Any, n_labels: int) -> Any:
+    """Return a classifier of all labels: the base itself if it can, else one clone a label.
+
+    One label alone is no multi-label problem to most classifiers that take indicators.
+    """
     tags = get_tags(base).classifier_tags
-    if tags is not None and tags.multi_label:
+    if tags is not None and tags.multi_label and n_labels > 1:
         return base
     return BinaryRelevance(base)
 

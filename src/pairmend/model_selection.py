@@ -119,6 +119,42 @@ def shuffled_folds(
     yield from KFold(n_folds, shuffle=True, random_state=rng).split(np.empty(n_rows))
 
 
+def validation_split(
+    rows: IntArray, validation: float | int, rng: np.random.RandomState
+) -> tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]:
+    """Split rows into those that are trained on and those that tell how it errs.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Row numbers.
+    validation : float or int
+        A float: the share that is trained on, the others validate. An int K: all rows do both,
+        in K folds.
+    rng : RandomState
+        Source of randomness.
+
+    Returns
+    -------
+    train, validation : ndarray of int
+        Row numbers.
+    folds : list of (rest, fold)
+        Positions among the validation rows: those to train on, for those to ask about. None for
+        a share.
+
+    Examples
+    --------
+    >>> rows = np.array([3, 5, 7, 9])
+    >>> train, validation, folds = validation_split(rows, 0.5, np.random.RandomState(0))
+    >>> train.tolist(), validation.tolist(), folds
+    ([7, 9], [3, 5], [])
+    """
+    if isinstance(validation, Integral):
+        return rows, rows, list(shuffled_folds(len(rows), int(validation), rng))
+    train, held_out = hold_out(len(rows), float(validation), rng)
+    return rows[train], rows[held_out], []
+
+
 def stratified_folds(
     Y: TargetLike, n_folds: int, rng: np.random.RandomState | int | None
 ) -> Iterator[tuple[IntArray, IntArray]]:

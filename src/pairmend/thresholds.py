@@ -177,7 +177,7 @@ class F1Thresholds(Threshold):
     ----------
     thresholds_ : ndarray of shape (n_labels,)
         What the scores of each label must exceed. Infinite for a label that no row carries,
-        unless it is the common one.
+        unless it is the common one or the expected F1 is gone by.
 
     References
     ----------
@@ -209,12 +209,18 @@ class F1Thresholds(Threshold):
         self.shrinkage = shrinkage
 
     def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
-        common = self._cut(scores.ravel(), Y.ravel())
+        if self.expected and (scores.min() < 0 or scores.max() > 1):
+            raise ValueError(
+                f"F1Thresholds(expected=True) needs probabilities, but scores go from "
+                f"{scores.min():g} to {scores.max():g}. Use expected=False for other scores."
+            )
+        shared = self.average == "micro" or self.shrinkage > 0
+        common = self._cut(scores.ravel(), Y.ravel()) if shared else np.nan
         if self.average == "micro":
             self.thresholds_ = np.full(scores.shape[1], common)
             return
         own = np.array([self._cut(s, y) for s, y in zip(scores.T, Y.T, strict=True)])
-        if self.shrinkage > 0:
+        if self.shrinkage > 0 and np.isfinite(common):
             count = np.count_nonzero(Y, axis=0)
             # Nothing is known of a label that no row carries, and infinity is no number to mix.
             known = np.isfinite(own)

@@ -244,8 +244,9 @@ def test_a_criterion_is_chosen_for(photos, capsys):
     assert load_model("photos.model").estimator[-1].criterion == "zero_one"
 
 
-def test_explain_a_row(photos, capsys):
-    assert run(capsys, *FIT, "3", "--method", "corrected")[0] == 0
+@pytest.mark.parametrize("method", ["mended", "corrected"])
+def test_explain_a_row(photos, capsys, method):
+    assert run(capsys, *FIT, "3", "--method", method)[0] == 0
     write_csv("one.csv", {"hue": ["red", "blue"], "size": ["1", "0.25"]})
     words = ("explain", "photos.model", "one.csv", "--row")
     status, printed, _ = run(capsys, *words, "1")

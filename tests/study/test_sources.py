@@ -129,3 +129,11 @@ def test_a_cut_set_is_always_the_same_part():
     assert part.Y.shape == (20, whole.Y.shape[1])
     np.testing.assert_array_equal(part.X, again.X)
     assert {tuple(row) for row in part.X} <= {tuple(row) for row in whole.X}
+
+
+def test_a_set_of_the_catalogue_may_become_numbers(shared):
+    source = CatalogueSource("birds", one_hot=True)
+    assert source.definition() == {"catalogue": "birds", "one_hot": True}
+    data = source.load(shared / "data", False)
+    assert not data.categories
+    assert data.X.shape[1] > load("birds", shared / "data").X.shape[1]

@@ -176,3 +176,6 @@ def test_sets_of_the_catalogue_may_be_cut():
         plain["sets"]["yeast"]["rows"] = wrong
         with pytest.raises(ValueError, match="sets.yeast.rows must be a number of rows"):
             parse_study(plain, Path())
+    plain["sets"]["yeast"] = {"one_hot": "yes"}
+    with pytest.raises(ValueError, match="sets.yeast.one_hot must be true or false, got 'yes'"):
+        parse_study(plain, Path())

@@ -47,7 +47,7 @@ def _run(options: argparse.Namespace) -> None:
         if not hasattr(classifier, "explain"):
             raise ValueError(
                 f"{options.model} holds a {type(classifier).__name__}, which cannot explain "
-                "itself; fit one with --method corrected"
+                "itself; fit one with --method mended or --method corrected"
             )
         if model.label_names:
             classifier.classes_ = np.array(model.label_names, dtype=object)

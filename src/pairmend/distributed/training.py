@@ -184,8 +184,11 @@ class _AskedThere:
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, X being those rows."""
         learner = delayed(self.learner, pure=False, traverse=False)
-        parts = dask.compute(*(delayed(_support_at)(learner, block) for block in self.blocks))
-        out = np.empty((len(carried.rows), carried.n_labels))
+        n_labels = carried.n_labels
+        parts = dask.compute(
+            *(delayed(_support_at)(learner, block, n_labels) for block in self.blocks)
+        )
+        out = np.empty((len(carried.rows), n_labels))
         for (start, stop), part in zip(self._spans(), parts, strict=True):
             _, chosen = carried.among(np.arange(start, stop), int(self.counts.sum()))
             out[chosen] = part
@@ -196,5 +199,6 @@ class _AskedThere:
         return zip(ends - self.counts, ends, strict=True)
 
 
-def _support_at(learner: PairLearner, block: Block) -> FloatArray:
-    return learner.support_at(block.X, LabelRows.of(block.Y))
+def _support_at(learner: PairLearner, block: Block, n_labels: int) -> FloatArray:
+    has_virtual = block.Y.shape[1] < n_labels
+    return learner.support_at(block.X, LabelRows.of(block.Y, has_virtual=has_virtual))

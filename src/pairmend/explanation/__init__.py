@@ -9,6 +9,7 @@ from pairmend.explanation.data import (
     LabelExplanation,
     Neighbour,
     ProblemExplanation,
+    SetExplanation,
     Step,
 )
 from pairmend.explanation.problem import explain_problem
@@ -18,6 +19,7 @@ __all__ = [
     "LabelExplanation",
     "Neighbour",
     "ProblemExplanation",
+    "SetExplanation",
     "Step",
     "explain_problem",
 ]

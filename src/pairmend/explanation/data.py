@@ -66,6 +66,11 @@ class ProblemExplanation:
         How many neighbours of equal weight would be as much evidence.
     neighbours : tuple of Neighbour
         The neighbours that weigh most, the heaviest first.
+    opinion : str
+        Where a label has several problems, which differ in what counts as near: the name of the
+        step that this one makes. Else empty.
+    reference : str
+        How the support became a decision; empty if that is not told.
     """
 
     labels: tuple[int, int | None]
@@ -78,6 +83,8 @@ class ProblemExplanation:
     shrinkage: float
     n_effective: float
     neighbours: tuple[Neighbour, ...]
+    opinion: str = ""
+    reference: str = ""
 
     @property
     def changed(self) -> bool:
@@ -112,18 +119,25 @@ class ProblemExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one problem adds to a label's score.
+    """What one problem, or one of several opinions, adds to a label's score.
 
     Attributes
     ----------
     against : int or None
-        The label on the other side; None if that is all else.
+        The label on the other side; None if that is all else, or if there is no other side. The
+        number of labels stands for the virtual label: what all labels together say against it,
+        part of every score.
     name : str
-        What the other side is called.
+        What the other side is called; the name of an opinion or of a change.
     before, after : float
-        What the problem adds, uncorrected and corrected.
+        What is added, uncorrected and corrected.
     total_before, total_after : float
         The score up to here.
+    kind : {"pair", "opinion", "change"}
+        Whether it is a problem with another side, an opinion on the label, or something that
+        changes what they add up to.
+    weight : float or None
+        How much the opinion counts; None if the step is none.
     """
 
     against: int | None
@@ -132,6 +146,8 @@ class Step:
     after: float
     total_before: float
     total_after: float
+    kind: str = "pair"
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +191,10 @@ class LabelExplanation:
         scores: tuple[float, float],
         accepted: tuple[bool, bool],
         threshold: float | None,
+        kinds: Sequence[str] | None = None,
+        weights: Sequence[float | None] | None = None,
     ) -> Self:
-        """Add up what the problems of a label say.
+        """Add up what the problems of a label, or opinions on it, say.
 
         Parameters
         ----------
@@ -185,15 +203,20 @@ class LabelExplanation:
         name : str
             What it is called.
         against : sequence of (int or None, str)
-            The other side of each problem: its number, None for all else, and its name.
+            The other side of each problem: its number, None for all else, and its name. Of an
+            opinion or a change None and its name.
         before, after : sequence of float
-            What each problem adds to the score, uncorrected and corrected.
+            What each adds to the score, uncorrected and corrected.
         scores : tuple of two floats
             The score as the classifier gives it, uncorrected and corrected.
         accepted : tuple of two bools
             Whether the label is predicted, by the one and by the other.
         threshold : float or None
             What the score must exceed; None if labels are not decided on one by one.
+        kinds : sequence of {"pair", "opinion", "change"}, default=None
+            What the steps are; None means that all are pairs.
+        weights : sequence of (float or None), default=None
+            How much opinions count.
 
         Returns
         -------
@@ -210,7 +233,14 @@ class LabelExplanation:
         steps = (
             Step(other, called, *values)
             for (other, called), *values in zip(
-                against, before, after, accumulate(before), accumulate(after), strict=True
+                against,
+                before,
+                after,
+                accumulate(before),
+                accumulate(after),
+                kinds or ["pair"] * len(against),
+                weights or [None] * len(against),
+                strict=True,
             )
         )
         return cls(label, name, *scores, *accepted, threshold, tuple(steps))
@@ -218,6 +248,35 @@ class LabelExplanation:
     @property
     def changed(self) -> bool:
         """Whether the label was decided on differently before."""
+        return self.accepted_before != self.accepted
+
+
+@dataclass(frozen=True, slots=True)
+class SetExplanation:
+    """How likely a whole set of labels is at one row.
+
+    Attributes
+    ----------
+    labels : tuple of int
+        Numbers of its labels.
+    names : tuple of str
+        What they are called.
+    before, after : float
+        Its probability among the sets seen in training, uncorrected and corrected.
+    accepted_before, accepted : bool
+        Whether it is the set predicted, by the uncorrected and by the corrected probabilities.
+    """
+
+    labels: tuple[int, ...]
+    names: tuple[str, ...]
+    before: float
+    after: float
+    accepted_before: bool
+    accepted: bool
+
+    @property
+    def changed(self) -> bool:
+        """Whether it was decided on differently before."""
         return self.accepted_before != self.accepted
 
 
@@ -237,6 +296,9 @@ class Explanation:
         How many there are in all.
     n_changed : int
         How many of all changed their vote.
+    sets : tuple of SetExplanation
+        If whole sets of labels are decided on: the one predicted, the runner-up, and the one
+        that uncorrected probabilities would predict if that is another. Else empty.
     """
 
     row: int
@@ -244,6 +306,7 @@ class Explanation:
     problems: tuple[ProblemExplanation, ...]
     n_problems: int
     n_changed: int
+    sets: tuple[SetExplanation, ...] = ()
 
     def most_changed(self, n_problems: int | None = None) -> tuple[ProblemExplanation, ...]:
         """Return the problems by how much the correction moved them.
@@ -285,7 +348,7 @@ class Explanation:
 
         Parameters
         ----------
-        of : {"problems", "neighbours", "labels", "steps"}, default="problems"
+        of : {"problems", "neighbours", "labels", "steps", "sets"}, default="problems"
             What has a row each.
 
         Returns

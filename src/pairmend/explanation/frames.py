@@ -34,13 +34,15 @@ def _problems(explanation: "Explanation") -> Iterator[Record]:
             *p.competences,
             p.shrinkage,
             p.n_effective,
+            p.opinion,
+            p.reference,
         )
 
 
 def _neighbours(explanation: "Explanation") -> Iterator[Record]:
     for problem in explanation.problems:
         for n in problem.neighbours:
-            yield *problem.names, n.row, n.weight, n.share, *n.truth, n.decided
+            yield *problem.names, n.row, n.weight, n.share, *n.truth, n.decided, problem.opinion
 
 
 def _labels(explanation: "Explanation") -> Iterator[Record]:
@@ -52,17 +54,24 @@ def _labels(explanation: "Explanation") -> Iterator[Record]:
 def _steps(explanation: "Explanation") -> Iterator[Record]:
     for label in explanation.labels:
         for s in label.steps:
-            yield label.name, s.name, s.before, s.after, s.total_before, s.total_after
+            totals = (s.total_before, s.total_after)
+            yield label.name, s.name, s.before, s.after, *totals, s.kind, s.weight
+
+
+def _sets(explanation: "Explanation") -> Iterator[Record]:
+    for s in explanation.sets:
+        yield s.names, s.before, s.after, s.accepted_before, s.accepted
 
 
 PARTS: dict[str, tuple[str, Callable[["Explanation"], Iterator[Record]]]] = {
     # Cells of the confusion matrix and competences are called as in docs/method.md.
     "problems": (
         "first second before decided after changed e_ii e_ij e_ji e_jj c_ii c_ij shrinkage "
-        "n_effective",
+        "n_effective opinion reference",
         _problems,
     ),
-    "neighbours": ("first second row weight share is_first is_second decided", _neighbours),
+    "neighbours": ("first second row weight share is_first is_second decided opinion", _neighbours),
     "labels": ("label before after accepted_before accepted threshold", _labels),
-    "steps": ("label against before after total_before total_after", _steps),
+    "steps": ("label step before after total_before total_after kind weight", _steps),
+    "sets": ("labels before after accepted_before accepted", _sets),
 }

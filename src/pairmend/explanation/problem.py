@@ -26,6 +26,8 @@ def explain_problem(
     shrinkage: ArrayLike = ((0.0, 0.0), (0.0, 0.0)),
     after: float | None = None,
     n_neighbors: int = 5,
+    opinion: str = "",
+    reference: str = "",
 ) -> ProblemExplanation:
     """Explain how a binary problem was corrected at one row.
 
@@ -60,6 +62,8 @@ def explain_problem(
         Corrected support as the classifier gives it; None means to work it out.
     n_neighbors : int, default=5
         How many neighbours to list.
+    opinion, reference : str, default=""
+        See :class:`ProblemExplanation`.
 
     Returns
     -------
@@ -118,4 +122,6 @@ def explain_problem(
         shrinkage=float(extra.sum()),
         n_effective=float(relative.sum()) ** 2 / squares if squares else 0.0,
         neighbours=neighbours,
+        opinion=opinion,
+        reference=reference,
     )

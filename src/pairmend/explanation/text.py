@@ -9,10 +9,12 @@ if TYPE_CHECKING:
         LabelExplanation,
         Neighbour,
         ProblemExplanation,
+        SetExplanation,
         Step,
     )
 
 LONGEST_NAME = 28
+LONGEST_SET = 60
 MOST_STEPS = 5
 
 
@@ -20,6 +22,8 @@ def tell(explanation: "Explanation", *, n_labels: int, n_scores: int, n_problems
     """Tell an explanation in words, what changed first."""
     changed = [label for label in explanation.telling_labels() if label.changed]
     parts = [_tell_labels(explanation, changed, n_labels)]
+    if explanation.sets:
+        parts.append(_tell_sets(explanation.sets))
     told = explanation.most_changed(n_problems)
     parts.append(_tell_changes(explanation, len(told)))
     parts += [_tell_problem(problem) for problem in told]
@@ -41,17 +45,29 @@ def _tell_labels(
         yield f"Row {explanation.row}: mending changed no decision on its {total} labels."
     ranked = explanation.telling_labels()
     shown, left = ranked[:n_labels], ranked[n_labels:]
+    thresholds = {label.threshold for label in explanation.labels}
     if shown:
         names = _columns(["label", *(label.name for label in shown)])
-        yield f"  {names[0]}  before  after  predicted"
+        own = len(thresholds) > 1
+        yield f"  {names[0]}  before  after  " + "must exceed  " * own + "predicted"
         for name, label in zip(names[1:], shown, strict=True):
-            yield f"  {name}  {label.before:6.2f} {label.after:6.2f}  {_decision(label)}"
+            scores = f"{label.before:6.2f} {label.after:6.2f}"
+            needs = f"  {label.threshold:11.2f}" if own and label.threshold is not None else ""
+            yield f"  {name}  {scores}{needs}  {_decision(label)}"
     if left and shown:
         predicted = sum(label.accepted for label in left)
         yield f"  and {len(left)} more, {predicted or 'none'} of them predicted"
-    thresholds = {label.threshold for label in explanation.labels}
     if len(thresholds) == 1 and None not in thresholds:
         yield f"A label is predicted when its score is above {thresholds.pop():.2f}."
+
+
+def _tell_sets(sets: Sequence["SetExplanation"]) -> Iterator[str]:
+    yield "Of the label sets seen in training the most likely is predicted:"
+    called = [", ".join(each.names) or "no label" for each in sets]
+    names = _columns(["label set", *called], LONGEST_SET)
+    yield f"  {names[0]}  before  after  predicted"
+    for name, each in zip(names[1:], sets, strict=True):
+        yield f"  {name}  {each.before:6.2f} {each.after:6.2f}  {_decision(each)}"
 
 
 def _tell_changes(explanation: "Explanation", n_told: int) -> Iterator[str]:
@@ -65,7 +81,8 @@ def _tell_changes(explanation: "Explanation", n_told: int) -> Iterator[str]:
 def _tell_problem(problem: "ProblemExplanation") -> Iterator[str]:
     first, second = (short(name) for name in problem.names)
     winners = [{1.0: first, 0.0: second}.get(vote, "a tie") for vote in problem.votes]
-    yield f"{first} or {second}? " + (
+    by = f", by {problem.opinion}" if problem.opinion else ""
+    yield f"{first} or {second}{by}? " + (
         f"First {winners[0]}, mended {winners[1]}." if problem.changed else f"Still {winners[0]}."
     )
     yield f"  The classifier's support for {first} is {_percent(problem.before)}."
@@ -123,20 +140,32 @@ def _tell_score(label: "LabelExplanation") -> Iterator[str]:
     n_shown = MOST_STEPS if len(by_change) > MOST_STEPS + 1 else len(by_change)
     shown = [step for step in label.steps if step in by_change[:n_shown]]
     left = by_change[n_shown:]
-    lines = [(f"against {short(step.name)}", step.before, step.after) for step in shown]
+    lines = [(_called(step), step.before, step.after) for step in shown]
     if left:
         lines.append((f"{len(left)} others", *_sums(left)))
     lines.append(("score", label.before, label.after))
-    names = _columns([name for name, _, _ in lines])
+    names = _columns([name for name, _, _ in lines], LONGEST_SET)
     for name, (_, before, after) in zip(names, lines, strict=True):
         yield f"  {name}  {before:6.3f} {after:6.3f}"
+
+
+def _called(step: "Step") -> str:
+    name = short(step.name)
+    if step.kind == "pair":
+        return f"against {name}"
+    return f"{name}, {_share(step)}" if step.weight else name
+
+
+def _share(step: "Step") -> str:
+    weight = step.weight or 1.0
+    return f"{_percent(weight)} of {step.after / weight:.3f}"
 
 
 def _sums(steps: Sequence["Step"]) -> tuple[float, float]:
     return sum(step.before for step in steps), sum(step.after for step in steps)
 
 
-def _decision(label: "LabelExplanation") -> str:
+def _decision(label: "LabelExplanation | SetExplanation") -> str:
     before, after = ("yes" if each else "no" for each in (label.accepted_before, label.accepted))
     return f"{after}, was {before}" if label.changed else after
 
@@ -149,13 +178,13 @@ def _percent(share: float) -> str:
     return "over 99 %" if text == "100 %" and share < 1 else text
 
 
-def _columns(names: Sequence[str]) -> list[str]:
-    lines = [short(name) for name in names]
+def _columns(names: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:
+    lines = [short(name, longest) for name in names]
     width = max(map(len, lines))
     return [line.ljust(width) for line in lines]
 
 
-def short(name: str) -> str:
+def short(name: str, longest: int = LONGEST_NAME) -> str:
     """Bring a name, which may be anything, to one line of printable characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in name).split())
-    return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1].rstrip() + "…"
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

@@ -3,6 +3,9 @@
 A row counts in the pairs of its own labels only. So there is, for each label, a dense matrix
 of its validation rows and all other labels: what the pair of the two decided there. Weights
 times these matrices are the confusion sums of all pairs.
+
+A virtual label has all rows, and no row carries it: a row with a label counts for the label
+in the pair of the two, never for both, and a row without it for the virtual label.
 """
 
 from dataclasses import dataclass
@@ -104,7 +107,8 @@ class Watched:
     carried : LabelRows
         Validation rows of each label.
     Y : ndarray of bool, shape (M, L)
-        Labels of the validation rows.
+        Labels of the validation rows. The column of a virtual label is false, so that in its
+        pair with another label no row belongs to both.
     decided : ndarray of shape (n_entries, L)
         What the pair of an entry's label and each other label decided there, see
         :func:`~pairmend.kernels.rrc.decide`.
@@ -113,6 +117,25 @@ class Watched:
     carried: LabelRows
     Y: BoolArray
     decided: FloatArray
+
+    def sizes(self, row_weights: FloatArray) -> FloatArray:
+        """Return the weight of the rows of each label without each other, (L, L).
+
+        Parameters
+        ----------
+        row_weights : ndarray of shape (M,)
+            Weights of the validation rows themselves.
+
+        Examples
+        --------
+        >>> Y = np.array([[1, 0], [1, 1], [0, 1]], dtype=bool)
+        >>> watched = Watched(LabelRows.of(Y), Y, np.zeros((4, 2)))
+        >>> watched.sizes(np.array([1.0, 5.0, 2.0])).tolist()
+        [[0.0, 1.0], [2.0, 0.0]]
+        """
+        own = np.zeros(self.Y.shape)
+        own[self.carried.rows, self.carried.label] = row_weights[self.carried.rows]
+        return own.T @ ~self.Y
 
     def cells(
         self, label: int, labels: slice, chosen: IntArray | slice, *, shared: bool

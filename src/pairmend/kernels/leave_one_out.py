@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
-from pairmend.kernels.correction import competences, correct
+from pairmend.kernels.correction import competences
 from pairmend.kernels.neighbourhood import exponential, offsets_to
 
-VANISHED = 1e-150
-"""Weights below it are taken for 0 before they are squared: squares would not be normal numbers."""
+ROUNDING = 64
+"""A share of the sum below so many units of the last place is what rounding leaves of nothing."""
 
 
 def tabulate(Y: BoolArray, decided: FloatArray, weights: FloatArray) -> FloatArray:
@@ -131,10 +131,51 @@ def global_confusion(table: FloatArray, leave_out: IntArray | None = None) -> Fl
 
 
 def corrected_by(
-    decided: FloatArray, confusion: FloatArray, towards: FloatArray, mass: float
+    decided: FloatArray,
+    sums: FloatArray,
+    towards: tuple[FloatArray, FloatArray],
+    mass: float | FloatArray,
 ) -> FloatArray:
-    """Correct supports for labels by shrunken local confusion matrices."""
-    return np.clip(correct(decided, shrink(confusion, towards, mass)), 0, 1)
+    """Correct supports for labels by shrunken local confusion matrices.
+
+    The same as :func:`confusion_of`, :func:`shrink` and
+    :func:`~pairmend.kernels.correction.correct` one after the other, but sooner: the sums over
+    a decision, which the confusion matrix splits by the truth, are there already.
+
+    Parameters
+    ----------
+    decided : ndarray of shape (t, L)
+        Probability of deciding for each label.
+    sums : ndarray of shape (t, 3 L + 1)
+        Weighted sums of the rows of a table.
+    towards : tuple of two ndarray of shape (t, L) or (1, L)
+        Competences that are aimed at: probability that the label is carried, given the decision
+        for it and the one against it.
+    mass : float or ndarray of shape (k, 1, 1)
+        Mass of them that is added for each decision.
+
+    Returns
+    -------
+    ndarray of shape (t, L), or (k, t, L)
+    """
+    n_labels = decided.shape[1]
+    hit, on, carried = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
+    total = sums[:, -1:]
+    off = total - on
+    off = np.where(off > ROUNDING * np.finfo(sums.dtype).eps * total, off, 0)
+    missed = np.clip(carried - hit, 0, off)
+    mass = np.asarray(mass, dtype=np.float64)[()]  # single precision might not hold it
+    given_on = _share(hit + mass * towards[0], on + mass, 1.0)
+    given_off = _share(missed + mass * towards[1], off + mass, 0.0)
+    return np.clip(given_off + decided * (given_on - given_off), 0, 1)
+
+
+def _share(part: FloatArray, whole: FloatArray, undefined: float) -> FloatArray:
+    """Divide; nothing of nothing is undefined, and the decision taken at its word."""
+    known = whole > 0
+    if known.all():
+        return part / whole
+    return np.where(known, part / np.where(known, whole, 1), undefined)
 
 
 def sums_around(
@@ -171,10 +212,14 @@ def sums_around(
     exponents = offsets_to(points[rows], points)
     exponents[rows, np.arange(len(rows))] = np.inf
     exponents -= exponents.min(axis=0)
-    exponents *= -beta
+    info = np.finfo(exponents.dtype)
+    with np.errstate(over="ignore"):  # too far to count
+        exponents *= -np.clip(beta, info.tiny, info.max)
     weights = exponential(exponents)
+    vanished = np.sqrt(info.tiny)
     for doubling in range(n_doublings + 1):
         if doubling:
-            weights[weights < VANISHED] = 0
+            # Squares of these would not be normal numbers, which are slow.
+            weights[weights < vanished] = 0
             np.square(weights, out=weights)
         yield weights.T @ table

@@ -104,7 +104,7 @@ def expected_f1_cut(probabilities: FloatArray) -> float:
 
     Examples
     --------
-    >>> expected_f1_cut(np.array([0.1, 0.3, 0.8]))
+    >>> expected_f1_cut(np.array([0.1, 0.4, 1.0]))
     0.4
     """
     ordered = np.sort(probabilities, axis=None)[::-1]

@@ -57,8 +57,14 @@ def _train_pair(
 
 
 def _ask(model: Any, X: MatrixLike) -> FloatArray:
-    """Return the support of a pair's classifier for the pair's first label, class 1."""
+    """Return the support of a pair's classifier for the pair's first label, class 1.
+
+    One that gives no probabilities supports the label that it predicts wholly. Classifiers that
+    cannot do with this refuse such a base before they train it.
+    """
     try:
+        if not hasattr(model, "predict_proba"):
+            return np.asarray(model.predict(X) == 1, dtype=np.float64)
         probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
     except Exception as error:
         error.add_note("while asking the classifier of a pair of labels")
@@ -83,7 +89,8 @@ class GenericPairLearner:
     Parameters
     ----------
     estimator : classifier
-        The base classifier, with ``predict_proba``.
+        The base classifier, with ``predict_proba``, or with ``predict`` alone where votes
+        suffice.
     n_jobs : int or None
         Number of workers for training; asking runs in threads.
     seed : int
@@ -130,6 +137,10 @@ class GenericPairLearner:
                     delayed(_ask)(model, X) for model in self.models_[block]
                 )
             )
+
+    def support_of(self, X: MatrixLike, pair: int) -> FloatArray:
+        """Return the support of one pair for its first label."""
+        return _ask(self.models_[pair], X)
 
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs."""

@@ -34,11 +34,31 @@ def blend_weights(
     >>> {name: round(weight, 3) for name, weight in blend_weights(said, Y, np.ones(2)).items()}
     {'right': 1.0, 'wrong': 0.0}
     """
-    columns = np.column_stack([opinion.ravel() for opinion in opinions.values()])
-    weighted = columns * np.repeat(row_weights, Y.shape[1])[:, np.newaxis]
-    weights, _ = nnls(weighted.T @ columns, weighted.T @ Y.ravel())
-    weights /= max(weights.sum(), 1.0)
+    said = list(opinions.values())
+    weighted = [opinion * row_weights[:, np.newaxis] for opinion in said]
+    products = np.array([[np.vdot(a, b) for b in said] for a in weighted])
+    weights = _least_squares(products, np.array([np.vdot(a, Y) for a in weighted]))
     return dict(zip(opinions, weights.tolist(), strict=True))
+
+
+def _least_squares(products: FloatArray, target: FloatArray) -> FloatArray:
+    """Minimize w'Pw - 2w't over w >= 0 whose sum is at most 1."""
+    values, vectors = np.linalg.eigh(products)
+    known = values > len(values) * np.finfo(np.float64).eps * values[-1]
+    if not known.any():  # nobody says anything
+        return np.zeros_like(target)
+    # The square root of the products turns them into distances again: |Aw - b|.
+    roots = np.sqrt(values[known])
+    A, b = roots[:, np.newaxis] * vectors[:, known].T, vectors[:, known].T @ target / roots
+    scale = roots.max()
+    A, b = A / scale, b / scale
+    weights: FloatArray = nnls(A, b)[0]
+    if weights.sum() <= 1:
+        return weights
+    # The best lies where weights sum to 1, and there Aw - b = (A - b1')w. Its shortest vector has
+    # the direction of the least |(A - b1')w|^2 + (1'w - 1)^2, which has no constraint but w >= 0.
+    weights = nnls(np.vstack([A - b[:, np.newaxis], np.ones(len(target))]), np.r_[0 * b, 1.0])[0]
+    return weights / weights.sum()
 
 
 def blended(opinions: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:

@@ -34,6 +34,9 @@ def _macro_f1(Y: BoolArray, said: BoolArray) -> float:
     return _f1_loss(np.count_nonzero(Y & said, axis=0), carried_or_said)
 
 
+FOLDS = 5
+"""Into so many a single fold is cut."""
+
 LOSSES: dict[str, Loss] = {
     "hamming": _hamming,
     "zero_one": _zero_one,
@@ -53,22 +56,26 @@ class Judge:
     Y : ndarray of bool, shape (n, L)
         Truth.
     folds : sequence of ndarray of int
-        Rows of each fold.
+        Rows of each fold. If there is only one, it is cut.
     """
 
     def __init__(self, criterion: Any, Y: BoolArray, folds: Sequence[IntArray]):
         self.criterion = criterion
         self.Y = Y
-        self.folds = folds
+        # With one fold there are no others to learn a threshold from: its rows are dealt out.
+        dealt = np.array_split(folds[0], min(FOLDS, len(folds[0])))
+        self.folds = folds if len(folds) > 1 else dealt
 
     def loss(self, said: IntArray, scores: FloatArray) -> float:
-        """Return the mean loss of decisions over the folds."""
+        """Return the mean loss of decisions over the folds in which it is defined."""
         if isinstance(self.criterion, str):
             loss, decided = LOSSES[self.criterion], said.astype(bool)
             return float(np.mean([loss(self.Y[fold], decided[fold]) for fold in self.folds]))
         told = _Told(said, scores)
         truth = self.Y.astype(np.int64)
-        return -float(np.mean([self.criterion(told, fold, truth[fold]) for fold in self.folds]))
+        found = np.array([self.criterion(told, fold, truth[fold]) for fold in self.folds])
+        defined = np.isfinite(found)
+        return -float(found[defined].mean()) if defined.any() else np.inf
 
 
 class _Told(ClassifierMixin, BaseEstimator):
@@ -77,7 +84,7 @@ class _Told(ClassifierMixin, BaseEstimator):
     def __init__(self, said: IntArray, scores: FloatArray):
         self.said = said
         self.scores = scores
-        self.classes_ = np.arange(said.shape[1])
+        self.classes_ = [np.arange(2)] * said.shape[1]  # or two labels pass for two classes
 
     def predict(self, X: IntArray) -> IntArray:
         return self.said[X]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pairmend._typing import BoolArray, FloatArray, IntArray
+from pairmend.kernels.correction import competences
 from pairmend.kernels.leave_one_out import global_confusion, tabulate
 from pairmend.kernels.rrc import REFERENCES
 
@@ -39,9 +40,9 @@ class Witness:
         """Return the probabilities of deciding for labels of these supports."""
         return REFERENCES[self.reference](supports)
 
-    def elsewhere(self, rows: IntArray) -> FloatArray:
-        """Return confusion matrices over all rows but one, for each of these."""
-        return global_confusion(self.table, rows)
+    def elsewhere(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return competences over all rows but one, for each of these."""
+        return competences(global_confusion(self.table, rows))
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,13 @@ class Evidence:
 
     def loss(self, said: FloatArray, rows: IntArray) -> float:
         """Return the Brier score of what is said of rows, the mean over labels."""
-        errors = np.mean((said - self.Y[rows]) ** 2, axis=1)
-        return float(np.average(errors, weights=self.weights[rows]))
+        return float(np.average(self.errors(said, rows), weights=self.weights[rows]))
+
+    def errors(self, said: FloatArray, rows: IntArray) -> FloatArray:
+        """Return the Brier score of each row."""
+        return np.asarray(np.mean((said - self.Y[rows]) ** 2, axis=-1))
 
     @property
     def n_examples(self) -> FloatArray:
-        """How many rows there are of the rarer side of each label."""
-        carried = np.count_nonzero(self.Y, axis=0)
-        return np.minimum(carried, len(self.Y) - carried).astype(np.float64)
+        """Weight of the rows of the rarer side of each label."""
+        return np.minimum(self.weights @ self.Y, self.weights @ ~self.Y)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import softmax
 
 from pairmend._streaming import row_chunks
 from pairmend._typing import BoolArray, FloatArray, IntArray
@@ -100,6 +101,34 @@ class LabelSets:
             scores /= scores.sum(axis=1, keepdims=True)
             out[rows] = scores @ self.members
         return np.clip(out, 0, 1, out=out)
+
+    def ranked(self, probabilities: FloatArray, n_sets: int) -> IntArray:
+        """Return the numbers of the most likely sets of each row, the likeliest first."""
+        found = [
+            np.argsort(-scores, axis=1, kind="stable")[:, :n_sets]
+            for _, scores in self._scores(probabilities, None)
+        ]
+        return np.concatenate(found)
+
+    def probabilities_of(self, numbers: IntArray, probabilities: FloatArray) -> FloatArray:
+        """Return the probabilities of some sets of each row, among all sets.
+
+        Parameters
+        ----------
+        numbers : ndarray of int, shape (n, k)
+            Numbers of the sets.
+        probabilities : ndarray of shape (n, L)
+            Probabilities of labels.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+        """
+        found = [
+            np.take_along_axis(softmax(scores, axis=1), numbers[rows], axis=1)
+            for rows, scores in self._scores(probabilities, None)
+        ]
+        return np.concatenate(found)
 
     def _scores(
         self, probabilities: FloatArray, own: IntArray | None

@@ -8,8 +8,8 @@ import numpy as np
 from pairmend._streaming import row_chunks
 from pairmend._typing import FloatArray, IntArray, MatrixLike
 from pairmend._validation import take_rows
-from pairmend.kernels.correction import correct
-from pairmend.kernels.leave_one_out import confusion_of, corrected_by
+from pairmend.kernels.correction import competences, correct
+from pairmend.kernels.leave_one_out import corrected_by
 from pairmend.mending.blending import blend_weights, blended, lean_on
 from pairmend.mending.decisions import Chances
 from pairmend.mending.evidence import Evidence
@@ -121,9 +121,8 @@ class Mender:
                 said[name] = correct(decided, witness.everywhere)
                 continue
             sums = self.scalings[name].weights(X, supports) @ witness.table
-            said[name] = corrected_by(
-                decided, confusion_of(sums), witness.everywhere, correction.shrinkage
-            )
+            everywhere = competences(witness.everywhere)
+            said[name] = corrected_by(decided, sums, everywhere, correction.shrinkage)
         return said
 
     def _mended(self, opinions: Mapping[str, FloatArray]) -> FloatArray:
@@ -198,12 +197,16 @@ def learn_to_mend(
     alone, own = mender._mended(opinions), number[rows]
     if not choices.with_sets:
         return mender, search, rows, mender._with_sets(alone, own)
-    candidates = []
-    for dependence in DEPENDENCES:
+    few = np.flatnonzero(np.isin(rows, tried))
+
+    def loss(dependence: float) -> float:
         dependent = replace(sets, dependence=dependence)
-        said = {"alone": alone, "sets": dependent.marginals(alone, own)}
-        both = blend_weights(said, evidence.Y[rows], weights)
-        loss = evidence.loss(blended(said, both), rows)
-        candidates.append((loss, replace(mender, sets=dependent, sets_blend=both)))
-    _, mender = min(candidates, key=lambda candidate: candidate[0])
-    return mender, search, rows, mender._with_sets(alone, own)
+        said = {"alone": alone[few], "sets": dependent.marginals(alone[few], own[few])}
+        both = blend_weights(said, evidence.Y[rows[few]], weights[few])
+        return evidence.loss(blended(said, both), rows[few])
+
+    dependent = replace(sets, dependence=min(DEPENDENCES, key=loss))
+    said = {"alone": alone, "sets": dependent.marginals(alone, own)}
+    both = blend_weights(said, evidence.Y[rows], weights)
+    mender = replace(mender, sets=dependent, sets_blend=both)
+    return mender, search, rows, Chances(blended(said, both), alone, own)

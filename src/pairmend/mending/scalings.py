@@ -17,13 +17,10 @@ SCALINGS = ("range", "standard", "unit", "supports")
 """Features by their range, by their standard deviation, rows brought to length 1, and the
 log-odds of the supports in place of the features."""
 
-OF_DENSE = ("range", "standard", "supports")
-OF_SPARSE = ("unit", "supports")
-
 CERTAIN = 1e-3
 """Supports are kept that far from 0 and 1 before their log-odds are taken."""
 
-SAMPLED = 500
+SAMPLED = 250
 """Rows among which the typical distance is taken."""
 
 
@@ -71,7 +68,9 @@ class Scaling:
         chosen = points[some]
         squared = offsets_to(chosen, chosen) + squared_norms(chosen)
         apart = squared[np.triu_indices(len(some), k=1)]
-        near = apart > 1e-12 * max(float(apart.max(initial=0.0)), np.finfo(np.float64).tiny)
+        # What is left of the distance between equal rows is rounding, not distance.
+        lengths = squared_norms(chosen)
+        near = apart > 64 * np.finfo(lengths.dtype).eps * lengths.max()
         return float(np.median(apart[near])) if near.any() else 0.0
 
     def _seen(self, X: MatrixLike, supports: FloatArray) -> Any:
@@ -104,11 +103,15 @@ def fit_scalings(
     list of Scaling
     """
     if asked != "auto":
-        return [Scaling(asked, transform).fit(X, supports, y)]
+        try:
+            return [Scaling(asked, transform).fit(X, supports, y)]
+        except ValueError as error:
+            error.add_note("With a MendedClassifier: pass transformer=..., or scaling='supports'.")
+            raise
     of_supports = Scaling("supports").fit(X, supports, y)
     try:
         plain = Scaling("range", transform).fit(X, supports, y)
-    except ValueError:
+    except (TypeError, ValueError):
         if transform is not None:
             raise
         return [of_supports]

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairmend._streaming import row_chunks
-from pairmend._typing import FloatArray, IntArray
-from pairmend.kernels.correction import correct
-from pairmend.kernels.leave_one_out import confusion_of, corrected_by, sums_around
+from pairmend._typing import FloatArray, IntArray, Matrix
+from pairmend.kernels.leave_one_out import corrected_by, sums_around
 from pairmend.mending.evidence import Evidence
 from pairmend.mending.scalings import Scaling
 
@@ -82,25 +81,44 @@ def search_scaling(
     list of Correction
     """
     witnesses = list(evidence.witnesses.values())
-    tables = np.hstack([witness.table for witness in witnesses])
-    sums = _sums(scaling, rows, tables, betas[0], len(betas) - 1)
-    found = []
-    for witness, part in zip(witnesses, np.split(sums, len(witnesses), axis=2), strict=True):
-        decided = witness.decide(evidence.supports[rows])
-        elsewhere = witness.elsewhere(rows)
-        for beta, around in zip(betas, part, strict=True):
-            confusion = confusion_of(around)
-            for mass in shrinkages:
-                said = corrected_by(decided, confusion, elsewhere, mass)
-                loss = evidence.loss(said, rows)
-                found.append(Correction(scaling.name, beta, mass, witness.reference, loss))
-    return found
+    n_labels = evidence.Y.shape[1]
+    # What is carried does not depend on the reference: it is summed once.
+    parts = [witness.table[:, : 2 * n_labels] for witness in witnesses]
+    tables = np.hstack([*parts, witnesses[0].table[:, 2 * n_labels :]], dtype=np.float32)
+    points = _single(scaling)
+    masses = np.array(shrinkages, dtype=np.float64)[:, np.newaxis, np.newaxis]
+    carried = np.arange(2 * n_labels * len(witnesses), tables.shape[1])
+    columns = [
+        np.r_[np.arange(2 * n_labels) + 2 * n_labels * k, carried] for k in range(len(witnesses))
+    ]
+    errors = np.empty((len(witnesses), len(betas), len(shrinkages), len(rows)))
+    for chunk in _chunks(scaling, len(rows), tables):
+        here = rows[chunk]
+        decided = [witness.decide(evidence.supports[here]) for witness in witnesses]
+        elsewhere = [witness.elsewhere(here) for witness in witnesses]
+        for b, sums in enumerate(sums_around(points, here, tables, betas[0], len(betas) - 1)):
+            for w, own in enumerate(columns):
+                said = corrected_by(decided[w], sums[:, own], elsewhere[w], masses)
+                errors[w, b, :, chunk] = evidence.errors(said, here)
+    losses = np.average(errors, axis=3, weights=evidence.weights[rows])
+    return [
+        Correction(scaling.name, beta, mass, witness.reference, float(losses[w, b, m]))
+        for w, witness in enumerate(witnesses)
+        for b, beta in enumerate(betas)
+        for m, mass in enumerate(shrinkages)
+    ]
 
 
 def said_globally(evidence: Evidence, reference: str, rows: IntArray) -> FloatArray:
     """Return what the global correction says of validation rows, each left out."""
     witness = evidence.witnesses[reference]
-    return correct(witness.decide(evidence.supports[rows]), witness.elsewhere(rows))
+    said = np.empty((len(rows), evidence.Y.shape[1]))
+    for chunk in row_chunks(len(rows), 3 * witness.table.shape[1]):
+        here = rows[chunk]
+        decided = witness.decide(evidence.supports[here])
+        given_on, given_off = witness.elsewhere(here)
+        said[chunk] = decided * given_on + (1 - decided) * given_off
+    return said
 
 
 def said_locally(
@@ -108,22 +126,25 @@ def said_locally(
 ) -> FloatArray:
     """Return what a local correction says of validation rows, each left out."""
     witness = evidence.witnesses[correction.reference]
-    sums = _sums(scaling, rows, witness.table, correction.beta, 0)[0]
-    decided = witness.decide(evidence.supports[rows])
-    return corrected_by(decided, confusion_of(sums), witness.elsewhere(rows), correction.shrinkage)
+    said = np.empty((len(rows), evidence.Y.shape[1]))
+    points, table = _single(scaling), witness.table.astype(np.float32)
+    for chunk in _chunks(scaling, len(rows), table):
+        here = rows[chunk]
+        sums = next(sums_around(points, here, table, correction.beta))
+        decided = witness.decide(evidence.supports[here])
+        said[chunk] = corrected_by(decided, sums, witness.elsewhere(here), correction.shrinkage)
+    return said
 
 
-def _sums(
-    scaling: Scaling, rows: IntArray, table: FloatArray, beta: float, n_doublings: int
-) -> FloatArray:
-    """Return sums around rows at beta and its doubles, (n_doublings + 1, t, C)."""
-    points = scaling.neighbourhood.points_
-    out = np.empty((n_doublings + 1, len(rows), table.shape[1]))
-    for chunk in row_chunks(len(rows), 3 * points.shape[0] + table.shape[1]):
-        parts = sums_around(points, rows[chunk], table, beta, n_doublings)
-        for k, part in enumerate(parts):
-            out[k, chunk] = part
-    return out
+def _single(scaling: Scaling) -> Matrix:
+    """Return the points in single precision: choices need no more digits, and half the time."""
+    return scaling.neighbourhood.points_.astype(np.float32)
+
+
+def _chunks(scaling: Scaling, n_rows: int, table: FloatArray) -> Iterator[slice]:
+    """Cut rows so that the sums around them, and what is made of these, fit into memory."""
+    n_points: int = scaling.neighbourhood.points_.shape[0]
+    return row_chunks(n_rows, 3 * n_points + 20 * table.shape[1])
 
 
 def betas_around(typical: float) -> list[float]:

@@ -1,8 +1,8 @@
 """Drawings of multi-label data and of comparisons. They need matplotlib.
 
-Numbers come in as they are to be drawn; only the means of folds and the sums of parts are worked
-out here. Each drawing returns the Axes it is on, a whole of several its Figure; :func:`to_svg`
-turns it into an element of a page.
+Numbers come in as they are to be drawn; only the means of folds, the sums of parts and the bins of
+probabilities are worked out here. Each drawing returns the Axes it is on, a whole of several its
+Figure; :func:`to_svg` turns it into an element of a page.
 """
 
 from pairmend.plots.comparison import bars, fold_spread
@@ -16,6 +16,7 @@ from pairmend.plots.explanation import (
 )
 from pairmend.plots.published import published_and_measured
 from pairmend.plots.ranks import critical_difference, rank_radar
+from pairmend.plots.reliability import plot_reliability
 
 __all__ = [
     "ENDS",
@@ -34,6 +35,7 @@ __all__ = [
     "labels_per_row",
     "one_line",
     "plot_explanation",
+    "plot_reliability",
     "published_and_measured",
     "rank_radar",
     "to_svg",

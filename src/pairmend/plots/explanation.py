@@ -241,8 +241,9 @@ def explained_neighbours(problem: ProblemExplanation, *, ax: "Axes | None" = Non
     ax.set_xlabel(f"% of the weight; together {sum(shares):.0f} %", fontsize=9)
     make_plain(ax)
     ax.tick_params(axis="y", length=0)
+    of = f"{short(problem.opinion)}: " if problem.opinion else ""
     ax.set_title(
-        "rows that weigh most" if neighbours else "no row is near enough",
+        of + ("rows that weigh most" if neighbours else "no row is near enough"),
         loc="left", fontsize=10, color=INK,
     )  # fmt: skip
     return ax

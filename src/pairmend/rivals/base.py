@@ -90,11 +90,35 @@ class Rival(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-class WrappingRival(Rival):
-    """A rival made of clones of a base classifier."""
+class Wrapping(Rival):
+    """A classifier made of clones of a base classifier."""
 
     estimator: Any
     random_state: Any
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say where extra parameters of fit go: to the base classifier's fit.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        return MetadataRouter(owner=self).add(
+            estimator=self._base_classifier(),
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+        )
+
+    def _base_classifier(self) -> Any:
+        return RandomSubspaceNB() if self.estimator is None else self.estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._base_classifier()).input_tags
+        return tags
+
+
+class WrappingRival(Wrapping):
+    """A rival that learns from all rows at once."""
 
     @abstractmethod
     def _learn(
@@ -130,26 +154,6 @@ class WrappingRival(Rival):
             params = take_params(X, params, present)
             rows, Y, weights = take_rows(X, present), Y[present], weights[present]
         return self._remember(X, target, self._learn(rows, Y, weights, params))
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Say where extra parameters of fit go: to the base classifier's fit.
-
-        Returns
-        -------
-        MetadataRouter
-        """
-        return MetadataRouter(owner=self).add(
-            estimator=self._base_classifier(),
-            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-        )
-
-    def _base_classifier(self) -> Any:
-        return RandomSubspaceNB() if self.estimator is None else self.estimator
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self._base_classifier()).input_tags
-        return tags
 
 
 def smoothed_share(Y: BoolArray, weights: FloatArray) -> FloatArray:

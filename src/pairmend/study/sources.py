@@ -48,10 +48,13 @@ class CatalogueSource:
         Its name.
     rows : int or None
         How many of its rows to take, drawn at random, always the same; None means all.
+    one_hot : bool
+        Whether categorical features become 0/1 columns: for classifiers that take numbers only.
     """
 
     name: str
     rows: int | None = None
+    one_hot: bool = False
 
     @property
     def can_be_downloaded(self) -> bool:
@@ -61,7 +64,8 @@ class CatalogueSource:
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
         """Load it, from the network only if allowed."""
         data = load(self.name, data_dir, download=download)
-        return data if self.rows is None else subset(data, self.rows, seed=0)
+        data = data if self.rows is None else subset(data, self.rows, seed=0)
+        return one_hot(data) if self.one_hot else data
 
     def missing(self, data_dir: Path | None) -> str:
         """Say why it cannot be loaded without network; empty if it can."""
@@ -72,8 +76,8 @@ class CatalogueSource:
 
     def definition(self) -> dict[str, Any]:
         """Return it as plain data."""
-        rows = {} if self.rows is None else {"rows": self.rows}
-        return {"catalogue": self.name, **rows}
+        parts = {"catalogue": self.name, "rows": self.rows, "one_hot": self.one_hot or None}
+        return {key: value for key, value in parts.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pairmend.study.objects import build, find
 from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource, Source
 
 SET_KEYS = {
-    "catalogue": {"catalogue", "rows"},
+    "catalogue": {"catalogue", "rows", "one_hot"},
     "file": {"file", "xml", "labels", "targets", "one_hot"},
     "function": {"function", "params"},
 }
@@ -197,7 +197,10 @@ def _source(name: str, plain: Mapping[str, Any], folder: Path) -> Source:
             return FunctionSource(_text(plain["function"], place), dict(params))
         case _:
             entry = find_entry(_text(plain.get("catalogue", name), place))
-            return CatalogueSource(entry.name, _n_rows(plain.get("rows"), place))
+            one_hot = plain.get("one_hot", False)
+            if not isinstance(one_hot, bool):
+                raise ValueError(f"{place}.one_hot must be true or false, got {one_hot!r}")
+            return CatalogueSource(entry.name, _n_rows(plain.get("rows"), place), one_hot)
 
 
 def _n_rows(value: Any, place: str) -> int | None:

@@ -1,0 +1,287 @@
+"""Corrected binary relevance and the corrected classifier of several classes."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pairmend import (
+    AdaptiveNeighbourhood,
+    BinaryRelevance,
+    CorrectedBinaryRelevance,
+    CorrectedMulticlassClassifier,
+    CorrectedPairwiseClassifier,
+    GaussianNeighbourhood,
+    GlobalNeighbourhood,
+    RandomSubspaceNB,
+)
+
+LOGISTIC = LogisticRegression(C=0.1, tol=1e-10, max_iter=1000)
+BASES = {"nb": RandomSubspaceNB(subspace=0.5), "logistic": LOGISTIC, "gaussian": GaussianNB()}
+NEIGHBOURHOODS = {
+    "wide": None,
+    "narrow": GaussianNeighbourhood(50.0),
+    "few": GaussianNeighbourhood(4.0, n_neighbors=7),
+    "adaptive": AdaptiveNeighbourhood(5),
+    "global": GlobalNeighbourhood(),
+}
+BOTH = pytest.mark.parametrize("kind", [CorrectedBinaryRelevance, CorrectedMulticlassClassifier])
+
+
+@pytest.fixture(scope="module")
+def classes():
+    X, y = make_classification(
+        120, 6, n_informative=4, n_classes=3, flip_y=0.1, class_sep=0.7, random_state=0
+    )
+    return X, np.array(["ant", "bee", "cat"])[y]
+
+
+def target_for(kind, classes, small_set):
+    return small_set if kind is CorrectedBinaryRelevance else classes
+
+
+@pytest.mark.parametrize("reference", ["beta", "identity", "crisp"])
+@pytest.mark.parametrize("validation", [0.6, 3])
+@pytest.mark.parametrize("neighbourhood", NEIGHBOURHOODS)
+@pytest.mark.parametrize("base", BASES)
+def test_two_classes_are_a_pair(base, neighbourhood, validation, reference, rng):
+    X = rng.randn(90, 4)
+    y = np.where(X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.randn(90) > 0.5, "yes", "no")
+    weights = rng.randint(4, size=90).astype(float)
+    params = {
+        "estimator": BASES[base],
+        "neighbourhood": NEIGHBOURHOODS[neighbourhood],
+        "validation": validation,
+        "reference": reference,
+        "random_state": 7,
+    }
+    pair = CorrectedPairwiseClassifier(**params).fit(X, y, sample_weight=weights)
+    both = CorrectedMulticlassClassifier(**params).fit(X, y, sample_weight=weights)
+    queries = rng.randn(40, 4)
+    np.testing.assert_array_equal(both.validation_indices_, pair.validation_indices_)
+    np.testing.assert_allclose(both.predict_proba(queries), pair.predict_proba(queries), atol=1e-9)
+    np.testing.assert_allclose(both.confusion(queries), pair.confusion(queries)[:, 0], atol=1e-9)
+    np.testing.assert_array_equal(both.predict(queries), pair.predict(queries))
+    # A label against the rest is the same problem once more, the label being the second class.
+    label = CorrectedBinaryRelevance(**params).fit(X, (y == "yes")[:, None], sample_weight=weights)
+    np.testing.assert_allclose(
+        label.predict_proba(queries)[:, 0], both.predict_proba(queries)[:, 1], atol=1e-9
+    )
+
+
+def slow_correction(clf, model, X, Y, queries, reference):
+    """One label after another, one validation row after another."""
+    weights = clf.neighbourhood_.weights(queries)
+    watched = clf.validation_indices_
+    said, asked = (
+        reference(model.predict_proba(X[watched])),
+        reference(model.predict_proba(queries)),
+    )
+    out = np.empty((len(queries), Y.shape[1]))
+    for t in range(len(queries)):
+        for label in range(Y.shape[1]):
+            e = np.zeros((2, 2))
+            for k, row in enumerate(watched):
+                truth = 0 if Y[row, label] else 1
+                e[truth] += weights[t, k] * np.array([said[k, label], 1 - said[k, label]])
+            competences = e[0] / e.sum(axis=0)
+            p = asked[t, label]
+            out[t, label] = p * competences[0] + (1 - p) * competences[1]
+    return out
+
+
+def test_relevance_by_loops(small_set):
+    X, Y = small_set
+    clf = CorrectedBinaryRelevance(
+        LOGISTIC, neighbourhood=GaussianNeighbourhood(5.0), reference="identity", random_state=0
+    ).fit(X[:60], Y[:60])
+    train = clf.train_indices_
+    assert len(train) == 36
+    assert not set(train) & set(clf.validation_indices_)
+    plain = BinaryRelevance(LOGISTIC).fit(X[train], Y[train])
+    expected = slow_correction(clf, plain, X, Y, X[60:], lambda s: s)
+    np.testing.assert_allclose(clf.predict_proba(X[60:]), expected, atol=1e-10)
+    np.testing.assert_array_equal(clf.predict(X[60:]), expected > 0.5)
+
+
+def test_it_mends_what_a_line_cannot_part(rng):
+    X = rng.uniform(-1, 1, (600, 2))
+    ring = np.digitize(np.linalg.norm(X, axis=1), [0.5, 0.9])
+    Y = np.column_stack([ring == 0, ring > 1]).astype(int)
+    settings = {"validation": 5, "neighbourhood": GaussianNeighbourhood(100.0), "random_state": 0}
+    plain = LogisticRegression().fit(X[:400], ring[:400]).score(X[400:], ring[400:])
+    classes = CorrectedMulticlassClassifier(LogisticRegression(), **settings)
+    assert classes.fit(X[:400], ring[:400]).score(X[400:], ring[400:]) > plain + 0.2
+    plain = BinaryRelevance(LogisticRegression()).fit(X[:400], Y[:400]).score(X[400:], Y[400:])
+    labels = CorrectedBinaryRelevance(LogisticRegression(), **settings).fit(X[:400], Y[:400])
+    assert labels.score(X[400:], Y[400:]) > plain + 0.2
+
+
+@BOTH
+def test_common_ways(kind, classes, small_set):
+    X, y = target_for(kind, classes, small_set)
+    clf = kind(LOGISTIC, validation=3, random_state=0)
+    fitted = clone(clf).fit(X, y)
+    scores = fitted.predict_proba(X)
+    assert 0 <= scores.min() <= scores.max() <= 1
+    assert fitted.confusion(X).shape[-2:] == ((2, 2) if y.ndim == 2 else (3, 3))
+    np.testing.assert_allclose(fitted.confusion(X).sum(axis=(-2, -1)), 1)
+    np.testing.assert_allclose(fitted.predict_proba(X[5:6])[0], scores[5], atol=1e-12)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(X), scores)
+    together = clone(clf).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(together.predict_proba(X), scores)
+    with config_context(working_memory=0.002):
+        np.testing.assert_allclose(clone(clf).fit(X, y).predict_proba(X), scores, atol=1e-12)
+    frame = pd.DataFrame(X).add_prefix("f")
+    framed = clone(clf).fit(frame, y)
+    assert framed.feature_names_in_.tolist() == frame.columns.tolist()
+    np.testing.assert_allclose(framed.predict_proba(frame), scores, atol=1e-10)
+    holes = np.where(np.median(X) < X, X, 0)
+    dense = clone(clf).fit(holes, y).predict_proba(holes)
+    for layout in (sparse.csr_array, sparse.coo_array):
+        other = clone(clf).fit(layout(holes), y).predict_proba(layout(holes))
+        np.testing.assert_allclose(other, dense, atol=1e-5)
+    quick = kind(GaussianNB(), neighbourhood=GaussianNeighbourhood(), random_state=0)
+    grid = {"neighbourhood__beta": [0.5, 8.0], "reference": ["beta", "crisp"]}
+    search = GridSearchCV(quick, grid, cv=2).fit(X, y)
+    assert search.best_params_["reference"] in grid["reference"]
+    assert cross_val_predict(make_pipeline(MaxAbsScaler(), quick), X, y, cv=2).shape == y.shape
+
+
+@BOTH
+def test_rows_of_no_weight_are_not_there(kind, classes, small_set):
+    X, y = target_for(kind, classes, small_set)
+    weights = np.where(np.arange(len(X)) % 3, 1.0, 0.0)
+    present = weights > 0
+    for validation in (0.6, 3):
+        clf = kind(LOGISTIC, validation=validation, random_state=0)
+        left = clone(clf).fit(X, y, sample_weight=weights)
+        cut = clone(clf).fit(X[present], y[present])
+        np.testing.assert_allclose(left.predict_proba(X), cut.predict_proba(X), atol=1e-8)
+        np.testing.assert_array_equal(
+            left.validation_indices_, np.flatnonzero(present)[cut.validation_indices_]
+        )
+        heavy = clone(clf).fit(X, y, sample_weight=1 + 9 * weights)
+        assert np.abs(heavy.predict_proba(X) - left.predict_proba(X)).max() > 1e-3
+
+
+def test_relevance_of_odd_labels(small_set):
+    X, Y = small_set
+    Y = Y.copy()
+    Y[:, 0], Y[:, 3] = 0, 1
+    for base in (None, LOGISTIC):
+        clf = CorrectedBinaryRelevance(base, random_state=0).fit(X, Y)
+        np.testing.assert_array_equal(clf.predict(X)[:, [0, 3]], np.tile([0, 1], (80, 1)))
+    one = CorrectedBinaryRelevance(LOGISTIC, random_state=0).fit(X, small_set[1][:, :1])
+    assert one.predict(X).shape == one.predict_proba(X).shape == (80, 1)
+
+
+def test_relevance_of_classes(classes):
+    X, y = classes
+    clf = CorrectedBinaryRelevance(LOGISTIC, random_state=0).fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1)
+    assert clf.score(X, y) > 0.5
+
+
+def test_classes_that_a_part_lacks(rng):
+    X = rng.randn(30, 2)
+    y = np.where(np.arange(30) < 29, np.where(X[:, 0] > 0, "a", "b"), "rare")
+    for seed in range(3):  # the rare class on either side of the split
+        clf = CorrectedMulticlassClassifier(GaussianNB(), random_state=seed).fit(X, y)
+        scores = clf.predict_proba(X)
+        np.testing.assert_allclose(scores.sum(axis=1), 1)
+    crossed = CorrectedMulticlassClassifier(LOGISTIC, validation=5, random_state=0).fit(X, y)
+    np.testing.assert_allclose(crossed.predict_proba(X).sum(axis=1), 1)
+    # A training part of one class: nothing to train, and the validation rows decide.
+    two = np.array(["a"] * 9 + ["b"])
+    seed = next(
+        seed
+        for seed in range(50)
+        if 9
+        in CorrectedMulticlassClassifier(DummyClassifier(), random_state=seed)
+        .fit(X[:10], two)
+        .validation_indices_
+    )
+    clf = CorrectedMulticlassClassifier(LOGISTIC, random_state=seed).fit(X[:10], two)
+    pair = CorrectedPairwiseClassifier(LOGISTIC, random_state=seed).fit(X[:10], two)
+    assert clf.model_.classifier is None
+    np.testing.assert_allclose(clf.model_.shares, [7 / 8, 1 / 8])
+    np.testing.assert_allclose(clf.predict_proba(X), pair.predict_proba(X), atol=1e-12)
+
+
+def test_the_base_sees_the_names_of_classes(classes):
+    X, y = classes
+    weighted = LogisticRegression(class_weight={"ant": 1.0, "bee": 100.0, "cat": 1.0})
+    clf = CorrectedMulticlassClassifier(weighted, random_state=0).fit(X, y)
+    assert (clf.model_.classifier.predict(X) == "bee").mean() > 0.8
+
+
+@BOTH
+def test_a_failed_fit_leaves_the_old_one(kind, classes, small_set):
+    X, y = target_for(kind, classes, small_set)
+    clf = kind(LOGISTIC, random_state=0).fit(X, y)
+    before = clf.predict_proba(X)
+    for X_bad, y_bad in ((X[:, :3], y[:-1]), (X[:, 0], y), (X[:, :2], np.full(len(X), "one"))):
+        with pytest.raises(ValueError):
+            clf.fit(X_bad, y_bad)
+    with pytest.raises(ValueError, match="LinearSVC has no predict_proba"):
+        clone(clf).set_params(estimator=LinearSVC()).fit(X, y)
+    np.testing.assert_array_equal(clf.predict_proba(X), before)
+    with pytest.raises(ValueError, match="X has 2 features"):
+        clf.predict(X[:, :2])
+    for bad in ({"validation": 1.5}, {"reference": "gauss"}, {"neighbourhood": "near"}):
+        with pytest.raises(ValueError, match="parameter of"):
+            kind(**bad).fit(X, y)
+
+
+def test_labels_are_not_classes(small_set):
+    with pytest.raises(ValueError, match="y has 4 columns, but CorrectedMulticlassClassifier"):
+        CorrectedMulticlassClassifier().fit(*small_set)
+
+
+@BOTH
+def test_seeds_reach_the_base(kind, classes, small_set):
+    X, y = target_for(kind, classes, small_set)
+    tree = DecisionTreeClassifier(max_features=1, max_depth=3)
+    cross = {"validation": 3, "neighbourhood": GlobalNeighbourhood()}
+    first, same, other = (
+        kind(tree, random_state=seed, **cross).fit(X, y).predict_proba(X) for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, same)
+    assert (first != other).any()
+
+
+def test_iris_with_all_references():
+    X, y = load_iris(return_X_y=True)
+    for reference in ("beta", "identity", "crisp"):
+        clf = CorrectedMulticlassClassifier(
+            LOGISTIC, validation=5, neighbourhood=GaussianNeighbourhood(20.0), reference=reference,
+            random_state=0,
+        )  # fmt: skip
+        assert clf.fit(X, y).score(X, y) > 0.93
+
+
+@parametrize_with_checks(
+    [
+        CorrectedBinaryRelevance(),
+        CorrectedBinaryRelevance(LogisticRegression(), validation=3),
+        CorrectedMulticlassClassifier(),
+        CorrectedMulticlassClassifier(LogisticRegression(), validation=3),
+    ]
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

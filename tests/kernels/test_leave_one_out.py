@@ -1,0 +1,135 @@
+"""Leave-one-out sums and confusion matrices against loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from pairmend.kernels.correction import competences, correct
+from pairmend.kernels.leave_one_out import (
+    confusion_of,
+    corrected_by,
+    global_confusion,
+    shrink,
+    sums_around,
+    tabulate,
+)
+
+
+def problem(seed, n_rows=12, n_labels=3, n_features=2):
+    rng = np.random.RandomState(seed)
+    Y = rng.rand(n_rows, n_labels) < [0.0, 0.3, 1.0][:n_labels]
+    return rng.randn(n_rows, n_features), Y, rng.rand(n_rows, n_labels), rng.rand(n_rows) + 0.1
+
+
+def confusion_by_loop(Y, decided, weights):
+    """Confusion matrices of rows that weigh so much."""
+    out = np.zeros((Y.shape[1], 2, 2))
+    for y, d, w in zip(Y, decided, weights, strict=True):
+        for label in range(Y.shape[1]):
+            truth = 0 if y[label] else 1
+            out[label, truth, 0] += w * d[label]
+            out[label, truth, 1] += w * (1 - d[label])
+    return out
+
+
+def weights_by_loop(points, row, beta):
+    squared = [((p - points[row]) ** 2).sum() for p in points]
+    nearest = min(s for k, s in enumerate(squared) if k != row)
+    return np.array([0 if k == row else np.exp(-beta * (s - nearest)) for k, s in
+                     enumerate(squared)])  # fmt: skip
+
+
+@given(st.integers(0, 100), st.floats(0.01, 30))
+def test_confusion_matrices_around_rows(seed, beta):
+    points, Y, decided, weights = problem(seed)
+    rows = np.array([3, 0, 11])
+    table = tabulate(Y, decided, weights)
+    for doubling, sums in enumerate(sums_around(points, rows, table, beta, 2)):
+        for row, found in zip(rows, confusion_of(sums), strict=True):
+            near = weights_by_loop(points, row, beta * 2**doubling) * weights
+            np.testing.assert_allclose(found, confusion_by_loop(Y, decided, near), atol=1e-10)
+
+
+def test_sparse_and_single_points():
+    points, Y, decided, weights = problem(1, n_features=5)
+    rows, table = np.arange(12), tabulate(Y, decided, weights)
+    expected = list(sums_around(points, rows, table, 0.5, 8))
+    for same in (sparse.csr_array(points), points.astype(np.float32)):
+        for a, b in zip(sums_around(same, rows, table, 0.5, 8), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("beta", [1e-300, 1e300])
+def test_extreme_betas(beta, dtype):
+    points, Y, decided, weights = problem(2)
+    table = tabulate(Y, decided, weights)
+    (sums,) = sums_around(points.astype(dtype), np.arange(12), table, beta)
+    nearest = [np.argmax(weights_by_loop(points, row, 1.0)) for row in range(12)]
+    expected = table.sum(axis=0) - table if beta < 1 else table[nearest]
+    np.testing.assert_allclose(sums, expected, atol=1e-6)
+
+
+def test_equal_rows_count_alike():
+    Y, decided = np.eye(3, dtype=bool), np.full((3, 3), 0.5)
+    table = tabulate(Y, decided, np.ones(3))
+    for sums in sums_around(np.zeros((3, 2)), np.arange(3), table, 7.0, 3):
+        np.testing.assert_allclose(sums, table.sum(axis=0) - table)
+
+
+@given(st.integers(0, 100))
+def test_all_rows_but_one(seed):
+    _, Y, decided, weights = problem(seed)
+    table = tabulate(Y, decided, weights)
+    for row, found in enumerate(global_confusion(table, np.arange(12))):
+        rest = np.delete(np.arange(12), row)
+        expected = confusion_by_loop(Y[rest], decided[rest], weights[rest])
+        share = (weights[rest] @ Y[rest]) / weights[rest].sum()
+        expected[:, 0, :] += share[:, np.newaxis]
+        expected[:, 1, :] += 1 - share[:, np.newaxis]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    (everywhere,) = global_confusion(table)
+    share = (weights @ Y) / weights.sum()
+    expected = confusion_by_loop(Y, decided, weights)
+    np.testing.assert_allclose(everywhere[:, 0].T, expected[:, 0].T + share)
+
+
+@pytest.mark.parametrize("mass", [0.0, 0.5, 20.0])
+def test_shrinkage(mass):
+    rng = np.random.RandomState(0)
+    confusion, towards = rng.rand(4, 3, 2, 2), rng.rand(1, 3, 2, 2)
+    found = shrink(confusion, towards, mass)
+    for t in range(4):
+        for label in range(3):
+            for decision in (0, 1):
+                goal = towards[0, label, 0, decision] / towards[0, label, :, decision].sum()
+                expected = confusion[t, label, :, decision] + mass * np.array([goal, 1 - goal])
+                np.testing.assert_allclose(found[t, label, :, decision], expected)
+
+
+@given(st.integers(0, 100), st.sampled_from([0.0, 0.25, 3.0, 1e300]))
+def test_correction_by_sums_is_the_three_steps(seed, mass):
+    points, Y, decided, weights = problem(seed)
+    rows, table = np.arange(12), tabulate(Y, decided, weights)
+    (sums,) = sums_around(points, rows, table, 2.0)
+    towards = global_confusion(table, rows)
+    slowly = correct(decided, shrink(confusion_of(sums), towards, mass))
+    for found in (sums, sums.astype(np.float32)):
+        said = corrected_by(decided, found, competences(towards), mass)
+        tolerance = 1e-9 if found.dtype == np.float64 else 1e-4
+        np.testing.assert_allclose(said, slowly, atol=tolerance)
+
+
+@pytest.mark.parametrize("sure", [0.0, 1.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_decision_never_taken_is_taken_at_its_word(sure, dtype):
+    """Sums of a decision that no row takes differ from nothing by rounding only."""
+    rng = np.random.RandomState(0)
+    Y, weights = rng.rand(200, 3) < 0.5, rng.rand(200)
+    table = tabulate(Y, np.full((200, 3), sure), weights)
+    (sums,) = sums_around(rng.randn(200, 2), np.arange(200), table, 0.1)
+    nowhere = (np.full((1, 3), 0.5), np.full((1, 3), 0.5))
+    said = corrected_by(np.full((200, 3), 1 - sure), sums.astype(dtype), nowhere, 0.0)
+    np.testing.assert_array_equal(said, 1 - sure)

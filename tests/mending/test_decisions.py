@@ -1,0 +1,60 @@
+"""How a decision is chosen."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import get_scorer
+
+from pairmend.mending.criteria import LOSSES, Judge
+from pairmend.mending.decisions import Chances, choose_decision, thresholds_for
+from pairmend.mending.label_sets import LabelSets
+from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold
+
+
+@pytest.fixture
+def told(rng):
+    Y = rng.rand(60, 3) < [0.2, 0.4, 0.6]
+    scores = np.clip(0.3 * Y + 0.6 * rng.rand(60, 3), 0, 1)
+    sets, number = LabelSets.seen_in(Y)
+    folds = [np.arange(k, 60, 4) for k in range(4)]
+    return Y, Chances(scores, scores**2, number), sets, folds
+
+
+@pytest.mark.parametrize("criterion", ["hamming", "macro_f1"])
+def test_thresholds_are_judged_on_rows_they_were_not_fitted_on(told, criterion):
+    Y, chances, sets, folds = told
+    thresholds = [FixedThreshold(0.5), F1Thresholds(), CardinalityThreshold()]
+    judge = Judge(criterion, Y, folds)
+    best, tried = choose_decision(("labels", "sets"), thresholds, judge, chances, sets)
+    losses = []
+    for threshold in thresholds:
+        parts = []
+        for fold in folds:
+            rest = np.setdiff1d(np.arange(60), fold)
+            fitted = threshold.fit(chances.labels[rest], Y[rest])
+            said = fitted.decide(chances.labels[fold]).astype(bool)
+            parts.append(LOSSES[criterion](Y[fold], said))
+        losses.append(np.mean(parts))
+    said = sets.most_likely(chances.alone, chances.own).astype(bool)
+    losses.append(np.mean([LOSSES[criterion](Y[fold], said[fold]) for fold in folds]))
+    assert [candidate.kind for candidate in tried] == ["labels"] * 3 + ["sets"]
+    np.testing.assert_allclose([candidate.loss for candidate in tried], losses)
+    assert best is tried[np.argmin(losses)]
+    # In the end thresholds know all rows.
+    expected = CardinalityThreshold().fit(chances.labels, Y).threshold_
+    assert tried[2].threshold.threshold_ == expected
+
+
+def test_of_equals_the_first(told):
+    Y, chances, sets, folds = told
+    same = [FixedThreshold(0.5), FixedThreshold(0.5)]
+    best, tried = choose_decision(("labels",), same, Judge("hamming", Y, folds), chances, sets)
+    assert best is tried[0]
+
+
+def test_thresholds_that_compete():
+    assert [repr(t) for t in thresholds_for("hamming")] == ["FixedThreshold()"]
+    assert [repr(t) for t in thresholds_for("zero_one")] == ["FixedThreshold()"]
+    shared = {t.average for t in thresholds_for("micro_f1")[1:]}
+    assert shared == {"micro"}
+    for criterion in ("macro_f1", get_scorer("f1_macro")):
+        assert {t.average for t in thresholds_for(criterion)[1:]} == {"micro", "macro"}
