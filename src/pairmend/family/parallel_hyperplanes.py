@@ -40,7 +40,8 @@ class ParallelHyperplanesSVM(OverlapAware):
     voting : {"votes", "soft"}, default="votes"
         Whether each pair gives whole votes, to each label on whose side of its hyperplane a row
         lies, or the distances to the hyperplanes count, by their logistic function. "soft" ranks
-        labels more finely, "votes" decides better where we compared them.
+        labels more finely; on one split each of four sets "votes" had the smaller zero-one loss
+        on all, the smaller Hamming loss on three and the larger micro F1 on two.
     tol : float, default=1e-6
         Largest component of the gradient at which a machine's training stops.
     max_iter : int, default=1000
