@@ -6,6 +6,7 @@ from pairmend.family.corrected_relevance import CorrectedBinaryRelevance
 from pairmend.family.four_classes import FourClassPairsClassifier
 from pairmend.family.frugal import Poll
 from pairmend.family.parallel_hyperplanes import ParallelHyperplanesSVM
+from pairmend.family.perceptrons import PairwisePerceptrons
 from pairmend.family.qweighted import QWeightedVoting
 from pairmend.family.shared_first import SharedFirstClassifier
 from pairmend.family.two_stage import TwoStageVoting
@@ -15,6 +16,7 @@ __all__ = [
     "CorrectedBinaryRelevance",
     "CorrectedMulticlassClassifier",
     "FourClassPairsClassifier",
+    "PairwisePerceptrons",
     "ParallelHyperplanesSVM",
     "Poll",
     "QWeightedVoting",

@@ -14,6 +14,7 @@ MODULES = frozenset(
     {
         "pairmend._basis",
         "pairmend._frames",
+        "pairmend._growing",
         "pairmend._pairs",
         "pairmend._survey",
         "pairmend.bases",
@@ -26,6 +27,7 @@ MODULES = frozenset(
         "pairmend.family.frugal",
         "pairmend.family.overlap",
         "pairmend.family.parallel_hyperplanes",
+        "pairmend.family.perceptrons",
         "pairmend.family.problems",
         "pairmend.family.qweighted",
         "pairmend.family.shared_first",
@@ -33,6 +35,7 @@ MODULES = frozenset(
         "pairmend.kernels.confusion",
         "pairmend.learners.generic",
         "pairmend.learners.naive_bayes",
+        "pairmend.learners.perceptron",
         "pairmend.learners.scoring",
         "pairmend.learners.sums",
         "pairmend.mended",
