@@ -36,9 +36,10 @@ ROOMS = {
     "_watching": ["_pairs", "_streaming", "_typing", "_validation", "kernels", "learners"],
     "explanation": ["_typing", "kernels"],
     "_explaining": ["_typing", "_validation", "explanation", "kernels"],
+    "_growing": ["_base", "_frames", "_typing", "_validation", "learners", "naive_bayes"],
     "corrected": [
-        "_base", "_explaining", "_pairs", "_watching", "_typing", "_validation", "explanation",
-        "kernels", "learners", "model_selection", "neighbourhoods",
+        "_base", "_explaining", "_growing", "_pairs", "_watching", "_typing", "_validation",
+        "explanation", "kernels", "learners", "model_selection", "neighbourhoods",
     ],
     "thresholds": ["_typing", "_validation", "kernels"],
     "_cross_fitting": ["_typing", "_validation", "model_selection"],
@@ -53,8 +54,8 @@ ROOMS = {
         "rivals", "thresholds",
     ],
     "family": [
-        "_pairs", "_streaming", "_typing", "_validation", "_watching", "calibrated", "kernels",
-        "learners", "model_selection", "neighbourhoods", "rivals",
+        "_base", "_pairs", "_streaming", "_typing", "_validation", "_watching", "calibrated",
+        "kernels", "learners", "model_selection", "neighbourhoods", "rivals",
     ],
     "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
     "distributed": [

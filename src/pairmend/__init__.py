@@ -3,9 +3,14 @@
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
 from pairmend.family import (
+    BradleyTerryClassifier,
     CorrectedBinaryRelevance,
     CorrectedMulticlassClassifier,
+    FourClassPairsClassifier,
+    PairwisePerceptrons,
+    ParallelHyperplanesSVM,
     QWeightedVoting,
+    SharedFirstClassifier,
     TwoStageVoting,
 )
 from pairmend.mended import MendedClassifier
@@ -24,20 +29,25 @@ __version__ = "0.1.0"
 __all__ = [
     "AdaptiveNeighbourhood",
     "BinaryRelevance",
+    "BradleyTerryClassifier",
     "CalibratedLabelRanking",
     "ClassifierChainEnsemble",
     "CorrectedBinaryRelevance",
     "CorrectedMulticlassClassifier",
     "CorrectedPairwiseClassifier",
+    "FourClassPairsClassifier",
     "GaussianNeighbourhood",
     "GlobalNeighbourhood",
     "LabelPowerset",
     "MLkNN",
     "MendedClassifier",
     "PairwiseClassifier",
+    "PairwisePerceptrons",
+    "ParallelHyperplanesSVM",
     "QWeightedVoting",
     "RAkEL",
     "RandomSubspaceNB",
+    "SharedFirstClassifier",
     "ThresholdedClassifier",
     "TwoStageVoting",
 ]

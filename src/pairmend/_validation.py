@@ -1,6 +1,6 @@
 """Input checks, and the one file that meets scikit-learn's less public parts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import Parameter, signature
 from typing import Any
 
@@ -39,6 +39,7 @@ __all__ = [
     "check_base_classifier",
     "check_columns",
     "check_features",
+    "check_further_target",
     "check_indicators",
     "check_params",
     "check_rows",
@@ -204,6 +205,75 @@ def check_target(
             "problem, pass a 1-D y, for instance y.ravel()."
         )
     return _check_classes(column_or_1d(indicators, warn=True))
+
+
+def check_further_target(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: TargetLike,
+    classes: Any = None,
+    *,
+    min_labels: int = 2,
+) -> Target:
+    """Read the target of a ``partial_fit``, of which an earlier call may have told the labels.
+
+    Parameters
+    ----------
+    estimator : estimator
+        If it is fitted, its ``classes_`` and ``multilabel_`` say what labels there are.
+    X : array-like
+        The rows the target belongs to.
+    y : array-like, frame or sparse matrix
+        Indicators of shape (n, L), or classes of shape (n,), not all of which need occur.
+    classes : array-like of shape (L,), default=None
+        All classes, or names of the labels; if None, those of the first call's y.
+    min_labels : {1, 2}, default=2
+        How many labels there must be.
+
+    Returns
+    -------
+    Target
+    """
+    known = getattr(estimator, "classes_", None)
+    if classes is not None:
+        classes = np.asarray(classes)
+        if known is not None and not np.array_equal(np.sort(classes), np.sort(known)):
+            raise ValueError(
+                f"classes are {classes.tolist()}, but were {known.tolist()} in an earlier call; "
+                "leave them out, or start again with a new estimator."
+            )
+    single = y is not None and _as_array(y).ndim == 1
+    if known is not None and single is estimator.multilabel_:
+        forms = ["classes of shape (n_samples,)", "indicators of shape (n_samples, n_labels)"]
+        raise ValueError(f"y has {forms[not single]}, but an earlier call had {forms[single]}.")
+    if single and (known is not None or classes is not None):
+        check_consistent_length(X, y)
+        return _among_classes(_as_array(y), np.unique(classes) if known is None else known)
+    target = check_target(estimator, X, y, min_labels=min_labels)
+    names = classes if known is None else known
+    if names is None:
+        return target
+    if len(names) != target.Y.shape[1]:
+        raise ValueError(f"y has {target.Y.shape[1]} labels, expected {len(names)}.")
+    if hasattr(y, "columns") and not np.array_equal(target.classes, names):
+        raise ValueError(f"y has the labels {target.classes.tolist()}, expected {names.tolist()}.")
+    return replace(target, classes=names)
+
+
+def _among_classes(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> Target:
+    """Read classes of which all are known."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"classes has one class only, {classes[0]!r}; a classifier needs at least two classes."
+        )
+    if unknown := sorted(set(np.unique(y).tolist()) - set(classes.tolist())):
+        raise ValueError(
+            f"y has classes that are not among those of the first call: {unknown}. Give all that "
+            "will ever occur as `classes` in the first call."
+        )
+    return Target(
+        np.searchsorted(classes, y)[:, np.newaxis] == np.arange(len(classes)), classes, False
+    )
 
 
 def check_indicators(Y: TargetLike) -> BoolArray:

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from pairmend._base import Blocks, PairwiseVoting, Problem
+from pairmend._base import Blocks, Problem
 from pairmend._explaining import explain_rows
+from pairmend._growing import GrowingVoting, Split, Stream
 from pairmend._pairs import pairs_of
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
 from pairmend._validation import (
@@ -35,14 +36,14 @@ from pairmend.kernels.information import WEIGHTINGS, weigh
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.vanishing import TOLERANCE, cut_for, worth_skipping
 from pairmend.learners import PairLearner, PairWitness, make_pair_learner
-from pairmend.model_selection import validation_split
+from pairmend.model_selection import given_split, hold_out, shuffled_folds
 from pairmend.neighbourhoods import GaussianNeighbourhood
 
 SINGLE_TOLERANCE = 1e-7
 """How much weights lost in single precision may move a corrected support."""
 
 
-class CorrectedPairwiseClassifier(PairwiseVoting):
+class CorrectedPairwiseClassifier(GrowingVoting):
     """Multi-label classification by pairs whose votes are mended by how they err nearby.
 
     Each pair's classifier is watched on validation rows: how often it decides for each of
@@ -62,11 +63,15 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
     overlap : float, default=0.0
         How much validation rows with both labels of a pair count for each, in [0, 1]. FCM-O
         is 0.5.
-    validation : float or int, default=0.6
+    validation : float, int or tuple, default=0.6
         A float in (0, 1): the share of rows trained on; the others are the validation rows.
         An int K of at least 2: K-fold cross-fitting. Every row is then a validation row, asked
         of classifiers that did not see it, and the final classifiers see all rows. That costs
         K + 1 trainings and uses rows best.
+        A tuple: the split itself, numbers of the rows to train on and of the validation rows.
+    decay : float, default=1.0
+        What rows of earlier calls of ``partial_fit`` keep of their weight at each call, in
+        (0, 1]; 1 forgets nothing. ``fit`` takes no notice of it.
     neighbourhood : neighbourhood, default=None
         How validation rows are weighted around a point: :class:`GaussianNeighbourhood`,
         :class:`AdaptiveNeighbourhood`, :class:`GlobalNeighbourhood`. None means
@@ -106,7 +111,8 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
     pairs_ : ndarray of shape (n_pairs, 2)
         Numbers of the labels of each pair; a virtual label has the number ``n_labels``.
     train_indices_, validation_indices_ : ndarray of int
-        Rows trained on and validation rows; all rows in both after cross-fitting.
+        Rows trained on and validation rows; all rows in both after cross-fitting. After
+        ``partial_fit``, positions among the rows of all calls, without rows now forgotten.
     multilabel_ : bool
         Whether fit saw label indicators, not 1-D classes.
     learner_ : PairLearner
@@ -185,7 +191,9 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         "validation": [
             Interval(Real, 0, 1, closed="neither"),
             Interval(Integral, 2, None, closed="left"),
+            tuple,
         ],
+        "decay": [Interval(Real, 0, 1, closed="right")],
         "neighbourhood": [HasMethods(["fit", "weights"]), None],
         "reference": [StrOptions(set(REFERENCES))],
         "voting": [StrOptions({"soft", "votes"})],
@@ -212,7 +220,8 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         *,
         balance: str | None = None,
         overlap: float = 0.0,
-        validation: float | int = 0.6,
+        validation: float | int | tuple[Any, Any] = 0.6,
+        decay: float = 1.0,
         neighbourhood: Any = None,
         reference: str = "beta",
         voting: str = "soft",
@@ -227,6 +236,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         self.balance = balance
         self.overlap = overlap
         self.validation = validation
+        self.decay = decay
         self.neighbourhood = neighbourhood
         self.reference = reference
         self.voting = voting
@@ -281,6 +291,7 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
         train: Callable[[IntArray], PairLearner],
         ask: Callable[[PairLearner, IntArray], PairWitness],
+        parts: Split | None = None,
     ) -> Self:
         """Fit on rows that may lie elsewhere.
 
@@ -294,8 +305,10 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
             Trains pairs on rows.
         ask : callable
             Gives the learner that answers for a trained one about rows, and these only.
+        parts : tuple, default=None
+            What :meth:`_split` gives, if it is not to be asked.
         """
-        train_indices, validation_indices, folds = self._split(problem)
+        train_indices, validation_indices, folds = parts or self._split(problem)
         # What can go wrong with distances goes wrong before the long work begins.
         X_validation, Y_validation = take(validation_indices)
         neighbourhood = seed_estimator(
@@ -332,6 +345,10 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         self._reference = REFERENCES[self.reference]
         self._watched = watched
         self._row_weights = problem.row_weights[validation_indices]
+        self._stream = None
+        if not folds:
+            split = train_indices, validation_indices
+            self._stream = Stream.begun(learner, problem, split, X_validation, Y_validation)
         return self
 
     def pair_corrected(self, X: MatrixLike) -> FloatArray:
@@ -388,12 +405,17 @@ class CorrectedPairwiseClassifier(PairwiseVoting):
         """
         return explain_rows(self, X, n_neighbors=n_neighbors, n_problems=n_problems)
 
-    def _split(
-        self, problem: Problem
-    ) -> tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]:
+    def _split(self, problem: Problem) -> Split:
         """Return training rows, validation rows, and the latter's folds if there are any."""
         present = np.flatnonzero(problem.row_weights > 0)  # weight 0 is as good as not there
-        return validation_split(present, self.validation, problem.rng)
+        if isinstance(self.validation, Integral):
+            folds = list(shuffled_folds(len(present), int(self.validation), problem.rng))
+            return present, present, folds
+        if isinstance(self.validation, tuple):
+            train, validation = given_split(self.validation, len(problem.row_weights))
+            return np.intersect1d(train, present), np.intersect1d(validation, present), []
+        train, validation = hold_out(len(present), float(self.validation), problem.rng)
+        return present[train], present[validation], []
 
     def _weights(self, X: MatrixLike) -> Matrix:
         """Return the weights of the validation rows around rows, dense or CSR."""

@@ -46,6 +46,48 @@ def hold_out(n_rows: int, share: float, rng: np.random.RandomState) -> tuple[Int
     return np.sort(order[:n_train]), np.sort(order[n_train:])
 
 
+def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray]:
+    """Check a split into a training and a validation part that somebody else made.
+
+    Parameters
+    ----------
+    split : tuple of two array-likes of int
+        Numbers of the rows of both parts.
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    train, validation : ndarray of int
+        Row numbers, ascending.
+
+    Examples
+    --------
+    >>> train, validation = given_split(([3, 0], [1]), 4)
+    >>> train.tolist(), validation.tolist()
+    ([0, 3], [1])
+    """
+    parts = [np.sort(np.asarray(part)) for part in split]
+    fitting = all(
+        part.ndim == 1
+        and part.dtype.kind in "iu"
+        and len(part)
+        and 0 <= part[0] <= part[-1] < n_rows
+        for part in parts
+    )
+    if (
+        len(parts) != 2
+        or not fitting
+        or len(np.unique(np.concatenate(parts))) < sum(map(len, parts))
+    ):
+        raise ValueError(
+            "A split is a pair of arrays, the numbers of the rows to train on and of the "
+            f"validation rows: neither empty, no row twice, all from 0 to {n_rows - 1}. Got "
+            f"{split!r}."
+        )
+    return parts[0], parts[1]
+
+
 def shuffled_folds(
     n_rows: int, n_folds: int, rng: np.random.RandomState | int
 ) -> Iterator[tuple[IntArray, IntArray]]:

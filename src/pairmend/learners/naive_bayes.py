@@ -84,7 +84,14 @@ class SubspaceNBPairLearner:
 
     @single_blas()
     def partial_fit(
-        self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
+        self,
+        X: MatrixLike,
+        Y: BoolArray,
+        pairs: IntArray,
+        fit_params: dict[str, Any],
+        *,
+        decay: float = 1.0,
+        forgotten: float = 0.0,
     ) -> "SubspaceNBPairLearner":
         """Train all pairs on further rows, in addition to those of earlier calls.
 
@@ -92,6 +99,10 @@ class SubspaceNBPairLearner:
         features (kinds, values, floors, subspaces) must be known before any sum: it is that of
         the first call's rows, or of the survey in its `fit_params`, such as one of a larger
         sample. Later values of a categorical feature that it does not list are left out.
+
+        Rows of earlier calls keep a share `decay` of their weight. A label, or a side of a
+        pair, that weighs less than `forgotten` then is as if it had never been seen. There may
+        be no further rows at all.
         """
         if not hasattr(self, "survey_"):
             return self.fit(X, Y, pairs, fit_params)
@@ -99,10 +110,13 @@ class SubspaceNBPairLearner:
         if Y.shape[1] != n_labels:
             raise ValueError(f"Y has {Y.shape[1]} labels, earlier rows had {n_labels}.")
         weights = fit_params.get("sample_weight")
-        if weights is not None:
+        if weights is not None and len(Y):
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
-        numbers, Y, weights = _present(self._read_numbers(X), Y, weights)
-        self._settle(self._sums.extended(Y, weights, self._basis.expand(numbers)))
+        sums = self._sums if decay == 1 else self._sums.faded(decay, forgotten)
+        if len(Y):
+            numbers, Y, weights = _present(self._read_numbers(X), Y, weights)
+            sums = sums.extended(Y, weights, self._basis.expand(numbers))
+        self._settle(sums)
         return self
 
     def _settle(self, sums: LabelSums) -> None:
@@ -119,7 +133,7 @@ class SubspaceNBPairLearner:
             self._separable[:] = False
         # A pair that lacks the rows of a side says the smoothed share of the other.
         mass, count = sums.sizes()
-        self._is_constant = (count == 0) | (count.T == 0)
+        self._is_constant = (count <= 0) | (count.T <= 0)
         self._constant = (mass + 1) / (mass + mass.T + 2)
         self._keep_terms()
 

@@ -115,6 +115,18 @@ class Sums:
 
         return Sums(*(add(vars(self)[name], vars(other)[name]) for name in vars(self)))
 
+    def faded(self, share: float, forgotten: float) -> "Sums":
+        """Return the sums with a share of the weight left, those of groups now too light empty."""
+        kept = share * self.mass >= forgotten
+        left = share * kept
+        return Sums(
+            _scaled(self.mass, left),
+            _scaled(self.count, kept),
+            _scaled(self.columns, left),
+            _scaled(self.absent, left),
+            _scaled(self.n_absent, kept),
+        )
+
     def put(self, groups: IntArray, other: "Sums") -> None:
         """Set the sums of some groups."""
         self.mass[groups], self.count[groups] = other.mass, other.count
@@ -339,13 +351,41 @@ class LabelSums:
     def extended(self, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> "LabelSums":
         """Return the sums over these rows and further ones.
 
-        What is summed without its shared rows stays what it was: later on, subtraction may
-        cost digits of rows that become few among their label's.
+        Rows that become few among their label's are summed alone from then on. Before, they
+        were all of them, none, or so many that subtraction left their digits.
         """
-        more = sum_alone(self.alone_pairs, Y, weights, rows)
-        every = np.arange(len(more.mass))
         sums = self.plus(LabelSums.part(Y, weights, rows, has_virtual=self.has_virtual))
-        return replace(sums, alone=self.alone.plus(more, every, every))
+        newly = (sums.marked().alone_number >= 0) & (sums.alone_number < 0)
+        n_old, n_new = len(self.alone.mass), np.count_nonzero(newly)
+        number = n_old + np.cumsum(newly).reshape(newly.shape) - 1
+        sums = replace(sums, alone_number=np.where(newly, number, sums.alone_number))
+        pairs = sums.alone_pairs
+        before = self.only(*pairs[n_old:].T)
+        old, new = np.arange(n_old + n_new), np.arange(-n_old, n_new)
+        old[n_old:] = -1
+        new[:n_old] = -1
+        new[n_old:][before.count <= 0] = -1  # what subtraction left is rounding
+        more = sum_alone(pairs, Y, weights, rows)
+        every = np.arange(len(pairs))
+        alone = self.alone.plus(before, old, new).plus(more, every, every)
+        return replace(sums, alone=alone)
+
+    def faded(self, share: float, forgotten: float) -> "LabelSums":
+        """Return the sums with a share of each row's weight left.
+
+        Parameters
+        ----------
+        share : float
+            What is left, in (0, 1].
+        forgotten : float
+            Groups of rows that weigh less together are empty from then on.
+        """
+        return replace(
+            self,
+            labels=self.labels.faded(share, forgotten),
+            shared=self.shared.faded(share, forgotten),
+            alone=self.alone.faded(share, forgotten),
+        )
 
     def only(self, label: IntArray, other: IntArray) -> Sums:
         """Return the sums over the rows of labels without those they share with others.
@@ -367,7 +407,10 @@ class LabelSums:
         return left
 
     def sizes(self) -> tuple[FloatArray, IntArray]:
-        """Return weight and number of the rows of each label without each other, (L, L)."""
+        """Return weight and number of the rows of each label without each other, (L, L).
+
+        Numbers below 0 mean none: of a label forgotten a call before the rows it shares.
+        """
         n_labels = len(self.number)
         mass = np.repeat(self.labels.mass[:, np.newaxis], n_labels, axis=1)
         count = np.repeat(self.labels.count[:, np.newaxis], n_labels, axis=1)
@@ -378,6 +421,7 @@ class LabelSums:
         count[label, other] -= self.shared.count[number]
         few = place >= 0
         mass[label[few], other[few]] = self.alone.mass[place[few]]
+        count[label[few], other[few]] = self.alone.count[place[few]]
         return np.where(count > 0, mass, 0), count
 
     def _numbers(self, label: IntArray, other: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -393,6 +437,16 @@ class LabelSums:
 
 def _dense(columns: Matrix) -> FloatArray:
     return columns.toarray() if sparse.issparse(columns) else columns
+
+
+def _scaled(sums: Any, factor: FloatArray | BoolArray) -> Any:
+    """Multiply the sums of each group, if there are any, with a number."""
+    if sums is None or not len(factor):
+        return sums
+    factor = factor.astype(sums.dtype)
+    if sparse.issparse(sums):
+        return (sparse.diags_array(factor) @ sums).tocsr()
+    return sums * factor.reshape(-1, *[1] * (sums.ndim - 1))
 
 
 def _selection(which: IntArray, n_groups: int) -> Any:

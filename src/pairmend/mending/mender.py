@@ -197,12 +197,16 @@ def learn_to_mend(
     alone, own = mender._mended(opinions), number[rows]
     if not choices.with_sets:
         return mender, search, rows, mender._with_sets(alone, own)
-    candidates = []
-    for dependence in DEPENDENCES:
+    few = np.flatnonzero(np.isin(rows, tried))
+
+    def loss(dependence: float) -> float:
         dependent = replace(sets, dependence=dependence)
-        said = {"alone": alone, "sets": dependent.marginals(alone, own)}
-        both = blend_weights(said, evidence.Y[rows], weights)
-        loss = evidence.loss(blended(said, both), rows)
-        candidates.append((loss, replace(mender, sets=dependent, sets_blend=both)))
-    _, mender = min(candidates, key=lambda candidate: candidate[0])
-    return mender, search, rows, mender._with_sets(alone, own)
+        said = {"alone": alone[few], "sets": dependent.marginals(alone[few], own[few])}
+        both = blend_weights(said, evidence.Y[rows[few]], weights[few])
+        return evidence.loss(blended(said, both), rows[few])
+
+    dependent = replace(sets, dependence=min(DEPENDENCES, key=loss))
+    said = {"alone": alone, "sets": dependent.marginals(alone, own)}
+    both = blend_weights(said, evidence.Y[rows], weights)
+    mender = replace(mender, sets=dependent, sets_blend=both)
+    return mender, search, rows, Chances(blended(said, both), alone, own)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.multioutput import ClassifierChain
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
@@ -123,6 +123,8 @@ class ClassifierChainEnsemble(WrappingRival):
         check_base_classifier(base)
         rng = check_random_state(self.random_state)
         base = seed_estimator(base, new_seed(rng))
+        # Chains look at their own parts only, and a row that is in none is still wrong.
+        check_array(X, accept_sparse=True, input_name="X", estimator=self)
         n_rows, n_labels = Y.shape
         size = ceil(self.max_samples * n_rows)
         # First of all orders, which then do not depend on the number of rows.

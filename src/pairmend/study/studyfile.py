@@ -24,7 +24,7 @@ SET_KEYS = {
 }
 """Keys of a set by the one that says its kind."""
 
-SHIPPED = ("paper", "mended")
+SHIPPED = ("paper", "mended", "family")
 """Studies that come with the package."""
 
 CRITERION_KEYS = {"function", "title", "greater_is_better", "needs", "params"}
@@ -74,9 +74,9 @@ def shipped_study(name: str) -> Study:
 
     Parameters
     ----------
-    name : {"paper", "mended"}
-        The paper's experiment; or the comparison of :class:`~pairmend.MendedClassifier` with
-        its rivals.
+    name : {"paper", "mended", "family"}
+        The paper's experiment; the comparison of :class:`~pairmend.MendedClassifier` with its
+        rivals; the pairwise family.
 
     Returns
     -------

@@ -1,0 +1,229 @@
+"""Perceptrons of all pairs against scikit-learn's, and against a plain loop."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.linear_model import Perceptron, SGDClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import references
+from classifier_checks import CHECKS, check_float32
+from pairmend import CalibratedLabelRanking, PairwisePerceptrons
+
+CLASSIFIERS = {
+    "mlpp": PairwisePerceptrons(calibration_label=False, random_state=0),
+    "cmlpp": PairwisePerceptrons(random_state=0),
+    "averaged": PairwisePerceptrons(average=True, max_iter=3, random_state=0),
+    "soft": PairwisePerceptrons(voting="soft", average=True, random_state=0),
+}
+PLAIN = PairwisePerceptrons(shuffle=False)
+
+
+# Perceptrons jump: a margin of 0 that rounding moves leads to another, equally good hyperplane.
+OWN = [check for check in CHECKS if check is not check_float32]
+
+
+@pytest.mark.parametrize("check", OWN, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_own_check(name, check):
+    check(clone(CLASSIFIERS[name]))
+
+
+def larger_steps(estimator):
+    why = "a step of twice the size is not two steps"
+    rows = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in rows}
+
+
+@parametrize_with_checks(
+    [PairwisePerceptrons(), PairwisePerceptrons(calibration_label=False, voting="soft")],
+    expected_failed_checks=larger_steps,
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def by_loops(X, Y, weights, n_iter, virtual, intercept):
+    """Weights of all pairs, one perceptron after the other, row by row."""
+    if virtual:
+        Y = np.column_stack([2 * Y, np.ones(len(Y), dtype=int)])
+    X = np.column_stack([X, np.full(len(X), float(intercept))])
+    found = []
+    for i, j in references.pairs(Y.shape[1]):
+        w = np.zeros(X.shape[1])
+        for _ in range(n_iter):
+            for x, y, weight in zip(X, Y, weights, strict=True):
+                truth = np.sign(y[i] - y[j])
+                if truth and truth * (w @ x) <= 0:
+                    w = w + weight * truth * x
+        found.append(w)
+    return np.array(found)
+
+
+@given(st.data())
+def test_equals_the_loops(data):
+    rng = np.random.RandomState(data.draw(st.integers(0, 10**6)))
+    n, d, n_labels = (data.draw(st.integers(1, high)) for high in (12, 4, 4))
+    virtual, intercept = data.draw(st.booleans()), data.draw(st.booleans())
+    n_labels += not virtual
+    # Small whole numbers: margins of exactly 0 occur, and nothing is rounded.
+    X = rng.randint(-2, 3, size=(n, d)).astype(float)
+    Y = (rng.rand(n, n_labels) < rng.choice([0, 0.4, 1], size=n_labels)).astype(int)
+    weights = rng.randint(1, 3, size=n).astype(float)
+    n_iter = data.draw(st.integers(1, 3))
+    expected = by_loops(X, Y, weights, n_iter, virtual, intercept)
+    for rows in (X, sparse.csr_array(X)):
+        clf = PairwisePerceptrons(
+            calibration_label=virtual, max_iter=n_iter, shuffle=False, fit_intercept=intercept
+        ).fit(rows, Y, sample_weight=weights)
+        np.testing.assert_array_equal(clf.coef_, expected[:, :-1])
+        np.testing.assert_array_equal(clf.intercept_, expected[:, -1])
+        assert clf.n_iter_ <= n_iter
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_pair_equals_scikit_learn(rng, intercept, weighted):
+    X, y = rng.randn(200, 7), rng.randint(2, size=200)
+    weights = rng.rand(200) if weighted else None
+    theirs = Perceptron(shuffle=False, max_iter=4, tol=None, fit_intercept=intercept)
+    theirs.fit(X, y, sample_weight=weights)
+    clf = clone(PLAIN).set_params(calibration_label=False, max_iter=4, fit_intercept=intercept)
+    clf.fit(X, np.column_stack([y, 1 - y]), sample_weight=weights)
+    np.testing.assert_array_equal(clf.coef_, theirs.coef_)
+    np.testing.assert_array_equal(clf.intercept_, theirs.intercept_)
+    np.testing.assert_array_equal(clf.predict(X)[:, 0], theirs.predict(X))
+    classes = clone(clf).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(classes.coef_, -theirs.coef_)  # class 0 comes first
+    np.testing.assert_array_equal(classes.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_every_pair_equals_scikit_learn(small_set, average, layout):
+    X, Y = small_set
+    clf = clone(PLAIN).set_params(max_iter=3, average=average).fit(layout(X), Y)
+    for (i, j), w, b in zip(clf.pairs_, clf.coef_, clf.intercept_, strict=True):
+        rows = np.arange(len(Y)) if j == 4 else np.flatnonzero(Y[:, i] != Y[:, j])
+        theirs = SGDClassifier(
+            "perceptron", learning_rate="constant", eta0=1, penalty=None, max_iter=3, tol=None,
+            shuffle=False, average=average,
+        ).fit(X[rows], Y[rows, i])  # fmt: skip
+        np.testing.assert_allclose(w, theirs.coef_[0], atol=1e-10)
+        np.testing.assert_allclose(b, theirs.intercept_[0], atol=1e-10)
+
+
+def test_votes_go_to_the_side_of_the_hyperplane(small_set):
+    X, Y = small_set
+    clf = clone(PLAIN).fit(X, Y)
+    margins = X @ clf.coef_.T + clf.intercept_
+    support = clf.pair_support(X)
+    np.testing.assert_array_equal(np.sign(support - 0.5), np.sign(margins))
+    rows = np.column_stack([X, np.ones(len(X))])
+    weights = np.column_stack([clf.coef_, clf.intercept_])
+    length = np.linalg.norm(rows, axis=1)[:, None] * np.linalg.norm(weights, axis=1)
+    np.testing.assert_allclose(support, (1 + margins / length) / 2, atol=1e-12)
+    votes = references.scores((margins > 0) * 1.0, 5)
+    np.testing.assert_array_equal(clf.predict(X), votes[:, :4] > votes[:, 4:])
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("layouts", [(0, 0), (1, 1), (0, 1), (1, 0)])
+def test_partial_fits_go_on(small_set, average, layouts):
+    X, Y = small_set
+    once = clone(PLAIN).set_params(max_iter=1, average=average).fit(X, Y)
+    parts = clone(PLAIN).set_params(average=average)
+    for number, start in enumerate(range(0, 80, 16)):
+        rows = X[start : start + 16]
+        layout = [np.asarray, sparse.csr_array][layouts[number % 2]]
+        parts.partial_fit(layout(rows), Y[start : start + 16])
+    np.testing.assert_array_equal(parts.coef_, once.coef_)
+    np.testing.assert_array_equal(parts.predict_proba(X), once.predict_proba(X))
+    again = clone(PLAIN).set_params(max_iter=2, average=average).fit(X, Y)
+    np.testing.assert_array_equal(parts.partial_fit(X, Y).coef_, again.coef_)
+
+
+def test_classes_and_names_of_a_stream(rng):
+    X = rng.rand(30, 3)
+    y = np.array(["ant", "bee", "cat"])[X.argmax(axis=1)]
+    clf = clone(PLAIN).partial_fit(X[:1], y[:1], classes=["cat", "ant", "bee"])
+    clf.partial_fit(X, y)
+    assert clf.classes_.tolist() == ["ant", "bee", "cat"]
+    for _ in range(200):
+        clf.partial_fit(X, y)
+    assert clf.score(X, y) > 0.9
+    with pytest.raises(ValueError, match=r"not among those of the first call: \['dog'\]"):
+        clf.partial_fit(X[:1], ["dog"])
+    with pytest.raises(ValueError, match="classes are .* but were"):
+        clf.partial_fit(X, y, classes=["ant", "bee"])
+    with pytest.raises(ValueError, match="indicators .* but an earlier call had classes"):
+        clf.partial_fit(X, np.eye(3, dtype=int)[X.argmax(axis=1)])
+    with pytest.raises(ValueError, match="at least two classes"):
+        clone(PLAIN).partial_fit(X, np.zeros(30), classes=[0])
+    with pytest.raises(ValueError, match="X has 2 features"):
+        clf.partial_fit(X[:, :2], y)
+
+    Y = pd.DataFrame({"sea": y == "ant", "sky": y == "bee"}).astype(int)
+    named = clone(PLAIN).partial_fit(X, Y)
+    for bad, what in ((Y[["sky", "sea"]], "has the labels"), (Y[["sea"]], "1 labels, expected 2")):
+        with pytest.raises(ValueError, match=what):
+            named.partial_fit(X, bad)
+    before = named.coef_.copy()
+    with pytest.raises(ValueError, match="earlier call had indicators"):
+        named.partial_fit(X, y)
+    np.testing.assert_array_equal(named.coef_, before)
+    assert named.partial_fit(X, Y.to_numpy()).classes_.tolist() == ["sea", "sky"]
+
+
+def test_one_label_and_rows_that_teach_nothing(small_set):
+    X, Y = small_set
+    one = clone(PLAIN).set_params(max_iter=5).fit(X, Y[:, :1])
+    theirs = Perceptron(shuffle=False, max_iter=5, tol=None).fit(X, Y[:, 0])
+    np.testing.assert_array_equal(one.predict(X)[:, 0], theirs.predict(X))
+    with pytest.raises(ValueError, match="pairs need at least two"):
+        PairwisePerceptrons(calibration_label=False).fit(X, Y[:, :1])
+    ranked = PairwisePerceptrons(calibration_label=False).fit(X, np.ones_like(Y))
+    assert ranked.n_iter_ == 1
+    assert not ranked.coef_.any()
+    np.testing.assert_array_equal(ranked.predict_proba(X), 0.5)
+
+
+def test_rows_of_weight_zero_are_not_there(small_set):
+    X, Y = small_set
+    weights = np.arange(80) % 2
+    weighted = clone(PLAIN).fit(X, Y, sample_weight=weights)
+    np.testing.assert_array_equal(weighted.coef_, clone(PLAIN).fit(X[1::2], Y[1::2]).coef_)
+
+
+def test_shuffling_is_seeded_and_single_precision_close(small_set):
+    X, Y = small_set
+    first, same, other = (
+        PairwisePerceptrons(random_state=seed, max_iter=2).fit(X, Y).coef_ for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, same)
+    assert (first != other).any()
+    single = PairwisePerceptrons(random_state=0, max_iter=2, dtype="float32").fit(X, Y)
+    assert single.coef_.dtype == np.float32
+    np.testing.assert_array_equal(single.coef_, first)  # whole numbers are not rounded
+
+
+def test_learns_what_can_be_learnt(rng):
+    X = rng.randn(400, 20)
+    Y = (X @ rng.randn(20, 5) > 0).astype(int)
+    clf = PairwisePerceptrons(max_iter=100, random_state=0).fit(X, Y)
+    assert np.mean(clf.predict(X) == Y) > 0.97
+    assert clf.set_params(voting="soft").predict(X).shape == Y.shape
+
+
+def test_metadata_is_its_own(small_set):
+    X, Y = small_set
+    weights = np.arange(80) % 3
+    with config_context(enable_metadata_routing=True):
+        clf = clone(PLAIN).set_fit_request(sample_weight=True).fit(X, Y, sample_weight=weights)
+    assert (clf.coef_ != clone(PLAIN).fit(X, Y).coef_).any()
+    assert not hasattr(CalibratedLabelRanking(), "partial_fit")
