@@ -78,7 +78,7 @@ def f1_cut(scores: FloatArray, y: BoolArray) -> float:
     >>> f1_cut(np.array([0.1, 0.25, 0.75, 0.9]), np.array([False, True, False, True]))
     0.175
     """
-    order = np.argsort(-scores, kind="stable")
+    order = np.argsort(-scores)  # in any order of equals: they are cut off together
     counts, thresholds = _cuts(scores[order])
     hits = np.concatenate([[0], np.cumsum(y[order])])[counts]
     # Twice the hits over the number accepted plus the number carried; 0 where nothing is either.

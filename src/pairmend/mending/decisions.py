@@ -1,7 +1,7 @@
 """From mended probabilities to labels: which way, and above what."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -125,9 +125,11 @@ def choose_decision(
             continue
         for threshold in thresholds:
             said = _decide_left_out(threshold, chances.labels, judge.Y, judge.folds)
-            fitted = clone(threshold).fit(chances.labels, judge.Y)
-            candidates.append(Decision(kind, fitted, judge.loss(said, chances.labels)))
-    return min(candidates, key=lambda candidate: candidate.loss), candidates
+            candidates.append(Decision(kind, threshold, judge.loss(said, chances.labels)))
+    best = min(candidates, key=lambda candidate: candidate.loss)
+    if best.threshold is not None:
+        best = replace(best, threshold=clone(best.threshold).fit(chances.labels, judge.Y))
+    return best, candidates
 
 
 def _decide_left_out(

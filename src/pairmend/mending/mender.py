@@ -27,7 +27,7 @@ from pairmend.mending.search import (
 
 TRIED = 1000
 """Rows on which corrections are tried; beyond, more would change no choice."""
-BLENDED = 5000
+BLENDED = 2500
 """Rows on which opinions are blended and decisions chosen."""
 RARE = 10.0
 """Examples of a label with which its mended and its unmended probability count alike."""
