@@ -41,6 +41,7 @@ CLASSIFIERS = {
     "crossed": CorrectedPairwiseClassifier(
         overlap=0.5, validation=3, neighbourhood=AdaptiveNeighbourhood(), random_state=0
     ),
+    "weighted": CorrectedPairwiseClassifier(weighting="information", random_state=0),
     "global-crisp": CorrectedPairwiseClassifier(
         neighbourhood=GlobalNeighbourhood(), reference="crisp", random_state=0
     ),

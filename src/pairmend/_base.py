@@ -255,10 +255,13 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
         for rows in self._chunks(X):
             for labels, votes in self._votes(take_rows(X, rows), variants):
                 for variant, supports, total in zip(variants, votes, scores, strict=True):
-                    ballots = vote(supports) if variant.voting == "votes" else supports
-                    total[rows] += sum_supports(ballots, labels, n_labels)
+                    total[rows] += sum_supports(variant._ballots(supports), labels, n_labels)
         parts = (self._scale(total / (n_labels - 1)) for total in scores)
         return [self._without_rounding(part) if self.multilabel_ else part for part in parts]
+
+    def _ballots(self, supports: FloatArray) -> FloatArray:
+        """Return what pairs put into the vote."""
+        return vote(supports) if self.voting == "votes" else supports
 
     @property
     def _min_labels(self) -> int:

@@ -71,9 +71,11 @@ def _explain_labels(
     """Add up the scores of all labels of all rows."""
     n_labels, n_ranked = len(classifier.classes_), classifier._n_ranked
     names = [str(name) for name in classifier.classes_.tolist()]
+    plain = classifier._variant({"weighting": None})
+    cast = after if classifier.weighting is None else classifier._collect(X, classifier._cast)
     ballots = [
-        (vote(supports) if classifier.voting == "votes" else supports).astype(np.float64)
-        for supports in (before, after)
+        ballots.astype(np.float64)
+        for ballots in (plain._ballots(before), classifier._ballots(cast))
     ]
     means = [
         sum_supports(each, slice(0, n_ranked - 1), n_ranked) / (n_ranked - 1) for each in ballots

@@ -32,6 +32,7 @@ from pairmend.kernels.confusion import (
     confusion_sums,
 )
 from pairmend.kernels.correction import correct, unsettled
+from pairmend.kernels.information import WEIGHTINGS, weigh
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.vanishing import TOLERANCE, cut_for, worth_skipping
 from pairmend.learners import PairLearner, PairWitness, make_pair_learner
@@ -81,6 +82,9 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         "identity" takes s itself; "crisp" takes 1 if s > 1/2 and 0 if less.
     voting : {"soft", "votes"}, default="soft"
         Whether corrected supports are averaged, or each pair gives its vote to the winner.
+    weighting : {"information"} or None, default=None
+        "information": a pair counts the less, the less of the truth near the point is known once
+        its decision is, by the entropy of its local confusion matrix. None: all count alike.
     threshold : float, default=0.5
         Labels with a score above it are predicted. Not used after a fit on 1-D classes.
     calibration_label : bool, default=False
@@ -127,10 +131,18 @@ class CorrectedPairwiseClassifier(GrowingVoting):
 
     Notes
     -----
-    `balance`, `overlap`, `voting` and `threshold` take effect at prediction, so ``set_params``
-    changes them on a fitted classifier: FCM, FCM-W and FCM-O share one fit. All other
-    parameters need a new ``fit``. Where no validation row of a pair has any weight, its vote is
-    left uncorrected.
+    `balance`, `overlap`, `voting`, `weighting` and `threshold` take effect at prediction, so
+    ``set_params`` changes them on a fitted classifier: FCM, FCM-W and FCM-O share one fit. All
+    other parameters need a new ``fit``. Where no validation row of a pair has any weight, its vote
+    is left uncorrected.
+
+    To weigh pairs by information theory is an idea of Trajdos and Kurzynski (2017); the weight here
+    is our own reading of it, one less the conditional entropy in bits of the truth given the
+    decision. Decisions that are always wrong weigh as much as those that are always right, since
+    both can be corrected; a pair without validation rows weighs 0. (The mutual information of the
+    two would mute pairs of which only one label occurs nearby, and on emotions and flags raised
+    the Hamming loss by 0.03 to 0.22.) A vote v of weight w counts as 1/2 + w (v - 1/2): at the
+    threshold 1/2 labels are accepted as by the weighted mean of votes.
 
     In the pair of label i and the virtual label, a validation row belongs to i if it carries i
     and to the virtual label if not, never to both: `overlap` plays no role there, and both ways
@@ -142,6 +154,9 @@ class CorrectedPairwiseClassifier(GrowingVoting):
     ----------
     Trajdos, P., Kurzynski, M. (2018). A correction method of a binary classifier applied to
     multi-label pairwise models. International Journal of Neural Systems 28(9), 1750062.
+
+    Trajdos, P., Kurzynski, M. (2017). Weighting scheme for a pairwise multi-label classifier based
+    on the fuzzy confusion matrix. arXiv:1710.09710.
 
     Examples
     --------
@@ -182,6 +197,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         "neighbourhood": [HasMethods(["fit", "weights"]), None],
         "reference": [StrOptions(set(REFERENCES))],
         "voting": [StrOptions({"soft", "votes"})],
+        "weighting": [StrOptions(set(WEIGHTINGS)), None],
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "calibration_label": ["boolean"],
         "dtype": [StrOptions({"float64", "float32"})],
@@ -193,6 +209,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         "balance",
         "overlap",
         "voting",
+        "weighting",
         "threshold",
     )
     """Parameters that take effect at prediction: changing them needs no new fit."""
@@ -208,6 +225,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         neighbourhood: Any = None,
         reference: str = "beta",
         voting: str = "soft",
+        weighting: str | None = None,
         threshold: float = 0.5,
         calibration_label: bool = False,
         dtype: str = "float64",
@@ -222,6 +240,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         self.neighbourhood = neighbourhood
         self.reference = reference
         self.voting = voting
+        self.weighting = weighting
         self.threshold = threshold
         self.calibration_label = calibration_label
         self.dtype = dtype
@@ -450,7 +469,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         vanished: list[IntArray],
     ) -> Iterator[FloatArray]:
         """Yield the corrected supports in each variant, some rows in double precision."""
-        each = (correct(decided, variant._confusion(sums, labels)) for variant in variants)
+        each = (variant._mend(decided, sums, labels) for variant in variants)
         if not vanished:
             yield from each
             return
@@ -459,8 +478,19 @@ class CorrectedPairwiseClassifier(GrowingVoting):
             by_row = self._by_row(self._double_weights(take_rows(X, rows)))
             double = confusion_sums(by_row, self._watched, labels, shared=bool(len(sums.sharing)))
             for variant, supports in zip(variants, corrected, strict=True):
-                supports[rows] = correct(decided[rows], variant._confusion(double, labels))
+                supports[rows] = variant._mend(decided[rows], double, labels)
         yield from corrected
+
+    def _mend(self, decided: FloatArray, sums: ConfusionSums, labels: slice) -> FloatArray:
+        """Return corrected supports, or weighted ballots, if pairs are weighted."""
+        confusion = self._confusion(sums, labels)
+        corrected = correct(decided, confusion)
+        if self.weighting is None:
+            return corrected
+        return weigh(super()._ballots(corrected), WEIGHTINGS[self.weighting](confusion))
+
+    def _ballots(self, supports: FloatArray) -> FloatArray:
+        return super()._ballots(supports) if self.weighting is None else supports
 
     def _vanished(
         self, decided: FloatArray, sums: ConfusionSums, labels: slice, variants: Sequence[Any]
@@ -506,8 +536,12 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         return np.maximum(*missed).T
 
     def _corrected(self, X: MatrixLike) -> Blocks:
-        for labels, (corrected,) in self._votes(X, [self]):
+        for labels, (corrected,) in self._votes(X, [self._variant({"weighting": None})]):
             yield labels, corrected
+
+    def _cast(self, X: MatrixLike) -> Blocks:
+        for labels, (said,) in self._votes(X, [self]):
+            yield labels, self._ballots(said)
 
     def _confusion_shares(self, X: MatrixLike) -> Blocks:
         weights = self._weights(X)
