@@ -48,7 +48,7 @@ ROOMS = {
         "_streaming", "_typing", "_validation", "explanation", "kernels", "neighbourhoods",
         "thresholds",
     ],
-    "bases": ["_typing", "_validation"],
+    "bases": ["_frames", "_typing", "_validation"],
     "mended": [
         "_cross_fitting", "_typing", "_validation", "bases", "explanation", "kernels", "mending",
         "rivals", "thresholds",

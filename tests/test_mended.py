@@ -340,12 +340,12 @@ def test_missing_values_categories_and_odd_rows(small_set):
     assert {"range", "standard", "supports"} <= set(clf.search_["scaling"])
     assert np.isfinite(clf.predict_proba(holes)).all()
     with pytest.raises(ValueError, match="NaN"):
-        MendedClassifier().fit(holes, Y)
+        MendedClassifier(LogisticRegression()).fit(holes, Y)
 
     frame = pd.DataFrame(X).add_prefix("f")
     frame["kind"] = pd.Categorical(np.where(X[:, 0] > 3, "high", "low"))
     frame.loc[3, "kind"] = None
-    for base in (boosted, RandomSubspaceNB()):
+    for base in (None, boosted, RandomSubspaceNB()):
         clf = MendedClassifier(base, cv=2, random_state=0).fit(
             frame, pd.DataFrame(Y, columns=[*"abcd"])
         )
@@ -492,3 +492,31 @@ def test_mending_helps_where_it_should():
     mended = MendedClassifier(base, random_state=0).fit(X[:200], Y[:200]).predict(X[200:])
     assert np.mean(plain != Y[200:]) > 0.4
     assert np.mean(mended != Y[200:]) < 0.25
+
+
+def test_the_default_base_takes_frames_with_texts_and_holes(small_set):
+    X, Y = small_set
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    frame["text"] = np.where(Y[:, 0] > 0, "sea", "town")
+    frame.loc[::5, "a"] = None
+    frame.loc[1, "text"] = None
+    clf = MendedClassifier(cv=2, random_state=0).fit(frame, Y)
+    # Texts have no distances, but tell the base classifier what it needs.
+    assert set(clf.search_["scaling"]) == {"global", "supports"}
+    assert np.mean(clf.predict(frame)[:, 0] == Y[:, 0]) > 0.9
+    new = frame[:3].assign(text=["sea", None, "moon"])
+    assert np.isfinite(clf.predict_proba(new)).all()
+
+
+def test_scorers_by_name(small_set):
+    X, Y = small_set
+    clf = MendedClassifier(cv=2, criterion="jaccard_samples", random_state=0).fit(X, Y)
+    same = MendedClassifier(cv=2, criterion=get_scorer("jaccard_samples"), random_state=0)
+    np.testing.assert_array_equal(clf.predict(X), same.fit(X, Y).predict(X))
+    with pytest.raises(ValueError, match="criterion='micro' is neither one of 'hamming'"):
+        MendedClassifier(criterion="micro").fit(X, Y)
+
+
+def test_a_class_in_place_of_an_instance(small_set):
+    with pytest.raises(TypeError, match=r"pass an instance, LogisticRegression\(\)"):
+        MendedClassifier(LogisticRegression).fit(*small_set)

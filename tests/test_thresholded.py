@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairmend import (
+    BinaryRelevance,
     CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
     PairwiseClassifier,
@@ -208,3 +209,10 @@ def test_what_gives_no_scores_is_refused(small_set):
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+def test_a_number_is_a_fixed_threshold(small_set):
+    X, Y = small_set
+    base = BinaryRelevance(GaussianNB())
+    given = ThresholdedClassifier(base, 0.3).fit(X, Y)
+    np.testing.assert_array_equal(given.predict(X), base.fit(X, Y).predict_proba(X) > 0.3)

@@ -1,4 +1,7 @@
-"""Pairwise multi-label classification, mended by local fuzzy confusion matrices."""
+"""Multi-label classification, mended by how a classifier errs near the point in question."""
+
+from importlib import import_module
+from typing import Any
 
 from pairmend.calibrated import CalibratedLabelRanking
 from pairmend.corrected import CorrectedPairwiseClassifier
@@ -51,3 +54,23 @@ __all__ = [
     "ThresholdedClassifier",
     "TwoStageVoting",
 ]
+
+_PARTS = (
+    "datasets",
+    "distributed",
+    "models",
+    "model_selection",
+    "metrics",
+    "plots",
+    "published",
+    "report",
+    "stats",
+    "study",
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a part of the library when it is asked for, as ``pairmend.plots``."""
+    if name in _PARTS:
+        return import_module(f"pairmend.{name}")
+    raise AttributeError(f"module 'pairmend' has no attribute {name!r}")

@@ -201,8 +201,9 @@ def check_target(
         if min_labels == 1:
             return Target(_check_indicators(indicators), _label_names(names, indicators), True)
         raise ValueError(
-            "y has one label only, and pairs need at least two. To learn it as a binary "
-            "problem, pass a 1-D y, for instance y.ravel()."
+            "y has one label only, and pairs need at least two. MendedClassifier and "
+            "CalibratedLabelRanking take a single label; to learn it as a binary problem here, "
+            "pass a 1-D y, for instance numpy.ravel(y)."
         )
     return _check_classes(column_or_1d(indicators, warn=True))
 
@@ -329,9 +330,20 @@ def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:
         found = indicators[row].tolist()[column]
         raise ValueError(
             f"Unknown label type: y must hold 0 and 1 only, but row {row}, column {column} "
-            f"is {found!r}. For classes instead of label indicators, pass a 1-D y."
+            f"is {found!r}. {_remedy(found)}"
         )
     return np.asarray(indicators == 1)
+
+
+def _remedy(found: Any) -> str:
+    """Say what to do about a cell that is no indicator."""
+    if isinstance(found, str) and found.strip() in ("0", "1"):
+        return "Turn texts into numbers, y.astype(int)."
+    if isinstance(found, str):
+        return "Turn names into indicators, with sklearn.preprocessing.MultiLabelBinarizer."
+    if isinstance(found, int | float) and found == -1:
+        return "Where -1 stands for labels that are absent, pass (y > 0).astype(int)."
+    return "For classes instead of label indicators, pass a 1-D y."
 
 
 def _is_indicator(cell: Any) -> bool:
@@ -352,11 +364,14 @@ def _check_classes(y: np.ndarray[Any, Any]) -> Target:
 
 def check_base_classifier(estimator: Any) -> None:
     """Refuse a base classifier that gives no probabilities, and name the cure."""
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise TypeError(f"The base classifier is the class {name}; pass an instance, {name}().")
     if not hasattr(estimator, "predict_proba"):
         name = type(estimator).__name__
         raise ValueError(
-            f"The base classifier {name} has no predict_proba, and supports of pairs are "
-            "made of probabilities. Wrap it: "
+            f"The base classifier {name} has no predict_proba, and supports are made of "
+            "probabilities. Wrap it: "
             f"estimator=sklearn.calibration.CalibratedClassifierCV({name}(...))."
         )
 

@@ -5,28 +5,33 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pairmend._frames import is_frame
 from pairmend._typing import MatrixLike
 from pairmend._validation import remember_features
 
 __all__ = ["DenseScaler", "logistic_regression"]
 
 
-class DenseScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Standardize dense rows, and leave sparse ones as they are.
+class DenseScaler(TransformerMixin, BaseEstimator):
+    """Make comparable numbers of features, and leave sparse rows as they are.
 
-    Sparse rows mostly count words or tags. Division by the standard deviation would blow up the
+    Numbers are standardized, and missing ones become the mean. Columns of a frame that hold no
+    numbers become a 0/1 column for each value, missing being one; a new value is none of them.
+    Sparse rows mostly count words or tags: division by the standard deviation would blow up the
     rare ones.
 
     Attributes
     ----------
     scaler_ : StandardScaler or None
         What standardizes; None after a fit on sparse rows.
+    encoder_ : OneHotEncoder or None
+        What makes numbers of other columns; None if there are none.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -34,19 +39,23 @@ class DenseScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from scipy.sparse import csr_array
     >>> DenseScaler().fit_transform([[0.0, 1.0], [2.0, 3.0]]).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
     >>> DenseScaler().fit_transform(csr_array([[0.0, 1.0], [2.0, 3.0]])).toarray().tolist()
     [[0.0, 1.0], [2.0, 3.0]]
+    >>> photos = pd.DataFrame({"blue": [0.0, 2.0, None], "place": ["coast", "town", "coast"]})
+    >>> DenseScaler().fit_transform(photos).tolist()
+    [[-1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn means and standard deviations of dense rows.
+        """Learn means, standard deviations and values of dense rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : None
             Not used.
@@ -57,30 +66,41 @@ class DenseScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self.scaler_ = None
+        self.scaler_ = self.encoder_ = None
         if sparse.issparse(X):
             self._check(X, reset=True)
-        else:
-            self.scaler_ = StandardScaler().fit(X, y, sample_weight)
-            remember_features(self, X if hasattr(X, "shape") else np.asarray(X))
+            return self
+        numbers, others = _split(X)
+        if others is not None:
+            self.encoder_ = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(others)
+        if numbers.shape[1]:
+            self.scaler_ = StandardScaler().fit(numbers, y, sample_weight)
+        remember_features(self, X if hasattr(X, "shape") else np.asarray(X))
         return self
 
     def transform(self, X: MatrixLike) -> MatrixLike:
-        """Standardize rows if those seen in fit were dense.
+        """Make comparable numbers of rows if those seen in fit were dense.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
             Rows.
 
         Returns
         -------
-        {ndarray, sparse matrix} of shape (n_samples, n_features)
+        {ndarray, sparse matrix} of shape (n_samples, n_columns)
         """
         check_is_fitted(self)
-        if self.scaler_ is None:
+        if self.scaler_ is None and self.encoder_ is None:
             return self._check(X, reset=False)
-        return self.scaler_.transform(X.toarray() if sparse.issparse(X) else X)
+        numbers, others = _split(X.toarray() if sparse.issparse(X) else X)
+        parts = []
+        if self.scaler_ is not None:
+            # After the shift, the mean is 0.
+            parts.append(np.nan_to_num(self.scaler_.transform(numbers), nan=0.0))
+        if self.encoder_ is not None:
+            parts.append(self.encoder_.transform(others))
+        return np.hstack(parts) if len(parts) > 1 else parts[0]
 
     def _check(self, X: MatrixLike, *, reset: bool) -> MatrixLike:
         return validate_data(
@@ -92,6 +112,14 @@ class DenseScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
+
+
+def _split(X: Any) -> tuple[Any, Any]:
+    """Return the columns that hold numbers, and those of a frame that do not."""
+    if not is_frame(X):
+        return X if hasattr(X, "shape") else np.asarray(X), None
+    numeric = np.array([getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes])
+    return X.loc[:, numeric], None if numeric.all() else X.loc[:, ~numeric]
 
 
 def logistic_regression() -> Pipeline:

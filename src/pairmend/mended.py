@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
@@ -66,9 +66,10 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         classifier of this library) is trained on all labels at once; any other is cloned for
         each label. None means :func:`~pairmend.bases.logistic_regression`, of
         standardized features if they are dense.
-    criterion : {"hamming", "zero_one", "macro_f1", "micro_f1"} or scorer, default="hamming"
-        What predictions are to be good at: the decision is chosen by it. A scorer is one of
-        scikit-learn's, such as :func:`sklearn.metrics.make_scorer` makes.
+    criterion : {"hamming", "zero_one", "macro_f1", "micro_f1"}, str or scorer, default="hamming"
+        What predictions are to be good at: the decision is chosen by it. Any other name is that
+        of a scorer of scikit-learn, such as "jaccard_samples"; or pass a scorer, such as
+        :func:`sklearn.metrics.make_scorer` makes.
     cv : int, splitter or iterable, default=5
         The splits by which rows are asked of classifiers that did not see them. An int is the
         number of folds of a :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. Rows
@@ -166,7 +167,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit"]), None],
-        "criterion": [StrOptions(set(LOSSES)), callable],
+        "criterion": [str, callable],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "array-like",
                Iterator],
         "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
@@ -240,8 +241,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()
         check_base_classifier(base)
-        if callable(self.criterion):
-            check_scoring(self, self.criterion)
+        self._find_criterion()
         params, row_weights = route_fit_params(self, base, X, fit_params)
         if self.estimator is None:
             params = weigh_steps(base, params)
@@ -413,6 +413,21 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _base_classifier(self) -> Any:
         return logistic_regression() if self.estimator is None else self.estimator
 
+    def _find_criterion(self) -> Any:
+        """Return the name of a loss, or a scorer."""
+        if callable(self.criterion):
+            return check_scoring(self, self.criterion)
+        if self.criterion in LOSSES:
+            return self.criterion
+        try:
+            return get_scorer(self.criterion)
+        except ValueError as error:
+            raise ValueError(
+                f"criterion={self.criterion!r} is neither one of {', '.join(map(repr, LOSSES))} "
+                "nor the name of a scorer of scikit-learn, which "
+                "sklearn.metrics.get_scorer_names() lists."
+            ) from error
+
     def _decision(self) -> tuple[Decision, list[Decision]]:
         """Return the decision that is best by the parameters as they are now, and its rivals."""
         check_is_fitted(self)
@@ -424,14 +439,15 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _choose_decision(
         self, left_out: LeftOut, sets: LabelSets
     ) -> tuple[Decision, list[Decision]]:
+        criterion = self._find_criterion()
         if isinstance(self.threshold, str):
-            thresholds = thresholds_for(self.criterion)
+            thresholds = thresholds_for(criterion)
         elif isinstance(self.threshold, Real):
             thresholds = [FixedThreshold(float(self.threshold))]
         else:
             thresholds = [clone(self.threshold)]
         kinds = ("labels", "sets") if self.decision == "auto" else (self.decision,)
-        judge = Judge(self.criterion, left_out.Y, left_out.folds)
+        judge = Judge(criterion, left_out.Y, left_out.folds)
         return choose_decision(kinds, thresholds, judge, left_out.chances, sets)
 
     def _chances(self, X: MatrixLike) -> Chances:

@@ -1,7 +1,7 @@
 """A multi-label classifier with a threshold fitted on cross-fitted scores."""
 
 from collections.abc import Iterator
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,7 +25,7 @@ from pairmend._validation import (
     remember_features,
     route_fit_params,
 )
-from pairmend.thresholds import CardinalityThreshold
+from pairmend.thresholds import CardinalityThreshold, FixedThreshold
 
 METHODS = ("predict_proba", "decision_function")
 
@@ -59,11 +59,12 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     ----------
     estimator : classifier
         Multi-label classifier with ``predict_proba`` or ``decision_function``: of this library,
-        of scikit-learn, or any other.
-    threshold : threshold, default=None
-        How labels are decided on: an object of :mod:`pairmend.thresholds`, or any with
-        ``fit(scores, Y)`` and ``decide(scores)``. None means
-        :class:`~pairmend.thresholds.CardinalityThreshold`.
+        of scikit-learn, or any other. One that takes no label indicators is wrapped first,
+        ``BinaryRelevance(LogisticRegression())``.
+    threshold : threshold or float, default=None
+        How labels are decided on: what scores must exceed; an object of
+        :mod:`pairmend.thresholds`; or any with ``fit(scores, Y)`` and ``decide(scores)``. None
+        means :class:`~pairmend.thresholds.CardinalityThreshold`.
     cv : int, splitter or iterable, default=5
         The splits. An int is the number of folds of a
         :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. Rows that are in no test
@@ -111,7 +112,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
-        "threshold": [HasMethods(["fit", "decide"]), None],
+        "threshold": [HasMethods(["fit", "decide"]), Real, None],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "array-like",
                Iterator],
         "method": [StrOptions({"auto", *METHODS})],
@@ -167,7 +168,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 purpose="scores for a threshold", n_jobs=self.n_jobs,
             )  # fmt: skip
             rows, scores = np.concatenate([test for _, test in splits]), np.concatenate(left_out)
-            threshold = clone(CardinalityThreshold() if self.threshold is None else self.threshold)
+            threshold = self._unfitted_threshold()
             threshold.fit(scores, target.as_given(rows))
         estimator = clone(self.estimator).fit(X, target.as_given(everything), **params)
         # Nothing of an earlier fit is touched before all went well.
@@ -250,6 +251,13 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             estimator=self.estimator,
             method_mapping=MethodMapping().add(caller="fit", callee="fit"),
         )
+
+    def _unfitted_threshold(self) -> Any:
+        if self.threshold is None:
+            return CardinalityThreshold()
+        if isinstance(self.threshold, Real):
+            return FixedThreshold(float(self.threshold))
+        return clone(self.threshold)
 
     def _asked(self, X: MatrixLike, method: str) -> FloatArray:
         X = self._check_predict(X)

@@ -302,7 +302,10 @@ def test_a_changed_model_is_refused(model, capsys):
         (["fit", "nowhere.csv", "--labels", "2", "--model", "m"], "nowhere.csv"),
         (["fit", "photos.csv", "--model", "m"], "say which columns are labels: --labels"),
         (["fit", "photos.csv", "--labels", "fog", "--model", "m"], "no columns named 'fog'"),
-        (["fit", "photos.csv", "--labels", "sea", "--model", "m"], "pairs need at least two"),
+        (
+            ["fit", "photos.csv", "--labels", "sea", "--model", "m", "--method", "pairwise"],
+            "pairs need at least two",
+        ),
         (["fit", "photos.csv", "--labels", "hue", "sea", "--model", "m"], "must be 0 or 1, but is"),
         (["fit", "photos.csv", "--labels", "3", "--model", "no/m"], "cannot write no/m"),
         (["fit", "photos.csv", "--labels", "x.xml", "--model", "m"], "x.xml"),

@@ -138,10 +138,6 @@ def _split(words: Sequence[str]) -> list[str]:
 
 
 def _check(data: MultiLabelData) -> None:
-    if len(data.label_names) < 2:
-        raise ValueError(
-            f"{data.name} has the label {data.label_names[0]!r} only, and pairs need at least two"
-        )
     for f, values in data.categories.items():
         if len(values) > max(MANY_TEXTS, len(data.Y) / 2):
             name = data.feature_names[f]

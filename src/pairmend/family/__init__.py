@@ -1,4 +1,4 @@
-"""Relatives of the pairwise vote, with the same pairs and the same way of use."""
+"""Relatives of the pairwise vote and its correction, behind one way of use."""
 
 from pairmend.family.bradley_terry import BradleyTerryClassifier
 from pairmend.family.corrected_classes import CorrectedMulticlassClassifier
