@@ -351,10 +351,11 @@ def test_workers_end_when_the_main_process_stumbles(study):
         if step.n_done == 2:
             raise LookupError("stumbled")
 
+    others = set(multiprocessing.active_children())  # that joblib keeps for other tests
     with pytest.raises(LookupError, match="stumbled") as raised:
         run_study(study, jobs=2, progress=stumble)
     assert raised.value.args  # it is still held, and with it the frames it went through
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= others
 
 
 @pytest.mark.parametrize("jobs", [0, "2", 1.5])
