@@ -29,6 +29,8 @@ TRIED = 1000
 """Rows on which corrections are tried; beyond, more would change no choice."""
 BLENDED = 2500
 """Rows on which opinions are blended and decisions chosen."""
+PAIRS = 2_500_000
+"""Pairs of a row tried and its neighbour from which on fewer rows are tried, down to half."""
 RARE = 10.0
 """Examples of a label with which its mended and its unmended probability count alike."""
 
@@ -165,7 +167,9 @@ def learn_to_mend(
         What the mender says of them, each left out.
     """
     order = rng.permutation(len(evidence.Y))
-    tried, rows = np.sort(order[:TRIED]), np.sort(order[:BLENDED])
+    # All rows are neighbours of each: where they are many, fewer are looked at.
+    n_tried = min(TRIED, max(TRIED // 2, PAIRS // len(order)))
+    tried, rows = np.sort(order[:n_tried]), np.sort(order[: BLENDED * n_tried // TRIED])
     search = search_global(evidence, tried) if choices.guard else []
     known = {scaling.name: scaling for scaling in scalings}
     for scaling in scalings:
