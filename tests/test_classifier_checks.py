@@ -109,8 +109,6 @@ def test_scikit_learn_check_of_mended(estimator, check):
         CorrectedPairwiseClassifier(LogisticRegression(), calibration_label=True),
         QWeightedVoting(LogisticRegression()),
         TwoStageVoting(LogisticRegression()),
-        QWeightedVoting(),
-        TwoStageVoting(),
     ]
 )
 def test_scikit_learn_check(estimator, check):

@@ -73,7 +73,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         numbers, others = _split(X)
         if others is not None:
             self.encoder_ = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(others)
-        if numbers.shape[1]:
+        if numbers.ndim != 2 or numbers.shape[1]:  # what is no table is refused by the scaler
             self.scaler_ = StandardScaler().fit(numbers, y, sample_weight)
         remember_features(self, X if hasattr(X, "shape") else np.asarray(X))
         return self

@@ -396,6 +396,8 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         base = get_tags(self._base_classifier())
         tags.classifier_tags.multi_label = True
         tags.input_tags = base.input_tags
+        if self.estimator is None:  # pipelines do not tell what their steps take
+            tags.input_tags.allow_nan = True
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
