@@ -29,12 +29,14 @@ def read_parquet_table(path: str | Path, *, categorical: Sequence[str] = ()) -> 
         bools are numbers, dates and times the seconds since 1970; nulls are missing.
     """
     parquet = require_pyarrow()
+    from pyarrow import ArrowException
+
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
     try:
         table = parquet.read_table(path)
-    except (ValueError, OSError, NotImplementedError) as error:
+    except (ArrowException, ValueError, OSError) as error:
         raise ValueError(f"{path}: not a Parquet file that can be read: {error}") from error
     if len(set(table.column_names)) != len(table.column_names):
         raise ValueError(f"{path}: two columns have the same name, of {table.column_names}")
@@ -104,7 +106,7 @@ def _codes(path: Path, name: str, column: Any) -> tuple[FloatArray, tuple[str, .
 
     try:
         texts = column.cast(pyarrow.string()).to_pylist()
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
+    except pyarrow.ArrowException as error:
         raise ValueError(
             f"{path}: column {name!r} holds {column.type}; expected numbers or texts"
         ) from error
