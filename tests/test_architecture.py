@@ -67,7 +67,7 @@ ROOMS = {
     "datasets": ["_typing", "_validation", "plots"],
     "published": [],
     "stats": [],
-    "study": ["_typing", "_validation", "datasets", "metrics", "model_selection"],
+    "study": ["_cross_fitting", "_typing", "_validation", "datasets", "metrics", "model_selection"],
     "report": ["datasets", "plots", "published", "stats", "study"],
     "models": ["_typing", "datasets", "kernels"],
     "cli": [

@@ -4,6 +4,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
@@ -146,7 +147,7 @@ def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> F
         columns = [_column_of_one(part, own) for part, own in zip(found, classes, strict=True)]
         scores = np.column_stack(columns)
     else:
-        scores = np.asarray(found)
+        scores = found.toarray() if sparse.issparse(found) else np.asarray(found)
         if n_labels == 1:  # many classifiers take one label for a problem of two classes
             scores = scores.reshape(count_rows(X), -1)[:, -1:]
     if scores.shape != (count_rows(X), n_labels):

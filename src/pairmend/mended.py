@@ -33,6 +33,7 @@ from pairmend._validation import (
 )
 from pairmend.bases import logistic_regression, weigh_steps
 from pairmend.explanation import Explanation
+from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mending.criteria import LOSSES, Judge
 from pairmend.mending.decisions import Chances, Decision, LeftOut, choose_decision, thresholds_for
@@ -335,11 +336,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             After a fit on 1-D classes they are scaled to sum to 1 in each row.
         """
         probabilities = self._chances(X).labels
-        if self.multilabel_:
-            return probabilities
-        total = probabilities.sum(axis=1, keepdims=True)
-        uniform = np.full_like(probabilities, 1 / probabilities.shape[1])
-        return np.divide(probabilities, total, out=uniform, where=total > 0)
+        return probabilities if self.multilabel_ else sum_to_one(probabilities)
 
     @property
     def decision_(self) -> str:

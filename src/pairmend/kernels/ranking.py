@@ -63,3 +63,16 @@ def sum_supports(supports: FloatArray, labels: slice, n_labels: int) -> FloatArr
         others -= own
         start += n_others
     return total.T
+
+
+def sum_to_one(scores: FloatArray) -> FloatArray:
+    """Scale the scores of each row so that they sum to 1; alike where all are 0.
+
+    Examples
+    --------
+    >>> sum_to_one(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
+    [[0.25, 0.75], [0.5, 0.5]]
+    """
+    total = scores.sum(axis=1, keepdims=True)
+    uniform = np.full_like(scores, 1 / scores.shape[1])
+    return np.divide(scores, total, out=uniform, where=total > 0)

@@ -17,7 +17,7 @@ from pairmend.explanation import (
     explain_problem,
 )
 from pairmend.kernels.leave_one_out import shrink
-from pairmend.kernels.ranking import vote
+from pairmend.kernels.ranking import sum_to_one, vote
 from pairmend.mending.blending import blended
 from pairmend.mending.decisions import Chances
 from pairmend.mending.mender import Mender
@@ -139,7 +139,7 @@ def _explain_labels(
         name = LABEL_SETS if mender.sets_blend.get("sets", 0.0) > 0 else SCALED
         steps.append((name, "change", None, nothing, chances.labels - chances.alone))
     if decision.kind == "classes":
-        before, after = _sum_to_one(base), _sum_to_one(chances.labels)
+        before, after = sum_to_one(base), sum_to_one(chances.labels)
         steps.append((ONE_CLASS, "change", None, before - base, after - chances.labels))
     accepted_before = decision.accepted(base, base)
     accepted = decision.accepted(chances.labels, chances.alone)
@@ -271,9 +271,3 @@ class _ProblemExplainer:
             opinion=name_of(name),
             reference=self.mender.corrections[name].reference,
         )
-
-
-def _sum_to_one(probabilities: FloatArray) -> FloatArray:
-    total = probabilities.sum(axis=1, keepdims=True)
-    uniform = np.full_like(probabilities, 1 / probabilities.shape[1])
-    return np.divide(probabilities, total, out=uniform, where=total > 0)

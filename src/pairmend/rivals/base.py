@@ -21,6 +21,7 @@ from pairmend._validation import (
     take_params,
     take_rows,
 )
+from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.threshold import accept
 from pairmend.naive_bayes import RandomSubspaceNB
 
@@ -78,11 +79,7 @@ class Rival(ClassifierMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         scores = self._scores(check_features(self, X))
-        if self.multilabel_:
-            return scores
-        total = scores.sum(axis=1, keepdims=True)
-        uniform = np.full_like(scores, 1 / scores.shape[1])
-        return np.divide(scores, total, out=uniform, where=total > 0)
+        return scores if self.multilabel_ else sum_to_one(scores)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from pairmend._cross_fitting import label_scores
 from pairmend.metrics import LOSSES
 from pairmend.study.objects import describe
 
@@ -95,28 +96,10 @@ def predicted_scores(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
     Classifiers that treat labels as outputs give a list with the probabilities of each
     label's classes.
     """
-    if hasattr(model, "predict_proba"):
-        scores = model.predict_proba(X)
-        if isinstance(scores, list):
-            scores = np.column_stack(
-                [_of_class_one(p, c) for p, c in zip(scores, model.classes_, strict=True)]
-            )
-    elif hasattr(model, "decision_function"):
-        scores = model.decision_function(X)
-    else:
-        raise ValueError(
-            f"{type(model).__name__} has neither predict_proba nor decision_function, which a "
-            "criterion of scores needs"
-        )
-    array = scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
-    if array.shape != (X.shape[0], n_labels):
-        raise ValueError(
-            f"{type(model).__name__} gave scores of shape {array.shape}, expected "
-            f"{(X.shape[0], n_labels)}"
-        )
-    return array
-
-
-def _of_class_one(probabilities: Any, classes: Any) -> Any:
-    place = np.flatnonzero(np.asarray(classes) == 1)
-    return probabilities[:, place[0]] if len(place) else np.zeros(len(probabilities))
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(model, method):
+            return label_scores(model, X, method, n_labels)
+    raise ValueError(
+        f"{type(model).__name__} has neither predict_proba nor decision_function, which a "
+        "criterion of scores needs"
+    )
