@@ -79,13 +79,15 @@ def test_an_interrupted_caller_leaves_nothing_running():
 
 def test_no_new_threads_no_harm():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_threads, "_pool", lambda process: _Exhausted())
+        crew = _threads._Crew()
+        patch.setattr(_threads, "_crew", lambda process: crew)
+        patch.setattr(_threads, "Thread", no_thread)
         assert squares_in_threads(4) == [0, 1, 4, 9]
+        assert crew.waiting.empty()
 
 
-class _Exhausted:
-    def submit(self, work):
-        raise RuntimeError("can't start new thread")
+def no_thread(**options):
+    raise RuntimeError("can't start new thread")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -3,18 +3,20 @@
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-WORTHWHILE = 1e6
+WORTHWHILE = 3e5
 """Nanoseconds of work from which on more than one thread pays."""
+MOST_THREADS = 64
+"""Threads that are started, at the most."""
 
 
 def thread_count(n_jobs: int | None = None, *, nanoseconds: float = np.inf) -> int:
@@ -91,25 +93,75 @@ def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int
                 return
             work(item)
 
-    others: list[Future[None]] = []
-    while len(others) < n_others:
-        try:
-            others.append(_pool(os.getpid()).submit(take_part))
-        except RuntimeError:  # at the interpreter's end, or if the system gives no more threads
-            break
+    others = [_Helper(take_part) for _ in range(n_others)]
+    if others:
+        _crew(os.getpid()).call(others)
     try:
         take_part()
     finally:
         left.clear()  # after an error nobody begins anything
-        errors = [other.exception() for other in others if not other.cancel()]
+        errors = [other.end() for other in others]
     for error in filter(None, errors):
         raise error
 
 
+class _Helper:
+    """Somebody who takes part in the work, if he comes before it is done."""
+
+    def __init__(self, take_part: Callable[[], None]):
+        self.take_part = take_part
+        self.begun, self.working = Lock(), Lock()
+        self.working.acquire()
+        self.error: BaseException | None = None
+
+    def __call__(self) -> None:
+        if self.begun.acquire(blocking=False):
+            try:
+                self.take_part()
+            except BaseException as error:
+                self.error = error
+            finally:
+                self.working.release()
+
+    def end(self) -> BaseException | None:
+        """Send him away if he has not begun, else wait for him; return what went wrong."""
+        if not self.begun.acquire(blocking=False):
+            self.working.acquire()
+        return self.error
+
+
+class _Crew:
+    """Threads that wait for helpers to run, started when they are first needed.
+
+    A pool of the standard library takes 30 microseconds more to hand work over.
+    """
+
+    def __init__(self) -> None:
+        self.waiting: SimpleQueue[_Helper] = SimpleQueue()
+        self.lock = Lock()
+        self.n_threads = 0
+
+    def call(self, helpers: list[_Helper]) -> None:
+        """Have helpers run by whoever is free."""
+        with self.lock:
+            while self.n_threads < min(len(helpers), MOST_THREADS):
+                try:
+                    Thread(target=self._run, name="pairmend", daemon=True).start()
+                except RuntimeError:  # at the interpreter's end, or the system gives no more
+                    break
+                self.n_threads += 1
+        for helper in helpers[: self.n_threads]:
+            self.waiting.put(helper)
+
+    def _run(self) -> None:
+        while True:
+            self.waiting.get()()
+
+
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    """Return the threads of a process, started when needed: a fork has none of its parent's."""
-    return ThreadPoolExecutor(64, thread_name_prefix="pairmend")
+def _crew(process: int) -> _Crew:
+    """Return the threads of a process: a fork has none of its parent's."""
+    return _Crew()
 
 
 @cache
