@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from pairmend._pairs import label_pairs, pairs_of
 from pairmend._streaming import BLOCK_ARRAYS, pair_blocks, row_chunks
 from pairmend._typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
+    KnownParameters,
     Target,
     check_base_classifier,
     check_features,
@@ -57,6 +59,8 @@ class Problem:
         Sample weights; ones if there are none.
     rng : RandomState
         Source of randomness.
+    shares_rng : bool
+        Whether others draw from that source, too.
     seed : int
         Seed of the base classifiers.
     """
@@ -68,10 +72,11 @@ class Problem:
     fit_params: dict[str, Any]
     row_weights: FloatArray
     rng: np.random.RandomState
+    shares_rng: bool
     seed: int
 
 
-class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
+class PairwiseVoting(KnownParameters, ClassifierMixin, BaseEstimator, ABC):
     """A classifier in which pairs of labels vote.
 
     Subclasses fit ``learner_`` and say in :meth:`_votes` what the pairs' supports are.
@@ -226,7 +231,9 @@ class PairwiseVoting(ClassifierMixin, BaseEstimator, ABC):
         base = self._base_classifier()
         pairs = label_pairs(len(target.classes) + self.has_virtual_label)
         rng = check_random_state(self.random_state)
-        return Problem(base, X, target, pairs, fit_params, row_weights, rng, new_seed(rng))
+        shares_rng = not isinstance(self.random_state, Integral)
+        seed = new_seed(rng)
+        return Problem(base, X, target, pairs, fit_params, row_weights, rng, shares_rng, seed)
 
     def _remember_problem(self, problem: Problem) -> None:
         remember_features(self, problem.X)

@@ -159,7 +159,7 @@ class Stream:
             Y=Y,
             n_rows=len(problem.row_weights),
             heaviest=float(problem.row_weights.max()),
-            rng=deepcopy(problem.rng),
+            rng=deepcopy(problem.rng) if problem.shares_rng else problem.rng,
             seed=problem.seed,
         )
 

@@ -3,7 +3,10 @@
 Neither size changes a result. Both follow scikit-learn's ``working_memory`` setting.
 """
 
+import ctypes
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
@@ -21,14 +24,20 @@ def _budget() -> int:
 
 @cache
 def keep_freed_memory() -> None:
-    """Let the process keep memory that was freed, up to 64 MiB, for what comes next.
+    """Let the process keep memory that was freed, up to 128 MiB, for what comes next.
 
     The GNU C library gives blocks back to the system as soon as they are freed, and each new one
-    comes page by page: a quarter of the time where arrays have a few megabytes. It learns better
-    from the largest block it has seen freed, so here is one; nobody writes to it. Elsewhere
-    this does nothing.
+    comes page by page: a quarter of the time where arrays have a few megabytes. Elsewhere, and
+    where the environment tells the library what to do, this does nothing.
     """
-    np.empty(2**25 - 2**12, dtype=np.uint8)
+    if any(name.startswith("MALLOC_") for name in os.environ):
+        return
+    # What a function of the C library is called with: see mallopt(3).
+    trim_threshold, mmap_threshold = -1, -3
+    with suppress(OSError, AttributeError, TypeError):  # another C library
+        tell = ctypes.CDLL(None).mallopt
+        tell(mmap_threshold, 2**25)
+        tell(trim_threshold, 2**27)
 
 
 def batches(n: int, size: int) -> Iterator[slice]:

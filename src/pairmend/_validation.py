@@ -1,6 +1,7 @@
 """Input checks, and the one file that meets scikit-learn's less public parts."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 from inspect import Parameter, signature
 from typing import Any
 
@@ -34,6 +35,7 @@ from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, Target
 __all__ = [
     "HasMethods",
     "Interval",
+    "KnownParameters",
     "StrOptions",
     "Target",
     "check_base_classifier",
@@ -54,6 +56,20 @@ __all__ = [
     "take_params",
     "take_rows",
 ]
+
+
+class KnownParameters:
+    """Makes an estimator look up the names of its class' parameters only once.
+
+    scikit-learn reads the signature whenever it checks, clones or shows an estimator, which takes
+    as long as some of the work here.
+    """
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        return super()._get_param_names()  # type: ignore[misc]
+
 
 check_sample_weight = _check_sample_weight
 """Read sample weights; None gives ones."""
@@ -159,7 +175,7 @@ def is_plain(X: Any) -> bool:
 
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     """Select rows of an array, a frame, a CSR matrix or a list."""
-    return _safe_indexing(X, rows)
+    return X[rows] if type(X) is np.ndarray else _safe_indexing(X, rows)
 
 
 def check_target(

@@ -21,7 +21,14 @@ from pairmend._cells import Cells, densify
 from pairmend._frames import FrameEncoder, has_categories, is_frame
 from pairmend._survey import Distinct, FeatureSurvey, survey_features
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend._validation import Interval, StrOptions, check_sample_weight, fit_context, is_plain
+from pairmend._validation import (
+    Interval,
+    KnownParameters,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+    is_plain,
+)
 
 _ADVICE = (
     "Turn the column into pandas' category dtype, name it in RandomSubspaceNB's option "
@@ -32,7 +39,7 @@ _FAR = 1e100
 """Standard deviations beyond which values are as unlikely as can be."""
 
 
-class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
+class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
     """Naive Bayes classifiers in random subspaces, their probabilities averaged.
 
     Each of the classifiers sees its own random part of the features (Ho, 1998). A numeric
@@ -332,7 +339,8 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         else:
             size = max(1, int(np.floor(self.subspace * n_features + 0.5)))
         rng = check_random_state(self.random_state)
-        drawn = [rng.choice(n_features, size, replace=False) for _ in range(self.n_subspaces)]
+        # What rng.choice without replacement gives, without its checks.
+        drawn = [rng.permutation(n_features)[:size] for _ in range(self.n_subspaces)]
         return np.sort(drawn, axis=1)
 
     def _count(self, cells: Cells, codes: IntArray, weights: FloatArray) -> None:

@@ -19,7 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._cells import densify
 from pairmend._frames import FrameEncoder, has_categories, is_frame
 from pairmend._typing import FloatArray, Matrix, MatrixLike, TargetLike
-from pairmend._validation import HasMethods, Interval, StrOptions, count_rows, fit_context, is_plain
+from pairmend._validation import (
+    HasMethods,
+    Interval,
+    KnownParameters,
+    StrOptions,
+    count_rows,
+    fit_context,
+    is_plain,
+)
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,
     gaussian_weights,
@@ -37,7 +45,7 @@ _ADVICE = (
 )
 
 
-class _DistanceNeighbourhood(BaseEstimator):
+class _DistanceNeighbourhood(KnownParameters, BaseEstimator):
     """What neighbourhoods by distance share: rows become points in a scaled space."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

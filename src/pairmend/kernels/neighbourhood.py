@@ -15,7 +15,7 @@ KTH_NEIGHBOUR_WEIGHT = 0.3
 """The weight the k-th neighbour gets in an adaptive neighbourhood."""
 
 AT_ONCE = 256
-"""Points whose distances are worked out at once."""
+"""Points whose distances are worked out at once, at the most."""
 TILE = 2**15
 """Exponents that are worked on at once, few enough to stay in the processor's cache."""
 
@@ -38,16 +38,17 @@ def offsets_to(queries: Matrix, points: FloatArray) -> FloatArray:
         offsets += norms
         return offsets
     offsets = np.empty((len(points), queries.shape[0]), dtype=np.result_type(points, queries))
+    n_threads = thread_count(nanoseconds=0.03 * points.size * queries.shape[0])
+    at_once = max(1, min(AT_ONCE, -(-len(points) // n_threads)))
 
     def fill(start: int) -> None:
-        part = slice(start, start + AT_ONCE)
+        part = slice(start, start + at_once)
         out = np.matmul(points[part], queries.T, out=offsets[part])
         out *= -2
         out += norms[part]
 
-    size = 0.05 * points.size * queries.shape[0]
     with single_blas():
-        in_threads(fill, range(0, len(points), AT_ONCE), thread_count(nanoseconds=size))
+        in_threads(fill, range(0, len(points), at_once), n_threads)
     return offsets
 
 
