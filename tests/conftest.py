@@ -1,11 +1,14 @@
 """Settings and data that many tests share."""
 
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from sklearn.datasets import make_multilabel_classification
+
+from pairmend import _compiled
 
 settings.register_profile("pairmend", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("pairmend")
@@ -19,6 +22,16 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"needs the real data sets in {SHARED}")
     return SHARED
+
+
+@pytest.fixture(scope="module", params=["numpy", "compiled"])
+def either_way(request):
+    """Work is done by numpy, or by compiled code however little it is."""
+    compiled = request.param == "compiled"
+    if compiled and _compiled._kernels() is None:
+        pytest.skip("needs pip install 'pairmend[fast]'")
+    with mock.patch.object(_compiled, "WORTHWHILE", 0 if compiled else np.inf):
+        yield
 
 
 @pytest.fixture

@@ -13,19 +13,21 @@ PACKAGE = Path(pairmend.__file__).parent
 ROOMS = {
     "_typing": [],
     "_pairs": ["_typing"],
-    "kernels": ["_pairs", "_threads", "_typing"],
+    "compiled": ["_typing"],
+    "_compiled": ["compiled"],
+    "kernels": ["_compiled", "_pairs", "_threads", "_typing"],
     "_frames": ["_typing"],
     "_cells": ["_typing"],
     "_threads": [],
-    "_survey": ["_cells", "_frames", "_streaming", "_threads", "_typing"],
+    "_survey": ["_cells", "_compiled", "_frames", "_streaming", "_threads", "_typing"],
     "_basis": ["_cells", "_survey", "_typing"],
     "_validation": ["_typing"],
     "_streaming": ["_typing"],
     "naive_bayes": ["_cells", "_frames", "_survey", "_typing", "_validation"],
     "neighbourhoods": ["_cells", "_frames", "_typing", "_validation", "kernels"],
     "learners": [
-        "_basis", "_cells", "_pairs", "_streaming", "_threads", "_typing", "_validation",
-        "kernels", "naive_bayes",
+        "_basis", "_cells", "_compiled", "_pairs", "_streaming", "_threads", "_typing",
+        "_validation", "kernels", "naive_bayes",
     ],
     "model_selection": ["_typing"],
     "_base": [
@@ -81,8 +83,8 @@ ROOMS = {
     ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {
-    "_typing", "_pairs", "_cells", "kernels", "_frames", "_survey", "explanation", "plots",
-    "published", "stats",
+    "_typing", "_pairs", "_cells", "_compiled", "compiled", "kernels", "_frames", "_survey",
+    "explanation", "plots", "published", "stats",
 }  # fmt: skip
 WITHOUT_PRINT = set(ROOMS) - {"cli"}
 

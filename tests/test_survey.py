@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from pairmend import _survey
 from pairmend._survey import Distinct
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 VALUES = st.one_of(
     st.integers(-(2**33), 2**33).map(lambda whole: whole / 1e6),  # short as millionths, or not
     st.sampled_from([0.0, -0.0, 0.1 + 0.2, 1e-7, 2147.483647, 2147.483648, 1e300, np.nan]),

@@ -103,11 +103,32 @@ class Basis:
     @cached_property
     def subspace_table(self) -> IntArray:
         """Columns of each subspace, filled up with ``n_columns`` to the same length."""
+        if len(self.numeric) == len(self.survey.categorical):
+            return np.hstack([self.survey.subspaces, len(self.numeric) + self.survey.subspaces])
         chosen = self.subspace_masks[self.column_feature] > 0
         count = np.count_nonzero(chosen, axis=0)
         table = np.full((chosen.shape[1], int(np.max(count, initial=0))), len(chosen))
         table[np.arange(table.shape[1]) < count[:, np.newaxis]] = np.nonzero(chosen.T)[1]
         return table
+
+    @cached_property
+    def value_table(self) -> IntArray:
+        """Where a row has the values of each subspace, a one being behind all columns.
+
+        The last of each is the one; what fills up a narrow subspace is, too.
+        """
+        n_columns, table = len(self.column_feature), self.subspace_table
+        return np.column_stack([table, np.full(len(table), n_columns)])
+
+    @cached_property
+    def weight_table(self) -> IntArray:
+        """Where classes have the weights of these values.
+
+        Behind all columns, there are the constants of the subspaces, and a zero.
+        """
+        n_columns, table = len(self.column_feature), self.subspace_table
+        table = np.where(table < n_columns, table, n_columns + len(table))
+        return np.column_stack([table, n_columns + np.arange(len(table))])
 
     @cached_property
     def subspace_masks(self) -> FloatArray:
@@ -135,7 +156,7 @@ class Basis:
         return self._expand_sparse(X) if sparse.issparse(X) else self._expand_dense(X)
 
     @cached_property
-    def _unit(self) -> FloatArray:
+    def unit(self) -> FloatArray:
         """What values of numeric features are multiplied by: one over their floors."""
         return 1 / self.survey.floor[self.numeric]
 
@@ -145,7 +166,7 @@ class Basis:
         """Write values in units of their features' floors, and squares; return if any is NaN."""
         np.subtract(values, self.centre[numbers], out=u)
         with np.errstate(over="ignore"):
-            u *= self._unit[numbers]
+            u *= self.unit[numbers]
             np.multiply(u, u, out=square)
         largest = square.max(initial=0)  # NaN if any value is
         if not largest < FAR**2:

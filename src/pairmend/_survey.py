@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._cells import Cells, densify
+from pairmend._compiled import compiled_for
 from pairmend._frames import FrameEncoder
 from pairmend._streaming import batches
 from pairmend._threads import in_threads, thread_count
@@ -15,6 +16,8 @@ from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 
 SORTED_AT_ONCE = 2**16
 """Values that are sorted at once, few enough to stay in the processor's cache."""
+LOOKED_AT_ONCE = 32
+"""Features that compiled code is given at once."""
 DECIMAL = 1e6
 """Values are often whole numbers of millionths, as files have few digits."""
 
@@ -150,7 +153,10 @@ class Distinct:
     def of(cls, X: Matrix) -> "Distinct":
         """Find them in rows."""
         X = densify(X)
-        return cls._of_sparse(X) if sparse.issparse(X) else cls._of_dense(X)
+        if sparse.issparse(X):
+            return cls._of_sparse(X)
+        kernels = compiled_for(X.size)
+        return cls._of_dense(X) if kernels is None else cls._compiled(X, kernels)
 
     @classmethod
     def united(cls, parts: Iterable[tuple[IntArray, FloatArray]]) -> "Distinct":
@@ -159,6 +165,24 @@ class Distinct:
         n_features = len(counts[0])
         feature = np.concatenate([np.repeat(np.arange(n_features), count) for count in counts])
         return cls._of_known(feature, np.concatenate(values), n_features)
+
+    @classmethod
+    def _compiled(cls, X: FloatArray, kernels: Any) -> "Distinct":
+        X = np.ascontiguousarray(X)
+        count = np.empty(X.shape[1], dtype=np.intp)
+        low, high = np.empty((2, X.shape[1]))
+
+        def look_at(features: slice) -> None:
+            kernels.count_distinct(X, features.start, features.stop, count, low, high)
+
+        n_threads = thread_count(nanoseconds=5 * X.size)
+        in_threads(look_at, list(batches(X.shape[1], LOOKED_AT_ONCE)), n_threads)
+
+        def listed(features: BoolArray) -> FloatArray:
+            chosen = cls._of_dense(X[:, features])
+            return chosen.listed(np.ones(len(chosen.count), dtype=bool))
+
+        return cls(count, low, high, listed)
 
     @classmethod
     def _of_dense(cls, X: FloatArray) -> "Distinct":

@@ -9,6 +9,8 @@ from pairmend._pairs import LabelRows
 from pairmend.kernels.confusion import Watched, balance_weights, confusion_sums
 from pairmend.kernels.rrc import decide, identity_reference
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 unit = st.floats(0, 1)
 
 

@@ -13,6 +13,7 @@ from sklearn import config_context
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import PairwiseClassifier, RandomSubspaceNB
+from pairmend._compiled import _kernels
 from pairmend._pairs import LabelRows, label_pairs
 from pairmend._streaming import row_chunks
 from pairmend.learners import (
@@ -38,16 +39,22 @@ def both(base, X, Y, weights=None, n_jobs=None, virtual=False):
 
 WAYS = [
     {},
-    {"naive_bayes.DENSE_LABELS": 0.0, "naive_bayes.WORTHWHILE": 2.0, "sums.DENSE_GROUPS": 0.0},
     {
-        "naive_bayes.DENSE_LABELS": 2.0,
-        "naive_bayes.WORTHWHILE": 0.0,
-        "naive_bayes.KEPT_TERMS": 0,
-        "naive_bayes.TERMS": 1,
-        "scoring.TILE": 1,
-        "sums.DENSE_GROUPS": 2.0,
+        "learners.naive_bayes.DENSE_LABELS": 0.0,
+        "learners.naive_bayes.WORTHWHILE": 2.0,
+        "learners.sums.DENSE_GROUPS": 0.0,
+    },
+    {
+        "learners.naive_bayes.DENSE_LABELS": 2.0,
+        "learners.naive_bayes.WORTHWHILE": 0.0,
+        "learners.naive_bayes.KEPT_TERMS": 0,
+        "learners.naive_bayes.TERMS": 1,
+        "learners.scoring.TILE": 1,
+        "learners.sums.DENSE_GROUPS": 2.0,
     },
 ]
+COMPILED = [{**way, "_compiled.WORTHWHILE": 0, "learners.scoring.WORTH_A_TILE": 7} for way in WAYS]
+WAYS += COMPILED if _kernels() is not None else []
 """Limits that choose between ways of working; whatever they are, results are the same."""
 
 
@@ -55,7 +62,7 @@ WAYS = [
 def limits(way):
     with ExitStack() as stack:
         for name, value in way.items():
-            stack.enter_context(mock.patch(f"pairmend.learners.{name}", value))
+            stack.enter_context(mock.patch(f"pairmend.{name}", value))
         yield
 
 
@@ -203,9 +210,15 @@ def test_variances_are_never_negative(rng):
 @pytest.mark.parametrize("far", [1e20, 1e154, 1e300])
 def test_far_outliers_are_judged_all_the_same(rng, far):
     X, Y = rng.rand(60, 3), rng.rand(60, 4) < 0.4
-    _, fast = both(RandomSubspaceNB(), X, Y)
-    supports = next(fast.supports(np.array([[far, -far, 0.5]]), [slice(0, 6)]))
-    assert ((supports >= 0) & (supports <= 1)).all()
+    for way in WAYS:
+        with limits(way):
+            _, fast = both(RandomSubspaceNB(), X, Y)
+            supports = next(fast.supports(np.array([[far, -far, 0.5]]), [slice(0, 6)]))
+            assert ((supports >= 0) & (supports <= 1)).all()
+            learner = SubspaceNBPairLearner(RandomSubspaceNB(), n_jobs=None, seed=3)
+            trained = learner.fit(np.where(X == X[5, 1], far, X), Y, label_pairs(4), {})
+            supports = next(trained.supports(X, [slice(0, 6)]))
+            assert ((supports >= 0) & (supports <= 1)).all()
 
 
 def test_size_of_the_model_follows_the_labels_that_share_rows(rng):
@@ -223,7 +236,7 @@ def test_threads_change_nothing(rng, few_cells):
         X[rng.rand(*X.shape) < 0.93] = 0
         X = sparse.csr_array(X)
     for way in WAYS:
-        with limits({"scoring.TILE": 2000, **way}):
+        with limits({"learners.scoring.TILE": 2000, **way}):
             alone, together = (both(BASE, X, Y, n_jobs=n)[1] for n in (1, 3))
             for a, b in (
                 [next(learner.supports(X, [slice(0, 36)])) for learner in (alone, together)],

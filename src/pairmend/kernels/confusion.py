@@ -13,11 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from pairmend._compiled import compiled_for
 from pairmend._pairs import LabelRows, pairs_of
 from pairmend._threads import in_threads, single_blas, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.kernels.rrc import unfold
 from pairmend.kernels.vanishing import leave_out
+
+COMPILED = 4
+"""Products that are as much work for compiled code as a value is elsewhere."""
 
 
 def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -205,6 +209,12 @@ class _Block:
         alone[1, 1][place, points] = own[: len(where)]
         return products[2 * n_columns :]
 
+    def columns(self, label: int) -> slice:
+        """Return the labels that a label, not below the first of the block, meets there."""
+        return slice(
+            self.labels.start, self.n_labels if label < self.labels.stop else self.labels.stop
+        )
+
     def start(self, label: int) -> int:
         """Return the offset of a first label."""
         return int(self.offset[label - self.labels.start])
@@ -260,12 +270,28 @@ def confusion_sums(
     nothing = np.empty(0, dtype=np.intp), np.empty((2, 0, n_points), dtype=weights.dtype)
     both = [nothing] * (labels.stop - labels.start)
 
+    kernels = None
+    if not sparse.issparse(weights) and weights.dtype == np.float64 and skipped is None:
+        kernels = compiled_for(watched.decided.size * n_points // COMPILED)
+    if kernels is not None:
+        weights = np.ascontiguousarray(weights)
+
     def add_rows(label: int) -> None:
-        here = weights[watched.carried.rows[watched.carried.entries(label)]]
-        if skipped is not None:
-            here, skipped[label] = leave_out(here, cut)
-        products, others = _multiply(here, watched, label, labels, shared=shared)
-        left = block.put(label, products, alone, slice(None))
+        entries = watched.carried.entries(label)
+        rows = watched.carried.rows[entries]
+        if kernels is not None:
+            columns = block.columns(label)
+            first_shared = label + 1 if shared and label < labels.stop else columns.stop
+            left, others = kernels.multiply(
+                weights, rows, watched.decided[entries], watched.Y,
+                label, columns, first_shared, block.offset, alone,
+            )  # fmt: skip
+        else:
+            here = weights[rows]
+            if skipped is not None:
+                here, skipped[label] = leave_out(here, cut)
+            products, others = _multiply(here, watched, label, labels, shared=shared)
+            left = block.put(label, products, alone, slice(None))
         if len(others):
             sharing = block.start(label) + labels.start + others
             both[label - labels.start] = sharing, left.reshape(2, len(others), n_points)

@@ -12,8 +12,8 @@ from pairmend._streaming import batches, keep_freed_memory, row_chunks
 from pairmend._threads import in_threads, single_blas, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import check_sample_weight, seed_estimator
-from pairmend.kernels.logistic import mean_logistic
-from pairmend.learners.scoring import ScoredRows, Scorer
+from pairmend.learners.label_sums import add_up_labels
+from pairmend.learners.scoring import CompiledRows, ScoredRows, Scorer
 from pairmend.learners.sums import LabelSums, Terms
 from pairmend.naive_bayes import RandomSubspaceNB, read_numbers
 
@@ -25,6 +25,8 @@ KEPT_SUPPORTS = 2**24
 """...if no more supports than these are to be kept at once."""
 WORTHWHILE = 0.25
 """Share of pairs without shared rows from which on they are treated apart."""
+PARTS = 4
+"""Parts into which work for threads is cut, at the least."""
 KEPT_TERMS = 2**22
 """Terms of pairs that are kept after training, not worked out whenever they are needed."""
 
@@ -73,7 +75,7 @@ class SubspaceNBPairLearner:
         numbers, Y, weights = _present(numbers, Y, weights)
         basis = Basis.learn(survey, numbers)
         has_virtual = Y.shape[1] in pairs
-        sums = LabelSums.over(Y, weights, basis.expand(numbers), has_virtual=has_virtual)
+        sums = add_up_labels(numbers, Y, weights, basis, has_virtual=has_virtual)
         return self.adopt(pairs, basis, sums)
 
     def adopt(self, pairs: IntArray, basis: Basis, sums: LabelSums) -> "SubspaceNBPairLearner":
@@ -159,6 +161,8 @@ class SubspaceNBPairLearner:
         """Return the supports for labels at the rows that carry them."""
         n_labels = carried.n_labels
         out = np.full((len(carried.rows), n_labels), 0.5)
+        if self._scorer is not None and isinstance(rows, CompiledRows):
+            return self._compiled_at_labels(rows, carried)
         dense = len(carried.rows) > DENSE_LABELS * rows.n_rows * n_labels
         if dense and rows.n_rows * len(self._pairs) <= KEPT_SUPPORTS:
             self._pick(out, self._all_rows(slice(0, len(self._pairs)), rows, []), carried)
@@ -178,6 +182,33 @@ class SubspaceNBPairLearner:
                     out[entries, own[part]] = against.T
             constant = np.flatnonzero(self._is_constant[label])
             out[entries, constant] = self._constant[label, constant]
+        return out
+
+    def _compiled_at_labels(self, rows: CompiledRows, carried: LabelRows) -> FloatArray:
+        """Return the same where the terms of all pairs are kept and rows are plain numbers."""
+        out = np.full((len(carried.rows), carried.n_labels), 0.5)
+        kernels, scorer = rows.kernels, self._scorer
+        assert scorer is not None
+        if self._separable.any():
+            self._fill_separable_at(out, rows, carried)
+        places = np.where(self._separable, -1, self._place)
+        np.fill_diagonal(places, -1)
+
+        def fill(label: int) -> None:
+            kernels.mean_supports_of_labels(
+                rows.stack,
+                rows.table,
+                carried.rows,
+                carried.indptr,
+                scorer.columns,
+                scorer.table,
+                places,
+                label,
+                out,
+            )
+
+        self._each(fill, np.argsort(np.diff(carried.indptr))[::-1].tolist())  # the longest first
+        np.copyto(out, self._constant[carried.label], where=self._is_constant[carried.label])
         return out
 
     def _pick(self, out: FloatArray, supports: FloatArray, carried: LabelRows) -> None:
@@ -202,11 +233,21 @@ class SubspaceNBPairLearner:
         if separable.any():
             if not scores:
                 scores += self._label_scores(rows)
-            runs = _runs(first, second, scores)
-            size = 2 * supports.size * len(self.survey_.subspaces)
-            self._each(
-                lambda run: _fill_separable(supports, *run), runs, size
-            )  # others are set below
+            stops = np.cumsum([tile.shape[2] for tile in scores]).tolist()
+            wanted = np.flatnonzero(separable)
+            n_parts = min(-(-PARTS // len(scores)), len(wanted))
+
+            def fill(part: tuple[FloatArray, int, IntArray]) -> None:
+                tile, stop, chosen = part
+                here = slice(stop - tile.shape[2], stop)
+                supports[chosen, here] = rows.supports_of_pairs(tile, first[chosen], second[chosen])
+
+            parts = [
+                (tile, stop, chosen)
+                for tile, stop in zip(scores, stops, strict=True)
+                for chosen in np.array_split(wanted, n_parts)
+            ]
+            self._each(fill, parts, 2 * supports.size * rows.n_subspaces)
         where = np.flatnonzero(~separable)
         for part in batches(len(where), self._pairs_at_once):
             here = where[part]
@@ -226,7 +267,7 @@ class SubspaceNBPairLearner:
         return numbers
 
     def _expand(self, numbers: Any) -> ScoredRows:
-        return ScoredRows.of(self._basis.expand(numbers), self._basis)
+        return ScoredRows.reading(numbers, self._basis)
 
     @property
     def row_size(self) -> int:
@@ -250,9 +291,12 @@ class SubspaceNBPairLearner:
 
     def _work_out(self, first: IntArray, second: IntArray) -> Scorer:
         """Return what gives the log-odds against the first labels of pairs."""
-        ours, theirs = self._sums.only(first, second), self._sums.only(second, first)
-        terms = Terms.of(theirs, self._basis).less(Terms.of(ours, self._basis), self._basis)
-        return Scorer.of(terms, np.log((theirs.mass + 1) / (ours.mass + 1)), self._basis)
+        n_pairs = len(first)
+        sums = self._sums.only(np.concatenate([first, second]), np.concatenate([second, first]))
+        terms = Terms.of(sums, self._basis)
+        ours, theirs = terms.at(slice(0, n_pairs)), terms.at(slice(n_pairs, None))
+        prior = np.log((sums.mass[n_pairs:] + 1) / (sums.mass[:n_pairs] + 1))
+        return Scorer.of(theirs.less(ours, self._basis), prior, self._basis)
 
     def _against(self, first: IntArray, second: IntArray) -> Scorer:
         if self._scorer is None:
@@ -265,7 +309,7 @@ class SubspaceNBPairLearner:
         supports = np.empty((len(first), rows.n_rows))
 
         def fill(tile: slice) -> None:
-            supports[:, tile] = mean_logistic(rows.at(tile).scores(scorer))
+            supports[:, tile] = rows.at(tile).supports(scorer)
 
         self._each(fill, list(rows.tiles(len(first))))
         return supports
@@ -275,25 +319,33 @@ class SubspaceNBPairLearner:
     ) -> None:
         in_threads(work, items, thread_count(self.n_jobs, nanoseconds=nanoseconds))
 
-    def _label_scores(self, rows: ScoredRows) -> Iterator[FloatArray]:
-        """Yield the log-likelihoods of rows under labels, (subspaces, L, rows), by tiles."""
-        for tile in rows.tiles(self._labels.n_classes):
-            yield np.ascontiguousarray(rows.at(tile).scores(self._labels))
+    def _label_scores(self, rows: ScoredRows) -> list[FloatArray]:
+        """Return the log-likelihoods of rows under labels, (subspaces, L, rows), by tiles."""
+        n_labels = self._labels.n_classes
+        tiles = list(rows.tiles(n_labels))
+        scores: list[Any] = [None] * len(tiles)
+
+        def fill(number: int) -> None:
+            scores[number] = np.ascontiguousarray(rows.at(tiles[number]).scores(self._labels))
+
+        self._each(fill, range(len(tiles)), 0.1 * rows.n_rows * n_labels * rows.table.size)
+        return scores
 
     def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, carried: LabelRows) -> None:
         """Set the supports of labels against all labels they share no row with."""
         by_row = np.argsort(carried.rows, kind="stable")
         ordered, label = carried.rows[by_row], carried.label[by_row]
-        start = 0
-        for scores in self._label_scores(rows):
-            n_rows = scores.shape[2]
-            low, high = np.searchsorted(ordered, [start, start + n_rows])
-            for part in batches(int(high - low), n_rows):
-                here = slice(low + part.start, low + part.stop)
-                against = scores[:, :, ordered[here] - start]
-                against -= against[:, label[here], np.arange(part.stop - part.start)][:, np.newaxis]
-                out[by_row[here]] = mean_logistic(against).T
-            start += n_rows
+        scores = self._label_scores(rows)
+        starts = np.cumsum([0, *(tile.shape[2] for tile in scores)])
+        bounds = np.searchsorted(ordered, starts)
+
+        def fill(number: int) -> None:
+            tile, start = scores[number], starts[number]
+            for part in batches(int(bounds[number + 1] - bounds[number]), tile.shape[2]):
+                here = slice(bounds[number] + part.start, bounds[number] + part.stop)
+                out[by_row[here]] = rows.supports_at(tile, label[here], ordered[here] - start)
+
+        self._each(fill, range(len(scores)), 2 * out.size * rows.n_subspaces)
 
 
 def _present(
@@ -304,28 +356,3 @@ def _present(
         return numbers, Y, None
     present = weights > 0
     return numbers[present], Y[present], weights[present]
-
-
-def _runs(first: IntArray, second: IntArray, scores: list[FloatArray]) -> list[Any]:
-    """List what :func:`_fill_separable` takes: pairs of one first label, at a tile of rows."""
-    starts = np.flatnonzero(np.diff(first, prepend=-1))
-    ends = np.append(starts[1:], len(first))
-    stops = np.cumsum([tile.shape[2] for tile in scores])
-    return [
-        (slice(low, high), slice(stop - tile.shape[2], stop), tile, first[low], second[low:high])
-        for tile, stop in zip(scores, stops, strict=True)
-        for low, high in zip(starts, ends, strict=True)
-    ]
-
-
-def _fill_separable(
-    supports: FloatArray,
-    pairs: slice,
-    rows: slice,
-    scores: FloatArray,
-    first: int,
-    second: IntArray,
-) -> None:
-    """Set supports as if the log-odds were differences of scores of labels."""
-    against = scores[:, second[0] : second[-1] + 1] - scores[:, first, np.newaxis]
-    supports[pairs, rows] = mean_logistic(against)

@@ -1,26 +1,34 @@
 """Scores of rows under many classes, in all subspaces at once.
 
-Two ways to the same numbers. Of dense rows, the columns of each subspace are copied out, and
-scores are a batch of matrix products. Sparse rows become one tall sparse matrix, a row of it for
-each row and subspace, and scores are one product with it.
+Three ways to the same numbers. Of dense rows, the columns of each subspace are copied out, and
+scores are a batch of matrix products; compiled code does so with few rows at a time. Sparse rows
+become one tall sparse matrix, a row of it for each row and subspace, and scores are one product
+with it.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from pairmend._basis import Basis, Expanded
+from pairmend._basis import FAR, Basis, Expanded
+from pairmend._compiled import compiled_for
 from pairmend._streaming import batches
+from pairmend._threads import in_threads, thread_count
 from pairmend._typing import FloatArray, IntArray
+from pairmend.kernels.logistic import mean_logistic
 from pairmend.learners.sums import Terms
 
 TILE = 2**17
 """Log-odds that are worked on at once: few enough to stay in the processor's cache."""
+WORTH_A_TILE = 48
+"""Rows that compiled code is given at once, at the least."""
+STACKED = 128
+"""Rows that compiled code reads at once."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +53,12 @@ class Scorer:
     def of(cls, terms: Terms, prior: FloatArray, basis: Basis) -> "Scorer":
         """Add what comes before any feature, a number for each class."""
         constants = terms.base @ basis.subspace_masks + prior[:, np.newaxis]
-        n_columns, table = len(basis.column_feature), basis.subspace_table
-        columns = np.zeros((n_columns + len(table) + 1, len(prior)))
+        n_columns, table = len(basis.column_feature), basis.weight_table
+        columns = np.empty((n_columns + len(table) + 1, len(prior)))
         columns[:n_columns] = terms.weights.T
         columns[n_columns:-1] = constants.T
-        constant = n_columns + np.arange(len(table))
-        table = np.where(table < n_columns, table, n_columns + len(table))
-        return cls(columns, np.ascontiguousarray(terms.base.T), np.column_stack([table, constant]))
+        columns[-1] = 0
+        return cls(columns, np.ascontiguousarray(terms.base.T), table)
 
     @property
     def n_classes(self) -> int:
@@ -90,15 +97,28 @@ class ScoredRows(ABC):
         Number of subspaces.
     table : ndarray of shape (n_subspaces, width + 1)
         Rows of a dense stack that belong to each subspace.
+    kernels : module or None
+        Compiled kernels, if they are to be used.
     """
 
     stack: Any
     absent: Any
     n_subspaces: int
     table: IntArray
+    kernels: Any
 
     @staticmethod
-    def of(rows: Expanded, basis: Basis) -> "ScoredRows":
+    def reading(X: Any, basis: Basis) -> "ScoredRows":
+        """Prepare rows that are not yet written in a basis."""
+        kernels = compiled_for(basis.subspace_table.size * X.shape[0])
+        if kernels is not None and isinstance(X, np.ndarray):
+            rows = CompiledRows.of_numbers(X, basis, kernels)
+            if rows is not None:
+                return rows
+        return ScoredRows.of(basis.expand(X), basis, kernels)
+
+    @staticmethod
+    def of(rows: Expanded, basis: Basis, kernels: Any = None) -> "ScoredRows":
         """Prepare rows."""
         n_columns, n_subspaces = len(basis.column_feature), len(basis.subspace_table)
         absent = rows.absent
@@ -114,12 +134,11 @@ class ScoredRows(ABC):
             parts = [_tall(rows.blocks[0], basis.column_feature, basis), constant]
             parts += [] if absent is None else [absent]
             stack = sparse.hstack(parts, format="csr")
-            return _SparseRows(stack, absent, n_subspaces, basis.subspace_table)
+            return _SparseRows(stack, absent, n_subspaces, basis.subspace_table, kernels)
         stack = np.empty((n_columns + 1, n_rows))
         np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
         stack[-1] = 1  # for the constant; what fills up a narrow subspace gets no weight
-        table = np.column_stack([basis.subspace_table, np.full(n_subspaces, n_columns)])
-        return _DenseRows(stack, absent, n_subspaces, table)
+        return _DenseRows(stack, absent, n_subspaces, basis.value_table, kernels)
 
     def tiles(self, n_classes: int) -> Iterator[slice]:
         """Cut the rows so that the scores of a tile stay in the processor's cache."""
@@ -128,7 +147,7 @@ class ScoredRows(ABC):
     def at(self, rows: IntArray | slice) -> "ScoredRows":
         """Return some of the rows."""
         absent = None if self.absent is None else self._tall_at(self.absent, rows)
-        return type(self)(self._stack_at(rows), absent, self.n_subspaces, self.table)
+        return replace(self, stack=self._stack_at(rows), absent=absent)
 
     @property
     @abstractmethod
@@ -149,6 +168,57 @@ class ScoredRows(ABC):
         ndarray of shape (n_subspaces, c, n)
             A view, laid out as is best for the work.
         """
+
+    def supports(self, scorer: Scorer) -> FloatArray:
+        """Average over the subspaces the supports against which scores speak, (c, n)."""
+        return mean_logistic(self.scores(scorer))
+
+    def supports_of_pairs(
+        self, scores: FloatArray, first: IntArray, second: IntArray
+    ) -> FloatArray:
+        """Average the supports for first labels of pairs, log-odds being differences of scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_subspaces, L, n)
+            Scores of some of the rows under labels.
+        first, second : ndarray of int, shape (n_pairs,)
+            Labels of the pairs, those of one first label together.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, n)
+        """
+        if self.kernels is not None:
+            return self.kernels.mean_supports_of_pairs(scores, first, second)
+        starts = np.flatnonzero(np.diff(first, prepend=-1))
+        out = np.empty((len(first), scores.shape[2]))
+        for low, high in zip(starts, [*starts[1:], len(first)], strict=True):
+            others: Any = second[low:high]
+            if others[-1] - others[0] == high - low - 1:  # no need to copy
+                others = slice(others[0], others[-1] + 1)
+            out[low:high] = mean_logistic(scores[:, others] - scores[:, first[low], np.newaxis])
+        return out
+
+    def supports_at(self, scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
+        """Average supports for labels at rows against all labels, by the same differences.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_subspaces, L, n)
+            Scores of some of the rows under labels.
+        label, row : ndarray of int, shape (m,)
+            Which label, and which of these rows.
+
+        Returns
+        -------
+        ndarray of shape (m, L)
+        """
+        if self.kernels is not None:
+            return self.kernels.mean_supports_at(scores, label, row)
+        against = scores[:, :, row]
+        against -= against[:, label, np.arange(len(label))][:, np.newaxis]
+        return mean_logistic(against).T
 
     @abstractmethod
     def _stack_at(self, rows: IntArray | slice) -> Any: ...
@@ -180,6 +250,61 @@ class _DenseRows(ScoredRows):
 
     def _stack_at(self, rows: IntArray | slice) -> Any:
         return self.stack[:, rows] if isinstance(rows, slice) else self.stack.take(rows, axis=1)
+
+
+@dataclass(frozen=True)
+class CompiledRows(ScoredRows):
+    """Some of the rows of an array (columns and a one, n), none of which leaves out a feature."""
+
+    rows: IntArray
+
+    @classmethod
+    def of_numbers(cls, X: FloatArray, basis: Basis, kernels: Any) -> "CompiledRows | None":
+        """Prepare dense rows of numbers; None where there are other values."""
+        if len(basis.numeric) != X.shape[1]:
+            return None
+        X = np.ascontiguousarray(X)
+        stack = np.empty((len(basis.column_feature) + 1, len(X)))
+
+        def fill(rows: slice) -> None:
+            kernels.stack_rows(X, basis.centre, basis.unit, rows.start, rows.stop, stack)
+
+        in_threads(fill, list(batches(len(X), STACKED)), thread_count(nanoseconds=2 * X.size))
+        if not stack[X.shape[1] : -1].max(initial=0) < FAR**2:  # NaN or far beyond
+            return None
+        table = basis.value_table
+        return cls(stack, None, len(table), table, kernels, np.arange(len(X)))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    def tiles(self, n_classes: int) -> Iterator[slice]:
+        """Cut the rows into a few parts; compiled code cuts them further."""
+        n_tiles = min(4, max(1, self.n_rows // WORTH_A_TILE))
+        return batches(self.n_rows, max(1, -(-self.n_rows // n_tiles)))
+
+    def at(self, rows: IntArray | slice) -> "ScoredRows":
+        """Return some of the rows, which stay where they are."""
+        return replace(self, rows=self.rows[rows])
+
+    def scores(self, scorer: Scorer) -> FloatArray:
+        """Score rows, see :meth:`ScoredRows.scores`."""
+        out = np.empty((self.n_subspaces, scorer.n_classes, self.n_rows))
+        self.kernels.score(self.stack, self.table, self.rows, scorer.columns, scorer.table, out)
+        return out
+
+    def supports(self, scorer: Scorer) -> FloatArray:
+        """Average supports without ever having the scores of all subspaces."""
+        out = np.empty((scorer.n_classes, self.n_rows))
+        self.kernels.mean_supports(
+            self.stack, self.table, self.rows, scorer.columns, scorer.table, out
+        )
+        return out
+
+    def _stack_at(self, rows: IntArray | slice) -> Any:
+        return self.stack
 
 
 class _SparseRows(ScoredRows):

@@ -184,6 +184,11 @@ class Terms:
             _count_values(sums.columns[:, 2 * n :], known, basis, weights[:, 2 * n :], base)
         return cls(weights, base, usable)
 
+    def at(self, classes: slice) -> "Terms":
+        """Return the terms of some of the classes."""
+        usable = None if self.usable is None else self.usable[classes]
+        return Terms(self.weights[classes], self.base[classes], usable)
+
     def less(self, other: "Terms", basis: Basis) -> "Terms":
         """Return what makes log-odds: the difference, over features that both have seen."""
         weights, base = self.weights - other.weights, self.base - other.base
@@ -281,7 +286,7 @@ class LabelSums:
         """Add up a part of the rows; no label's are summed alone, before all are there."""
         nothing = sum_alone(np.empty((0, 2), dtype=np.intp), Y, weights, rows)
         if has_virtual:
-            Y = _with_virtual(Y)
+            Y = with_virtual(Y)
         n_rows, n_labels = Y.shape
         by_label, by_label_row = np.nonzero(Y.T)
         labels = Sums.over(_groups(by_label, by_label_row, n_labels, n_rows), weights, rows)
@@ -457,13 +462,14 @@ def _selection(which: IntArray, n_groups: int) -> Any:
     return sparse.csr_array((ones, which[there], indptr), shape=(len(which), n_groups))
 
 
-def _with_virtual(Y: BoolArray) -> BoolArray:
+def with_virtual(Y: BoolArray) -> BoolArray:
+    """Add a virtual label, which all rows carry."""
     return np.column_stack([Y, np.ones(len(Y), dtype=bool)])
 
 
 def sum_alone(pairs: IntArray, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> Sums:
     """Add up the rows of first labels, the virtual one maybe among them, that lack the second."""
-    Y = _with_virtual(Y)
+    Y = with_virtual(Y)
     groups = [np.flatnonzero(Y[:, label] & ~Y[:, other]) for label, other in pairs]
     group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
     members = np.concatenate([np.empty(0, dtype=np.intp), *groups])

@@ -1,0 +1,59 @@
+"""Sums over the rows of labels, and of two labels that share rows."""
+
+import numpy as np
+
+from pairmend._typing import BoolArray, FloatArray, IntArray
+from pairmend.compiled._numba import compile_loops
+
+
+@compile_loops()
+def sum_labels(
+    X: FloatArray,
+    centre: FloatArray,
+    unit: FloatArray,
+    Y: BoolArray,
+    number: IntArray,
+    first: int,
+    last: int,
+    labels: FloatArray,
+    shared: FloatArray,
+) -> None:
+    """Add up values and squares of some features over the rows of labels.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Rows.
+    centre, unit : ndarray of shape (d,)
+        Where each feature is 0, and what it is multiplied by from there.
+    Y : ndarray of bool, shape (n, L)
+        Label indicators.
+    number : ndarray of int, shape (L, L)
+        Place in `shared` of each two labels that share a row.
+    first, last : int
+        Which features.
+    labels : ndarray of shape (L, 2 (last - first))
+        Zeros; values, then squares, of the rows of each label are added there.
+    shared : ndarray of shape (n_shared, 2 (last - first))
+        Zeros; those of the rows of each two labels are added there.
+    """
+    width = last - first
+    row = np.empty(2 * width)
+    carried = np.empty(Y.shape[1], dtype=np.intp)
+    for i in range(len(X)):
+        for f in range(width):
+            value = (X[i, first + f] - centre[first + f]) * unit[first + f]
+            row[f], row[width + f] = value, value * value
+        n_carried = 0
+        for label in range(Y.shape[1]):
+            if Y[i, label]:
+                carried[n_carried] = label
+                n_carried += 1
+        for a in range(n_carried):
+            total = labels[carried[a]]
+            for c in range(2 * width):
+                total[c] += row[c]
+            for b in range(a + 1, n_carried):
+                total = shared[number[carried[a], carried[b]]]
+                for c in range(2 * width):
+                    total[c] += row[c]

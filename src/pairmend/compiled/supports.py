@@ -1,0 +1,280 @@
+"""Supports of many pairs at many rows: products, logistic function and mean in one go."""
+
+import numpy as np
+
+from pairmend._typing import FloatArray, IntArray
+from pairmend.compiled._numba import compile_loops
+
+TILE = 2**15
+"""Log-odds that are worked on at once: few enough to stay in the processor's cache."""
+CHUNK = 512
+"""Log-odds whose exponentials are taken at once."""
+LIMIT = 700.0
+"""Log-odds beyond which the exponential leaves its range."""
+ROUNDING = 1.5 * 2.0**52
+"""Added to a number and taken away again, it leaves the nearest whole number."""
+LOG2_E = 1.4426950408889634
+LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+"""The logarithm of 2 in two parts; a small whole number times the first is exact."""
+EXPONENT_OF_ONE = np.int64(1023 << 52)
+
+
+@compile_loops(fastmath={"contract"})
+def _add_few_logistic(
+    against: FloatArray, total: FloatArray, powers: FloatArray, bits: IntArray
+) -> None:
+    n = len(against)
+    for i in range(n):
+        x = against[i]
+        x = -LIMIT if x < -LIMIT else x
+        x = LIMIT if x > LIMIT else x
+        shifted = x * LOG2_E + ROUNDING
+        k = shifted - ROUNDING
+        r = (x - k * LN2_HIGH) - k * LN2_LOW
+        p = 1 / 479001600
+        p = p * r + 1 / 39916800
+        p = p * r + 1 / 3628800
+        p = p * r + 1 / 362880
+        p = p * r + 1 / 40320
+        p = p * r + 1 / 5040
+        p = p * r + 1 / 720
+        p = p * r + 1 / 120
+        p = p * r + 1 / 24
+        p = p * r + 1 / 6
+        p = p * r + 0.5
+        p = p * r + 1.0
+        p = p * r + 1.0
+        against[i] = p
+        powers[i] = shifted
+    for i in range(n):  # the last bits of the shifted number are those of k
+        bits[i] = (bits[i] << 52) + EXPONENT_OF_ONE
+    for i in range(n):
+        total[i] += 1.0 / (1.0 + against[i] * powers[i])
+
+
+@compile_loops()
+def add_logistic(against: FloatArray, total: FloatArray, powers: FloatArray) -> None:
+    """Add the probabilities that log-odds stand for to a total.
+
+    The exponential of a number is 2^k times that of a rest of at most half of log 2, which is
+    that of its series.
+
+    Parameters
+    ----------
+    against : ndarray of shape (n,)
+        Log-odds against the event; holds anything afterwards.
+    total : ndarray of shape (n,)
+        What is added to.
+    powers : ndarray of shape (CHUNK,)
+        Holds anything before and afterwards.
+    """
+    bits = powers.view(np.int64)
+    for start in range(0, len(against), CHUNK):
+        part = slice(start, start + CHUNK)
+        _add_few_logistic(against[part], total[part], powers, bits)
+
+
+@compile_loops()
+def _gather(source: FloatArray, lines: IntArray, places: IntArray, out: FloatArray) -> None:
+    """Copy places of lines out."""
+    n, first = len(places), places[0]
+    consecutive = places[n - 1] - first == n - 1  # they ascend
+    for k in range(len(lines)):
+        line, copy = source[lines[k]], out[k]
+        if consecutive:
+            here = line[first : first + n]
+            for i in range(n):
+                copy[i] = here[i]
+        else:
+            for i in range(n):
+                copy[i] = line[places[i]]
+
+
+@compile_loops()
+def mean_supports(
+    stack: FloatArray,
+    table: IntArray,
+    rows: IntArray,
+    weights: FloatArray,
+    weight_table: IntArray,
+    out: FloatArray,
+) -> None:
+    """Average over the subspaces the supports that classes' scores of rows stand for.
+
+    Parameters
+    ----------
+    stack : ndarray of shape (n_columns, n)
+        The rows in a basis' columns.
+    table : ndarray of shape (n_subspaces, width)
+        Columns of each subspace.
+    rows : ndarray of int, shape (m,)
+        Which rows.
+    weights : ndarray of shape (n_weights, c)
+        Weights in the log-odds against each class.
+    weight_table : ndarray of shape (n_subspaces, width)
+        Which weights belong to these columns.
+    out : ndarray of shape (c, m)
+        Filled in there.
+    """
+    n_subspaces, width = table.shape
+    n_classes = weights.shape[1]
+    classes = np.arange(n_classes)
+    at_once = max(1, min(len(rows), TILE // max(1, n_classes)))
+    chosen = np.empty(width * at_once)
+    own = np.empty((width, n_classes))
+    against, total = np.empty(n_classes * at_once), np.empty(n_classes * at_once)
+    powers = np.empty(CHUNK)
+    for start in range(0, len(rows), at_once):
+        here = rows[start : start + at_once]
+        n = len(here)
+        tile = chosen[: width * n].reshape((width, n))
+        scores, supports = against[: n_classes * n], total[: n_classes * n]
+        supports[:] = 0
+        for s in range(n_subspaces):
+            _gather(stack, table[s], here, tile)
+            _gather(weights, weight_table[s], classes, own)
+            np.dot(own.T, tile, scores.reshape((n_classes, n)))
+            add_logistic(scores, supports, powers)
+        for c in range(n_classes):
+            for i in range(n):
+                out[c, start + i] = supports[c * n + i] / n_subspaces
+
+
+@compile_loops()
+def mean_supports_of_labels(
+    stack: FloatArray,
+    table: IntArray,
+    rows: IntArray,
+    indptr: IntArray,
+    weights: FloatArray,
+    weight_table: IntArray,
+    places: IntArray,
+    label: int,
+    out: FloatArray,
+) -> None:
+    """Average the supports for a label at its rows, against labels it has models with.
+
+    Parameters
+    ----------
+    stack, table
+        The rows, as for :func:`mean_supports`.
+    rows, indptr : ndarray of int
+        Rows of each label, as CSR has them.
+    weights : ndarray of shape (n_weights, n_models)
+        Weights in the log-odds against the first label of each model's pair.
+    weight_table : ndarray of shape (n_subspaces, width)
+        Which weights belong to these columns.
+    places : ndarray of int, shape (L, L)
+        Model of each two labels; -1 where there is none.
+    label : int
+        Which label.
+    out : ndarray of shape (len(rows), L)
+        Filled in there.
+    """
+    n_subspaces, width = table.shape
+    others = np.flatnonzero(places[label] >= 0)
+    n_others = len(others)
+    low, high = indptr[label], indptr[label + 1]
+    at_once = max(1, min(high - low, TILE // max(1, n_others)))
+    chosen, own = np.empty(width * at_once), np.empty((width, n_others))
+    against, total = np.empty(n_others * at_once), np.empty(n_others * at_once)
+    powers = np.empty(CHUNK)
+    for start in range(low, high, at_once):
+        here = rows[start : min(start + at_once, high)]
+        n = len(here)
+        tile = chosen[: width * n].reshape((width, n))
+        scores, supports = against[: n_others * n], total[: n_others * n]
+        supports[:] = 0
+        for s in range(n_subspaces):
+            _gather(stack, table[s], here, tile)
+            for k in range(width):
+                line = weights[weight_table[s, k]]
+                for c in range(n_others):
+                    weight = line[places[label, others[c]]]
+                    own[k, c] = weight if label < others[c] else -weight
+            np.dot(own.T, tile, scores.reshape((n_others, n)))
+            add_logistic(scores, supports, powers)
+        for i in range(n):
+            for c in range(n_others):
+                out[start + i, others[c]] = supports[c * n + i] / n_subspaces
+
+
+@compile_loops()
+def score(
+    stack: FloatArray,
+    table: IntArray,
+    rows: IntArray,
+    weights: FloatArray,
+    weight_table: IntArray,
+    out: FloatArray,
+) -> None:
+    """Score rows under classes in each subspace.
+
+    Takes what :func:`mean_supports` takes, but `out` is (n_subspaces, c, m).
+    """
+    n_subspaces, width = table.shape
+    classes = np.arange(weights.shape[1])
+    tile, own = np.empty((width, len(rows))), np.empty((width, weights.shape[1]))
+    for s in range(n_subspaces):
+        _gather(stack, table[s], rows, tile)
+        _gather(weights, weight_table[s], classes, own)
+        np.dot(own.T, tile, out[s])
+
+
+@compile_loops()
+def mean_supports_of_pairs(scores: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+    """Average the supports for first labels of pairs whose log-odds are differences of scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_subspaces, L, n)
+        Scores of rows under labels.
+    first, second : ndarray of int, shape (n_pairs,)
+        Labels of the pairs.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs, n)
+    """
+    n_subspaces, _, n = scores.shape
+    out = np.zeros((len(first), n))
+    against, powers = np.empty(n), np.empty(CHUNK)
+    for m in range(len(first)):
+        for s in range(n_subspaces):
+            ours, theirs = scores[s, first[m]], scores[s, second[m]]
+            for i in range(n):
+                against[i] = theirs[i] - ours[i]
+            add_logistic(against, out[m], powers)
+    return out / n_subspaces
+
+
+@compile_loops()
+def mean_supports_at(scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
+    """Average the supports for labels at rows, against all labels, by the same differences.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_subspaces, L, n)
+        Scores of rows under labels.
+    label, row : ndarray of int, shape (m,)
+        Which label at which row.
+
+    Returns
+    -------
+    ndarray of shape (m, L)
+    """
+    n_subspaces, n_labels, _ = scores.shape
+    size = n_subspaces * n_labels
+    against, supports, powers = np.empty(size), np.empty(size), np.empty(CHUNK)
+    out = np.zeros((len(label), n_labels))
+    for m in range(len(label)):
+        for s in range(n_subspaces):
+            own = scores[s, label[m], row[m]]
+            for j in range(n_labels):
+                against[s * n_labels + j] = scores[s, j, row[m]] - own
+        supports[:] = 0
+        add_logistic(against, supports, powers)
+        for s in range(n_subspaces):
+            for j in range(n_labels):
+                out[m, j] += supports[s * n_labels + j]
+    return out / n_subspaces

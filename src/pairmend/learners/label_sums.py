@@ -1,0 +1,97 @@
+"""The sums of all labels from the rows themselves: compiled, where these are plain numbers."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pairmend._basis import FAR, Basis
+from pairmend._compiled import compiled_for
+from pairmend._streaming import batches
+from pairmend._threads import in_threads, thread_count
+from pairmend._typing import BoolArray, FloatArray, Matrix
+from pairmend.learners.sums import LabelSums, Sums, sum_alone, with_virtual
+
+AT_ONCE = 32
+"""Features that compiled code adds up at once, at the least."""
+
+
+def add_up_labels(
+    X: Matrix, Y: BoolArray, weights: FloatArray | None, basis: Basis, *, has_virtual: bool
+) -> LabelSums:
+    """Add up rows by their labels.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n, d)
+        Rows.
+    Y : ndarray of bool, shape (n, L)
+        Label indicators.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows, if they are not all 1.
+    basis : Basis
+        In which the rows are to be written.
+    has_virtual : bool
+        Whether a virtual label is to be added.
+
+    Returns
+    -------
+    LabelSums
+    """
+    if isinstance(X, np.ndarray) and len(basis.numeric) == X.shape[1] and weights is None:
+        kernels = compiled_for(X.size)
+        sums = None if kernels is None else _compiled(X, Y, basis, kernels, has_virtual)
+        if sums is not None:
+            return sums
+    return LabelSums.over(Y, weights, basis.expand(X), has_virtual=has_virtual)
+
+
+def _compiled(
+    X: FloatArray, Y: BoolArray, basis: Basis, kernels: Any, has_virtual: bool
+) -> LabelSums | None:
+    """Add up rows of numbers; None where there are other values."""
+    X = np.ascontiguousarray(X)
+    ranked = with_virtual(Y) if has_virtual else Y
+    n_labels, n_features = ranked.shape[1], X.shape[1]
+    counted = ranked.astype(float)
+    together = (counted.T @ counted).astype(np.intp)
+    first, second = np.nonzero(np.triu(together, k=1))
+    number = np.full((n_labels, n_labels), -1, dtype=np.int32)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    labels, shared = (np.empty((n, 2 * n_features)) for n in (n_labels, len(first)))
+
+    def add_up(features: slice) -> None:
+        # Sums of their own: threads that write side by side get in each other's way.
+        width = features.stop - features.start
+        ours = np.zeros((n_labels, 2 * width)), np.zeros((len(first), 2 * width))
+        kernels.sum_labels(
+            X, basis.centre, basis.unit, ranked, number, features.start, features.stop, *ours
+        )
+        squares = slice(n_features + features.start, n_features + features.stop)
+        for part, out in zip(ours, (labels, shared), strict=True):
+            out[:, features], out[:, squares] = part[:, :width], part[:, width:]
+
+    size = 2 * n_features * (len(X) + np.triu(together).sum())
+    n_threads = thread_count(nanoseconds=0.3 * size)
+    at_once = max(AT_ONCE, -(-n_features // n_threads))
+    in_threads(add_up, list(batches(n_features, at_once)), n_threads)
+    if not labels[:, n_features:].max(initial=0) < FAR**2:  # NaN, or far beyond
+        return None
+    none = np.zeros((0, 2 * n_features))
+    sums = LabelSums(
+        _dense_sums(np.diag(together).copy(), labels),
+        _dense_sums(together[first, second], shared),
+        number,
+        _dense_sums(np.zeros(0, dtype=np.intp), none),
+        np.full((len(first), 2), -1),
+        has_virtual,
+    ).marked()
+    if len(pairs := sums.alone_pairs):
+        full = with_virtual(Y)
+        few = np.flatnonzero((full[:, pairs[:, 0]] & ~full[:, pairs[:, 1]]).any(axis=1))
+        sums = replace(sums, alone=sum_alone(pairs, Y[few], None, basis.expand(X[few])))
+    return sums
+
+
+def _dense_sums(count: Any, columns: FloatArray) -> Sums:
+    return Sums(count.astype(float), count, columns, None, None)
