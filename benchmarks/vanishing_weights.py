@@ -159,6 +159,7 @@ def change_neighbours(name: str, model, X, beta: float) -> list[dict]:
 
 def compare_precisions(name: str, X, train) -> dict:
     """Fit and predict in double and in single precision."""
+    CorrectedPairwiseClassifier(random_state=0).fit(*train).predict(X)  # loads what is needed
     found = {}
     for dtype in ("float64", "float32"):
         model = CorrectedPairwiseClassifier(dtype=dtype, validation=0.5, random_state=0)

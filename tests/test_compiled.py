@@ -112,6 +112,22 @@ def test_what_is_given_is_not_written_to(problem):
         assert np.isfinite(clf.predict_proba(X)).all()
 
 
+@needs_numba
+def test_a_machine_without_a_folder_for_a_cache():
+    from pairmend.compiled import _numba
+
+    def njit(cache=False, **options):
+        def decorate(function):
+            if cache:
+                raise RuntimeError("cannot cache function: no locator available")
+            return function
+
+        return decorate
+
+    with mock.patch.object(_numba, "njit", njit):
+        assert _numba.compile_loops()(len) is len
+
+
 def test_without_numba_numpy_does_it(problem):
     _compiled._kernels.cache_clear()
     try:

@@ -322,10 +322,7 @@ class PairwiseVoting(KnownParameters, ClassifierMixin, BaseEstimator, ABC):
     def _supports(self, X: MatrixLike) -> Blocks:
         blocks = self._blocks(X)
         pairs = [pairs_of(labels, self._n_ranked) for labels in blocks]
-        supports = (
-            part.astype(self.dtype, copy=False) for part in self.learner_.supports(X, pairs)
-        )
-        return zip(blocks, supports, strict=True)
+        return zip(blocks, self.learner_.supports(X, pairs, self.dtype), strict=True)
 
     def _collect(self, X: MatrixLike, blocks: Any) -> FloatArray:
         """Put the blocks of all chunks together into one array (n_samples, n_pairs, ...)."""

@@ -14,6 +14,9 @@ from pairmend.kernels.confusion import Watched
 from pairmend.kernels.rrc import decide
 from pairmend.learners import PairWitness
 
+FEW = 5
+"""Parts of the rows that are worked on in double precision, one after another."""
+
 
 def watch(
     X: MatrixLike,
@@ -74,7 +77,7 @@ def watch(
 
 def few(n_rows: int) -> Iterator[slice]:
     """Cut rows into a few parts."""
-    return batches(n_rows, max(1, -(-n_rows // 16)))
+    return batches(n_rows, max(1, -(-n_rows // FEW)))
 
 
 def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int) -> Matrix:

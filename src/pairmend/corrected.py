@@ -502,9 +502,8 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         """
         tiny = float(np.finfo(np.float32).tiny)
         lost = np.diff(self._watched.carried.indptr)[:, np.newaxis] * tiny
-        lost = lost * max(1.0, float(self._row_weights.max()))
-        skipped = np.broadcast_to(lost, (len(lost), len(decided)))
-        double = ConfusionSums(sums.alone, sums.shared, sums.sharing, skipped)
+        lost = lost * max(1.0, float(self._row_weights.max()))  # around every point
+        double = ConfusionSums(sums.alone, sums.shared, sums.sharing, skipped=lost)
         unsure = self._unsettled(decided, double, labels, variants, SINGLE_TOLERANCE)
         rows = np.flatnonzero(unsure.any(axis=1))
         return [rows[part] for part in few(len(rows))]

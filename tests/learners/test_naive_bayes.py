@@ -216,7 +216,9 @@ def test_far_outliers_are_judged_all_the_same(rng, far):
             supports = next(fast.supports(np.array([[far, -far, 0.5]]), [slice(0, 6)]))
             assert ((supports >= 0) & (supports <= 1)).all()
             learner = SubspaceNBPairLearner(RandomSubspaceNB(), n_jobs=None, seed=3)
-            trained = learner.fit(np.where(X == X[5, 1], far, X), Y, label_pairs(4), {})
+            trained = learner.fit(
+                np.where(np.arange(180).reshape(60, 3) == 16, far, X), Y, label_pairs(4), {}
+            )
             supports = next(trained.supports(X, [slice(0, 6)]))
             assert ((supports >= 0) & (supports <= 1)).all()
 

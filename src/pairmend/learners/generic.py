@@ -129,14 +129,15 @@ class GenericPairLearner:
         self._pairs, self.models_ = pairs, models
         return self
 
-    def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
+    def supports(
+        self, X: MatrixLike, blocks: Iterable[slice], dtype: str = "float64"
+    ) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
         for block in blocks:
-            yield np.column_stack(
-                Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                    delayed(_ask)(model, X) for model in self.models_[block]
-                )
+            answers = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(_ask)(model, X) for model in self.models_[block]
             )
+            yield np.stack(answers, axis=1, dtype=dtype, casting="same_kind")
 
     def support_of(self, X: MatrixLike, pair: int) -> FloatArray:
         """Return the support of one pair for its first label."""
