@@ -88,7 +88,7 @@ def test_regression_targets_become_labels(photos, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["describe", "nowhere.arff"], "No such file"),
+        (["describe", "nowhere.arff"], "there is no file"),
         (["describe", "{csv}"], "say which columns of a CSV file are labels"),
         (["describe", "{odd}"], r"cannot read .odd; expected .arff, .csv, .parquet or .mat"),
         (["convert", "{arff}", "{odd}"], "cannot write .odd"),

@@ -39,7 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None
         return 1
     except (OSError, ValueError, LookupError, ImportError, RuntimeError) as error:
-        print(f"pairmend: {error}", file=sys.stderr)
+        told = str(error)
+        if isinstance(error, FileNotFoundError) and error.filename:
+            told = f"there is no file {error.filename}"
+        print(f"pairmend: {told}", file=sys.stderr)
         failure: int = getattr(options, "failure", 1)
         return failure
     return status or 0

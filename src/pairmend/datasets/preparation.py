@@ -88,7 +88,8 @@ def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
     """
     there = set(data.feature_names)
     if missing := [name for name in names if name not in there]:
-        raise ValueError(f"{data.name} has no features named {missing}")
+        known = ", ".join(data.feature_names[:10]) + (", ..." if len(there) > 10 else "")
+        raise ValueError(f"{data.name} has no features named {missing}; it has {known}")
     left_out = set(names)
     kept = [f for f, name in enumerate(data.feature_names) if name not in left_out]
     if not kept:

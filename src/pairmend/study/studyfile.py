@@ -54,7 +54,10 @@ def load_study(path: str | Path) -> Study:
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"there is no study file {path}")
+        raise FileNotFoundError(
+            f"there is no study file {path}; studies that come with pairmend are "
+            f"{', '.join(SHIPPED)}"
+        )
     here = str(path.parent.absolute())
     if here not in sys.path:
         sys.path.insert(0, here)  # worker processes take the path over
