@@ -67,7 +67,7 @@ class Oracle:
 
     row_size = 0
 
-    def supports(self, X, blocks):
+    def supports(self, X, blocks, dtype="float64"):
         for block in blocks:
             yield X[:, block]
 

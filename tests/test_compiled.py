@@ -125,7 +125,42 @@ def test_a_machine_without_a_folder_for_a_cache():
         return decorate
 
     with mock.patch.object(_numba, "njit", njit):
-        assert _numba.compile_loops()(len) is len
+        assert _numba.compile_loops(len) is len
+
+
+BROKEN_CACHE = """
+import os, pathlib, sys
+import numpy as np
+from pairmend import compiled
+
+support, out = np.linspace(0, 1, 9), np.empty(9)
+if sys.argv[1] == "broken":
+    files = [*pathlib.Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*beta_reference*.nbc")]
+    assert files
+    for file in files:
+        file.write_bytes(b"")
+if sys.argv[1] == "full":
+    import resource, signal
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+compiled.beta_reference(support, np.array([1.0, 0.0]), out)
+print(out.sum())
+"""
+
+
+@needs_numba
+def test_a_cache_that_cannot_be_used_is_done_without(tmp_path):
+    told = {
+        state: subprocess.run(
+            [sys.executable, "-c", BROKEN_CACHE, state],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / folder)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for state, folder in (("written", "one"), ("broken", "one"), ("full", "two"))
+    }
+    assert told["written"] == told["broken"] == told["full"] != ""
 
 
 def test_without_numba_numpy_does_it(problem):
@@ -146,7 +181,7 @@ from pairmend._compiled import compiled_for
 
 rng = np.random.RandomState(0)
 n, d = {shape}
-X, Y = rng.rand(n, d), rng.rand(n, 4) < 0.4
+X, Y = rng.rand(n, d), rng.rand(n, 14) < 0.4
 CorrectedPairwiseClassifier(random_state=0).fit(X, Y).predict(X)
 print("numba" in sys.modules, compiled_for(10**9) is not None)
 """
@@ -155,7 +190,7 @@ print("numba" in sys.modules, compiled_for(10**9) is not None)
 @needs_numba
 @pytest.mark.parametrize(
     ("shape", "switch", "expected"),
-    [((100, 10), "0", "False True"), ((2000, 40), "0", "True True"), ((9, 2), "1", "False False")],
+    [((150, 10), "0", "False True"), ((2000, 40), "0", "True True"), ((9, 2), "1", "False False")],
 )
 def test_little_work_does_not_load_it_and_its_own_switch_works(shape, switch, expected):
     ran = subprocess.run(

@@ -44,9 +44,9 @@ def test_prediction_asks_few_rows_and_pairs_at_a_time(kind, small_set, monkeypat
     asked = []
     original = GenericPairLearner.supports
 
-    def recording(self, X, blocks):
+    def recording(self, X, blocks, dtype):
         asked.extend((len(X), block.stop - block.start) for block in blocks)
-        return original(self, X, blocks)
+        return original(self, X, blocks, dtype)
 
     monkeypatch.setattr(GenericPairLearner, "supports", recording)
     with config_context(working_memory=0.001):
@@ -62,6 +62,7 @@ def test_memory_of_prediction_is_bounded(rng, base):
     X, Y = rng.rand(3000, 4), rng.rand(3000, 25) < 0.15
     clf = CorrectedPairwiseClassifier(base, random_state=0).fit(X, Y)
     memory = 16
+    clf.predict(X)  # compiled code, if there is any, is loaded now
     tracemalloc.start()
     with config_context(working_memory=memory):
         clf.predict(X)

@@ -80,7 +80,7 @@ def test_an_interrupted_caller_leaves_nothing_running():
 def test_no_new_threads_no_harm():
     with pytest.MonkeyPatch.context() as patch:
         crew = _threads._Crew()
-        patch.setattr(_threads, "_crew", lambda process: crew)
+        patch.setattr(_threads, "_CREW", crew)
         patch.setattr(_threads, "Thread", no_thread)
         assert squares_in_threads(4) == [0, 1, 4, 9]
         assert crew.waiting.empty()
@@ -154,7 +154,7 @@ from pairmend._threads import in_threads, thread_count
 done = []
 def work():
     threading.main_thread().join()
-    time.sleep(0.1)  # by now the pool takes no more
+    time.sleep(0.1)  # by now the main thread is gone
     in_threads(done.append, range(5), 3)
     assert sorted(done) == [*range(5)]
     print("done", thread_count())
@@ -193,3 +193,17 @@ def test_matrix_products_stay_in_one_thread_until_all_are_done():
         assert blas_threads() == {1}  # the second still wants it
         second.__exit__(None, None, None)
         assert blas_threads() == {2}
+
+
+def test_work_at_the_interpreters_end_ends():
+    program = """
+import time
+from pairmend import _threads
+
+class Late:
+    def __del__(self, in_threads=_threads.in_threads, sleep=time.sleep):
+        in_threads(lambda item: sleep(0.001), range(20), 2)
+
+late = Late()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

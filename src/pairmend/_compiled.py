@@ -25,8 +25,10 @@ def compiled_for(n_values: int) -> Any:
 def _kernels() -> Any:
     try:
         import numba
-
-        from pairmend import compiled
     except ImportError:
         return None
-    return None if getattr(numba.config, "DISABLE_JIT", False) else compiled
+    if getattr(numba.config, "DISABLE_JIT", False):
+        return None
+    from pairmend import compiled
+
+    return compiled

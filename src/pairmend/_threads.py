@@ -1,6 +1,7 @@
 """Long numpy calls in several threads: they let go of the interpreter's lock."""
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -95,7 +96,7 @@ def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int
 
     others = [_Helper(take_part) for _ in range(n_others)]
     if others:
-        _crew(os.getpid()).call(others)
+        _CREW.call(others)
     try:
         take_part()
     finally:
@@ -137,6 +138,9 @@ class _Crew:
     """
 
     def __init__(self) -> None:
+        self.forget_threads()
+
+    def forget_threads(self) -> None:
         self.waiting: SimpleQueue[_Helper] = SimpleQueue()
         self.lock = Lock()
         self.n_threads = 0
@@ -144,10 +148,11 @@ class _Crew:
     def call(self, helpers: list[_Helper]) -> None:
         """Have helpers run by whoever is free."""
         with self.lock:
-            while self.n_threads < min(len(helpers), MOST_THREADS):
+            # At the interpreter's end a new thread would never begin.
+            while self.n_threads < min(len(helpers), MOST_THREADS) and not sys.is_finalizing():
                 try:
                     Thread(target=self._run, name="pairmend", daemon=True).start()
-                except RuntimeError:  # at the interpreter's end, or the system gives no more
+                except RuntimeError:  # the system gives no more
                     break
                 self.n_threads += 1
         for helper in helpers[: self.n_threads]:
@@ -156,12 +161,6 @@ class _Crew:
     def _run(self) -> None:
         while True:
             self.waiting.get()()
-
-
-@cache
-def _crew(process: int) -> _Crew:
-    """Return the threads of a process: a fork has none of its parent's."""
-    return _Crew()
 
 
 @cache
@@ -200,6 +199,7 @@ class _Single:
                 self.threads_before = None
 
 
-_SINGLE = _Single()
-if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that the child lacks
+_SINGLE, _CREW = _Single(), _Crew()
+if hasattr(os, "register_at_fork"):  # a child lacks its parent's threads, and what they held
     os.register_at_fork(after_in_child=_SINGLE.forget_users)
+    os.register_at_fork(after_in_child=_CREW.forget_threads)

@@ -1,9 +1,8 @@
 """Input checks, and the one file that meets scikit-learn's less public parts."""
 
 from dataclasses import dataclass, replace
-from functools import cache
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -65,10 +64,13 @@ class KnownParameters:
     as long as some of the work here.
     """
 
+    _parameter_names: ClassVar[tuple[str, ...]]
+
     @classmethod
-    @cache
     def _get_param_names(cls) -> list[str]:
-        return super()._get_param_names()  # type: ignore[misc]
+        if "_parameter_names" not in vars(cls):  # a subclass may have others
+            cls._parameter_names = tuple(super()._get_param_names())  # type: ignore[misc]
+        return list(cls._parameter_names)
 
 
 check_sample_weight = _check_sample_weight

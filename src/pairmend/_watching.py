@@ -14,7 +14,7 @@ from pairmend.kernels.confusion import Watched
 from pairmend.kernels.rrc import decide
 from pairmend.learners import PairWitness
 
-FEW = 5
+FEW = 10
 """Parts of the rows that are worked on in double precision, one after another."""
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pairmend._typing import FloatArray, IntArray
-from pairmend.compiled._numba import compile_loops
+from pairmend.compiled._numba import compile_inner, compile_loops
 
 WITHIN = 8
 """Columns that are looked at together: a line of the processor's cache."""
@@ -13,7 +13,7 @@ MIXING = np.uint64(0x9E3779B97F4A7C15)
 """Spreads bits over the upper end of a product: 2^64 over the golden ratio."""
 
 
-@compile_loops()
+@compile_inner()
 def _read_columns(X: FloatArray, first: int, columns: FloatArray, bounds: FloatArray) -> int:
     """Copy columns out; find the smallest and the largest values; return how many are NaN."""
     bounds[0], bounds[1] = np.inf, -np.inf
@@ -30,7 +30,7 @@ def _read_columns(X: FloatArray, first: int, columns: FloatArray, bounds: FloatA
     return n_missing
 
 
-@compile_loops()
+@compile_inner()
 def _count_keys(keys: IntArray, table: IntArray, shift: int) -> int:
     """Count distinct keys in a table with open places; nothing is as dear as a wrong guess.
 
@@ -54,7 +54,7 @@ def _count_keys(keys: IntArray, table: IntArray, shift: int) -> int:
     return n_found
 
 
-@compile_loops()
+@compile_loops
 def count_distinct(
     X: FloatArray, start: int, stop: int, count: IntArray, low: FloatArray, high: FloatArray
 ) -> None:
@@ -92,7 +92,7 @@ def count_distinct(
             high[first + c] = bounds[1, c] if n_known else 0.0
 
 
-@compile_loops()
+@compile_loops
 def stack_rows(
     X: FloatArray,
     centre: FloatArray,

@@ -6,7 +6,7 @@ from pairmend._typing import BoolArray, FloatArray, IntArray
 from pairmend.compiled._numba import compile_loops
 
 
-@compile_loops()
+@compile_loops
 def sum_labels(
     X: FloatArray,
     centre: FloatArray,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pairmend._typing import FloatArray, IntArray
-from pairmend.compiled._numba import compile_loops
+from pairmend.compiled._numba import compile_inner, compile_loops
 
 TILE = 2**15
 """Log-odds that are worked on at once: few enough to stay in the processor's cache."""
@@ -19,7 +19,7 @@ LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 EXPONENT_OF_ONE = np.int64(1023 << 52)
 
 
-@compile_loops(fastmath={"contract"})
+@compile_inner(fastmath={"contract"})
 def _add_few_logistic(
     against: FloatArray, total: FloatArray, powers: FloatArray, bits: IntArray
 ) -> None:
@@ -52,7 +52,7 @@ def _add_few_logistic(
         total[i] += 1.0 / (1.0 + against[i] * powers[i])
 
 
-@compile_loops()
+@compile_inner()
 def add_logistic(against: FloatArray, total: FloatArray, powers: FloatArray) -> None:
     """Add the probabilities that log-odds stand for to a total.
 
@@ -74,15 +74,24 @@ def add_logistic(against: FloatArray, total: FloatArray, powers: FloatArray) -> 
         _add_few_logistic(against[part], total[part], powers, bits)
 
 
-@compile_loops()
-def _gather(source: FloatArray, lines: IntArray, places: IntArray, out: FloatArray) -> None:
+@compile_inner()
+def _are_consecutive(places: IntArray) -> bool:
+    for i in range(1, len(places)):
+        if places[i] != places[i - 1] + 1:
+            return False
+    return len(places) > 0
+
+
+@compile_inner()
+def _gather(
+    source: FloatArray, lines: IntArray, places: IntArray, consecutive: bool, out: FloatArray
+) -> None:
     """Copy places of lines out."""
-    n, first = len(places), places[0]
-    consecutive = places[n - 1] - first == n - 1  # they ascend
+    n = len(places)
     for k in range(len(lines)):
         line, copy = source[lines[k]], out[k]
         if consecutive:
-            here = line[first : first + n]
+            here = line[places[0] : places[0] + n]
             for i in range(n):
                 copy[i] = here[i]
         else:
@@ -90,7 +99,7 @@ def _gather(source: FloatArray, lines: IntArray, places: IntArray, out: FloatArr
                 copy[i] = line[places[i]]
 
 
-@compile_loops()
+@compile_loops
 def mean_supports(
     stack: FloatArray,
     table: IntArray,
@@ -126,13 +135,13 @@ def mean_supports(
     powers = np.empty(CHUNK)
     for start in range(0, len(rows), at_once):
         here = rows[start : start + at_once]
-        n = len(here)
+        n, consecutive = len(here), _are_consecutive(here)
         tile = chosen[: width * n].reshape((width, n))
         scores, supports = against[: n_classes * n], total[: n_classes * n]
         supports[:] = 0
         for s in range(n_subspaces):
-            _gather(stack, table[s], here, tile)
-            _gather(weights, weight_table[s], classes, own)
+            _gather(stack, table[s], here, consecutive, tile)
+            _gather(weights, weight_table[s], classes, True, own)
             np.dot(own.T, tile, scores.reshape((n_classes, n)))
             add_logistic(scores, supports, powers)
         for c in range(n_classes):
@@ -140,7 +149,7 @@ def mean_supports(
                 out[c, start + i] = supports[c * n + i] / n_subspaces
 
 
-@compile_loops()
+@compile_loops
 def mean_supports_of_labels(
     stack: FloatArray,
     table: IntArray,
@@ -174,6 +183,8 @@ def mean_supports_of_labels(
     n_subspaces, width = table.shape
     others = np.flatnonzero(places[label] >= 0)
     n_others = len(others)
+    if n_others == 0:
+        return
     low, high = indptr[label], indptr[label + 1]
     at_once = max(1, min(high - low, TILE // max(1, n_others)))
     chosen, own = np.empty(width * at_once), np.empty((width, n_others))
@@ -181,12 +192,12 @@ def mean_supports_of_labels(
     powers = np.empty(CHUNK)
     for start in range(low, high, at_once):
         here = rows[start : min(start + at_once, high)]
-        n = len(here)
+        n, consecutive = len(here), _are_consecutive(here)
         tile = chosen[: width * n].reshape((width, n))
         scores, supports = against[: n_others * n], total[: n_others * n]
         supports[:] = 0
         for s in range(n_subspaces):
-            _gather(stack, table[s], here, tile)
+            _gather(stack, table[s], here, consecutive, tile)
             for k in range(width):
                 line = weights[weight_table[s, k]]
                 for c in range(n_others):
@@ -199,7 +210,7 @@ def mean_supports_of_labels(
                 out[start + i, others[c]] = supports[c * n + i] / n_subspaces
 
 
-@compile_loops()
+@compile_loops
 def score(
     stack: FloatArray,
     table: IntArray,
@@ -215,13 +226,14 @@ def score(
     n_subspaces, width = table.shape
     classes = np.arange(weights.shape[1])
     tile, own = np.empty((width, len(rows))), np.empty((width, weights.shape[1]))
+    consecutive = _are_consecutive(rows)
     for s in range(n_subspaces):
-        _gather(stack, table[s], rows, tile)
-        _gather(weights, weight_table[s], classes, own)
+        _gather(stack, table[s], rows, consecutive, tile)
+        _gather(weights, weight_table[s], classes, True, own)
         np.dot(own.T, tile, out[s])
 
 
-@compile_loops()
+@compile_loops
 def mean_supports_of_pairs(scores: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
     """Average the supports for first labels of pairs whose log-odds are differences of scores.
 
@@ -248,7 +260,7 @@ def mean_supports_of_pairs(scores: FloatArray, first: IntArray, second: IntArray
     return out / n_subspaces
 
 
-@compile_loops()
+@compile_loops
 def mean_supports_at(scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
     """Average the supports for labels at rows, against all labels, by the same differences.
 

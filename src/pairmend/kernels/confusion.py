@@ -21,7 +21,7 @@ from pairmend.kernels.rrc import unfold
 from pairmend.kernels.vanishing import leave_out
 
 COMPILED = 4
-"""Products that are as much work for compiled code as a value is elsewhere."""
+"""Weights, for each of the labels, that are as much work as a value is elsewhere."""
 
 
 def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -271,10 +271,11 @@ def confusion_sums(
     both = [nothing] * (labels.stop - labels.start)
 
     kernels = None
-    if not sparse.issparse(weights) and weights.dtype == np.float64 and skipped is None:
-        kernels = compiled_for(watched.decided.size * n_points // COMPILED)
+    double = weights.dtype == watched.decided.dtype == np.float64
+    if double and not sparse.issparse(weights) and skipped is None:
+        kernels = compiled_for(weights.size * n_labels // COMPILED)
     if kernels is not None:
-        weights = np.ascontiguousarray(weights)
+        weights = np.ascontiguousarray(weights)  # as neighbourhoods of the library give them
 
     def add_rows(label: int) -> None:
         entries = watched.carried.entries(label)

@@ -30,7 +30,7 @@ BETA_SERIES = (
 
 A Chebyshev fit in 50 digits, within 2e-17 of the closed form of :func:`beta_reference`."""
 
-COMPILED = 16
+COMPILED = 4
 """How many times what other loops work on a value costs here."""
 TILE = 2**14
 """Values that are worked on at once, few enough to stay in the processor's cache."""

@@ -4,14 +4,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from pairmend._basis import FAR, Basis
 from pairmend._compiled import compiled_for
 from pairmend._streaming import batches
 from pairmend._threads import in_threads, thread_count
-from pairmend._typing import BoolArray, FloatArray, Matrix
+from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.learners.sums import LabelSums, Sums, sum_alone, with_virtual
 
+MOST_SHARED = 2**23
+"""Sums of features over the rows of two labels beyond which numpy adds up faster."""
+FEW_LABELS = 64
+"""Labels up to which a dense product counts faster than a sparse one."""
 AT_ONCE = 32
 """Features that compiled code adds up at once, at the least."""
 
@@ -49,13 +54,14 @@ def add_up_labels(
 def _compiled(
     X: FloatArray, Y: BoolArray, basis: Basis, kernels: Any, has_virtual: bool
 ) -> LabelSums | None:
-    """Add up rows of numbers; None where there are other values."""
+    """Add up rows of numbers; None where there are other values, or too many sums."""
     X = np.ascontiguousarray(X)
     ranked = with_virtual(Y) if has_virtual else Y
     n_labels, n_features = ranked.shape[1], X.shape[1]
-    counted = ranked.astype(float)
-    together = (counted.T @ counted).astype(np.intp)
+    together = _count_together(ranked)
     first, second = np.nonzero(np.triu(together, k=1))
+    if len(first) * n_features > MOST_SHARED:
+        return None
     number = np.full((n_labels, n_labels), -1, dtype=np.int32)
     number[first, second] = number[second, first] = np.arange(len(first))
     labels, shared = (np.empty((n, 2 * n_features)) for n in (n_labels, len(first)))
@@ -93,5 +99,14 @@ def _compiled(
     return sums
 
 
-def _dense_sums(count: Any, columns: FloatArray) -> Sums:
+def _count_together(Y: BoolArray) -> IntArray:
+    """Count the rows of each two labels, and of each label."""
+    if Y.shape[1] <= FEW_LABELS:
+        counted = Y.astype(float)
+        return (counted.T @ counted).astype(np.intp)
+    carried = sparse.csr_array(Y, dtype=np.intp)
+    return (carried.T @ carried).toarray()
+
+
+def _dense_sums(count: IntArray, columns: FloatArray) -> Sums:
     return Sums(count.astype(float), count, columns, None, None)

@@ -161,10 +161,10 @@ class SubspaceNBPairLearner:
 
     def _at_labels(self, rows: ScoredRows, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them."""
-        n_labels = carried.n_labels
-        out = np.full((len(carried.rows), n_labels), 0.5)
         if self._scorer is not None and isinstance(rows, CompiledRows):
             return self._compiled_at_labels(rows, carried)
+        n_labels = carried.n_labels
+        out = np.full((len(carried.rows), n_labels), 0.5)
         dense = len(carried.rows) > DENSE_LABELS * rows.n_rows * n_labels
         if dense and rows.n_rows * len(self._pairs) <= KEPT_SUPPORTS:
             self._pick(out, self._all_rows(slice(0, len(self._pairs)), rows, []), carried)
@@ -210,7 +210,8 @@ class SubspaceNBPairLearner:
             )
 
         self._each(fill, np.argsort(np.diff(carried.indptr))[::-1].tolist())  # the longest first
-        np.copyto(out, self._constant[carried.label], where=self._is_constant[carried.label])
+        for label, constant in enumerate(self._is_constant):
+            out[carried.entries(label), constant] = self._constant[label, constant]
         return out
 
     def _pick(self, out: FloatArray, supports: FloatArray, carried: LabelRows) -> None:

@@ -144,10 +144,9 @@ class ScoredRows(ABC):
         """Cut the rows so that the scores of a tile stay in the processor's cache."""
         return batches(self.n_rows, max(8, TILE // (n_classes * self.n_subspaces)))
 
+    @abstractmethod
     def at(self, rows: IntArray | slice) -> "ScoredRows":
         """Return some of the rows."""
-        absent = None if self.absent is None else self._tall_at(self.absent, rows)
-        return replace(self, stack=self._stack_at(rows), absent=absent)
 
     @property
     @abstractmethod
@@ -220,6 +219,14 @@ class ScoredRows(ABC):
         against -= against[:, label, np.arange(len(label))][:, np.newaxis]
         return mean_logistic(against).T
 
+
+class _CopiedRows(ScoredRows):
+    """Rows of which some are copied out."""
+
+    def at(self, rows: IntArray | slice) -> ScoredRows:
+        absent = None if self.absent is None else self._tall_at(self.absent, rows)
+        return replace(self, stack=self._stack_at(rows), absent=absent)
+
     @abstractmethod
     def _stack_at(self, rows: IntArray | slice) -> Any: ...
 
@@ -235,7 +242,7 @@ class ScoredRows(ABC):
         return products.reshape(shape).transpose(1, 2, 0)
 
 
-class _DenseRows(ScoredRows):
+class _DenseRows(_CopiedRows):
     """Rows as an array (columns and a one, n)."""
 
     @property
@@ -281,8 +288,8 @@ class CompiledRows(ScoredRows):
         return len(self.rows)
 
     def tiles(self, n_classes: int) -> Iterator[slice]:
-        """Cut the rows into a few parts; compiled code cuts them further."""
-        n_tiles = min(4, max(1, self.n_rows // WORTH_A_TILE))
+        """Cut the rows so that there is work for all threads; compiled code cuts them further."""
+        n_tiles = max(1, min(self.n_rows // WORTH_A_TILE, max(4, 2 * thread_count())))
         return batches(self.n_rows, max(1, -(-self.n_rows // n_tiles)))
 
     def at(self, rows: IntArray | slice) -> "ScoredRows":
@@ -303,11 +310,8 @@ class CompiledRows(ScoredRows):
         )
         return out
 
-    def _stack_at(self, rows: IntArray | slice) -> Any:
-        return self.stack
 
-
-class _SparseRows(ScoredRows):
+class _SparseRows(_CopiedRows):
     """Rows as CSR (n * n_subspaces, columns of a scorer and features left out)."""
 
     @property
