@@ -13,7 +13,7 @@ study: $(READY)
 # One thread of BLAS for each of the test workers, which are as many as the processors.
 test: export OMP_NUM_THREADS = 1
 test: lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

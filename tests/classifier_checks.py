@@ -5,6 +5,7 @@ classifier with a deterministic base and raises an AssertionError where it fails
 """
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,11 @@ from pairmend._pairs import label_pairs
 
 
 def _data(n_samples=90, n_classes=4):
+    return tuple(part.copy() for part in _made(n_samples, n_classes))
+
+
+@cache  # scikit-learn takes half a second to make them
+def _made(n_samples, n_classes):
     return make_multilabel_classification(
         n_samples, n_features=8, n_classes=n_classes, n_labels=2, random_state=1
     )
