@@ -7,6 +7,8 @@ from pairmend.compiled._numba import compile_inner, compile_loops
 
 TILE = 2**15
 """Log-odds that are worked on at once: few enough to stay in the processor's cache."""
+ROWS = 256
+"""Rows that are worked on at once, at the most, so that their columns stay there, too."""
 CHUNK = 512
 """Log-odds whose exponentials are taken at once."""
 LIMIT = 700.0
@@ -128,7 +130,7 @@ def mean_supports(
     n_subspaces, width = table.shape
     n_classes = weights.shape[1]
     classes = np.arange(n_classes)
-    at_once = max(1, min(len(rows), TILE // max(1, n_classes)))
+    at_once = max(1, min(len(rows), ROWS, TILE // max(1, n_classes)))
     chosen = np.empty(width * at_once)
     own = np.empty((width, n_classes))
     against, total = np.empty(n_classes * at_once), np.empty(n_classes * at_once)
@@ -186,18 +188,24 @@ def mean_supports_of_labels(
     if n_others == 0:
         return
     low, high = indptr[label], indptr[label + 1]
-    at_once = max(1, min(high - low, TILE // max(1, n_others)))
+    at_once = max(1, min(high - low, ROWS, TILE // max(1, n_others)))
     chosen, own = np.empty(width * at_once), np.empty((width, n_others))
+    n_columns = len(stack)
+    columns, copied = np.arange(n_columns), np.empty(n_columns * at_once)
     against, total = np.empty(n_others * at_once), np.empty(n_others * at_once)
     powers = np.empty(CHUNK)
     for start in range(low, high, at_once):
         here = rows[start : min(start + at_once, high)]
-        n, consecutive = len(here), _are_consecutive(here)
+        n = len(here)
+        # Columns are in several subspaces: first all of them once, from where the rows are.
+        mine = copied[: n_columns * n].reshape((n_columns, n))
+        _gather(stack, columns, here, False, mine)
+        order = np.arange(n)
         tile = chosen[: width * n].reshape((width, n))
         scores, supports = against[: n_others * n], total[: n_others * n]
         supports[:] = 0
         for s in range(n_subspaces):
-            _gather(stack, table[s], here, consecutive, tile)
+            _gather(mine, table[s], order, True, tile)
             for k in range(width):
                 line = weights[weight_table[s, k]]
                 for c in range(n_others):
@@ -224,13 +232,21 @@ def score(
     Takes what :func:`mean_supports` takes, but `out` is (n_subspaces, c, m).
     """
     n_subspaces, width = table.shape
-    classes = np.arange(weights.shape[1])
-    tile, own = np.empty((width, len(rows))), np.empty((width, weights.shape[1]))
-    consecutive = _are_consecutive(rows)
-    for s in range(n_subspaces):
-        _gather(stack, table[s], rows, consecutive, tile)
-        _gather(weights, weight_table[s], classes, True, own)
-        np.dot(own.T, tile, out[s])
+    n_classes = weights.shape[1]
+    classes = np.arange(n_classes)
+    at_once = max(1, min(len(rows), ROWS))
+    chosen, scores = np.empty(width * at_once), np.empty(n_classes * at_once)
+    own = np.empty((width, n_classes))
+    for start in range(0, len(rows), at_once):
+        here = rows[start : start + at_once]
+        n, consecutive = len(here), _are_consecutive(here)
+        tile = chosen[: width * n].reshape((width, n))
+        part = scores[: n_classes * n].reshape((n_classes, n))
+        for s in range(n_subspaces):
+            _gather(stack, table[s], here, consecutive, tile)
+            _gather(weights, weight_table[s], classes, True, own)
+            np.dot(own.T, tile, part)
+            out[s, :, start : start + n] = part
 
 
 @compile_loops
