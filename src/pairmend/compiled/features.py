@@ -115,12 +115,16 @@ def stack_rows(
         Filled in there: values, squares, and ones.
     """
     n_features = X.shape[1]
-    for first in range(start, stop, WITHIN):
-        last = min(first + WITHIN, stop)
-        for f in range(n_features):
-            values, squares = stack[f], stack[n_features + f]
-            for i in range(first, last):
-                value = (X[i, f] - centre[f]) * unit[f]
-                values[i], squares[i] = value, value * value
-        for i in range(first, last):
-            stack[2 * n_features, i] = 1.0
+    for first in range(0, n_features, WITHIN):
+        last = min(first + WITHIN, n_features)
+        for i in range(start, stop):
+            row = X[i, first:last]
+            for f in range(len(row)):
+                stack[first + f, i] = row[f]
+    for f in range(n_features):
+        values, squares = stack[f, start:stop], stack[n_features + f, start:stop]
+        zero, scale = centre[f], unit[f]
+        for i in range(len(values)):
+            value = (values[i] - zero) * scale
+            values[i], squares[i] = value, value * value
+    stack[2 * n_features, start:stop] = 1.0

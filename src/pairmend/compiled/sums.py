@@ -3,7 +3,7 @@
 import numpy as np
 
 from pairmend._typing import BoolArray, FloatArray, IntArray
-from pairmend.compiled._numba import compile_loops
+from pairmend.compiled._numba import compile_inner, compile_loops
 
 
 @compile_loops
@@ -40,20 +40,32 @@ def sum_labels(
     width = last - first
     row = np.empty(2 * width)
     carried = np.empty(Y.shape[1], dtype=np.intp)
+    zero, scale = centre[first:last], unit[first:last]
     for i in range(len(X)):
-        for f in range(width):
-            value = (X[i, first + f] - centre[first + f]) * unit[first + f]
-            row[f], row[width + f] = value, value * value
         n_carried = 0
         for label in range(Y.shape[1]):
             if Y[i, label]:
                 carried[n_carried] = label
                 n_carried += 1
-        for a in range(n_carried):
-            total = labels[carried[a]]
-            for c in range(2 * width):
-                total[c] += row[c]
-            for b in range(a + 1, n_carried):
-                total = shared[number[carried[a], carried[b]]]
-                for c in range(2 * width):
-                    total[c] += row[c]
+        values = X[i, first:last]
+        if n_carried == 1:
+            total = labels[carried[0]]
+            sums, squares = total[:width], total[width:]
+            for f in range(width):
+                value = (values[f] - zero[f]) * scale[f]
+                sums[f] += value
+                squares[f] += value * value
+        elif n_carried:
+            for f in range(width):
+                value = (values[f] - zero[f]) * scale[f]
+                row[f], row[width + f] = value, value * value
+            for a in range(n_carried):
+                _add(row, labels[carried[a]])
+                for b in range(a + 1, n_carried):
+                    _add(row, shared[number[carried[a], carried[b]]])
+
+
+@compile_inner()
+def _add(row: FloatArray, total: FloatArray) -> None:
+    for c in range(len(row)):
+        total[c] += row[c]
