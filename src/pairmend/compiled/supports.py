@@ -101,6 +101,39 @@ def _gather(
                 copy[i] = line[places[i]]
 
 
+@compile_inner()
+def _fill_means(
+    stack: FloatArray,
+    table: IntArray,
+    rows: IntArray,
+    weights: FloatArray,
+    weight_table: IntArray,
+    out: FloatArray,
+) -> None:
+    n_subspaces, width = table.shape
+    n_classes = weights.shape[1]
+    classes = np.arange(n_classes)
+    at_once = max(1, min(len(rows), ROWS, TILE // max(1, n_classes)))
+    chosen = np.empty(width * at_once)
+    own = np.empty((width, n_classes))
+    against, total = np.empty(n_classes * at_once), np.empty(n_classes * at_once)
+    powers = np.empty(CHUNK)
+    for start in range(0, len(rows), at_once):
+        here = rows[start : start + at_once]
+        n, consecutive = len(here), _are_consecutive(here)
+        tile = chosen[: width * n].reshape((width, n))
+        scores, supports = against[: n_classes * n], total[: n_classes * n]
+        supports[:] = 0
+        for s in range(n_subspaces):
+            _gather(stack, table[s], here, consecutive, tile)
+            _gather(weights, weight_table[s], classes, True, own)
+            np.dot(own.T, tile, scores.reshape((n_classes, n)))
+            add_logistic(scores, supports, powers)
+        for c in range(n_classes):
+            for i in range(n):
+                out[c, start + i] = supports[c * n + i] / n_subspaces
+
+
 @compile_loops
 def mean_supports(
     stack: FloatArray,
@@ -127,28 +160,7 @@ def mean_supports(
     out : ndarray of shape (c, m)
         Filled in there.
     """
-    n_subspaces, width = table.shape
-    n_classes = weights.shape[1]
-    classes = np.arange(n_classes)
-    at_once = max(1, min(len(rows), ROWS, TILE // max(1, n_classes)))
-    chosen = np.empty(width * at_once)
-    own = np.empty((width, n_classes))
-    against, total = np.empty(n_classes * at_once), np.empty(n_classes * at_once)
-    powers = np.empty(CHUNK)
-    for start in range(0, len(rows), at_once):
-        here = rows[start : start + at_once]
-        n, consecutive = len(here), _are_consecutive(here)
-        tile = chosen[: width * n].reshape((width, n))
-        scores, supports = against[: n_classes * n], total[: n_classes * n]
-        supports[:] = 0
-        for s in range(n_subspaces):
-            _gather(stack, table[s], here, consecutive, tile)
-            _gather(weights, weight_table[s], classes, True, own)
-            np.dot(own.T, tile, scores.reshape((n_classes, n)))
-            add_logistic(scores, supports, powers)
-        for c in range(n_classes):
-            for i in range(n):
-                out[c, start + i] = supports[c * n + i] / n_subspaces
+    _fill_means(stack, table, rows, weights, weight_table, out)
 
 
 @compile_loops
@@ -182,40 +194,26 @@ def mean_supports_of_labels(
     out : ndarray of shape (len(rows), L)
         Filled in there.
     """
-    n_subspaces, width = table.shape
     others = np.flatnonzero(places[label] >= 0)
-    n_others = len(others)
+    n_others, n_columns = len(others), len(stack)
     if n_others == 0:
         return
+    own = np.empty((len(weights), n_others))
+    for c in range(n_others):
+        sign = 1.0 if label < others[c] else -1.0
+        for k in range(len(weights)):
+            own[k, c] = sign * weights[k, places[label, others[c]]]
     low, high = indptr[label], indptr[label + 1]
-    at_once = max(1, min(high - low, ROWS, TILE // max(1, n_others)))
-    chosen, own = np.empty(width * at_once), np.empty((width, n_others))
-    n_columns = len(stack)
-    columns, copied = np.arange(n_columns), np.empty(n_columns * at_once)
-    against, total = np.empty(n_others * at_once), np.empty(n_others * at_once)
-    powers = np.empty(CHUNK)
-    for start in range(low, high, at_once):
-        here = rows[start : min(start + at_once, high)]
-        n = len(here)
+    columns = np.arange(n_columns)
+    for start in range(low, high, ROWS):
+        here = rows[start : min(start + ROWS, high)]
         # Columns are in several subspaces: first all of them once, from where the rows are.
-        mine = copied[: n_columns * n].reshape((n_columns, n))
+        mine, supports = np.empty((n_columns, len(here))), np.empty((n_others, len(here)))
         _gather(stack, columns, here, False, mine)
-        order = np.arange(n)
-        tile = chosen[: width * n].reshape((width, n))
-        scores, supports = against[: n_others * n], total[: n_others * n]
-        supports[:] = 0
-        for s in range(n_subspaces):
-            _gather(mine, table[s], order, True, tile)
-            for k in range(width):
-                line = weights[weight_table[s, k]]
-                for c in range(n_others):
-                    weight = line[places[label, others[c]]]
-                    own[k, c] = weight if label < others[c] else -weight
-            np.dot(own.T, tile, scores.reshape((n_others, n)))
-            add_logistic(scores, supports, powers)
-        for i in range(n):
+        _fill_means(mine, table, np.arange(len(here)), own, weight_table, supports)
+        for i in range(len(here)):
             for c in range(n_others):
-                out[start + i, others[c]] = supports[c * n + i] / n_subspaces
+                out[start + i, others[c]] = supports[c, i]
 
 
 @compile_loops
