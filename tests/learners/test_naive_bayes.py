@@ -53,7 +53,21 @@ WAYS = [
         "learners.sums.DENSE_GROUPS": 2.0,
     },
 ]
-COMPILED = [{**way, "_compiled.WORTHWHILE": 0, "learners.scoring.WORTH_A_TILE": 7} for way in WAYS]
+COMPILED = [
+    {**way, **limits_of_sums, "_compiled.WORTHWHILE": 0, "learners.scoring.WORTH_A_TILE": 7}
+    for way, limits_of_sums in zip(
+        WAYS,
+        [
+            {
+                "learners.label_sums.AT_ONCE": 2,
+                "learners.label_sums.thread_count": lambda nanoseconds: 3,
+            },
+            {"learners.label_sums.FEW_LABELS": 0},
+            {"learners.label_sums.MOST_SHARED": 0},
+        ],
+        strict=True,
+    )
+]
 WAYS += COMPILED if _kernels() is not None else []
 """Limits that choose between ways of working; whatever they are, results are the same."""
 
