@@ -78,7 +78,7 @@ LAYOUTS = {
     "sparse": lambda X: sparse.csr_array(np.where(np.arange(21) % 9, 0, X)),
     "missing": lambda X: np.where(np.arange(X.size).reshape(X.shape) % 17, X, np.nan),
     "two-valued": lambda X: np.column_stack([X, X[:, :2] > 0]),
-    "far": lambda X: np.where(np.arange(X.size).reshape(X.shape) == 40, 1e200, X),
+    "far": lambda X: np.where(np.arange(X.size).reshape(X.shape) == 40, 1e99, X),
 }
 GIVEN = {"nothing": {}, "weights": {"sample_weight": np.arange(300) % 4 / 2}}
 

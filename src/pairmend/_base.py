@@ -22,8 +22,8 @@ from pairmend._validation import (
     check_base_classifier,
     check_features,
     check_params,
-    check_rows,
     check_target,
+    check_training_rows,
     count_rows,
     new_seed,
     remember_features,
@@ -220,7 +220,7 @@ class PairwiseVoting(KnownParameters, ClassifierMixin, BaseEstimator, ABC):
         base = self._base_classifier()
         if self.needs_probabilities:
             check_base_classifier(base)
-        X = check_rows(X)
+        X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
         params, row_weights = route_fit_params(self, base, X, fit_params)
         return self._pose_problem(X, target, params, row_weights)

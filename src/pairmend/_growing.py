@@ -17,7 +17,7 @@ from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, Target
 from pairmend._validation import (
     check_features,
     check_further_target,
-    check_rows,
+    check_training_rows,
     fit_context,
     route_fit_params,
     take_params,
@@ -365,7 +365,7 @@ class GrowingVoting(PairwiseVoting):
                 f"partial_fit splits rows by a share: validation={self.validation!r} must be a "
                 "float between 0 and 1."
             )
-        X = check_rows(X)
+        X = check_training_rows(X)
         if hasattr(self, "classes_"):
             if getattr(self, "_stream", None) is None:
                 raise ValueError(

@@ -32,6 +32,7 @@ from sklearn.utils.validation import (
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 
 __all__ = [
+    "LARGEST",
     "HasMethods",
     "Interval",
     "KnownParameters",
@@ -42,12 +43,17 @@ __all__ = [
     "check_features",
     "check_further_target",
     "check_indicators",
+    "check_magnitude",
     "check_params",
     "check_rows",
     "check_sample_weight",
     "check_target",
+    "check_training_rows",
+    "class_probabilities",
     "count_rows",
     "fit_context",
+    "is_moderate",
+    "is_plain",
     "new_seed",
     "remember_features",
     "route_fit_params",
@@ -125,6 +131,62 @@ def check_rows(X: MatrixLike) -> MatrixLike:
     return X
 
 
+LARGEST = {"float64": 1e100, "float32": 1e15}
+"""Largest magnitude of a feature value by precision: products of larger values overflow."""
+ROUNDING = 1e-9
+"""How far rounding may put a probability outside of [0, 1]."""
+
+
+def check_training_rows(X: MatrixLike) -> MatrixLike:
+    """Check rows as :func:`check_rows` does, and that variances and distances do not overflow."""
+    X = check_rows(X)
+    check_magnitude(X)
+    return X
+
+
+def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
+    """Refuse arrays and sparse matrices with finite values too large for a precision.
+
+    Single precision is checked only where it is computed in: elsewhere it is converted.
+    """
+    values = X.data if sparse.issparse(X) else X
+    if type(values) is not np.ndarray or values.dtype != dtype:
+        return
+    limit = LARGEST[dtype]
+    if is_moderate(values, limit):
+        return
+    flat = values.ravel(order="K")
+    largest = np.max(np.abs(flat), where=np.isfinite(flat), initial=0.0)
+    if largest > limit:
+        raise ValueError(
+            f"X holds a value of magnitude {largest:.3g}; expected at most {limit:g}, because "
+            "products of larger values overflow. Scale the features, for example with "
+            "sklearn.preprocessing.MaxAbsScaler, and replace codes of missing values by NaN."
+        )
+
+
+def is_moderate(values: FloatArray, limit: float = LARGEST["float64"]) -> bool:
+    """Return whether all values are finite and surely below a limit, in one pass."""
+    flat = values.ravel(order="K")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.vdot(flat, flat) < limit**2)
+
+
+def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:
+    """Return ``predict_proba`` of a base classifier; refuse what are not probabilities."""
+    found = np.asarray(model.predict_proba(X), dtype=np.float64)
+    valid = (found >= -ROUNDING) & (found <= 1 + ROUNDING)
+    if found.ndim != 2 or not valid.all():
+        raise ValueError(
+            f"predict_proba of the base classifier {type(model).__name__} must give a column of "
+            f"probabilities in [0, 1] for each class; got an array of shape {found.shape} with "
+            f"{np.count_nonzero(np.isnan(found))} values NaN and "
+            f"{np.count_nonzero(~valid & ~np.isnan(found))} outside of [0, 1]. Check the scale of "
+            "the features, and constant features."
+        )
+    return np.clip(found, 0, 1)
+
+
 def _as_rows(X: list[Any] | tuple[Any, ...]) -> Any:
     """Return rows of numbers as an array, anything else, texts for instance, as it is."""
     try:
@@ -152,6 +214,7 @@ def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
         )
     if isinstance(X, list | tuple):  # texts or tokens, not features
         return X
+    check_magnitude(X)
     return check_columns(estimator, X)
 
 
@@ -172,7 +235,7 @@ def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
 def is_plain(X: Any) -> bool:
     """Return whether X is a matrix of finite floats, which needs no further check."""
     plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size > 0
-    return plain and bool(np.isfinite(np.sum(X)))
+    return plain and is_moderate(X)
 
 
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:

@@ -21,8 +21,8 @@ from pairmend._validation import (
     Target,
     check_base_classifier,
     check_features,
-    check_rows,
     check_target,
+    check_training_rows,
     count_rows,
     fit_context,
     new_seed,
@@ -238,7 +238,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X = check_rows(X)
+        X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()
         check_base_classifier(base)

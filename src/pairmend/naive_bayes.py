@@ -25,6 +25,7 @@ from pairmend._validation import (
     Interval,
     KnownParameters,
     StrOptions,
+    check_magnitude,
     check_sample_weight,
     fit_context,
     is_plain,
@@ -213,11 +214,13 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
         """
         y = validate_data(self, y=y)
         check_classification_targets(y)
+        check_magnitude(X)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         if survey is None:
             survey = self.survey(X, weights)
         numbers = self._read(X, survey.encoder, reset=True)
+        check_magnitude(numbers)
         if numbers.shape[1] != len(survey.categorical):
             raise ValueError(
                 f"The survey knows {len(survey.categorical)} features, but X has "
@@ -431,7 +434,8 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
         survey = self.survey_
         mean, scale = self.mean_[c][column], self.scale_[c][column]
         # Far outside, squares would overflow and leave nothing to compare.
-        distance = np.clip((value - mean) / scale, -_FAR, _FAR)
+        with np.errstate(over="ignore"):
+            distance = np.clip((value - mean) / scale, -_FAR, _FAR)
         log_density = -np.log(scale) - distance**2 / 2
         counted = survey.categorical[column]
         if counted.any():
@@ -452,14 +456,15 @@ def read_numbers(estimator: RandomSubspaceNB, X: MatrixLike, encoder: FrameEncod
             )
     if is_plain(X):
         return X
-    numbers = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=np.float64,
-        ensure_all_finite="allow-nan",
-        estimator=estimator,
-        input_name="X",
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # the check adds up all values
+        numbers = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            estimator=estimator,
+            input_name="X",
+        )
     if sparse.issparse(numbers) and not numbers.has_canonical_format:
         numbers = numbers.copy()
         numbers.sum_duplicates()

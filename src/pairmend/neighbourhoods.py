@@ -20,12 +20,14 @@ from pairmend._cells import densify
 from pairmend._frames import FrameEncoder, has_categories, is_frame
 from pairmend._typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend._validation import (
+    LARGEST,
     HasMethods,
     Interval,
     KnownParameters,
     StrOptions,
     count_rows,
     fit_context,
+    is_moderate,
     is_plain,
 )
 from pairmend.kernels.neighbourhood import (
@@ -94,7 +96,13 @@ class _DistanceNeighbourhood(KnownParameters, BaseEstimator):
             )
         if self._sparse != sparse.issparse(numbers):
             numbers = sparse.csr_array(numbers) if self._sparse else numbers.toarray()
-        return self._scaled(numbers, categories)
+        with np.errstate(over="ignore"):
+            points = self._scaled(numbers, categories)
+        values = points.data if self._sparse else points
+        if not is_moderate(values):
+            # Products with validation points would overflow; so far away only the direction counts.
+            np.clip(values, -LARGEST["float64"], LARGEST["float64"], out=values)
+        return points
 
     def _scaled(self, numbers: Any, categories: FloatArray) -> Matrix:
         """Return the points with these numbers and these coordinates of categories."""

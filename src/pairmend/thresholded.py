@@ -18,8 +18,8 @@ from pairmend._validation import (
     Interval,
     StrOptions,
     check_features,
-    check_rows,
     check_target,
+    check_training_rows,
     count_rows,
     fit_context,
     remember_features,
@@ -156,7 +156,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X = check_rows(X)
+        X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         params, row_weights = route_fit_params(self, self.estimator, X, fit_params)
         everything = np.arange(count_rows(X))

@@ -11,7 +11,7 @@ from dask import delayed
 from scipy import sparse
 
 from pairmend._typing import BoolArray, IntArray, MatrixLike
-from pairmend._validation import check_rows, check_target, count_rows, take_rows
+from pairmend._validation import check_target, check_training_rows, count_rows, take_rows
 
 FAN_IN = 8
 """Results that are put together at once."""
@@ -135,7 +135,7 @@ def _read(X: MatrixLike, y: Any, classes: Any) -> Block:
         return Block(X, np.asarray(y).reshape(n_rows, 1) == classes)
     if n_rows == 0:
         return Block(X, np.zeros((0, y.shape[1]), dtype=bool))
-    X = check_rows(X)
+    X = check_training_rows(X)
     return Block(X, check_target(None, X, y, min_labels=1).Y)  # their number has been checked
 
 

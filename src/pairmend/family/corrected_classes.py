@@ -12,6 +12,7 @@ from pairmend._validation import (
     StrOptions,
     Target,
     check_target,
+    class_probabilities,
     count_rows,
     take_params,
     take_rows,
@@ -150,8 +151,7 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
         if model.classifier is None:
             return np.tile(model.shares, (count_rows(X), 1))
         supports = np.zeros((count_rows(X), n_labels))
-        supports[:, model.seen] = model.classifier.predict_proba(X)
-        supports = np.clip(supports, 0, None)
+        supports[:, model.seen] = class_probabilities(model.classifier, X)
         total = supports.sum(axis=1, keepdims=True)
         return np.where(total > 0, supports / np.where(total > 0, total, 1), 1 / n_labels)
 

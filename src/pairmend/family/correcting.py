@@ -16,8 +16,8 @@ from pairmend._validation import (
     Target,
     check_base_classifier,
     check_features,
-    check_rows,
     check_target,
+    check_training_rows,
     count_rows,
     fit_context,
     new_seed,
@@ -116,7 +116,7 @@ class LocallyCorrected(Wrapping):
         -------
         self
         """
-        X = check_rows(X)
+        X = check_training_rows(X)
         target = self._read_target(X, y)
         base = self._base_classifier()
         check_base_classifier(base)

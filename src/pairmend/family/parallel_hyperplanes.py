@@ -15,9 +15,10 @@ from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._validation import (
     Interval,
     StrOptions,
-    check_rows,
+    check_magnitude,
     check_sample_weight,
     check_target,
+    check_training_rows,
     fit_context,
 )
 from pairmend.family.overlap import OverlapAware
@@ -154,7 +155,7 @@ class ParallelHyperplanesSVM(OverlapAware):
         -------
         self
         """
-        X = check_rows(X)
+        X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         present = np.flatnonzero(weights > 0)
@@ -195,7 +196,9 @@ class ParallelHyperplanesSVM(OverlapAware):
 
 
 def _numbers(X: MatrixLike) -> Matrix:
-    return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    numbers = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    check_magnitude(numbers)
+    return numbers
 
 
 def _train(

@@ -19,9 +19,10 @@ from pairmend._validation import (
     Target,
     check_features,
     check_further_target,
-    check_rows,
+    check_magnitude,
     check_sample_weight,
     check_target,
+    check_training_rows,
     fit_context,
 )
 from pairmend.learners.perceptron import PerceptronPairLearner
@@ -201,7 +202,7 @@ class PairwisePerceptrons(PairwiseVoting):
         -------
         self
         """
-        X = check_rows(X)
+        X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
         problem, numbers = self._read(X, target, sample_weight)
         learner = self._new_learner(problem, numbers)
@@ -244,7 +245,7 @@ class PairwisePerceptrons(PairwiseVoting):
         -------
         self
         """
-        X = check_rows(X)
+        X = check_training_rows(X)
         target = check_further_target(self, X, y, classes, min_labels=self._min_labels)
         if hasattr(self, "learner_"):
             X = check_features(self, X)
@@ -273,6 +274,7 @@ class PairwisePerceptrons(PairwiseVoting):
         numbers = check_array(
             X, accept_sparse="csr", dtype=self.dtype, estimator=self, input_name="X"
         )
+        check_magnitude(numbers, self.dtype)
         return self._pose_problem(X, target, {}, weights), numbers
 
     def _new_learner(self, problem: Problem, numbers: Matrix) -> PerceptronPairLearner:
@@ -294,9 +296,11 @@ class PairwisePerceptrons(PairwiseVoting):
 
     def _check_predict(self, X: MatrixLike) -> Any:
         X = super()._check_predict(X)
-        return check_array(
+        numbers = check_array(
             X, accept_sparse="csr", dtype=self.learner_.dtype, estimator=self, input_name="X"
         )
+        check_magnitude(numbers, self.learner_.dtype)
+        return numbers
 
     def _base_classifier(self) -> Any:
         return Perceptron()

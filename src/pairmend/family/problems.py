@@ -10,7 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from pairmend._typing import FloatArray, IntArray, MatrixLike
-from pairmend._validation import count_rows, take_params, take_rows
+from pairmend._validation import class_probabilities, count_rows, take_params, take_rows
 
 
 @dataclass(frozen=True)
@@ -143,13 +143,6 @@ def ask_models(
 
 
 def _ask(model: Any, X: MatrixLike, n_classes: int) -> FloatArray:
-    said = np.asarray(model.predict_proba(X), dtype=np.float64)
-    if said.ndim != 2 or not ((said >= 0) & (said <= 1)).all():
-        raise ValueError(
-            f"predict_proba of the base classifier {type(model).__name__} must give a column of "
-            f"probabilities in [0, 1] for each class; got an array of shape {said.shape} with "
-            "other values or dimensions."
-        )
-    probabilities = np.zeros((len(said), n_classes))
-    probabilities[:, np.asarray(model.classes_, dtype=np.int64)] = said
+    probabilities = np.zeros((count_rows(X), n_classes))
+    probabilities[:, np.asarray(model.classes_, dtype=np.int64)] = class_probabilities(model, X)
     return probabilities

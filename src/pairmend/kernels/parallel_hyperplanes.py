@@ -82,15 +82,16 @@ def fit_parallel_hyperplanes(
         total = (w @ w + (weighted * lacking).sum()) / 2
         return total, np.append(scale * gradient, -threshold_scale * slopes.sum(axis=0))
 
-    found: Any = minimize(
-        loss,
-        np.zeros(len(mean) + len(varying)),
-        jac=True,
-        method="L-BFGS-B",
-        options={
-            "maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "gtol": tol, "ftol": 0.0,
-        },
-    )  # fmt: skip
+    with np.errstate(over="ignore", invalid="ignore"):  # the line search rejects such steps
+        found: Any = minimize(
+            loss,
+            np.zeros(len(mean) + len(varying)),
+            jac=True,
+            method="L-BFGS-B",
+            options={
+                "maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "gtol": tol, "ftol": 0.0,
+            },
+        )  # fmt: skip
     direction = scale * found.x[: len(mean)]
     places = _settle(X @ direction, mean @ direction, found.x, threshold_scale, signs * sides)
     thresholds[varying] = places

@@ -11,7 +11,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 from pairmend._pairs import LabelRows
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._validation import count_rows, seed_estimator, take_params, take_rows
+from pairmend._validation import (
+    class_probabilities,
+    count_rows,
+    seed_estimator,
+    take_params,
+    take_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -65,16 +71,10 @@ def _ask(model: Any, X: MatrixLike) -> FloatArray:
     try:
         if not hasattr(model, "predict_proba"):
             return np.asarray(model.predict(X) == 1, dtype=np.float64)
-        probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
+        probabilities = class_probabilities(model, X)
     except Exception as error:
         error.add_note("while asking the classifier of a pair of labels")
         raise
-    if probabilities.ndim != 2 or not ((probabilities >= 0) & (probabilities <= 1)).all():
-        raise ValueError(
-            f"predict_proba of the base classifier {type(model).__name__} must give a column of "
-            f"probabilities in [0, 1] for each class; got an array of shape {probabilities.shape} "
-            "with other values or dimensions."
-        )
     first = list(model.classes_).index(1)
     return probabilities[:, first]
 

@@ -13,8 +13,8 @@ from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, Target
 from pairmend._validation import (
     Target,
     check_features,
-    check_rows,
     check_target,
+    check_training_rows,
     fit_context,
     remember_features,
     route_fit_params,
@@ -143,7 +143,7 @@ class WrappingRival(Wrapping):
         -------
         self
         """
-        X = check_rows(X)
+        X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         params, weights = route_fit_params(self, self._base_classifier(), X, fit_params)
         rows, Y, present = X, target.Y, np.flatnonzero(weights > 0)

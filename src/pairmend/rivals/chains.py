@@ -14,6 +14,7 @@ from pairmend._validation import (
     HasMethods,
     Interval,
     check_base_classifier,
+    class_probabilities,
     count_rows,
     new_seed,
     seed_estimator,
@@ -139,7 +140,7 @@ class ClassifierChainEnsemble(WrappingRival):
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         said = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(chain.predict_proba)(X) for chain in self.chains_ if chain is not None
+            delayed(class_probabilities)(chain, X) for chain in self.chains_ if chain is not None
         )
         scores = np.zeros((count_rows(X), len(self._share)))
         for chain, labels in zip(self.chains_, self.chain_labels_, strict=True):

@@ -10,7 +10,14 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._validation import Interval, check_rows, check_target, count_rows, fit_context
+from pairmend._validation import (
+    Interval,
+    check_magnitude,
+    check_target,
+    check_training_rows,
+    count_rows,
+    fit_context,
+)
 from pairmend.rivals.base import Rival
 
 
@@ -109,7 +116,7 @@ class MLkNN(Rival):
         -------
         self
         """
-        X = check_rows(X)
+        X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         return self._remember(X, target, self._learn(X, target.Y))
 
@@ -159,8 +166,10 @@ class MLkNN(Rival):
 
 
 def _points(X: MatrixLike) -> MatrixLike:
-    """Return rows without names of columns: what needs them has looked at them."""
-    return X if sparse.issparse(X) else np.asarray(X)
+    """Return rows without names of columns; values whose distances overflow are refused."""
+    points = X if sparse.issparse(X) else np.asarray(X)
+    check_magnitude(points)
+    return points
 
 
 def _count(neighbours: Any, carriers: Any) -> IntArray:

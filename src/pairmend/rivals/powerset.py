@@ -11,6 +11,7 @@ from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import (
     HasMethods,
     check_features,
+    class_probabilities,
     count_rows,
     new_seed,
     seed_estimator,
@@ -145,4 +146,4 @@ class LabelPowerset(WrappingRival):
         if self.estimator_ is None:
             return np.tile(self.label_sets_.astype(np.float64), (count_rows(X), 1))
         # Sums of probabilities may exceed 1 by rounding.
-        return np.minimum(self.estimator_.predict_proba(X) @ self.label_sets_, 1.0)
+        return np.minimum(class_probabilities(self.estimator_, X) @ self.label_sets_, 1.0)

@@ -12,6 +12,7 @@ from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import (
     HasMethods,
     check_base_classifier,
+    class_probabilities,
     count_rows,
     new_seed,
     seed_estimator,
@@ -121,5 +122,4 @@ class BinaryRelevance(WrappingRival):
 
 def _ask(model: Any, X: MatrixLike) -> FloatArray:
     """Return the probabilities of class 1, wherever the classifier puts it."""
-    said = np.asarray(model.predict_proba(X), dtype=np.float64)
-    return said[:, list(model.classes_).index(1)]
+    return class_probabilities(model, X)[:, list(model.classes_).index(1)]
