@@ -40,7 +40,11 @@ both = pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseCla
         ([("sea",), ("sea", "sun")] * 10, "MultiLabelBinarizer"),
         ([{"sea"}, {"sea", "sun"}] * 10, "MultiLabelBinarizer"),
         (sparse.csr_array(Y * 3), "must hold 0 and 1 only"),
-        (pd.DataFrame({"a": ["yes", "no"] * 10, "b": 0}), "must hold 0 and 1 only"),
+        (pd.DataFrame({"a": ["yes", "no"] * 10, "b": 0}), r"\(y\[column\] == 'yes'\).astype\(int"),
+        (np.where(Y, "yes", "no"), r"is '(yes|no)'.*\(y == 'yes'\).astype\(int\)\.$"),
+        (np.where(Y, "True", "False").astype(object), r"\(y == 'True'\).astype\(int\)\.$"),
+        (np.where(Y, "b", "a"), r"\(y == text\).astype\(int\)\.$"),
+        ([["sea", "sun"], ["sea", "sky"]] * 10, r"MultiLabelBinarizer.*\(y == text\)"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -45,6 +45,7 @@ __all__ = [
     "check_indicators",
     "check_magnitude",
     "check_params",
+    "check_row_order",
     "check_rows",
     "check_sample_weight",
     "check_target",
@@ -78,9 +79,6 @@ class KnownParameters:
             cls._parameter_names = tuple(super()._get_param_names())  # type: ignore[misc]
         return list(cls._parameter_names)
 
-
-check_sample_weight = _check_sample_weight
-"""Read sample weights; None gives ones."""
 
 count_rows = _num_samples
 """Number of rows of an array, a frame, a CSR matrix or a list."""
@@ -271,6 +269,7 @@ def check_target(
     names = np.asarray(y.columns) if hasattr(y, "columns") else None
     indicators = _as_array(y)
     check_consistent_length(X, indicators)
+    check_row_order(X, y, "y")
     if indicators.ndim == 2 and indicators.shape[1] != 1:
         return Target(_check_indicators(indicators), _label_names(names, indicators), True)
     if indicators.ndim > 2:
@@ -287,6 +286,49 @@ def check_target(
             "pass a 1-D y, for instance numpy.ravel(y)."
         )
     return _check_classes(column_or_1d(indicators, warn=True))
+
+
+def check_row_order(X: MatrixLike, other: Any, name: str) -> None:
+    """Refuse a frame or series whose index has the values of X's index in another order.
+
+    Rows are matched by position, as in scikit-learn. Where the two indices hold different values,
+    as after ``reset_index`` of one of them, the order cannot be judged by them.
+
+    Parameters
+    ----------
+    X : array-like, frame or series
+        Rows.
+    other : array-like, frame or series
+        What belongs to the rows.
+    name : str
+        Its name in the message.
+    """
+    ours, theirs = (_row_index(part) for part in (X, other))
+    if ours is None or theirs is None or len(ours) != len(theirs) or ours.equals(theirs):
+        return
+    if not len(ours.symmetric_difference(theirs, sort=False)):
+        row = int(np.argmax(np.asarray(ours != theirs)))
+        first, second = ours[[row]].tolist()[0], theirs[[row]].tolist()[0]
+        unique = ours.is_unique and theirs.is_unique
+        by_index = f"pass {name}.loc[X.index]" if unique else "give both an index without repeats"
+        raise ValueError(
+            f"X and {name} have the same index values in a different order: row {row} is "
+            f"{first!r} in X and {second!r} in {name}. Rows are matched by position. If they "
+            f"belong together by index, {by_index}; if by position, pass {name}.set_axis(X.index)."
+        )
+
+
+def _row_index(part: Any) -> Any:
+    """Return the index of a pandas frame or series, None of anything else."""
+    index = getattr(part, "index", None)
+    return index if hasattr(index, "symmetric_difference") else None
+
+
+def check_sample_weight(sample_weight: Any, X: MatrixLike, **options: Any) -> FloatArray:
+    """Read sample weights; None gives ones."""
+    check_row_order(X, sample_weight, "sample_weight")
+    weights: FloatArray = _check_sample_weight(sample_weight, X, **options)
+    return weights
 
 
 def check_further_target(
@@ -411,20 +453,41 @@ def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:
         found = indicators[row].tolist()[column]
         raise ValueError(
             f"Unknown label type: y must hold 0 and 1 only, but row {row}, column {column} "
-            f"is {found!r}. {_remedy(found)}"
+            f"is {found!r}. {_remedy(found, indicators)}"
         )
     return np.asarray(indicators == 1)
 
 
-def _remedy(found: Any) -> str:
-    """Say what to do about a cell that is no indicator."""
+PRESENT = ("yes", "y", "true", "t", "x", "+", "present", "positive")
+"""Texts that stand for a label that is present, in lower case."""
+
+
+def _remedy(found: Any, indicators: np.ndarray[Any, Any]) -> str:
+    """Return what to do about a cell that is no indicator."""
     if isinstance(found, str) and found.strip() in ("0", "1"):
         return "Turn texts into numbers, y.astype(int)."
     if isinstance(found, str):
-        return "Turn names into indicators, with sklearn.preprocessing.MultiLabelBinarizer."
+        return _remedy_of_texts(indicators)
     if isinstance(found, int | float) and found == -1:
         return "Where -1 stands for labels that are absent, pass (y > 0).astype(int)."
     return "For classes instead of label indicators, pass a 1-D y."
+
+
+def _remedy_of_texts(indicators: np.ndarray[Any, Any]) -> str:
+    """Return what to do about a matrix with texts, by how many different ones there are."""
+    texts = sorted({cell for cell in indicators.ravel().tolist() if isinstance(cell, str)})
+    if len(texts) > 2:
+        return (
+            "If each row lists the names of its labels, use "
+            "sklearn.preprocessing.MultiLabelBinarizer. If each column is a label, compare with "
+            "the text that stands for its presence, (y == text).astype(int)."
+        )
+    present = next((repr(text) for text in texts if text.strip().lower() in PRESENT), "text")
+    where = "y" if all(isinstance(cell, str) for cell in indicators.flat) else "y[column]"
+    return (
+        "Compare with the text that stands for the presence of a label, "
+        f"({where} == {present}).astype(int)."
+    )
 
 
 def _is_indicator(cell: Any) -> bool:
@@ -505,7 +568,7 @@ def route_fit_params(
             "one that does. For a pipeline, enable scikit-learn's metadata routing and let its "
             "steps request sample_weight."
         )
-    checked: FloatArray = check_sample_weight(weights, X, ensure_non_negative=True)
+    checked = check_sample_weight(weights, X, ensure_non_negative=True)
     return {**routed, "sample_weight": checked}, checked
 
 

@@ -26,6 +26,7 @@ from pairmend._validation import (
     KnownParameters,
     StrOptions,
     check_magnitude,
+    check_row_order,
     check_sample_weight,
     fit_context,
     is_plain,
@@ -212,6 +213,7 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        check_row_order(X, y, "y")
         y = validate_data(self, y=y)
         check_classification_targets(y)
         check_magnitude(X)
