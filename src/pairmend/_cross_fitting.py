@@ -1,5 +1,6 @@
 """Scores of rows by classifiers that did not see them."""
 
+import re
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +13,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import Target, count_rows, take_params, take_rows
 from pairmend.model_selection import MultilabelStratifiedKFold
+
+ABOUT_CLASSES = re.compile(r"\b(class|classes|unique values?|constant)\b", re.IGNORECASE)
+"""Words in the messages of classifiers that cannot be trained on a single class."""
+MAX_NAMES = 10
+"""How many labels are named in a message."""
 
 
 def split_rows(
@@ -114,12 +120,26 @@ def _score_left_out(
             take_rows(X, train), target.as_given(train), **take_params(X, params, train)
         )
     except Exception as error:
-        error.add_note(
-            f"while cross-fitting {purpose} on {len(train)} of the rows. Labels with few rows may "
-            "be constant there: choose a classifier that takes them, or fewer folds."
-        )
+        error.add_note(f"while cross-fitting {purpose} on {len(train)} of {len(target.Y)} rows.")
+        if note := _note_on_constant_labels(error, target, train):
+            error.add_note(note)
         raise
     return label_scores(fitted, take_rows(X, test), method, len(target.classes))
+
+
+def _note_on_constant_labels(error: Exception, target: Target, train: IntArray) -> str | None:
+    """Return a note on labels that do not vary in a training part, if an error is about that."""
+    if not ABOUT_CLASSES.search(str(error)):
+        return None
+    carried = target.Y[train].any(axis=0), ~target.Y[train].all(axis=0)
+    constant = target.classes[~np.logical_and(*carried)].tolist()
+    if not constant:
+        return None
+    names = ", ".join(map(repr, constant[:MAX_NAMES])) + (", ..." * (len(constant) > MAX_NAMES))
+    return (
+        f"In this part, {len(constant)} label(s) have the same value in all rows: {names}. "
+        "Choose a classifier that takes such labels, fewer folds, or leave these labels out."
+    )
 
 
 def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> FloatArray:
