@@ -30,8 +30,10 @@ ROOMS = {
         "_validation", "kernels", "naive_bayes",
     ],
     "model_selection": ["_typing"],
+    "_parameters": ["_validation"],
     "_base": [
-        "_pairs", "_streaming", "_typing", "_validation", "kernels", "learners", "naive_bayes",
+        "_pairs", "_parameters", "_streaming", "_typing", "_validation", "kernels", "learners",
+        "naive_bayes",
     ],
     "pairwise": ["_base", "_typing", "_validation", "learners"],
     "calibrated": ["_validation", "pairwise"],
@@ -52,14 +54,14 @@ ROOMS = {
     ],
     "bases": ["_frames", "_typing", "_validation"],
     "mended": [
-        "_cross_fitting", "_typing", "_validation", "bases", "explanation", "kernels", "mending",
-        "rivals", "thresholds",
+        "_cross_fitting", "_parameters", "_typing", "_validation", "bases", "explanation",
+        "kernels", "mending", "rivals", "thresholds",
     ],
     "family": [
         "_base", "_pairs", "_streaming", "_typing", "_validation", "_watching", "calibrated",
         "kernels", "learners", "model_selection", "neighbourhoods", "rivals",
     ],
-    "rivals": ["_typing", "_validation", "kernels", "naive_bayes"],
+    "rivals": ["_parameters", "_typing", "_validation", "kernels", "naive_bayes"],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",

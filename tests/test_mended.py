@@ -122,9 +122,9 @@ def test_a_row_says_nothing_of_itself(scaling, monkeypatch, rng):
     changed = Y.copy()
     changed[3] = 1 - changed[3]
     after = left_out_opinions(X, changed, monkeypatch, **fixed)
-    np.testing.assert_allclose(after.labels[3], before.labels[3], atol=1e-6)
+    np.testing.assert_allclose(after.alone[3], before.alone[3], atol=1e-6)
     # The others have a neighbour that says something else now.
-    assert (abs(np.delete(after.labels - before.labels, 3, axis=0)).max(axis=1) > 1e-4).mean() > 0.8
+    assert (abs(np.delete(after.alone - before.alone, 3, axis=0)).max(axis=1) > 1e-4).mean() > 0.8
 
 
 def test_a_row_that_is_scored_twice_stays_left_out(monkeypatch, rng):

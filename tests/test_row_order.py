@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from pairmend._validation import check_row_order
+from pairmend.bases import ScaledLogisticRegression
 from public_classifiers import CLASSIFIERS, data_for, made
 
 every = pytest.mark.parametrize("name", CLASSIFIERS)
@@ -48,6 +49,14 @@ def test_permuted_weights_are_refused(name):
         clf.fit(X, y, sample_weight=permuted)
     found = clf.fit(X, y, sample_weight=permuted.loc[X.index]).predict(X)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_the_default_base_alone():
+    X, y = framed("RandomSubspaceNB")
+    with pytest.raises(ValueError, match="different order"):
+        ScaledLogisticRegression().fit(X, y.sort_index())
+    with pytest.raises(ValueError, match="different order"):
+        ScaledLogisticRegression().fit(X, y, y.sort_index() + 1.0)
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])

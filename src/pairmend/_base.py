@@ -1,7 +1,7 @@
 """What the pairwise classifiers share: targets, votes, scores and decisions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._pairs import label_pairs, pairs_of
+from pairmend._parameters import DefaultParts
 from pairmend._streaming import BLOCK_ARRAYS, pair_blocks, row_chunks
 from pairmend._typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
@@ -22,6 +23,7 @@ from pairmend._validation import (
     check_base_classifier,
     check_features,
     check_params,
+    check_prediction_parameters,
     check_target,
     check_training_rows,
     count_rows,
@@ -76,7 +78,7 @@ class Problem:
     seed: int
 
 
-class PairwiseVoting(KnownParameters, ClassifierMixin, BaseEstimator, ABC):
+class PairwiseVoting(KnownParameters, DefaultParts, ClassifierMixin, BaseEstimator, ABC):
     """A classifier in which pairs of labels vote.
 
     Subclasses fit ``learner_`` and say in :meth:`_votes` what the pairs' supports are.
@@ -92,6 +94,8 @@ class PairwiseVoting(KnownParameters, ClassifierMixin, BaseEstimator, ABC):
     pairs_: IntArray
     multilabel_: bool
 
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": RandomSubspaceNB}
+    _dtype: str
     prediction_parameters: ClassVar[tuple[str, ...]]
     needs_probabilities: bool = True
     """Whether the base classifier must have predict_proba; else its predictions are votes."""
@@ -213,7 +217,7 @@ class PairwiseVoting(KnownParameters, ClassifierMixin, BaseEstimator, ABC):
         )
 
     def _base_classifier(self) -> Any:
-        return RandomSubspaceNB() if self.estimator is None else self.estimator
+        return self._part("estimator")
 
     def _read_problem(self, X: MatrixLike, y: TargetLike, fit_params: dict[str, Any]) -> Problem:
         """Check what fit is given, without touching the classifier."""
@@ -240,6 +244,7 @@ class PairwiseVoting(KnownParameters, ClassifierMixin, BaseEstimator, ABC):
         self.classes_ = problem.target.classes
         self.multilabel_ = problem.target.multilabel
         self.pairs_ = problem.pairs
+        self._dtype = self.dtype
 
     def _variant(self, setting: Mapping[str, Any]) -> Self:
         """Return a classifier of the same fit with other parameters of prediction."""
@@ -305,7 +310,7 @@ class PairwiseVoting(KnownParameters, ClassifierMixin, BaseEstimator, ABC):
 
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
         check_is_fitted(self)
-        self._validate_params()  # some may have been set after fit
+        check_prediction_parameters(self)
         return check_features(self, X)
 
     def _chunks(self, X: MatrixLike) -> Iterator[slice]:
@@ -322,7 +327,7 @@ class PairwiseVoting(KnownParameters, ClassifierMixin, BaseEstimator, ABC):
     def _supports(self, X: MatrixLike) -> Blocks:
         blocks = self._blocks(X)
         pairs = [pairs_of(labels, self._n_ranked) for labels in blocks]
-        return zip(blocks, self.learner_.supports(X, pairs, self.dtype), strict=True)
+        return zip(blocks, self.learner_.supports(X, pairs, self._dtype), strict=True)
 
     def _collect(self, X: MatrixLike, blocks: Any) -> FloatArray:
         """Put the blocks of all chunks together into one array (n_samples, n_pairs, ...)."""
@@ -339,4 +344,4 @@ class PairwiseVoting(KnownParameters, ClassifierMixin, BaseEstimator, ABC):
 
         A tie is then a tie, whatever the order of labels and the sizes of blocks and chunks.
         """
-        return np.round(scores, 12 if self.dtype == "float64" else 6)
+        return np.round(scores, 12 if self._dtype == "float64" else 6)

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils._repr_html.estimator import _get_visual_block
 from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
@@ -45,6 +46,7 @@ __all__ = [
     "check_indicators",
     "check_magnitude",
     "check_params",
+    "check_prediction_parameters",
     "check_row_order",
     "check_rows",
     "check_sample_weight",
@@ -53,6 +55,7 @@ __all__ = [
     "class_probabilities",
     "count_rows",
     "fit_context",
+    "get_visual_block",
     "is_moderate",
     "is_plain",
     "new_seed",
@@ -85,6 +88,9 @@ count_rows = _num_samples
 
 fit_context = _fit_context
 """Decorator of ``fit``: validates the estimator's parameters against its constraints."""
+
+get_visual_block = _get_visual_block
+"""How scikit-learn's HTML diagram shows an estimator."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +205,12 @@ def check_params(estimator: BaseEstimator, params: dict[str, Any]) -> None:
     validate_parameter_constraints(
         estimator._parameter_constraints, params, caller_name=type(estimator).__name__
     )
+
+
+def check_prediction_parameters(estimator: Any) -> None:
+    """Check the parameters that take effect at prediction: they may have been set after fit."""
+    names = estimator.prediction_parameters
+    check_params(estimator, {name: getattr(estimator, name) for name in names})
 
 
 def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
@@ -534,12 +546,22 @@ def seed_estimator(estimator: Any, seed: int) -> Any:
     estimator = clone(estimator, safe=False)
     if not hasattr(estimator, "get_params"):
         return estimator
+    params = estimator.get_params(deep=True)
     unset = {
         name: seed
-        for name, value in estimator.get_params(deep=True).items()
-        if (name == "random_state" or name.endswith("__random_state")) and value is None
+        for name, value in params.items()
+        if (name == "random_state" or name.endswith("__random_state"))
+        and value is None
+        and not _inside_none(name, params)
     }
     return estimator.set_params(**unset)
+
+
+def _inside_none(name: str, params: dict[str, Any]) -> bool:
+    """Tell whether a nested parameter is one of a default object, which its owner seeds."""
+    parts = name.split("__")
+    owners = ("__".join(parts[:depth]) for depth in range(1, len(parts)))
+    return any(owner in params and params[owner] is None for owner in owners)
 
 
 def route_fit_params(

@@ -5,17 +5,16 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._frames import is_frame
-from pairmend._typing import MatrixLike
-from pairmend._validation import remember_features
+from pairmend._typing import FloatArray, MatrixLike
+from pairmend._validation import check_row_order, check_sample_weight, remember_features
 
-__all__ = ["DenseScaler", "logistic_regression"]
+__all__ = ["DenseScaler", "ScaledLogisticRegression", "logistic_regression"]
 
 
 class DenseScaler(TransformerMixin, BaseEstimator):
@@ -122,31 +121,139 @@ def _split(X: Any) -> tuple[Any, Any]:
     return X.loc[:, numeric], None if numeric.all() else X.loc[:, ~numeric]
 
 
-def logistic_regression() -> Pipeline:
-    """Return a logistic regression, of standardized features where they are dense.
+class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
+    """Logistic regression of features that :class:`DenseScaler` makes comparable.
+
+    The same as a pipeline of the two, with these differences: the parameters are parameters of
+    one estimator, and sample weights reach both steps.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse of the strength of the L2 penalty.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as :class:`sklearn.linear_model.LogisticRegression` takes them.
+    max_iter : int, default=1000
+        Maximum number of iterations of the solver.
+
+    Attributes
+    ----------
+    scaler_ : DenseScaler
+        The fitted scaler.
+    classifier_ : LogisticRegression
+        The fitted logistic regression of the scaled features.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_iter_ : ndarray of int
+        Number of iterations of the solver.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if fit saw a frame with string names.
+
+    Examples
+    --------
+    >>> clf = ScaledLogisticRegression(C=10.0).fit([[0.0], [0.2], [0.9]], [0, 0, 1])
+    >>> clf.predict([[0.8]]).tolist()
+    [1]
+    """
+
+    def __init__(self, C: float = 1.0, *, class_weight: Any = None, max_iter: int = 1000):
+        self.C = C
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+
+    def fit(self, X: MatrixLike, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the scaler, then the logistic regression.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        self
+        """
+        check_row_order(X, y, "y")
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        scaler = DenseScaler().fit(X, y, sample_weight)
+        classifier = LogisticRegression(**self.get_params(deep=False))
+        classifier.fit(scaler.transform(X), y, sample_weight)
+        remember_features(self, X if hasattr(X, "shape") else np.asarray(X))
+        self.scaler_, self.classifier_ = scaler, classifier
+        self.classes_, self.n_iter_ = classifier.classes_, classifier.n_iter_
+        return self
+
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Return the log-odds of class 1, or the scores of all classes if there are more than two.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        scaled = self._scaled(X)
+        return np.asarray(self.classifier_.decision_function(scaled))
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the probabilities of classes.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        scaled = self._scaled(X)
+        return np.asarray(self.classifier_.predict_proba(scaled))
+
+    def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
+        """Predict the most probable class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scaled = self._scaled(X)
+        return np.asarray(self.classifier_.predict(scaled))
+
+    def _scaled(self, X: MatrixLike) -> MatrixLike:
+        check_is_fitted(self)
+        return self.scaler_.transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+
+def logistic_regression() -> ScaledLogisticRegression:
+    """Return a :class:`ScaledLogisticRegression` that requests sample weights.
 
     Examples
     --------
     >>> logistic_regression().fit([[0.0], [0.2], [0.9]], [0, 0, 1]).predict([[0.8]]).tolist()
     [1]
     """
-    scaler, classifier = DenseScaler(), LogisticRegression(max_iter=1000)
+    classifier = ScaledLogisticRegression()
     if get_config()["enable_metadata_routing"]:
-        scaler.set_fit_request(sample_weight=True)
         classifier.set_fit_request(sample_weight=True)
-    return make_pipeline(scaler, classifier)
-
-
-def weigh_steps(pipeline: Pipeline, params: dict[str, Any]) -> dict[str, Any]:
-    """Hand sample weights to each step of a pipeline, as its own fit would not.
-
-    Examples
-    --------
-    >>> sorted(weigh_steps(logistic_regression(), {"sample_weight": [1.0, 2.0]}))
-    ['densescaler__sample_weight', 'logisticregression__sample_weight']
-    """
-    if "sample_weight" not in params or get_config()["enable_metadata_routing"]:
-        return params
-    others = {name: value for name, value in params.items() if name != "sample_weight"}
-    weights = {f"{name}__sample_weight": params["sample_weight"] for name, _ in pipeline.steps}
-    return {**others, **weights}
+    return classifier

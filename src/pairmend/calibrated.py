@@ -21,7 +21,8 @@ class CalibratedLabelRanking(PairwiseClassifier):
     ----------
     estimator : classifier, default=None
         Base classifier with ``predict_proba``, cloned for each pair. None means
-        :class:`RandomSubspaceNB`; pass one explicitly to tune its parameters.
+        :class:`RandomSubspaceNB`, whose parameters can be set and searched like those of any
+        other, as ``estimator__n_subspaces``.
     voting : {"soft", "votes"}, default="soft"
         Whether supports are averaged, or each pair gives its vote to the winner, half a vote
         to each in a tie. "votes" is the published method.
@@ -65,7 +66,7 @@ class CalibratedLabelRanking(PairwiseClassifier):
 
     After a fit on 1-D classes the virtual label votes, too, but the best class is predicted
     wherever the virtual label ranks. `voting` takes effect at prediction, so ``set_params``
-    changes it on a fitted classifier.
+    changes it on a fitted classifier. All other parameters need a new ``fit``.
 
     References
     ----------

@@ -1,6 +1,6 @@
 """The pairwise ensemble, corrected by local fuzzy confusion matrices."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -55,7 +55,8 @@ class CorrectedPairwiseClassifier(GrowingVoting):
     ----------
     estimator : classifier, default=None
         Base classifier with ``predict_proba``, cloned for each pair. None means
-        :class:`RandomSubspaceNB`; pass one explicitly to tune its parameters.
+        :class:`RandomSubspaceNB`, whose parameters can be set and searched like those of any
+        other, as ``estimator__n_subspaces``.
     balance : {"pairs", "labels"} or None, default=None
         Weigh a pair's two labels so that they count alike (FCM-W). "labels" goes by how many
         validation rows carry each label, which comes far closer to the paper's losses; "pairs"
@@ -75,7 +76,8 @@ class CorrectedPairwiseClassifier(GrowingVoting):
     neighbourhood : neighbourhood, default=None
         How validation rows are weighted around a point: :class:`GaussianNeighbourhood`,
         :class:`AdaptiveNeighbourhood`, :class:`GlobalNeighbourhood`. None means
-        ``GaussianNeighbourhood(beta=1.0)``, the paper's; pass one explicitly to tune it.
+        ``GaussianNeighbourhood(beta=1.0)``, the paper's, with the parameter
+        ``neighbourhood__beta``.
     reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
         How a support s becomes the probability of deciding for the label. "beta" is the
         paper's randomized reference classifier; "constrained" another reading of it;
@@ -205,6 +207,10 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         "random_state": ["random_state"],
     }
 
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
+        **GrowingVoting._default_parts,
+        "neighbourhood": GaussianNeighbourhood,
+    }
     prediction_parameters: ClassVar[tuple[str, ...]] = (
         "balance",
         "overlap",
@@ -311,10 +317,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         train_indices, validation_indices, folds = parts or self._split(problem)
         # What can go wrong with distances goes wrong before the long work begins.
         X_validation, Y_validation = take(validation_indices)
-        neighbourhood = seed_estimator(
-            GaussianNeighbourhood() if self.neighbourhood is None else self.neighbourhood,
-            problem.seed,
-        )
+        neighbourhood = seed_estimator(self._part("neighbourhood"), problem.seed)
         validation = replace(problem.target, Y=Y_validation)
         neighbourhood.fit(X_validation, validation.as_given(np.arange(len(Y_validation))))
 
@@ -419,7 +422,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
 
     def _weights(self, X: MatrixLike) -> Matrix:
         """Return the weights of the validation rows around rows, dense or CSR."""
-        if self.dtype == "float64":
+        if self._dtype == "float64":
             return self._double_weights(X)
         # Distances need double precision: for few rows at a time.
         weights: list[Matrix] = []
@@ -445,7 +448,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
     ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
         shared = any(variant.overlap for variant in variants)
         by_row = self._by_row(self._weights(X))
-        single = self.dtype == "float32"
+        single = self._dtype == "float32"
         cut = cut_for(by_row.shape[0])
         dense = not sparse.issparse(by_row) and by_row.dtype == np.float64
         if not (dense and worth_skipping(by_row, self._watched.carried, cut)):

@@ -1,6 +1,6 @@
 """The whole recipe in one line: any classifier, mended by how it errs nearby."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._cross_fitting import cross_fit, label_scores, split_rows
+from pairmend._parameters import DefaultParts, same_parameters
 from pairmend._typing import FloatArray, MatrixLike, TargetLike
 from pairmend._validation import (
     HasMethods,
@@ -21,6 +22,7 @@ from pairmend._validation import (
     Target,
     check_base_classifier,
     check_features,
+    check_prediction_parameters,
     check_target,
     check_training_rows,
     count_rows,
@@ -31,7 +33,7 @@ from pairmend._validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend.bases import logistic_regression, weigh_steps
+from pairmend.bases import logistic_regression
 from pairmend.explanation import Explanation
 from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.rrc import REFERENCES
@@ -39,8 +41,7 @@ from pairmend.mending.criteria import LOSSES, Judge
 from pairmend.mending.decisions import Chances, Decision, LeftOut, choose_decision, thresholds_for
 from pairmend.mending.evidence import Evidence
 from pairmend.mending.explaining import explain_rows
-from pairmend.mending.label_sets import LabelSets
-from pairmend.mending.mender import Choices, learn_to_mend
+from pairmend.mending.mender import Choices, Mender, learn_to_mend
 from pairmend.mending.scalings import SCALINGS, fit_scalings
 from pairmend.mending.search import SHRINKAGES, Correction
 from pairmend.rivals import BinaryRelevance
@@ -49,7 +50,7 @@ from pairmend.thresholds import FixedThreshold
 COMPETING_REFERENCES = ("identity", "beta")
 
 
-class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Multi-label classification with a base classifier of choice, mended where it errs.
 
     Each label's probability is corrected by what the base classifier says of similar rows
@@ -65,8 +66,8 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator : classifier, default=None
         Base classifier with ``predict_proba``. One that takes label indicators (a forest, a
         classifier of this library) is trained on all labels at once; any other is cloned for
-        each label. None means :func:`~pairmend.bases.logistic_regression`, of
-        standardized features if they are dense.
+        each label. None means :class:`~pairmend.bases.ScaledLogisticRegression`, whose
+        parameters can be set and searched like those of any other, as ``estimator__C``.
     criterion : {"hamming", "zero_one", "macro_f1", "micro_f1"}, str or scorer, default="hamming"
         What predictions are to be good at: the decision is chosen by it. Any other name is that
         of a scorer of scikit-learn, such as "jaccard_samples"; or pass a scorer, such as
@@ -90,7 +91,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         :class:`CorrectedPairwiseClassifier`. "auto" lets "identity" and "beta" compete.
     decision : {"auto", "labels", "sets"}, default="auto"
         Whether labels are decided on one by one; or the most likely of the label sets seen in
-        training is predicted. With "labels", seen sets have no say in probabilities either.
+        training is predicted. With "labels", label sets do not influence probabilities either.
     threshold : "auto", float or threshold, default="auto"
         What probabilities must exceed if labels are decided on one by one: a number, or an
         object of :mod:`pairmend.thresholds`.
@@ -146,8 +147,11 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Notes
     -----
     The base classifier is trained once more than there are splits. The choices need no further
-    training and cost less than that. `criterion` and `threshold` take effect at prediction, so
-    ``set_params`` changes them on a fitted classifier.
+    training and cost less than that.
+
+    `criterion`, `decision` and `threshold`, with the parameters of a threshold object, take effect
+    at prediction: after ``set_params`` on a fitted classifier it predicts as after a new ``fit``
+    with these parameters. All other parameters need a new ``fit``.
 
     References
     ----------
@@ -184,7 +188,8 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }  # fmt: skip
 
-    prediction_parameters: ClassVar[tuple[str, ...]] = ("criterion", "threshold")
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": logistic_regression}
+    prediction_parameters: ClassVar[tuple[str, ...]] = ("criterion", "decision", "threshold")
     """Parameters that take effect at prediction: changing them needs no new fit."""
 
     def __init__(
@@ -244,8 +249,6 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_base_classifier(base)
         self._find_criterion()
         params, row_weights = route_fit_params(self, base, X, fit_params)
-        if self.estimator is None:
-            params = weigh_steps(base, params)
         rng = check_random_state(self.random_state)
         model = _for_all_labels(seed_estimator(base, new_seed(rng)), len(target.classes))
 
@@ -277,14 +280,14 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             beta=None if self.beta == "auto" else float(self.beta),
             shrinkages=SHRINKAGES if self.shrinkage == "auto" else (float(self.shrinkage),),
             guard=self.guard,
-            with_sets=self.decision != "labels" and target.multilabel,
+            with_sets=target.multilabel,
         )
         mender, search, judged, chances = learn_to_mend(evidence, scalings, choices, rng)
         folds = [np.flatnonzero(fold[judged] == number) for number in np.unique(fold[judged])]
         left_out = LeftOut(evidence.Y[judged], folds, chances)
         decided: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
-            decided = self._choose_decision(left_out, mender.sets)
+            decided = self._choose_decision(left_out, mender)
         model.fit(X, labels.as_given(np.arange(count_rows(X))), **params)
 
         # Nothing of an earlier fit is touched before all went well.
@@ -292,12 +295,11 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.classes_, self.multilabel_ = target.classes, target.multilabel
         self.estimator_, self.validation_indices_ = model, rows
         self._mender, self._left_out = mender, left_out
-        self._decided, self._decided_by = decided, (self.criterion, self.threshold)
+        self._decided, self._decided_by = decided, self._decision_parameters()
         self.beta_ = {
             name: found.beta for name, found in mender.corrections.items() if name != "global"
         }
-        self.blend_, self.sets_blend_ = dict(mender.blend), dict(mender.sets_blend)
-        self.dependence_ = mender.sets.dependence
+        self.blend_ = dict(mender.blend)
         self.search_ = _columns(search)
         return self
 
@@ -319,7 +321,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if decision.kind == "classes":
             return np.asarray(self.classes_[np.argmax(chances.labels, axis=1)])
         if decision.kind == "sets":
-            return self._mender.sets.most_likely(chances.alone)
+            return self._current_mender().sets.most_likely(chances.alone)
         return np.asarray(decision.threshold.decide(chances.labels))
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
@@ -337,6 +339,18 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         probabilities = self._chances(X).labels
         return probabilities if self.multilabel_ else sum_to_one(probabilities)
+
+    @property
+    def sets_blend_(self) -> dict[str, float]:
+        """Weights of labels taken "alone" and of label "sets" in the probabilities of labels."""
+        check_is_fitted(self)
+        return dict(self._current_mender().sets_blend)
+
+    @property
+    def dependence_(self) -> float:
+        """How much it counts that a label set was seen more often than by chance."""
+        check_is_fitted(self)
+        return self._current_mender().sets.dependence
 
     @property
     def decision_(self) -> str:
@@ -393,8 +407,6 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         base = get_tags(self._base_classifier())
         tags.classifier_tags.multi_label = True
         tags.input_tags = base.input_tags
-        if self.estimator is None:  # pipelines do not tell what their steps take
-            tags.input_tags.allow_nan = True
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -410,7 +422,7 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _base_classifier(self) -> Any:
-        return logistic_regression() if self.estimator is None else self.estimator
+        return self._part("estimator")
 
     def _find_criterion(self) -> Any:
         """Return the name of a loss, or a scorer."""
@@ -430,13 +442,24 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _decision(self) -> tuple[Decision, list[Decision]]:
         """Return the decision that is best by the parameters as they are now, and its rivals."""
         check_is_fitted(self)
-        self._validate_params()  # some may have been set after fit
-        if not self.multilabel_ or self._decided_by == (self.criterion, self.threshold):
+        check_prediction_parameters(self)
+        if not self.multilabel_ or same_parameters(self._decided_by, self._decision_parameters()):
             return self._decided
-        return self._choose_decision(self._left_out, self._mender.sets)
+        return self._choose_decision(self._left_out, self._mender)
+
+    def _decision_parameters(self) -> tuple[Any, ...]:
+        """Return the values of the parameters that a decision depends on.
+
+        A threshold is copied, because ``set_params`` changes its parameters in place.
+        """
+        return self.criterion, self.decision, clone(self.threshold, safe=False)
+
+    def _current_mender(self) -> Mender:
+        """Return the fitted correction, with or without label sets as `decision` is now."""
+        return self._mender.without_sets() if self.decision == "labels" else self._mender
 
     def _choose_decision(
-        self, left_out: LeftOut, sets: LabelSets
+        self, left_out: LeftOut, mender: Mender
     ) -> tuple[Decision, list[Decision]]:
         criterion = self._find_criterion()
         if isinstance(self.threshold, str):
@@ -447,12 +470,16 @@ class MendedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             thresholds = [clone(self.threshold)]
         kinds = ("labels", "sets") if self.decision == "auto" else (self.decision,)
         judge = Judge(criterion, left_out.Y, left_out.folds)
-        return choose_decision(kinds, thresholds, judge, left_out.chances, sets)
+        chances = left_out.chances
+        if self.decision == "labels":
+            chances = chances.without_sets()
+        return choose_decision(kinds, thresholds, judge, chances, mender.sets)
 
     def _chances(self, X: MatrixLike) -> Chances:
         check_is_fitted(self)
+        check_prediction_parameters(self)
         X = check_features(self, X)
-        return self._mender.chances(X, self._supports(X))
+        return self._current_mender().chances(X, self._supports(X))
 
     def _supports(self, X: MatrixLike) -> FloatArray:
         """Return what the base classifier says of rows that were checked."""

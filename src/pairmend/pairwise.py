@@ -25,7 +25,8 @@ class PairwiseClassifier(PairwiseVoting):
     ----------
     estimator : classifier, default=None
         Base classifier with ``predict_proba``, cloned for each pair. None means
-        :class:`RandomSubspaceNB`; pass one explicitly to tune its parameters.
+        :class:`RandomSubspaceNB`, whose parameters can be set and searched like those of any
+        other, as ``estimator__n_subspaces``.
     voting : {"soft", "votes"}, default="soft"
         Whether supports are averaged, or each pair gives its vote to the winner, half a vote
         to each in a tie.
@@ -64,7 +65,7 @@ class PairwiseClassifier(PairwiseVoting):
     -----
     A pair without any training row says 1/2; one with rows of one label only says that
     label's Laplace-smoothed share. `voting` and `threshold` take effect at prediction, so
-    ``set_params`` changes them on a fitted classifier.
+    ``set_params`` changes them on a fitted classifier. All other parameters need a new ``fit``.
 
     References
     ----------

@@ -33,7 +33,7 @@ METHODS = ("predict_proba", "decision_function")
 def _scoring_method(classifier: "ThresholdedClassifier") -> str:
     """Return the method that gives scores, or say that there is none."""
     asked = METHODS if classifier.method == "auto" else (classifier.method,)
-    estimator = getattr(classifier, "estimator_", classifier.estimator)
+    estimator = classifier.estimator
     for method in asked:
         if hasattr(estimator, method):
             return method
@@ -96,7 +96,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     -----
     After a fit on 1-D classes there is nothing to threshold: the classifier predicts as it is.
     Sample weights go to the classifier; the threshold counts all rows alike, those of weight 0
-    left out.
+    left out. All parameters need a new ``fit``.
 
     Examples
     --------
@@ -160,11 +160,12 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         target = check_target(self, X, y, min_labels=1)
         params, row_weights = route_fit_params(self, self.estimator, X, fit_params)
         everything = np.arange(count_rows(X))
-        threshold = None
+        threshold, method = None, ""
         if target.multilabel:
+            method = _scoring_method(self)
             splits = split_rows(self.cv, X, target, row_weights > 0, self.random_state)
             left_out = cross_fit(
-                self.estimator, X, target, params, splits, method=_scoring_method(self),
+                self.estimator, X, target, params, splits, method=method,
                 purpose="scores for a threshold", n_jobs=self.n_jobs,
             )  # fmt: skip
             rows, scores = np.concatenate([test for _, test in splits]), np.concatenate(left_out)
@@ -174,7 +175,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         # Nothing of an earlier fit is touched before all went well.
         remember_features(self, X)
         self.classes_, self.multilabel_ = target.classes, target.multilabel
-        self.estimator_ = estimator
+        self.estimator_, self._method = estimator, method
         if threshold is not None:
             self.threshold_ = threshold
         elif hasattr(self, "threshold_"):
@@ -198,8 +199,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X = self._check_predict(X)
         if not self.multilabel_:
             return np.asarray(self.estimator_.predict(X))
-        method, n_labels = _scoring_method(self), len(self.classes_)
-        scores = label_scores(self.estimator_, X, method, n_labels)
+        scores = label_scores(self.estimator_, X, self._method, len(self.classes_))
         return np.asarray(self.threshold_.decide(scores))
 
     @_has("predict_proba")

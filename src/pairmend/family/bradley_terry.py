@@ -73,7 +73,7 @@ class BradleyTerryClassifier(OverlapAware, WrappingRival):
     say how strengths become a set of labels; the virtual label is our choice.
 
     A pair without rows says 1/2 for either label; one whose rows are of one kind says the
-    smoothed share, (n + 1) / (n + 2).
+    smoothed share, (n + 1) / (n + 2). `prior` takes effect at prediction.
 
     References
     ----------
@@ -103,6 +103,9 @@ class BradleyTerryClassifier(OverlapAware, WrappingRival):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
+
+    prediction_parameters: ClassVar[tuple[str, ...]] = ("prior",)
+    """Parameters that take effect at prediction: changing them needs no new fit."""
 
     models_: list[tuple[Any, ...]]
 

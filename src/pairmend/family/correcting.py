@@ -1,6 +1,7 @@
 """What classifiers share that are corrected around a point by validation rows, without pairs."""
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -43,6 +44,11 @@ class LocallyCorrected(Wrapping):
         "neighbourhood": [HasMethods(["fit", "weights"]), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+    }
+
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
+        **Wrapping._default_parts,
+        "neighbourhood": GaussianNeighbourhood,
     }
 
     model_: Any
@@ -128,9 +134,7 @@ class LocallyCorrected(Wrapping):
 
         # What can go wrong with distances goes wrong before the long work begins.
         X_validation = take_rows(X, validation)
-        neighbourhood = seed_estimator(
-            GaussianNeighbourhood() if self.neighbourhood is None else self.neighbourhood, seed
-        )
+        neighbourhood = seed_estimator(self._part("neighbourhood"), seed)
         neighbourhood.fit(X_validation, target.as_given(validation))
 
         parts = [train, *(validation[rest] for rest, _ in folds)]

@@ -97,6 +97,9 @@ class FourClassPairsClassifier(WrappingRival):
         "random_state": ["random_state"],
     }
 
+    prediction_parameters: ClassVar[tuple[str, ...]] = ("pair_weight",)
+    """Parameters that take effect at prediction: changing them needs no new fit."""
+
     has_virtual_label: ClassVar[bool] = False
     relevance_models_: list[Any]
     pair_models_: list[Any]

@@ -12,6 +12,7 @@ from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import (
     check_base_classifier,
     check_features,
+    check_prediction_parameters,
     count_rows,
     new_seed,
     seed_estimator,
@@ -48,6 +49,7 @@ class OverlapAware(Rival):
             more than 1 where the pair holds that a row carries both.
         """
         check_is_fitted(self)
+        check_prediction_parameters(self)
         X = check_features(self, X)
         return np.concatenate([self._supports(take_rows(X, rows)) for rows in self._chunks(X)])
 

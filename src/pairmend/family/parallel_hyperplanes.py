@@ -118,6 +118,9 @@ class ParallelHyperplanesSVM(OverlapAware):
         "n_jobs": [Integral, None],
     }
 
+    prediction_parameters: ClassVar[tuple[str, ...]] = ("voting",)
+    """Parameters that take effect at prediction: changing them needs no new fit."""
+
     coef_: FloatArray
     thresholds_: FloatArray
     n_iter_: int

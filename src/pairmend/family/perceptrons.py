@@ -1,6 +1,6 @@
 """Multi-label pairwise perceptrons."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -99,7 +99,7 @@ class PairwisePerceptrons(PairwiseVoting):
     classifiers, a pair that has seen only one of its labels says that label's smoothed share.
 
     `voting` and `threshold` take effect at prediction, so ``set_params`` changes them on a
-    fitted classifier.
+    fitted classifier. All other parameters need a new ``fit``.
 
     References
     ----------
@@ -142,6 +142,7 @@ class PairwisePerceptrons(PairwiseVoting):
     prediction_parameters: ClassVar[tuple[str, ...]] = ("voting", "threshold")
     """Parameters that take effect at prediction: changing them needs no new fit."""
 
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {}  # there is no base classifier
     learner_: Any
 
     def __init__(

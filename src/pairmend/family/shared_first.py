@@ -95,6 +95,9 @@ class SharedFirstClassifier(OverlapAware, WrappingRival):
         "random_state": ["random_state"],
     }
 
+    prediction_parameters: ClassVar[tuple[str, ...]] = ("voting",)
+    """Parameters that take effect at prediction: changing them needs no new fit."""
+
     shared_models_: list[Any]
     pair_models_: list[Any]
 

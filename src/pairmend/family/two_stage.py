@@ -70,6 +70,8 @@ class TwoStageVoting(FrugalVoting):
     virtual one, and counts no vote in a pair without any training row; here such a pair is like
     the others, and a tie if it is asked.
 
+    `candidate_threshold` takes effect at prediction. All other parameters need a new ``fit``.
+
     After a fit on 1-D classes the class with the most votes is predicted, and in a row without any
     vote for a class, the one with the largest first-stage support.
 

@@ -70,6 +70,10 @@ class Chances:
     alone: FloatArray
     own: IntArray | None = None
 
+    def without_sets(self) -> "Chances":
+        """Return the same without the influence of label sets on the probabilities of labels."""
+        return Chances(self.alone, self.alone, self.own)
+
 
 @dataclass(frozen=True)
 class LeftOut:

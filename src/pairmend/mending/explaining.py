@@ -66,7 +66,7 @@ def explain_rows(
     for name, value in (("n_neighbors", n_neighbors), ("n_problems", n_problems or 0)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
             raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
-    mender: Mender = classifier._mender
+    mender: Mender = classifier._current_mender()
     n_validation, n_labels = mender.evidence.Y.shape
     decision = _Decision(classifier.decision_, classifier.threshold_, mender)
     names = [str(name) for name in classifier.classes_.tolist()]

@@ -89,6 +89,10 @@ class Mender:
     sets: LabelSets
     sets_blend: Mapping[str, float]
 
+    def without_sets(self) -> "Mender":
+        """Return the same without the influence of label sets on the probabilities of labels."""
+        return replace(self, sets=replace(self.sets, dependence=0.0), sets_blend={"alone": 1.0})
+
     def chances(self, X: MatrixLike, supports: FloatArray) -> Chances:
         """Mend the supports of rows.
 

@@ -1,7 +1,8 @@
 """What the rivals share: targets, and the way from scores to predictions."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -9,10 +10,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from pairmend._parameters import DefaultParts
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
     Target,
     check_features,
+    check_prediction_parameters,
     check_target,
     check_training_rows,
     fit_context,
@@ -31,6 +34,9 @@ class Rival(ClassifierMixin, BaseEstimator, ABC):
 
     classes_: np.ndarray[Any, Any]
     multilabel_: bool
+
+    prediction_parameters: ClassVar[tuple[str, ...]] = ()
+    """Parameters that take effect at prediction: changing them needs no new fit."""
 
     @abstractmethod
     def _scores(self, X: MatrixLike) -> FloatArray:
@@ -78,6 +84,7 @@ class Rival(ClassifierMixin, BaseEstimator, ABC):
             row.
         """
         check_is_fitted(self)
+        check_prediction_parameters(self)
         scores = self._scores(check_features(self, X))
         return scores if self.multilabel_ else sum_to_one(scores)
 
@@ -87,11 +94,12 @@ class Rival(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-class Wrapping(Rival):
+class Wrapping(DefaultParts, Rival):
     """A classifier made of clones of a base classifier."""
 
     estimator: Any
     random_state: Any
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": RandomSubspaceNB}
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say where extra parameters of fit go: to the base classifier's fit.
@@ -106,7 +114,7 @@ class Wrapping(Rival):
         )
 
     def _base_classifier(self) -> Any:
-        return RandomSubspaceNB() if self.estimator is None else self.estimator
+        return self._part("estimator")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,7 +20,10 @@ from pairmend.rivals.base import WrappingRival
 
 
 def _gives_probabilities(classifier: Any) -> bool:
-    return hasattr(classifier._base_classifier(), "predict_proba")
+    # After fit, what counts is the classifier that was trained, if there was anything to learn.
+    fitted = getattr(classifier, "estimator_", None)
+    base = classifier._base_classifier() if fitted is None else fitted
+    return hasattr(base, "predict_proba")
 
 
 class LabelPowerset(WrappingRival):
