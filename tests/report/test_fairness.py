@@ -7,7 +7,6 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
 
 from pairmend import published, stats
 from pairmend.report import summarise
@@ -16,7 +15,12 @@ from pairmend.report.comparison import ALPHA, CONFIDENCE, compare, least_adjuste
 from pairmend.report.contents import contents, tables_of
 from pairmend.report.costs import readable_time
 from pairmend.report.run_tables import algorithms_table, costs_table
-from pairmend.report.tables import characteristics_table, results_table, wilcoxon_tables
+from pairmend.report.tables import (
+    characteristics_table,
+    pairs_table,
+    results_table,
+    wilcoxon_tables,
+)
 
 
 def without(record, algorithm, status="failed"):
@@ -97,17 +101,18 @@ def test_sets_that_are_generated_anew_are_not_compared(summary_of):
 
 @pytest.mark.parametrize(("n_sets", "n_algorithms"), [(5, 2), (6, 4), (9, 4), (12, 12)])
 def test_the_least_adjusted_p_is_that_of_a_clean_sweep(n_sets, n_algorithms):
-    """By hand: no rank for the loser, continuity correction, as many hypotheses as pairs."""
-    mean, variance = n_sets * (n_sets + 1) / 4, n_sets * (n_sets + 1) * (2 * n_sets + 1) / 24
-    raw = 2 * norm.sf((mean - 0.5) / variance**0.5)
+    """By hand: two of all signs, all plus and all minus; as many hypotheses as pairs."""
+    raw = 2 / 2**n_sets
     pairs = len(list(combinations(range(n_algorithms), 2)))
     assert least_adjusted_p(n_sets, n_algorithms) == pytest.approx(min(1, pairs * raw))
 
 
 @pytest.mark.parametrize("adjust", ["bergmann-hommel", "shaffer"])
-def test_no_losses_lead_below_the_least_adjusted_p(rng, adjust):
+@pytest.mark.parametrize("digits", [1, 8])
+def test_no_losses_lead_below_the_least_adjusted_p(rng, adjust, digits):
+    """Neither do equal differences, which losses of few digits have."""
     for _ in range(20):
-        losses = rng.uniform(size=(6, 4)) + np.arange(4) * rng.choice([0, 1])
+        losses = rng.uniform(size=(6, 4)).round(digits) + np.arange(4) * rng.choice([0, 1])
         smallest = stats.wilcoxon(losses, adjust=adjust).pairs["adjusted_p_value"].min()
         assert smallest >= least_adjusted_p(6, 4) - 1e-12
 
@@ -161,11 +166,38 @@ def test_tests_out_of_reach_are_told_and_nemenyis_pairs_named(make):
     )
     assert "Both tests are shown because" in summary["finding"]["disagreement"][0]
     table = next(wilcoxon_tables(summary))
-    assert any("has an adjusted p of 0.216" in note for note in table.notes)
-    assert any("normal approximation" in note for note in table.notes)
+    assert any("has an adjusted p of 0.188" in note for note in table.notes)
+    assert "The p-values are exact." in table.notes
     verdicts = {each["claim"]: each["verdict"] for each in summary["conclusions"]}
     assert verdicts["better-than-lpw"] == verdicts["among"] == "not tested"
     assert verdicts["place"] == "does not hold"  # of ranks something can be said
+
+
+def test_five_equal_wins_are_not_significant_at_5_percent():
+    """The normal approximation with its tie correction gives 0.037."""
+    index = [f"s{n}" for n in range(5)]
+    losses = pd.DataFrame({"A": [0.1] * 5, "B": [0.2] * 5}, index=index)
+    found = compare({"hamming": losses}, pd.DataFrame(index=index))["hamming"]
+    (pair,) = found["pairs"]
+    assert pair["p"] == pair["adjusted"] == pytest.approx(0.0625)
+    assert pair["method"] == "exact"
+
+
+def test_the_tables_state_how_p_values_were_computed(summary_of):
+    notes = {name: "; ".join(next(wilcoxon_tables(summary_of(name))).notes)
+             for name in ("paper", "printed losses")}  # fmt: skip
+    assert "The p-values are exact." in notes["paper"]
+    assert "exact where a pair differs on at most 25 sets, else" in notes["printed losses"]
+    table = pairs_table(summary_of("printed losses"))
+    place = [column.title for column in table.columns].index("method")
+    methods = [row[place].value for row in table.rows]
+    # by hand from the printed losses: pairs that differ on more than 25 of the 29 sets
+    losses = [published.loss_table(criterion) for criterion in published.CRITERIA]
+    assert methods == [
+        "exact" if (table[first] != table[second]).sum() <= 25 else "normal"
+        for table in losses
+        for first, second in combinations(published.ALGORITHMS, 2)
+    ]
 
 
 def test_few_sets_are_compared_by_means(make, summary_of):

@@ -115,7 +115,8 @@ def test_printed_losses_give_what_is_known_of_them(summary_of):
     assert p_values == pytest.approx([0.00957, 0.3916, 0.6543, 0.00401], rel=2e-3)
     assert found["hamming"]["critical_difference"] == pytest.approx(0.777, abs=5e-4)
     adjusted = [pair["adjusted"] for pair in found["zero_one"]["pairs"]]
-    assert adjusted == pytest.approx([0.063, 0.051, 0.063, 1, 1, 1], abs=6e-4)
+    # exact, as no pair differs on more than 25 sets; the paper printed 0.054, 0.040, 0.054
+    assert adjusted == pytest.approx([0.0529, 0.0370, 0.0529, 1, 1, 1], abs=6e-5)
     holm = [found[criterion]["friedman"]["adjusted"] for criterion in published.CRITERIA]
     # by hand: 3 × 0.00957, 2 × 0.3916, at least that, 4 × 0.00401
     assert holm == pytest.approx([0.0287, 0.7832, 0.7832, 0.0160], rel=5e-3)

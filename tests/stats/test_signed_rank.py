@@ -38,7 +38,7 @@ def exact_p_value(differences):
 @given(data=st.data())
 def test_normal_approximation_is_the_textbooks(loss_tables, data):
     losses = data.draw(loss_tables)
-    result = wilcoxon(losses, adjust=None)
+    result = wilcoxon(losses, adjust=None, method="normal")
     expected = [normal_p_value(a - b) for a, b in combinations(losses.T, 2)]
     np.testing.assert_allclose(result.pairs["p_value"], expected, rtol=1e-9)
 
@@ -52,20 +52,43 @@ def test_exact_distribution_is_that_of_all_signs(data):
     assert found == pytest.approx(exact_p_value(losses[:, 0] - losses[:, 1]))
 
 
-def test_exact_without_ties_is_scipys(rng):
-    losses = rng.uniform(size=(25, 3))
-    found = wilcoxon(losses, adjust=None, method="exact").pairs["p_value"]
+@pytest.mark.parametrize("n_sets", [5, 12, 25])
+def test_up_to_25_sets_without_ties_are_scipys_exact(rng, n_sets):
+    losses = rng.uniform(size=(n_sets, 3))
+    pairs = wilcoxon(losses, adjust=None).pairs
+    found = pairs["p_value"]
+    assert pairs["method"].tolist() == ["exact"] * 3
     expected = [
         scipy_stats.wilcoxon(a - b, method="exact").pvalue for a, b in combinations(losses.T, 2)
     ]
     np.testing.assert_allclose(found, expected)
 
 
+@pytest.mark.parametrize("size", [lambda n: 0.1, lambda n: 0.01 * (n + 1)])
+@pytest.mark.parametrize("n_sets", [2, 5, 9])
+def test_a_clean_sweep_has_the_least_p_value_there_is(n_sets, size):
+    """All of 2**n signs but two are less extreme, whether the differences are equal or not."""
+    losses = [[0.5, 0.5 + size(n)] for n in range(n_sets)]
+    (p_value,) = wilcoxon(losses).pairs["p_value"]
+    assert p_value == pytest.approx(2 / 2**n_sets)
+
+
+@pytest.mark.parametrize(("n_different", "method"), [(0, "exact"), (25, "exact"), (26, "normal")])
+def test_the_method_goes_by_the_sets_on_which_a_pair_differs(rng, n_different, method):
+    losses = np.repeat(rng.uniform(size=(40, 1)), 2, axis=1)
+    losses[:n_different, 1] += rng.uniform(size=n_different)
+    result = wilcoxon(losses, adjust=None)
+    assert result.pairs["method"].tolist() == [method]
+    assert result.method == "auto"
+    same = wilcoxon(losses, adjust=None, method=method).pairs
+    pd.testing.assert_frame_equal(result.pairs, same)
+
+
 @pytest.mark.parametrize("criterion", ["hamming", "macro_f1", "micro_f1", "zero_one"])
 def test_published_losses_give_what_scipy_gives_without_rounding_error(
     published, thousandths, criterion
 ):
-    found = wilcoxon(published[criterion], adjust=None).pairs
+    found = wilcoxon(published[criterion], adjust=None, method="normal").pairs
     for (first, second), row in found.iterrows():
         d = thousandths[criterion][first] - thousandths[criterion][second]
         theirs = scipy_stats.wilcoxon(d, zero_method="wilcox", correction=True, method="approx")
@@ -81,7 +104,7 @@ def test_holm_adjusted_table_is_that_of_scikit_posthocs(thousandths):
         table.melt(), val_col="value", group_col="variable", method="approx",
         zero_method="wilcox", correction=True, p_adjust="holm",
     )  # fmt: skip
-    found = wilcoxon(table, adjust="holm").p_values
+    found = wilcoxon(table, adjust="holm", method="normal").p_values
     np.testing.assert_allclose(found, theirs.loc[found.index, found.columns])
 
 
@@ -103,11 +126,11 @@ def test_each_adjustment_is_applied(published, adjust, by):
     assert (np.diag(result.p_values) == 1).all()
 
 
-@pytest.mark.parametrize("method", ["normal", "exact"])
+@pytest.mark.parametrize("method", ["auto", "normal", "exact"])
 def test_a_pair_that_never_differs_has_p_value_1(method):
     losses = pd.DataFrame({"a": [0.1, 0.5, 0.3], "b": [0.1, 0.5, 0.3], "c": [0.2, 0.6, 0.7]})
     result = wilcoxon(losses, method=method)
-    assert result.pairs.loc[("a", "b")].tolist() == [0, 0, 1, 1]
+    assert result.pairs.loc[("a", "b")].drop("method").tolist() == [0, 0, 1, 1]
     assert result.pairs.loc[("a", "c"), "p_value"] < 1
 
 
@@ -135,12 +158,15 @@ def test_nine_algorithms_work_and_ten_are_told_what_to_do(rng):
 
 
 def test_the_result_reads_well(published):
-    text = str(wilcoxon(published["zero_one"]))
+    text = str(wilcoxon(published["zero_one"], method="normal"))
     assert text.startswith(
         "Wilcoxon signed-rank tests on 29 sets, normal approximation, "
         "p-values adjusted by Bergmann-Hommel\n"
     )
     assert "0.0629" in text
+    assert "29 sets, exact distribution, " in str(wilcoxon(published["zero_one"]))
+    both = str(wilcoxon(published["hamming"]))  # pairs that differ on 20 to 28 sets
+    assert "29 sets, exact distribution or normal approximation, " in both
     assert "not adjusted" in str(wilcoxon(published["zero_one"], adjust=None))
 
 
@@ -149,7 +175,7 @@ def test_the_result_reads_well(published):
     [
         ({"adjust": "bonferroni"}, "adjust must be one of None, 'holm', .* is 'bonferroni'"),
         ({"adjust": "none"}, "adjust must be one of None, 'holm', .* is 'none'"),
-        ({"method": "asymptotic"}, "method must be one of 'normal', 'exact'"),
+        ({"method": "asymptotic"}, "method must be one of 'auto', 'normal', 'exact'"),
     ],
 )
 def test_unknown_words_are_refused(options, message):

@@ -6,9 +6,9 @@ from typing import Any
 from pairmend import published
 from pairmend.report.summary import Summary
 from pairmend.report.table import Cell, Column, Mark, Table
+from pairmend.stats.signed_rank import MOST_EXACT
 
 _WHOLE = ("N", "d", "L")
-_EXACT = 25  # up to so many sets Wilcoxon's exact distribution is usual
 
 
 def friedman_table(summary: Summary) -> Table:
@@ -80,21 +80,28 @@ def wilcoxon_tables(summary: Summary) -> Iterator[Table]:
 def _wilcoxon_notes(summary: Summary, compared: Mapping[str, Any]) -> Iterator[str]:
     n_sets, alpha = len(compared["sets"]), summary["alpha"]
     significant = any(pair["significant"] for pair in compared["pairs"])
-    yield (
-        f"In bold: {f'p-values below {alpha}, and ' if significant else ''}the best rank. The "
-        "p-values are by the normal approximation."
-    )
-    if n_sets <= _EXACT:
-        yield (
-            f"For up to {_EXACT} sets the exact distribution is usual; pairmend.stats.wilcoxon has "
-            "it."
-        )
+    yield f"In bold: {f'p-values below {alpha}, and ' if significant else ''}the best rank."
+    yield _method_note({pair["method"] for pair in compared["pairs"]})
     if compared["out_of_reach"]:
         yield (
             f"An algorithm that wins all {n_sets} sets has an adjusted p of "
             f"{compared['least_adjusted']:.3f}: {compared['out_of_reach']}, so that none is "
             "below it says nothing."
         )
+
+
+def _method_note(methods: set[str]) -> str:
+    """State which distribution the p-values are of."""
+    if methods == {"exact"}:
+        return "The p-values are exact."
+    if methods == {"normal"}:
+        return (
+            f"The p-values are by the normal approximation: pairs differ on over {MOST_EXACT} sets."
+        )
+    return (
+        f"The p-values are exact where a pair differs on at most {MOST_EXACT} sets, else by the "
+        "normal approximation; the table of every pair has the method of each."
+    )
 
 
 def pairs_table(summary: Summary) -> Table:
@@ -110,6 +117,7 @@ def pairs_table(summary: Summary) -> Table:
             Cell(pair["low"]),
             Cell(pair["high"]),
             Cell(pair["effect"]),
+            Cell(pair["method"]),
             Cell(pair["p"]),
             _adjusted(pair),
         )
@@ -126,6 +134,7 @@ def pairs_table(summary: Summary) -> Table:
         Column("low", "signed", group="difference"),
         Column("high", "signed", group="difference"),
         Column("effect", "signed", digits=2),
+        Column("method", "text", group="p"),
         Column("raw", "p", group="p"),
         Column("adjusted", "p", group="p"),
     )

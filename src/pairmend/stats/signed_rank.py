@@ -27,7 +27,14 @@ _ADJUSTMENTS: dict[str | None, Callable[[PValues], pd.Series]] = {
     "shaffer": shaffer,
     "bergmann-hommel": bergmann_hommel,
 }
-_METHODS = {"normal": "normal approximation", "exact": "exact distribution"}
+MOST_EXACT = 25
+"""Pairs that differ on at most so many sets have an exact p-value by default."""
+
+_METHODS = {
+    "auto": "exact distribution or normal approximation",
+    "normal": "normal approximation",
+    "exact": "exact distribution",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +45,8 @@ class WilcoxonResult:
     ----------
     pairs : DataFrame
         A row per pair of algorithms, in the order (0, 1), (0, 2), …, with the columns ``statistic``
-        (the smaller sum of ranks), ``n_different`` (sets on which the two differ), ``p_value`` and
+        (the smaller sum of ranks), ``n_different`` (sets on which the two differ), ``method``
+        (``"exact"`` or ``"normal"``, the distribution that was used), ``p_value`` and
         ``adjusted_p_value``.
     p_values : DataFrame of shape (n_algorithms, n_algorithms)
         The adjusted p-values as a symmetric table, 1 on the diagonal.
@@ -47,7 +55,7 @@ class WilcoxonResult:
     adjust : str or None
         The adjustment; None for none.
     method : str
-        ``"normal"`` or ``"exact"``.
+        ``"auto"``, ``"normal"`` or ``"exact"``, as passed to `wilcoxon`.
     """
 
     pairs: pd.DataFrame
@@ -58,14 +66,16 @@ class WilcoxonResult:
 
     def __repr__(self) -> str:
         adjusted = "not adjusted" if self.adjust is None else f"adjusted by {self.adjust.title()}"
+        used = set(self.pairs["method"])
+        method = used.pop() if len(used) == 1 else self.method
         return (
-            f"Wilcoxon signed-rank tests on {self.n_sets} sets, {_METHODS[self.method]}, "
+            f"Wilcoxon signed-rank tests on {self.n_sets} sets, {_METHODS[method]}, "
             f"p-values {adjusted}\n{self.pairs.round(4).to_string()}"
         )
 
 
 def wilcoxon(
-    losses: Table, *, adjust: str | None = "bergmann-hommel", method: str = "normal"
+    losses: Table, *, adjust: str | None = "bergmann-hommel", method: str = "auto"
 ) -> WilcoxonResult:
     """Compare all pairs of algorithms by the signed ranks of their differences.
 
@@ -80,9 +90,13 @@ def wilcoxon(
     adjust : {"holm", "shaffer", "bergmann-hommel"} or None, default="bergmann-hommel"
         How to adjust the p-values for the number of pairs; None leaves them as they are.
         Bergmann and Hommel's procedure is the strongest, and for up to 9 algorithms.
-    method : {"normal", "exact"}, default="normal"
-        Normal approximation with continuity and tie correction, or the exact distribution over all
-        signs of the ranks at hand, ties included; the latter is for few sets.
+    method : {"auto", "normal", "exact"}, default="auto"
+        - ``"exact"``: the exact distribution over all signs of the ranks at hand. It is exact with
+          ties, too.
+        - ``"normal"``: normal approximation with continuity and tie correction. On few sets its
+          p-values can be too small: 0.037 for 5 equal differences of one sign, where the exact
+          p-value is 0.0625.
+        - ``"auto"``: exact for pairs that differ on at most 25 sets, normal for the others.
 
     Returns
     -------
@@ -94,11 +108,11 @@ def wilcoxon(
     ...                       columns=["LPW", "FCM", "FCM-O"])
     >>> wilcoxon(losses, adjust="holm", method="exact")
     Wilcoxon signed-rank tests on 4 sets, exact distribution, p-values adjusted by Holm
-                  statistic  n_different  p_value  adjusted_p_value
+                  statistic  n_different method  p_value  adjusted_p_value
     first second
-    LPW   FCM           0.0            4    0.125             0.375
-          FCM-O         0.0            4    0.125             0.375
-    FCM   FCM-O         2.5            3    1.000             1.000
+    LPW   FCM           0.0            4  exact    0.125             0.375
+          FCM-O         0.0            4  exact    0.125             0.375
+    FCM   FCM-O         2.5            3  exact    1.000             1.000
     """
     check_choice("adjust", adjust, tuple(_ADJUSTMENTS))
     check_choice("method", method, tuple(_METHODS))
@@ -106,7 +120,7 @@ def wilcoxon(
     pairs = pd.DataFrame(
         [_test(first, second, method) for first, second in combinations(table.to_numpy().T, 2)],
         index=pairs_of(table.columns),
-        columns=["statistic", "n_different", "p_value"],
+        columns=["statistic", "n_different", "method", "p_value"],
     )
     pairs["adjusted_p_value"] = _ADJUSTMENTS[adjust](pairs["p_value"])
     return WilcoxonResult(
@@ -120,19 +134,21 @@ def wilcoxon(
 
 def _test(
     first: NDArray[np.float64], second: NDArray[np.float64], method: str
-) -> tuple[float, int, float]:
+) -> tuple[float, int, str, float]:
     signed = signed_levels(first, second)
     ranks, less, more = rank_sums(signed)
     statistic = min(less, more)
+    if method == "auto":
+        method = "exact" if len(ranks) <= MOST_EXACT else "normal"
     if not len(ranks):
         p_value = 1.0
     elif method == "exact":
         p_value = _exact_p_value(ranks, statistic)
     else:
-        # "approx" is the name that old and new scipy both know; since 1.15 it is an alias.
+        # scipy before 1.15 accepts "approx" only; later versions keep it as an alias.
         outcome = stats.wilcoxon(signed, zero_method="wilcox", correction=True, method="approx")
         p_value = float(outcome.pvalue)
-    return statistic, len(ranks), p_value
+    return statistic, len(ranks), method, p_value
 
 
 def _exact_p_value(ranks: NDArray[np.float64], statistic: float) -> float:
