@@ -1,8 +1,9 @@
-"""Tests that compare algorithms over many sets.
+"""Tests that compare algorithms over sets, and on one set over folds.
 
 Everything takes a table of losses: a pandas DataFrame, or any 2-D array, with a row per set and a
-column per algorithm, less being better. Nothing else of the package is needed, so losses may come
-from anywhere.
+column per algorithm, less being better. `corrected_t_test` and `bayesian_correlated_t_test` take
+the losses of one set with a row per fold. Nothing else of the package is needed, so losses may
+come from anywhere.
 
 >>> import pandas as pd
 >>> losses = pd.DataFrame({"LPW": [0.31, 0.25, 0.4, 0.5], "FCM": [0.3, 0.2, 0.35, 0.41],
@@ -23,6 +24,13 @@ except ImportError as error:
     ) from error
 
 from pairmend.stats.adjustment import bergmann_hommel, exhaustive_sets, holm, shaffer
+from pairmend.stats.bayesian import (
+    BayesianSignedRankResult,
+    CorrelatedTTestResult,
+    bayesian_correlated_t_test,
+    bayesian_signed_rank,
+)
+from pairmend.stats.corrected_t import CorrectedTTestResult, corrected_t_test
 from pairmend.stats.correlation import SpearmanResult, spearman
 from pairmend.stats.effects import EffectSizes, effect_sizes
 from pairmend.stats.intervals import BootstrapIntervals, bootstrap_intervals
@@ -37,7 +45,10 @@ from pairmend.stats.ranks import average_ranks
 from pairmend.stats.signed_rank import WilcoxonResult, wilcoxon
 
 __all__ = [
+    "BayesianSignedRankResult",
     "BootstrapIntervals",
+    "CorrectedTTestResult",
+    "CorrelatedTTestResult",
     "EffectSizes",
     "FriedmanByCriterion",
     "FriedmanResult",
@@ -45,8 +56,11 @@ __all__ = [
     "SpearmanResult",
     "WilcoxonResult",
     "average_ranks",
+    "bayesian_correlated_t_test",
+    "bayesian_signed_rank",
     "bergmann_hommel",
     "bootstrap_intervals",
+    "corrected_t_test",
     "effect_sizes",
     "exhaustive_sets",
     "friedman",

@@ -1,14 +1,20 @@
 """Bootstrap intervals: how much an average would move with other sets."""
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 import pandas as pd
 from scipy.stats import bootstrap
 
 from pairmend.stats.ranks import ROUNDING_ERROR, ranks_within_sets
-from pairmend.stats.tables import Table, check_choice, check_share, pairs_of, read_losses
+from pairmend.stats.tables import (
+    Table,
+    check_choice,
+    check_share,
+    check_whole,
+    pairs_of,
+    read_losses,
+)
 
 _METHODS = {"percentile": "percentile", "bca": "BCa"}
 _FEWEST_RESAMPLES = 100
@@ -101,8 +107,8 @@ def bootstrap_intervals(
     check_choice("of", of, ("mean_losses", "mean_differences", "average_ranks"))
     check_choice("method", method, tuple(_METHODS))
     level = check_share("confidence", confidence)
-    _check_whole("n_resamples", n_resamples, _FEWEST_RESAMPLES)
-    _check_whole("seed", seed, 0)
+    check_whole("n_resamples", n_resamples, _FEWEST_RESAMPLES)
+    check_whole("seed", seed, 0)
     table = read_losses(losses)
     scale = np.abs(table.to_numpy()).max()
     averaged = _averaged(table, of)
@@ -145,8 +151,3 @@ def _averaged(table: pd.DataFrame, of: str) -> pd.DataFrame:
     if of == "average_ranks":
         return pd.DataFrame(ranks_within_sets(values), columns=table.columns)
     return table
-
-
-def _check_whole(name: str, value: int, least: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, and is {value!r}")

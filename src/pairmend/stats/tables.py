@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from itertools import combinations
+from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
@@ -12,8 +13,15 @@ from pandas.api.types import is_complex_dtype, is_numeric_dtype
 Table: TypeAlias = "pd.DataFrame | ArrayLike"
 PValues: TypeAlias = "pd.Series | Mapping[Hashable, float] | ArrayLike"
 
+_ONE_ROW = {
+    "set": "a row is one set: average its folds and repeats first",
+    "fold": "a row is one fold: index the folds of several repeats by ['repeat', 'fold']",
+}
 
-def read_losses(losses: Table, *, algorithms: int = 2, sets: int = 2) -> pd.DataFrame:
+
+def read_losses(
+    losses: Table, *, algorithms: int = 2, sets: int = 2, row_is: str = "set"
+) -> pd.DataFrame:
     """Return a table of losses as a frame of floats.
 
     Parameters
@@ -21,7 +29,9 @@ def read_losses(losses: Table, *, algorithms: int = 2, sets: int = 2) -> pd.Data
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
         A row per set, a column per algorithm. Columns of an array are called 0, 1, …
     algorithms, sets : int, default=2
-        How many are needed at least.
+        How many columns and rows are needed at least.
+    row_is : {"set", "fold"}, default="set"
+        What a row stands for, in messages.
 
     Returns
     -------
@@ -40,16 +50,16 @@ def read_losses(losses: Table, *, algorithms: int = 2, sets: int = 2) -> pd.Data
     0  1.0  2.0
     1  3.0  4.0
     """
-    table = read_table(losses, "losses", "algorithm")
+    table = read_table(losses, "losses", "algorithm", row_is)
     if table.shape[0] < sets or table.shape[1] < algorithms:
         raise ValueError(
             f"losses has {table.shape[0]} row(s) and {table.shape[1]} column(s): this needs at "
-            f"least {sets} set(s), a row each, and {algorithms} algorithm(s), a column each"
+            f"least {sets} {row_is}(s), a row each, and {algorithms} algorithm(s), a column each"
         )
     return table
 
 
-def read_table(values: Table, what: str, column_is: str) -> pd.DataFrame:
+def read_table(values: Table, what: str, column_is: str, row_is: str = "set") -> pd.DataFrame:
     """Return a table with a row per set as a frame of floats.
 
     Parameters
@@ -60,6 +70,8 @@ def read_table(values: Table, what: str, column_is: str) -> pd.DataFrame:
         What to call the table in messages.
     column_is : str
         What a column stands for.
+    row_is : {"set", "fold"}, default="set"
+        What a row stands for.
 
     Returns
     -------
@@ -77,8 +89,8 @@ def read_table(values: Table, what: str, column_is: str) -> pd.DataFrame:
     _refuse_doubled(frame.columns, f"{what} has two columns of one name", "name each column once")
     _refuse_doubled(
         frame.index,
-        f"{what} has two rows of one set",
-        "a row is one set: average its folds and repeats first",
+        f"{what} has two rows of one {row_is}",
+        _ONE_ROW[row_is],
     )
     wordy = [
         name
@@ -87,10 +99,10 @@ def read_table(values: Table, what: str, column_is: str) -> pd.DataFrame:
     ]
     if wordy:
         raise ValueError(
-            f"{what} holds no numbers in the column(s) {wordy}: it needs a row per set and a "
-            f"column per {column_is}. Names of sets belong in the index, "
-            "table.set_index('set'); tidy rows are turned by "
-            "rows.pivot(index='set', columns='algorithm', values='value')"
+            f"{what} holds no numbers in the column(s) {wordy}: it needs a row per {row_is} and a "
+            f"column per {column_is}. Names of {row_is}s belong in the index, "
+            f"table.set_index('{row_is}'); tidy rows are turned by "
+            f"rows.pivot(index='{row_is}', columns='algorithm', values='value')"
         )
     numbers = frame.to_numpy(dtype=float, na_value=np.nan)
     bad = np.argwhere(~np.isfinite(numbers))
@@ -99,8 +111,8 @@ def read_table(values: Table, what: str, column_is: str) -> pd.DataFrame:
         raise ValueError(
             f"{what} has {len(bad)} cell(s) without a finite number, the first in row "
             f"{frame.index[row]!r}, column {frame.columns[column]!r}: {numbers[row, column]}. "
-            f"Every {column_is} needs a value on every set: drop such sets, table.dropna(), or "
-            "run what is missing"
+            f"Every {column_is} needs a value on every {row_is}: drop such {row_is}s, "
+            "table.dropna(), or run what is missing"
         )
     return pd.DataFrame(numbers, index=frame.index, columns=frame.columns)
 
@@ -193,6 +205,29 @@ def check_choice(name: str, value: object, choices: tuple[str | None, ...]) -> N
     if value not in choices:
         listed = ", ".join(map(repr, choices))
         raise ValueError(f"{name} must be one of {listed}, and is {value!r}")
+
+
+def check_whole(name: str, value: int, least: int) -> None:
+    """Refuse what is no whole number, or too small a one.
+
+    Parameters
+    ----------
+    name : str
+        The parameter's name.
+    value : int
+        What was passed.
+    least : int
+        The smallest number allowed.
+
+    Examples
+    --------
+    >>> check_whole("seed", -1, 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: seed must be a whole number of at least 0, and is -1
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, and is {value!r}")
 
 
 def pairs_of(names: pd.Index) -> pd.MultiIndex:

@@ -1,0 +1,184 @@
+"""Bayesian tests, beside the package baycomp, closed forms and slow loops."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats as scipy_stats
+
+from pairmend.stats import bayesian_correlated_t_test, bayesian_signed_rank, corrected_t_test
+
+PROBABILITIES = ["first_better", "equivalent", "second_better"]
+
+
+def monte_carlo_error(n_samples):
+    """Five standard errors of the least certain share."""
+    return 5 * np.sqrt(0.25 / n_samples)
+
+
+def slow_signed_rank(differences, rope, weights):
+    """Count the regions pair by pair, sample by sample."""
+    differences = [0.0, *differences]
+    wins = np.zeros(3)
+    for sample in weights:
+        regions = np.zeros(3)
+        for one, of_one in zip(differences, sample, strict=True):
+            for other, of_other in zip(differences, sample, strict=True):
+                mean = (one + other) / 2
+                regions[0 if mean < -rope else 2 if mean > rope else 1] += of_one * of_other
+        wins[regions.argmax()] += 1
+    return wins / len(weights)
+
+
+@pytest.mark.parametrize("rope", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("runs", [1, 3])
+def test_correlated_t_test_is_that_of_baycomp(rng, rope, runs):
+    baycomp = pytest.importorskip("baycomp")
+    index = pd.MultiIndex.from_product([range(runs), range(10)], names=["repeat", "fold"])
+    losses = pd.DataFrame(rng.normal(0.3, 0.02, size=(10 * runs, 3)), index=index)
+    losses[1] += 0.02
+    for (first, second), row in bayesian_correlated_t_test(losses, rope=rope).pairs.iterrows():
+        # baycomp takes scores, more being better
+        scores = 1 - losses[first].to_numpy(), 1 - losses[second].to_numpy()
+        theirs = baycomp.two_on_single(*scores, rope=rope, runs=runs)
+        expected = theirs if rope else (theirs[0], 0.0, theirs[1])
+        assert row[PROBABILITIES].tolist() == pytest.approx(expected, abs=1e-12)
+
+
+def test_correlated_t_test_without_rope_is_half_of_the_p_value(rng):
+    losses = rng.uniform(size=(8, 4))
+    found = bayesian_correlated_t_test(losses, rope=0).pairs
+    smaller = found[["first_better", "second_better"]].min(axis=1)
+    np.testing.assert_allclose(smaller, corrected_t_test(losses).pairs["p_value"] / 2)
+
+
+def test_correlated_t_test_is_the_share_of_draws(rng):
+    losses = rng.normal(0.3, 0.02, size=(10, 2))
+    (row,) = bayesian_correlated_t_test(losses).pairs[PROBABILITIES].to_numpy()
+    differences = losses[:, 0] - losses[:, 1]
+    scale = np.sqrt((1 / 10 + 1 / 9) * differences.var(ddof=1))
+    draws = differences.mean() + scale * rng.standard_t(9, size=200_000)
+    shares = [(draws < -0.01).mean(), (abs(draws) <= 0.01).mean(), (draws > 0.01).mean()]
+    np.testing.assert_allclose(row, shares, atol=monte_carlo_error(200_000))
+
+
+@pytest.mark.parametrize(
+    ("gap", "expected"), [(0.0, [0, 1, 0]), (0.01, [0, 1, 0]), (0.02, [1, 0, 0])]
+)
+def test_folds_without_spread_are_certain(gap, expected):
+    """Also where the gap is the rope, but for rounding error."""
+    first = np.array([0.1, 0.5, 0.3, 0.7])
+    pairs = bayesian_correlated_t_test(np.column_stack([first, first + gap])).pairs
+    assert pairs[PROBABILITIES].iloc[0].tolist() == expected
+
+
+@pytest.mark.parametrize("n_sets", [4, 15])
+@pytest.mark.parametrize("rope", [0.01, 0.05])
+def test_signed_rank_is_that_of_baycomp(rng, n_sets, rope):
+    baycomp = pytest.importorskip("baycomp")
+    losses = rng.normal([0.3, 0.32, 0.36], 0.05, size=(n_sets, 3))
+    found = bayesian_signed_rank(losses, rope=rope, n_samples=20_000).pairs
+    for (first, second), row in found.iterrows():
+        theirs = baycomp.SignedRankTest.probs(
+            1 - losses[:, first], 1 - losses[:, second], rope, nsamples=20_000, random_state=1
+        )
+        # two independent samples
+        tolerance = np.sqrt(2) * monte_carlo_error(20_000)
+        np.testing.assert_allclose(row[PROBABILITIES].tolist(), theirs, atol=tolerance)
+
+
+def test_signed_rank_is_that_of_a_slow_loop(rng):
+    losses = rng.normal(0.3, 0.03, size=(5, 3))
+    found = bayesian_signed_rank(losses, n_samples=300, prior_strength=0.8, seed=3).pairs
+    weights = np.random.default_rng(3).dirichlet([0.8, 1, 1, 1, 1, 1], 300)
+    for (first, second), row in found.iterrows():
+        differences = losses[:, first] - losses[:, second]
+        expected = slow_signed_rank(differences, 0.01, weights)
+        np.testing.assert_allclose(row[PROBABILITIES].tolist(), expected)
+        assert row["mean_difference"] == pytest.approx(differences.mean())
+
+
+@pytest.mark.parametrize("n_sets", [2, 4, 10])
+@pytest.mark.parametrize("strength", [0.5, 2.0])
+def test_a_clean_sweep_has_a_closed_form(n_sets, strength):
+    """All differences beyond twice the rope: only two draws of the prior are equivalent.
+
+    The weight of the prior is of a beta distribution, and the first is better in a sample if that
+    weight's square is below one half.
+    """
+    losses = np.column_stack([np.zeros(n_sets), np.linspace(0.1, 0.3, n_sets)])
+    found = bayesian_signed_rank(losses, prior_strength=strength, n_samples=40_000).pairs
+    expected = scipy_stats.beta(strength, n_sets).cdf(np.sqrt(0.5))
+    assert found["first_better"].iloc[0] == pytest.approx(expected, abs=monte_carlo_error(40_000))
+    assert found["second_better"].iloc[0] == 0
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.004, 0.01])
+def test_sets_within_the_rope_are_equivalent(gap):
+    """A difference of the rope itself lies within it, whatever its rounding error."""
+    first = np.array([0.1, 0.5, 0.3, 0.7, 0.2])
+    found = bayesian_signed_rank(np.column_stack([first, first + gap])).pairs
+    assert found[PROBABILITIES].iloc[0].tolist() == [0, 1, 0]
+
+
+def bayesian_tests():
+    return [bayesian_correlated_t_test, bayesian_signed_rank]
+
+
+@pytest.mark.parametrize("test", bayesian_tests())
+def test_probabilities_add_up_and_exchanging_the_pair_mirrors_them(rng, test):
+    losses = pd.DataFrame(rng.normal(0.3, 0.03, size=(6, 4)), columns=list("abcd"))
+    found, turned = test(losses).pairs, test(losses[list("dcba")]).pairs
+    np.testing.assert_allclose(found[PROBABILITIES].sum(axis=1), 1)
+    for first, second in combinations("abcd", 2):
+        expected = found.loc[(first, second), PROBABILITIES].tolist()
+        mirrored = turned.loc[(second, first), PROBABILITIES[::-1]].tolist()
+        assert mirrored == pytest.approx(expected, abs=1e-12)
+        differences = found.loc[(first, second), "mean_difference"]
+        assert turned.loc[(second, first), "mean_difference"] == pytest.approx(-differences)
+
+
+@pytest.mark.parametrize("test", bayesian_tests())
+def test_a_wider_rope_makes_equivalence_more_probable(rng, test):
+    losses = rng.normal(0.3, 0.03, size=(6, 2))
+    shares = [test(losses, rope=r).pairs["equivalent"].iloc[0] for r in (0, 0.01, 0.02, 0.05, 0.2)]
+    assert shares == sorted(shares)
+    assert shares[0] < shares[-1]
+    assert shares[-1] > 0.9
+
+
+def test_the_seed_decides(rng):
+    losses = rng.normal(0.3, 0.03, size=(6, 3))
+    first, again, other = (
+        bayesian_signed_rank(losses, n_samples=1000, seed=seed).pairs for seed in (1, 1, 2)
+    )
+    pd.testing.assert_frame_equal(first, again)
+    assert not first.equals(other)
+
+
+def test_the_results_read_well(rng):
+    losses = rng.uniform(size=(5, 2))
+    assert str(bayesian_correlated_t_test(losses, rope=0.02)).startswith(
+        "Bayesian correlated t-tests over 5 folds that test on 0.2 of the rows, rope 0.02\n"
+    )
+    assert str(bayesian_signed_rank(losses, n_samples=200, seed=4)).startswith(
+        "Bayesian signed-rank tests on 5 sets, rope 0.01 (200 samples, seed 4)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("test", "options", "message"),
+    [
+        (bayesian_signed_rank, {"rope": -0.1}, "rope must be a finite number of at least 0"),
+        (bayesian_correlated_t_test, {"rope": "1"}, "rope must be a finite number .* is '1'"),
+        (bayesian_correlated_t_test, {"test_share": 0}, "test_share must lie between 0 and 1"),
+        (bayesian_signed_rank, {"prior_strength": 0}, "prior_strength must be positive"),
+        (bayesian_signed_rank, {"prior_strength": np.inf}, "prior_strength must be a finite"),
+        (bayesian_signed_rank, {"n_samples": 10}, "n_samples must be a whole number of at least"),
+        (bayesian_signed_rank, {"seed": None}, "seed must be a whole number of at least 0"),
+    ],
+)
+def test_bad_options_are_named(test, options, message):
+    with pytest.raises(ValueError, match=message):
+        test([[1, 2], [2, 1]], **options)
