@@ -136,22 +136,76 @@ def test_what_a_reader_finds_first(page_of):
     page = Page(path.read_text(encoding="utf-8"))
     sections = [attrs["id"] for attrs in page.all("section")]
     assert sections == [
-        "ranks", "tests", "results", "published", "sets", "costs", "failures", "run",
+        "ranks", "tests", "probabilities", "results", "published", "sets", "costs", "failures",
+        "run",
     ]  # fmt: skip
 
 
 def test_too_few_sets_are_told_once_and_there_are_no_tests(page_of):
     path = page_of("four sets")
-    assert said(path).count("Tests need at least 5 sets with all results, and there are 4") == 1
+    assert said(path).count("tests need at least 5 sets with all results, and there are 4") == 1
     page = Page(path.read_text(encoding="utf-8"))
     assert "#tests" not in [attrs["href"] for attrs in page.all("a")]
     assert "tests" not in [attrs["id"] for attrs in page.all("section")]
     ids = [attrs["id"] for attrs in page.all("table")]
     assert "rows-friedman" not in ids
+    assert not [name for name in ids if name.startswith("rows-wilcoxon")]
     assert "rows-results" in ids
     assert "figure-radar" in [attrs["id"] for attrs in page.all("figure") if "id" in attrs]
     assert "critical difference" not in said(path)  # nor does the radar draw one
     assert "ranks best" not in said(path)
+
+
+def test_few_sets_have_valid_statements(page_of):
+    """A figure for each criterion, over sets and on each; what a rope is; all of it in tables."""
+    path = page_of("four sets")
+    words, page = said(path), Page(path.read_text(encoding="utf-8"))
+    drawn = [attrs["id"] for attrs in page.all("figure") if "id" in attrs]
+    for slug in ("hamming", "macro-f1", "micro-f1", "zero-one"):
+        assert f"figure-over-sets-{slug}" in drawn
+        assert f"figure-on-sets-{slug}" in drawn
+    assert "called the region of practical equivalence, or rope. 0.01 is the default" in words
+    assert "valid on few sets, where Friedman's and Wilcoxon's tests are not" in words
+    lines = {
+        name: (path.parent / "tables" / f"bayesian-{name}.csv").read_text().splitlines()
+        for name in ("sets", "folds")
+    }
+    assert len(lines["sets"]) == 1 + 4 * 6  # criteria, pairs
+    assert len(lines["folds"]) == 1 + 4 * 6 * 4  # and sets
+
+
+def test_a_single_set_has_its_own_statements_only(page_of):
+    page = Page(page_of("one set").read_text(encoding="utf-8"))
+    drawn = [attrs["id"] for attrs in page.all("figure") if "id" in attrs]
+    assert "figure-on-sets-hamming" in drawn
+    assert not [name for name in drawn if name.startswith("figure-over-sets")]
+    assert "rows-bayesian-folds" in [attrs["id"] for attrs in page.all("table")]
+
+
+def test_many_pairs_are_drawn_against_the_best_only(page_of, summary_of):
+    text = page_of("twelve algorithms").read_text(encoding="utf-8")
+    start = text.index('id="figure-over-sets-hamming"')
+    drawing = text[start : text.index("</figure>", start)]
+    (best, *others) = summary_of("twelve algorithms")["comparison"]["hamming"]["probabilities"][
+        "ordered"
+    ]
+    assert drawing.count(f">{best}<") == 11
+    assert all(drawing.count(f">{name}<") == 1 for name in others)
+    assert "the tables show all pairs" in said(page_of("twelve algorithms"))
+    assert "the tables show all pairs" not in said(page_of("four sets"))
+    assert "the table all pairs" not in said(page_of("four sets"))
+
+
+def test_long_tables_are_linked_and_not_shown(make, tmp_path, monkeypatch):
+    monkeypatch.setattr("pairmend.report.contents.MOST_ROWS", 90)
+    path = write_record(make("four sets"), tmp_path)
+    page = Page(path.read_text(encoding="utf-8"))
+    ids = [attrs["id"] for attrs in page.all("table")]
+    assert "rows-bayesian-folds" not in ids
+    assert "rows-bayesian-sets" in ids
+    assert "The table has 96 rows and is not shown here" in said(path)
+    assert "tables/bayesian-folds.csv" in [attrs["href"] for attrs in page.all("a")]
+    assert (tmp_path / "tables" / "bayesian-folds.csv").is_file()
 
 
 def test_the_doi_is_a_link(page_of):

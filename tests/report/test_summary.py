@@ -15,8 +15,9 @@ from pairmend.report.measured import criteria_of
 from pairmend.report.published import implied_share
 from pairmend.report.published_tables import distances_table
 
-NEED = "Tests need at least 5 sets with all results,"
+NEED = "Friedman's and Wilcoxon's tests need at least 5 sets with all results,"
 ARGUMENT = ": on fewer, Wilcoxon's test cannot reach 0.1."
+VALID = " The Bayesian tests are valid on few sets."
 
 
 def rows_of(record):
@@ -232,8 +233,8 @@ def test_incomplete_sets_are_left_out_and_named(summary_of):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("one set", f"{NEED} and there is 1{ARGUMENT}"),
-        ("four sets", f"{NEED} and there are 4{ARGUMENT}"),
+        ("one set", f"{NEED} and there is 1{ARGUMENT}{VALID}"),
+        ("four sets", f"{NEED} and there are 4{ARGUMENT}{VALID}"),
         ("nothing finished", f"{NEED} and there are none{ARGUMENT}"),
         ("one algorithm", "A comparison needs at least two algorithms."),
     ],
@@ -392,7 +393,7 @@ def test_lead_names_all_winners(summary_of):
 
 def test_too_few_sets_are_told_once(summary_of):
     summary = summary_of("four sets")
-    assert summary["finding"]["cautions"] == [f"{NEED} and there are 4{ARGUMENT}"]
+    assert summary["finding"]["cautions"] == [f"{NEED} and there are 4{ARGUMENT}{VALID}"]
     assert summary["finding"]["paper"][0].endswith("The sets at hand are too few to test that.")
     assert {each["verdict"] for each in summary["conclusions"]} == {"not tested"}
 

@@ -14,6 +14,7 @@ from pairmend.plots.explanation import (
     explained_scores,
     plot_explanation,
 )
+from pairmend.plots.probabilities import ProbabilityBar, probability_bars
 from pairmend.plots.published import published_and_measured
 from pairmend.plots.ranks import critical_difference, rank_radar
 from pairmend.plots.reliability import plot_reliability
@@ -24,6 +25,7 @@ __all__ = [
     "INK",
     "MOST_BARS",
     "PALETTE",
+    "ProbabilityBar",
     "bars",
     "co_occurrence",
     "critical_difference",
@@ -36,6 +38,7 @@ __all__ = [
     "one_line",
     "plot_explanation",
     "plot_reliability",
+    "probability_bars",
     "published_and_measured",
     "rank_radar",
     "to_svg",

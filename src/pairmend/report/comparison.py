@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairmend import stats
 from pairmend.report.best import best_of
+from pairmend.report.probabilities import probabilities
 from pairmend.stats.adjustment import MOST_ALGORITHMS
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ CONFIDENCE = 1 - ALPHA
 """Of the bootstrap intervals, so that they and the tests speak at one level."""
 
 FEWEST_SETS = 5
-"""On fewer sets Wilcoxon's test cannot reach 0.1: of 4 sets all won, the exact p is 0.125."""
+"""On fewer sets Wilcoxon's test cannot reach 0.1: of 4 sets all won, the exact p is 0.125.
+
+There are no Friedman, Nemenyi and Wilcoxon tests then; the Bayesian tests are always made.
+"""
 
 _PROCEDURES = {
     "bergmann-hommel": "Bergmann and Hommel's procedure",
@@ -30,6 +34,7 @@ _PROCEDURES = {
 def compare(
     losses: Mapping[str, "pd.DataFrame"],
     characteristics: "pd.DataFrame",
+    folds: Mapping[str, "pd.DataFrame"],
     negated: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:
     """Rank and test algorithms by each criterion.
@@ -40,6 +45,9 @@ def compare(
         For each criterion a row per complete set and a column per algorithm; less is better.
     characteristics : DataFrame
         A row per set, indexed like the losses.
+    folds : mapping of str to DataFrame
+        For each criterion the losses of all folds of the complete sets, indexed by set, repeat and
+        fold.
     negated : sequence of str
         Criteria whose values were negated, because more is better.
 
@@ -50,21 +58,29 @@ def compare(
         ``critical_difference``, ``groups``, ``nemenyi`` (pairs that differ by its test, the better
         one first), ``pairs``, ``procedure``, ``least_adjusted`` (see `least_adjusted_p`),
         ``out_of_reach`` (why no pair can be significant by Wilcoxon's test, if so), ``spearman``,
-        ``few`` (whether there are too few sets for tests) and ``refusal``, which says why there are
-        no tests, if so.
+        ``probabilities`` (see `pairmend.report.probabilities.probabilities`), ``few`` (whether
+        there are too few sets for Friedman's and Wilcoxon's tests) and ``refusal``, the reason why
+        these tests were not made, if so.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> table = pd.DataFrame({"A": [0.1, 0.2], "B": [0.3, 0.2]}, index=["s", "t"])
-    >>> found = compare({"hamming": table}, pd.DataFrame({"N": [5, 6]}, index=["s", "t"]))
+    >>> index = pd.MultiIndex.from_product(
+    ...     [["s", "t"], [0], [0, 1]], names=["set", "repeat", "fold"]
+    ... )
+    >>> folds = pd.DataFrame({"A": [0.1, 0.1, 0.1, 0.3], "B": [0.3, 0.3, 0.2, 0.2]}, index=index)
+    >>> characteristics = pd.DataFrame({"N": [5, 6]}, index=["s", "t"])
+    >>> table = folds.groupby("set").mean()
+    >>> found = compare({"hamming": table}, characteristics, {"hamming": folds})
     >>> found["hamming"]["ranks"], found["hamming"]["best"]
     ({'A': 1.25, 'B': 1.75}, ['A'])
     >>> found["hamming"]["refusal"]
-    "Tests need at least 5 sets with all results, and there are 2: on fewer, Wilcoxon's test ...
+    "Friedman's and Wilcoxon's tests need at least 5 sets with all results, and there are 2: ...
     """
     found = {
-        criterion: _compare_one(table, characteristics, sign=-1.0 if criterion in negated else 1.0)
+        criterion: _compare_one(
+            table, characteristics, folds[criterion], sign=-1.0 if criterion in negated else 1.0
+        )
         for criterion, table in losses.items()
     }
     for criterion, test in _friedman(losses).items():
@@ -122,7 +138,7 @@ def least_adjusted_p(n_sets: int, n_algorithms: int) -> float:
 
 
 def _compare_one(
-    losses: "pd.DataFrame", characteristics: "pd.DataFrame", sign: float
+    losses: "pd.DataFrame", characteristics: "pd.DataFrame", folds: "pd.DataFrame", sign: float
 ) -> dict[str, Any]:
     n_sets, n_algorithms = losses.shape
     several = n_sets > 0 and n_algorithms > 1
@@ -146,6 +162,10 @@ def _compare_one(
         "spearman": _spearman(sign * losses, characteristics) if n_sets >= FEWEST_SETS else {},
         "refusal": _refusal(n_sets, n_algorithms),
     }
+    # As in the headline: by means on few sets, else by ranks. Equal ones keep their order.
+    order = dict(losses.mean()) if found["few"] else ranks
+    best_first = sorted(map(str, losses.columns), key=lambda name: order.get(name, 0.0))
+    found["probabilities"] = probabilities(losses, folds, best_first, sign=sign)
     if not found["refusal"]:
         found.update(_nemenyi(losses))
         found.update(_pairs(losses, sign))
@@ -156,10 +176,10 @@ def _compare_one(
 def _refusal(n_sets: int, n_algorithms: int) -> str:
     if n_sets < FEWEST_SETS:
         return (
-            f"Tests need at least {FEWEST_SETS} sets with all results, and there "
-            f"{'is' if n_sets == 1 else 'are'} {n_sets or 'none'}: on fewer, Wilcoxon's test "
-            f"cannot reach {ALPHA}."
-        )
+            f"Friedman's and Wilcoxon's tests need at least {FEWEST_SETS} sets with all results, "
+            f"and there {'is' if n_sets == 1 else 'are'} {n_sets or 'none'}: on fewer, Wilcoxon's "
+            f"test cannot reach {ALPHA}."
+        ) + (" The Bayesian tests are valid on few sets." if n_sets and n_algorithms > 1 else "")
     return "" if n_algorithms > 1 else "A comparison needs at least two algorithms."
 
 

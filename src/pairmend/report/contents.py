@@ -4,10 +4,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pairmend.report import figures, published_tables, run_tables, tables
+from pairmend.report import (
+    figures,
+    probability_tables,
+    probability_words,
+    published_tables,
+    run_tables,
+    tables,
+)
 from pairmend.report.figures import Figure
 from pairmend.report.summary import Summary
 from pairmend.report.table import Table
+
+MOST_ROWS = 1500
+"""Longer tables are linked, not shown."""
 
 
 @dataclass(frozen=True)
@@ -16,8 +26,8 @@ class Part:
 
     Attributes
     ----------
-    kind : {"table", "figures", "text", "fold", "failures", "run"}
-        What it is.
+    kind : {"table", "files", "figures", "text", "fold", "failures", "run"}
+        What it is; "files" are links to those of a table that is too long for the page.
     content : object
         A Table, a list of Figure, a sentence, a list of Part, or the summary's entries.
     title : str
@@ -62,6 +72,7 @@ def contents(summary: Summary) -> list[Section]:
     sections = [
         Section("ranks", "Ranks", list(_ranks(summary))),
         Section("tests", "Tests", list(_tests(summary))),
+        Section("probabilities", "Bayesian tests", list(_probabilities(summary))),
         Section("results", "Results", list(_results(summary))),
         Section("published", "Published and measured", list(_published(summary))),
         Section("sets", "Sets", list(_sets(summary))),
@@ -91,7 +102,7 @@ def _tables_in(parts: list[Part]) -> Iterator[Table]:
     for part in parts:
         if part.kind == "fold":
             yield from _tables_in(part.content)
-        elif part.kind == "table":
+        elif part.kind in ("table", "files"):
             yield part.content
 
 
@@ -121,6 +132,28 @@ def _tests(summary: Summary) -> Iterator[Part]:
     yield from _tables(tables.friedman_table(summary))
     yield from _tables(*tables.wilcoxon_tables(summary))
     yield from _fold("Every pair, with effect sizes", _tables(tables.pairs_table(summary)))
+
+
+def _probabilities(summary: Summary) -> Iterator[Part]:
+    on_sets = figures.on_sets(summary)
+    if not on_sets:
+        return
+    over_sets = figures.over_sets(summary)
+    for sentence in probability_words.explanation(summary):
+        yield Part("text", sentence)
+    each_set = [
+        *(Part("text", sentence) for sentence in probability_words.on_sets(summary)),
+        Part("figures", on_sets),
+        *_tables(probability_tables.on_sets_table(summary)),
+    ]
+    if over_sets:
+        yield Part("figures", over_sets)
+        yield from _fold(
+            "Every pair, over sets", _tables(probability_tables.over_sets_table(summary))
+        )
+        yield from _fold("Each set by itself", each_set)
+    else:
+        yield from each_set
 
 
 def _results(summary: Summary) -> Iterator[Part]:
@@ -183,7 +216,7 @@ def _fold(title: str, parts: Iterable[Part]) -> Iterator[Part]:
 def _tables(*made: Table) -> Iterator[Part]:
     for table in made:
         if table.rows:
-            yield Part("table", table)
+            yield Part("table" if len(table.rows) <= MOST_ROWS else "files", table)
 
 
 def _figures(*drawn: Figure | None) -> Iterator[Part]:

@@ -1,10 +1,19 @@
 """The figures of a report, drawn from the numbers of its summary."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
 from pairmend import plots
+from pairmend.report.probabilities import (
+    EQUIVALENT,
+    FIRST,
+    SECOND,
+    between,
+    pairs_on_sets,
+    shown_pairs,
+)
 from pairmend.report.published import GENERATED
 from pairmend.report.summary import Summary
 from pairmend.report.wording import listed
@@ -89,6 +98,38 @@ def fold_spreads(summary: Summary) -> list[Figure]:
             )
             name = f"folds-{each['slug']}"
             figures.append(_figure(name, caption, drawing, each["criterion"]))
+    return figures
+
+
+def over_sets(summary: Summary) -> list[Figure]:
+    """Draw the probabilities of the Bayesian signed-rank test, a figure for each criterion."""
+    figures = []
+    for each in summary["criteria"]:
+        compared = summary["comparison"][each["criterion"]]
+        found = compared["probabilities"]
+        if found["over_sets"]:
+            bars = [
+                plots.ProbabilityBar(first, second, _three(found["over_sets"], first, second))
+                for first, second in shown_pairs(found)
+            ]
+            caption = f"{each['title']}: Bayesian signed-rank test on {len(compared['sets'])} sets."
+            drawing = plots.probability_bars(bars)
+            figures.append(_figure(f"over-sets-{each['slug']}", caption, drawing))
+    return figures
+
+
+def on_sets(summary: Summary) -> list[Figure]:
+    """Draw the probabilities of the Bayesian correlated t-test, a figure for each criterion."""
+    figures = []
+    for each in summary["criteria"]:
+        found = summary["comparison"][each["criterion"]]["probabilities"]
+        by_set: dict[str, list[Any]] = {}
+        for entry in found["on_sets"]:
+            by_set.setdefault(entry["set"], []).append(entry)
+        if by_set:
+            drawing = plots.probability_bars(_bars_of_sets(by_set, pairs_on_sets(found)))
+            caption = f"{each['title']}: Bayesian correlated t-test on each set."
+            figures.append(_figure(f"on-sets-{each['slug']}", caption, drawing))
     return figures
 
 
@@ -182,6 +223,30 @@ class Styles:
     def rules(self) -> str:
         """The rules that give the drawings their styles back."""
         return "\n".join(f".{name}{{{style}}}" for style, name in self._classes.items())
+
+
+def _bars_of_sets(
+    by_set: Mapping[str, Sequence[Any]], pairs: Sequence[tuple[str, str]]
+) -> list[plots.ProbabilityBar]:
+    """Make a bar for each set below the names of each pair; of one set, a bar for each pair."""
+    if len(by_set) == 1:
+        (entries,) = by_set.values()
+        return [plots.ProbabilityBar(*pair, _three(entries, *pair)) for pair in pairs]
+    return [
+        bar
+        for pair in pairs
+        for bar in (
+            plots.ProbabilityBar(*pair, None),
+            *(plots.ProbabilityBar(n, "", _three(entries, *pair)) for n, entries in by_set.items()),
+        )
+    ]
+
+
+def _three(
+    entries: Sequence[Mapping[str, Any]], first: str, second: str
+) -> tuple[float, float, float]:
+    found = between(entries, first, second)
+    return found[FIRST], found[EQUIVALENT], found[SECOND]
 
 
 def _figure(name: str, caption: str, drawing: Any, label: str = "") -> Figure:

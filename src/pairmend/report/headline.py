@@ -3,8 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pairmend.report.probabilities import EQUIVALENT, FIRST, LEVEL, SECOND, between
 from pairmend.report.table import text_of
 from pairmend.report.wording import counted, listed
+
+_VERDICTS = (
+    (FIRST, "for it"),
+    (SECOND, "against it"),
+    (EQUIVALENT, "equivalent"),
+    ("", "undecided"),
+)
 
 Winners = dict[tuple[str, ...], list[str]]
 """Titles of criteria by the algorithms that did best."""
@@ -60,7 +68,8 @@ def point(criterion: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     if found["few"]:
         best = _with_numbers(found["best_mean"], found["means"], digits=3)
         which = _which([criterion], len(found["sets"]))
-        return f"{best} {_verb('has', found['best_mean'])} the {which}."
+        text = f"{best} {_verb('has', found['best_mean'])} the {which}."
+        return " ".join(filter(None, [text, by_probabilities(found["probabilities"])]))
     best = _with_numbers(found["best"], found["ranks"], digits=2)
     text = f"{best} {_verb('ranks', found['best'])} best"
     by_winner: dict[str, list[str]] = {}
@@ -108,6 +117,65 @@ def by_nemenyi(found: Mapping[str, Any]) -> str:
     for better, other in found["nemenyi"]:
         worse.setdefault(better, []).append(other)
     return "; ".join(f"{name} is better than {listed(others)}" for name, others in worse.items())
+
+
+def by_probabilities(found: Mapping[str, Any]) -> str:
+    """Write what the Bayesian tests decide about the best algorithm.
+
+    Parameters
+    ----------
+    found : dict
+        As of `pairmend.report.probabilities.probabilities`, over several sets or of one.
+
+    Returns
+    -------
+    str
+        Empty where nothing was tested.
+
+    Examples
+    --------
+    >>> entry = {"first": "FCM", "second": "LPW", "first_better": 0.95, "equivalent": 0.05,
+    ...          "second_better": 0.0, "decided": "first_better"}
+    >>> by_probabilities({"ordered": ["FCM", "LPW"], "over_sets": [entry], "on_sets": []})
+    'With a probability of 0.9 or more, FCM is better than LPW.'
+    """
+    entries = found["over_sets"] or found["on_sets"]
+    if not entries:
+        return ""
+    reference, *others = found["ordered"]
+    decided: dict[str, list[str]] = {}
+    for other in others:
+        decided.setdefault(between(entries, reference, other)["decided"], []).append(other)
+    parts = [
+        f"{words} {listed(decided[verdict])}"
+        for verdict, words in (
+            (FIRST, "better than"),
+            (EQUIVALENT, "practically equivalent to"),
+            (SECOND, "worse than"),
+        )
+        if verdict in decided
+    ]
+    if parts:
+        text = f"With a probability of {LEVEL} or more, {reference} is {', '.join(parts)}."
+    else:
+        where = "Over the sets, no" if found["over_sets"] else "No"
+        text = f"{where} comparison with {reference} is decided: no probability reaches {LEVEL}."
+    return " ".join([text, *_on_single_sets(found)])
+
+
+def _on_single_sets(found: Mapping[str, Any]) -> list[str]:
+    """Count the sets' own verdicts on the best algorithm, if there are several sets."""
+    reference, *others = found["ordered"]
+    verdicts = [
+        between([entry], reference, other)["decided"]
+        for entry in found["on_sets"]
+        for other in others
+        if {entry["first"], entry["second"]} == {reference, other}
+    ]
+    if not found["over_sets"] or not verdicts:
+        return []
+    counts = [f"{verdicts.count(each)} {words}" for each, words in _VERDICTS if each in verdicts]
+    return [f"{counted(len(verdicts), 'comparison')} on single sets: {listed(counts)}."]
 
 
 def _nothing_to_compare(summary: Mapping[str, Any]) -> str:

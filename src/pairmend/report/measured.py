@@ -252,6 +252,45 @@ def loss_frame(
     )
 
 
+def fold_frame(
+    record: "StudyRecord",
+    criterion: str,
+    sets: list[str],
+    algorithms: list[str],
+    *,
+    greater_is_better: bool,
+) -> "pd.DataFrame":
+    """Make the table of losses of all folds: less is better.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What a study left behind.
+    criterion : str
+        Its name.
+    sets, algorithms : list of str
+        Which to take; all of them complete.
+    greater_is_better : bool
+        Whether to negate.
+
+    Returns
+    -------
+    DataFrame
+        A row per fold, indexed by set, repeat and fold, and a column per algorithm.
+    """
+    rows = record.results
+    rows = rows[
+        (rows["criterion"] == criterion)
+        & rows["set"].isin(sets)
+        & rows["algorithm"].isin(algorithms)
+    ]
+    table = rows.pivot(index=["set", "repeat", "fold"], columns="algorithm", values="value")
+    sign = -1.0 if greater_is_better else 1.0
+    places = [sets.index(name) for name in table.index.get_level_values("set")]
+    order = np.argsort(np.array(places, dtype=np.int64), kind="stable")
+    return sign * table.reindex(columns=algorithms).iloc[order].astype(float)
+
+
 def _described(row: Mapping[str, Any]) -> dict[str, Any]:
     number = row["paper_number"]
     return {

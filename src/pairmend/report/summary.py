@@ -14,6 +14,7 @@ from pairmend.report.measured import (
     algorithms_of,
     complete_sets,
     criteria_of,
+    fold_frame,
     in_papers_order,
     is_beside_paper,
     loss_frame,
@@ -82,6 +83,12 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
         )
         for criterion, rows in complete.items()
     }
+    folds = {
+        criterion: fold_frame(
+            record, criterion, rows, algorithms, greater_is_better=criterion in more
+        )
+        for criterion, rows in complete.items()
+    }
     characteristics = pd.DataFrame(
         [each["characteristics"] for each in sets],
         index=pd.Index(names, name="set"),
@@ -120,7 +127,7 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
             criterion: [name for name in names if name not in rows]
             for criterion, rows in complete.items()
         },
-        "comparison": compare(frames, characteristics, more),
+        "comparison": compare(frames, characteristics, folds, more),
         "published": beside_published(sets, losses_only, algorithms),
         "costs": costs(record, algorithms),
         "failures": failed,

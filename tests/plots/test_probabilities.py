@@ -1,0 +1,75 @@
+"""Bars of three probabilities."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from pairmend.plots import probability_bars, to_svg
+from pairmend.plots.drawing import BLUE
+from pairmend.plots.probabilities import COLOURS, DARK_VERMILION
+
+PAIRS = [("FCM", "LPW", (0.9, 0.06, 0.04)), ("FCM", "FCM-O", (0.0, 0.45, 0.55))]
+SETS = [("FCM", "LPW", None), ("yeast", "", (0.2, 0.7, 0.1)), ("flags", "", (0.05, 0.05, 0.9))]
+
+
+def test_parts_are_the_probabilities_and_fill_the_scale():
+    ax = probability_bars(PAIRS)
+    found = [(bar.get_x(), bar.get_width()) for bar in ax.patches]
+    expected = [(0, 0.9), (0.9, 0.06), (0.96, 0.04), (0, 0), (0, 0.45), (0.45, 0.55)]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert ax.get_xlim() == (0, 1)
+    colours = [tuple(np.round(bar.get_facecolor()[:3], 6)) for bar in ax.patches[:3]]
+    assert colours == [tuple(np.round(to_rgb(fill), 6)) for fill, _ in COLOURS]
+
+
+def test_names_stand_on_both_sides_in_order():
+    ax = probability_bars(PAIRS)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["FCM", "FCM"]
+    names = [t.get_text() for t in ax.texts if not t.get_text().startswith("0.")]
+    assert names == ["LPW", "FCM-O"]
+    assert ax.patches[0].get_y() < ax.patches[3].get_y()
+    low, high = ax.get_ylim()
+    assert low > high  # the first on top
+
+
+def test_headings_stand_above_their_bars():
+    ax = probability_bars(SETS)
+    heading = next(text for text in ax.texts if text.get_text() == "LPW")
+    assert heading.xy[1] < min(bar.get_y() for bar in ax.patches)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["yeast", "flags"]
+
+
+@pytest.mark.parametrize("bars", [PAIRS, SETS, [("A" * 50, "$b$ " * 20, (1, 0, 0))]])
+def test_nothing_is_cut_off_or_overlaps(bars, drawn, cut_off, texts_overlap):
+    ax = drawn(probability_bars(bars))
+    assert cut_off(ax) == []
+    assert not texts_overlap([*ax.texts, *ax.get_yticklabels(), *ax.get_legend().get_texts()])
+
+
+@pytest.mark.parametrize("colour", [BLUE, DARK_VERMILION])
+def test_numbers_can_be_read_and_bars_be_seen(colour, contrast):
+    assert contrast(to_rgb(colour), to_rgb("white")) >= 4.5
+    for page in ("#fdfdfc", "#17191c", "#1e1e1e"):
+        assert contrast(to_rgb(colour), to_rgb(page)) >= 3
+
+
+def test_it_becomes_an_element_of_a_page():
+    svg = to_svg(probability_bars(PAIRS), prefix="p", title="Probabilities of two pairs")
+    assert svg.startswith("<svg")
+    assert ">0.90<" in svg
+
+
+@pytest.mark.parametrize(
+    ("bars", "message"),
+    [
+        ([], "at least one bar with probabilities; got none"),
+        ([("A", "B", None)], "at least one bar with probabilities; got none"),
+        ([("A", "B", (0.5, 0.5))], "three probabilities"),
+        ([("A", "B", (0.5, 0.6, -0.1))], "not negative and add up to 1"),
+        ([("A", "B", (0.5, 0.2, 0.2))], "not negative and add up to 1"),
+        ([("A", "B", (np.nan, 0.5, 0.5))], "not negative and add up to 1"),
+    ],
+)
+def test_bad_bars_are_named(bars, message):
+    with pytest.raises(ValueError, match=message):
+        probability_bars(bars)
