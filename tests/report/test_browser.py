@@ -230,8 +230,9 @@ return Array.from(document.querySelectorAll(".figures svg"), (svg) => {
 def test_every_figure_is_drawn(browser, page_of, name, scheme):
     show(browser, page_of(name), scheme)
     figures = browser.execute_script(FIGURES)
-    # radar, diagrams and folds by criterion, printed against measured, time and memory
-    assert len(figures) == {"paper": 12, "hostile names": 10, "four sets": 8}[name]
+    # radar, diagrams and folds by criterion, probabilities over sets and on each by criterion,
+    # printed against measured, time and memory
+    assert len(figures) == {"paper": 20, "hostile names": 16, "four sets": 16}[name]
     background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     for figure in figures:
         assert figure["label"]

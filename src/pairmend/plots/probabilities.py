@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairmend.plots.drawing import (
     BLUE,
@@ -68,67 +69,57 @@ def probability_bars(bars: Sequence[ProbabilityBar], *, ax: "Axes | None" = None
     --------
     >>> ax = probability_bars([("FCM", "LPW", (0.9, 0.06, 0.04)), ("FCM", "FCM-O", (0, 0.5, 0.5))])
     >>> [text.get_text() for text in ax.texts]
-    ['0.90', 'LPW', '0.50', '0.50', 'FCM-O']
+    ['0.90', '0.50', '0.50', 'LPW', 'FCM-O']
     >>> ax = probability_bars([("FCM", "LPW", None), ("yeast", "", (0.2, 0.7, 0.1))])
     >>> [text.get_text() for text in ax.texts]
-    ['FCM', 'LPW', '0.20', '0.70', '0.10']
+    ['0.20', '0.70', '0.10', 'FCM', 'LPW']
     """
     rows = [ProbabilityBar(*bar) for bar in bars]
     _check(rows)
     heights = np.array([HEADING if row.probabilities is None else BAR for row in rows])
     places = np.cumsum(heights) - heights / 2
-    sides = [
-        max((len(_label(text)) for text in texts), default=0)
-        for texts in (
-            [row.left for row in rows if row.probabilities],
-            [row.right for row in rows if row.probabilities],
-        )
+    shown = [
+        (place, row)
+        for place, row in zip(places, rows, strict=True)
+        if row.probabilities is not None
     ]
-    ax = axes_or_new(
-        ax, width=max(4.0, 3.2 + LETTER * sum(sides)), height=0.75 + float(heights.sum())
-    )
-    for row, place in zip(rows, places, strict=True):
+    letters = max(len(_label(row.left)) for _, row in shown)
+    letters += max(len(_label(row.right)) for _, row in shown)
+    height = float(heights.sum())
+    ax = axes_or_new(ax, width=max(4.0, 3.2 + LETTER * letters), height=0.75 + height)
+    _draw(ax, [place for place, _ in shown], np.array([row.probabilities for _, row in shown]))
+    for place, row in zip(places, rows, strict=True):
         if row.probabilities is None:
             low = place + HEADING / 2 - 0.04
             for x, text, side in ((0, row.left, "left"), (1, row.right, "right")):
                 write(ax, x, low, _label(text), offset=(0, 0), ha=side, va="bottom", weight="bold")
-        else:
-            _draw_bar(ax, place, row.probabilities)
-            if row.right:
-                name = _label(row.right)
-                write(ax, 1, place, name, offset=(6, 0), ha="left", va="center", fontsize=9)
-    drawn = [row.probabilities is not None for row in rows]
-    ax.set_yticks(
-        places[drawn], [_label(row.left) for row in rows if row.probabilities is not None],
-        fontsize=9, parse_math=False,
-    )  # fmt: skip
-    ax.set_ylim(float(heights.sum()), 0)
+        elif row.right:
+            name = _label(row.right)
+            write(ax, 1, place, name, offset=(6, 0), ha="left", va="center", fontsize=9)
+    names = [_label(row.left) for _, row in shown]
+    ax.set_yticks([place for place, _ in shown], names, fontsize=9, parse_math=False)
+    ax.set_ylim(height, 0)
     ax.set_xlim(0, 1)
     ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=8)
     ax.set_xlabel("probability", fontsize=9)
     make_plain(ax)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    _add_legend(ax)
     return ax
 
 
-def _draw_bar(ax: "Axes", place: float, probabilities: tuple[float, float, float]) -> None:
-    start = 0.0
-    for length, (colour, ink) in zip(probabilities, COLOURS, strict=True):
-        ax.barh(place, length, left=start, height=0.72 * BAR, color=colour, lw=0)
-        if length >= NARROWEST:
-            write(
-                ax, start + length / 2, place, f"{length:.2f}", offset=(0, 0), ha="center",
-                va="center_baseline", color=ink,
-            )  # fmt: skip
-        start += length
-
-
-def _add_legend(ax: "Axes") -> None:
-    from matplotlib.patches import Patch
-
-    handles = [Patch(facecolor=colour, lw=0) for colour, _ in COLOURS]
+def _draw(ax: "Axes", places: Sequence[float], lengths: NDArray[np.float64]) -> None:
+    """Draw all bars, the numbers on them, and the legend."""
+    starts = np.cumsum(lengths, axis=1) - lengths
+    handles = []
+    for (colour, ink), of_region, left in zip(COLOURS, lengths.T, starts.T, strict=True):
+        handles.append(ax.barh(places, of_region, left=left, height=0.72 * BAR, color=colour, lw=0))
+        for place, length, start in zip(places, of_region, left, strict=True):
+            if length >= NARROWEST:
+                write(
+                    ax, start + length / 2, place, f"{length:.2f}", offset=(0, 0), ha="center",
+                    va="center_baseline", color=ink,
+                )  # fmt: skip
     add_legend(
         ax, handles, REGIONS, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3,
         borderaxespad=0.3, columnspacing=1.2, handlelength=1.2, handletextpad=0.5,

@@ -1,13 +1,11 @@
 """The tables of the Bayesian tests."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pairmend.report.probabilities import EQUIVALENT, FIRST, LEVEL, N_SAMPLES, SECOND
 from pairmend.report.summary import Summary
 from pairmend.report.table import Cell, Column, Table
-
-_BOLD = f"In bold: probabilities of {LEVEL} or more."
 
 
 def over_sets_table(summary: Summary) -> Table:
@@ -34,9 +32,9 @@ def over_sets_table(summary: Summary) -> Table:
     )
     caption = "Bayesian signed-rank test of every pair on every criterion."
     notes = (
-        f"{_BOLD} The difference is first minus second. The probabilities are of {N_SAMPLES:,} "
-        "samples, which makes their standard error 0.0036 at most; the prior has the weight of "
-        "half a set.",
+        f"{_bold(rows)}The difference is first minus second. The probabilities are of "
+        f"{N_SAMPLES:,} samples, which makes their standard error 0.0036 at most; the prior has "
+        "the weight of half a set.",
     )
     return Table("bayesian-sets", "Over sets.", caption, columns, tuple(rows), notes=notes)
 
@@ -69,8 +67,8 @@ def on_sets_table(summary: Summary) -> Table:
     )
     caption = "Corrected resampled t-test and Bayesian correlated t-test of every pair over folds."
     notes = (
-        f"{_BOLD} The difference is first minus second. The p-values are not adjusted for the "
-        "number of comparisons.",
+        f"{_bold(rows)}The difference is first minus second. The p-values are not adjusted for "
+        "the number of comparisons.",
     )
     return Table("bayesian-folds", "Each set.", caption, columns, tuple(rows), notes=notes)
 
@@ -78,6 +76,11 @@ def on_sets_table(summary: Summary) -> Table:
 def _found(summary: Summary) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     for each in summary["criteria"]:
         yield each, summary["comparison"][each["criterion"]]["probabilities"]
+
+
+def _bold(rows: Iterable[tuple[Cell, ...]]) -> str:
+    decided = any(cell.mark == "best" for row in rows for cell in row)
+    return f"In bold: probabilities of {LEVEL} or more. " if decided else ""
 
 
 def _pair(entry: Mapping[str, Any]) -> str:
