@@ -175,7 +175,7 @@ def _on_single_sets(found: Mapping[str, Any]) -> list[str]:
     if not found["over_sets"] or not verdicts:
         return []
     counts = [f"{verdicts.count(each)} {words}" for each, words in _VERDICTS if each in verdicts]
-    return [f"{counted(len(verdicts), 'comparison')} on single sets: {listed(counts)}."]
+    return [f"Comparisons on single sets: {listed(counts)}."]
 
 
 def _nothing_to_compare(summary: Mapping[str, Any]) -> str:
