@@ -14,8 +14,10 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from pairmend._pairs import label_pairs
 
@@ -262,4 +264,112 @@ OF_PAIRS = [
     check_swapping_a_pair_flips_its_support,
     check_pairs_without_rows,
     check_votes_are_counted,
+]
+
+
+# Sample weights, for every classifier whose base classifier has these properties itself.
+
+
+def _with_intruders(X, Y):
+    """Add rows like no other: features far away, all labels, and none."""
+    rows = np.vstack([X.max(axis=0) * 50, X.min(axis=0) - 20, X[3] + 0.37])
+    labels = np.array([[1] * Y.shape[1], [0] * Y.shape[1], [1, 0] * (Y.shape[1] // 2)])
+    return np.vstack([X, rows]), np.vstack([Y, labels])
+
+
+def _target_of(clf, Y):
+    """Return the target that a classifier takes: indicators, or classes where it takes no more."""
+    tags = clf.__sklearn_tags__().classifier_tags
+    return Y if tags.multi_label else np.array(["ant", "bee", "cat"])[Y[:, 0] + Y[:, 1]]
+
+
+def _weight_data(clf):
+    X, Y = _data(60)
+    X = X + 0.1 * np.sin(np.arange(X.size)).reshape(X.shape)  # no two values alike
+    if not isinstance(clf.get_params(deep=False).get("estimator"), GaussianNB):
+        # Values that are counted. GaussianNB has a variance floor that weights do not change.
+        X[:, 2] = X[:, 2] > np.median(X[:, 2])
+    # A label set that one row carries, and a label with a single row.
+    Y[7], Y[:, 3] = [1, 1, 1, 0], 0
+    Y[11, 3] = 1
+    return X, Y
+
+
+def _fit_weighted(clf, X, Y, weights):
+    return clone(clf).fit(X, _target_of(clf, Y), sample_weight=weights)
+
+
+def _assert_same_predictions(first, second, X, atol=1e-8):
+    """Compare probabilities, where there are any, and predictions."""
+    if hasattr(first, "predict_proba"):
+        _assert_same(first, second, X, rtol=0, atol=atol)
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
+
+
+def _is_of_trees(clf):
+    """Return whether the base is a tree: rounding decides between splits of the same gain."""
+    return isinstance(clf.get_params(deep=False).get("estimator"), DecisionTreeClassifier)
+
+
+def check_weight_zero_equals_no_row(clf):
+    _check_intruders_equal_no_rows(clf, 0.0)
+
+
+def check_tiny_weight_equals_no_row(clf):
+    _check_intruders_equal_no_rows(clf, 1e-9)
+
+
+def _check_intruders_equal_no_rows(clf, weight):
+    X, Y = _weight_data(clf)
+    weights = 0.5 + np.arange(len(Y)) % 3
+    more, labels = _with_intruders(X, Y)
+    without = _fit_weighted(clf, X, Y, weights)
+    found = _fit_weighted(clf, more, labels, np.append(weights, [weight] * 3))
+    _assert_same_predictions(found, without, X)
+
+
+def check_all_weights_times_a_constant(clf):
+    X, Y = _weight_data(clf)
+    weights = 0.5 + np.arange(len(Y)) % 3
+    plain = _fit_weighted(clf, X, Y, weights)
+    factors = (2.0**-10, 2.0**10) if _is_of_trees(clf) else (1e-3, 1e3, 1 / weights.sum())
+    for factor in factors:
+        _assert_same_predictions(_fit_weighted(clf, X, Y, factor * weights), plain, X)
+
+
+def check_equal_weights_equal_no_weights(clf):
+    X, Y = _weight_data(clf)
+    plain = clone(clf).fit(X, _target_of(clf, Y))
+    for weight in (1.0, 2.0**-6, 2.0**10) if _is_of_trees(clf) else (1.0, 1 / len(Y), 1e3):
+        found = _fit_weighted(clf, X, Y, np.full(len(Y), weight))
+        _assert_same_predictions(found, plain, X)
+
+
+def check_weight_two_equals_the_row_twice(clf):
+    """Splits are given, so that both copies of a row are in the same part."""
+    X, Y = _weight_data(clf)
+    counts = 1 + (np.arange(len(Y)) % 4 == 0)
+    rows = np.repeat(np.arange(len(Y)), counts)
+    third = np.arange(len(Y)) % 3
+    parts = [(np.flatnonzero(third != k), np.flatnonzero(third == k)) for k in range(3)]
+    numbered = [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in parts]
+    weighted, repeated = clone(clf), clone(clf)
+    names = clf.get_params(deep=False)
+    if "cv" in names:
+        weighted.set_params(cv=parts)
+        repeated.set_params(cv=numbered)
+    if "validation" in names:
+        weighted.set_params(validation=parts[0])
+        repeated.set_params(validation=numbered[0])
+    found = _fit_weighted(weighted, X, Y, counts.astype(float))
+    repeated.fit(X[rows], _target_of(clf, Y[rows]))
+    _assert_same_predictions(found, repeated, X)
+
+
+WEIGHT_CHECKS = [
+    check_weight_zero_equals_no_row,
+    check_tiny_weight_equals_no_row,
+    check_all_weights_times_a_constant,
+    check_equal_weights_equal_no_weights,
+    check_weight_two_equals_the_row_twice,
 ]

@@ -121,7 +121,7 @@ def test_confusion_matrices_equal_the_loops(rings, parameters, weighted):
     X, Y = (each[:70] for each in rings)
     weights = np.random.RandomState(1).randint(1, 4, len(Y)) * 0.5 if weighted else None
     clf = fitted(X, Y, weights, **parameters)
-    own = np.ones(len(Y)) if weights is None else weights
+    own = np.ones(len(Y)) if weights is None else weights / 0.5  # the lightest count as one row
     mender, V = clf._mender, clf.validation_indices_
     said = clf.estimator_.predict_proba(X[:2])
     slow_references = {name: cache(slow) for name, slow in references.RRC.items()}
@@ -134,6 +134,7 @@ def test_confusion_matrices_equal_the_loops(rings, parameters, weighted):
             label = problem.labels[0]
             r = slow_references[correction.reference]
             around = mender.scalings[name].weights(X[[z]], said[[z]])[0] * own[V]
+            around /= (around / own[V] * np.minimum(own[V], 1)).max()
             local, everywhere = np.zeros((2, 2)), np.zeros((2, 2))
             share = np.average(Y[V, label], weights=own[V])
             supports = mender.evidence.supports[:, label].tolist()
@@ -238,6 +239,22 @@ def test_a_label_that_no_row_carries_is_out_of_reach(rings):
     assert explanation.labels[-1].threshold == 1
     assert not explanation.labels[-1].accepted
     json.dumps(asdict(explanation), allow_nan=False)
+
+
+def test_a_label_that_every_row_carries_is_valid_json(rings):
+    X, Y = rings
+    Y = np.column_stack([Y, np.ones(len(Y), dtype=int)])
+    clf = fitted(X, Y, decision="labels", threshold=F1Thresholds())
+    assert clf.threshold_.thresholds_[-1] == -np.inf
+    (explanation,) = clf.explain(X[:1])
+    label = explanation.labels[-1]
+    assert label.accepted
+    assert -1e-9 < label.threshold < 0  # exceeded by every probability, 0 among them
+    assert "-0.00" not in str(explanation)
+    read = json.loads(json.dumps(asdict(explanation), allow_nan=False))
+    assert [one["threshold"] for one in read["labels"]] == [
+        one.threshold for one in explanation.labels
+    ]
 
 
 def test_classes_instead_of_labels(rings):

@@ -141,21 +141,23 @@ def test_sample_weights(rng):
     X, Y = rng.rand(40, 2), (rng.rand(40, 3) < 0.3).astype(int)
     weights = np.arange(40) % 3.0
     clf = ThresholdedClassifier(Sworn(), random_state=0).fit(X, Y, sample_weight=weights)
-    np.testing.assert_array_equal(clf.estimator_.weights_, weights)
     present = weights > 0
-    expected = CardinalityThreshold().fit(np.tile(X[present, :1], 3), Y[present])
+    np.testing.assert_array_equal(clf.estimator_.weights_, weights[present])
+    expected = CardinalityThreshold().fit(np.tile(X[:, :1], 3), Y, sample_weight=weights)
     assert clf.threshold_.threshold_ == expected.threshold_
+    assert expected.threshold_ != CardinalityThreshold().fit(np.tile(X[:, :1], 3), Y).threshold_
     # Splits number the rows as they were given; here the first has test rows of weight 0 only.
     dropped = np.flatnonzero(weights == 0)
     splits = [(np.setdiff1d(np.arange(40), part), part) for part in (dropped, list(range(5, 20)))]
     clf = ThresholdedClassifier(Sworn(), cv=splits).fit(X, Y, sample_weight=weights)
     part = [k for k in range(5, 20) if weights[k]]
-    expected = CardinalityThreshold().fit(np.tile(X[part, :1], 3), Y[part])
+    given = np.tile(X[part, :1], 3), Y[part]
+    expected = CardinalityThreshold().fit(*given, sample_weight=weights[part])
     assert clf.threshold_.threshold_ == expected.threshold_
     with sklearn.config_context(enable_metadata_routing=True):
         routed = ThresholdedClassifier(Sworn().set_fit_request(sample_weight=True), random_state=0)
         routed.fit(X, Y, sample_weight=weights)
-        np.testing.assert_array_equal(routed.estimator_.weights_, weights)
+        np.testing.assert_array_equal(routed.estimator_.weights_, weights[present])
 
 
 def test_frames_texts_and_sparse_rows(small_set):

@@ -108,12 +108,70 @@ def test_shrinkage_of_thresholds(table, shrinkage, expected):
     own = F1Thresholds(expected=expected).fit(scores, Y).thresholds_
     common = F1Thresholds("micro", expected=expected).fit(scores, Y).thresholds_[0]
     shrunk = F1Thresholds(expected=expected, shrinkage=shrinkage).fit(scores, Y).thresholds_
-    for count, mine, found in zip(Y.sum(axis=0), own, shrunk, strict=True):
-        if np.isinf(mine) or np.isinf(common):  # infinity is no number to mix
-            assert found == mine
-        else:
-            mixed = (count * mine + shrinkage * common) / (count + shrinkage)
-            assert found == pytest.approx(mixed)
+    for s, count, mine, found in zip(scores.T, Y.sum(axis=0), own, shrunk, strict=True):
+        if mine == np.inf:  # nothing is known of a label that no row carries
+            assert found == np.inf
+            continue
+        # All rows are accepted also by what is just below the lowest score.
+        mine = s.min() if mine == -np.inf else mine
+        both = scores.min() if common == -np.inf else common
+        mixed = (count * mine + shrinkage * both) / (count + shrinkage)
+        assert found == pytest.approx(mixed, abs=1e-9)
+
+
+def test_shrinkage_protects_a_label_with_high_scores():
+    # F1 of the first label is largest if all rows get it, of all labels together at 0.25.
+    scores = np.array([[0.6, 0.1], [0.7, 0.2], [0.8, 0.3], [0.9, 0.4]])
+    Y = np.array([[1, 0], [1, 0], [1, 1], [1, 1]])
+    assert F1Thresholds().fit(scores, Y).thresholds_[0] == -np.inf
+    common = F1Thresholds("micro").fit(scores, Y).thresholds_[0]
+    assert common == 0.25
+    found = F1Thresholds(shrinkage=1000).fit(scores, Y).thresholds_
+    np.testing.assert_allclose(found, [(4 * 0.6 + 1000 * 0.25) / 1004, 0.25])
+    # Hardly shrunken, all rows get the label, those with the lowest score as well.
+    assert F1Thresholds(shrinkage=1e-12).fit(scores, Y).decide(scores)[:, 0].all()
+    everywhere = F1Thresholds(shrinkage=5.0).fit(scores, np.ones((4, 2)))
+    np.testing.assert_allclose(everywhere.thresholds_, [(4 * 0.6 + 5 * 0.1) / 9, 0.1])
+    assert not np.isposinf(everywhere.thresholds_).any()
+
+
+THRESHOLDS = [
+    CardinalityThreshold(),
+    F1Thresholds(),
+    F1Thresholds("micro"),
+    F1Thresholds(shrinkage=3.0),
+    F1Thresholds("micro", expected=True),
+    F1Thresholds(expected=True, shrinkage=3.0),
+    TopLabels(),
+    NeverEmpty(F1Thresholds()),
+]
+
+
+def learnt(threshold):
+    inner = threshold.threshold_ if isinstance(threshold, NeverEmpty) else threshold
+    return next(np.array(v) for name, v in sorted(vars(inner).items()) if name.endswith("_"))
+
+
+@given(tables, st.sampled_from(THRESHOLDS), st.integers(0, 999))
+def test_weights(table, threshold, seed):
+    scores, Y = table
+    weights = np.random.RandomState(seed).randint(4, size=len(Y))
+    weights[0] = 1  # one row of the weight that counts as one row
+    expected = learnt(clone(threshold).fit(np.repeat(scores, weights, 0), np.repeat(Y, weights, 0)))
+    for factor in (1, 1e-3, 1e3, 1 / weights.sum()):
+        fitted = clone(threshold).fit(scores, Y, sample_weight=factor * weights)
+        np.testing.assert_allclose(learnt(fitted), expected, rtol=1e-12)
+    # A row of weight 1e-9 changes nothing, not even the lowest score.
+    more = np.vstack([scores, np.zeros(scores.shape[1])]), np.vstack([Y, np.ones(Y.shape[1])])
+    fitted = clone(threshold).fit(*more, sample_weight=np.append(weights, 1e-9))
+    np.testing.assert_allclose(learnt(fitted), expected, rtol=1e-12)
+
+
+def test_weights_that_are_all_zero():
+    with pytest.raises(ValueError, match="non-zero"):
+        F1Thresholds().fit([[0.1], [0.2]], [[0], [1]], sample_weight=[0, 0])
+    with pytest.raises(ValueError, match="sample_weight"):
+        F1Thresholds().fit([[0.1], [0.2]], [[0], [1]], sample_weight=[1, 1, 1])
 
 
 def test_expected_f1_needs_probabilities():

@@ -333,6 +333,11 @@ class GrowingVoting(PairwiseVoting):
         on from there, the fit being the first call. Scales of distances are those of all
         validation rows there are, as in ``fit``.
 
+        Smoothing counts in rows. With sample weights, the weight that counts as one row (see
+        :class:`RandomSubspaceNB`) is found in the training rows of the first call, 1 if it has no
+        weights, and kept: weights of later calls are relative to those of the first. Rows that
+        weigh less than a millionth of what counts as one row in their own call are left out.
+
         The pairs that have learnt more decide anew on all validation rows, so a call costs as
         much as these are many: better one call with a hundred rows than a hundred calls. With
         a `decay` below 1, rows that weigh less than a millionth of the heaviest are forgotten,

@@ -41,6 +41,8 @@ class FeatureSurvey:
         Features of each subspace.
     encoder : FrameEncoder or None
         How frames with categorical columns are read.
+    unit : float or None
+        The sample weight that counts as one row; None if rows had no weights.
     """
 
     categorical: BoolArray
@@ -49,6 +51,7 @@ class FeatureSurvey:
     floor: FloatArray
     subspaces: IntArray
     encoder: FrameEncoder | None
+    unit: float | None = None
 
     def positions(self, features: IntArray, values: FloatArray) -> IntArray:
         """Find values of categorical features in the list of all of them.

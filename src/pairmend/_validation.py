@@ -31,6 +31,7 @@ from sklearn.utils.validation import (
 )
 
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._weights import without_negligible
 
 __all__ = [
     "LARGEST",
@@ -48,6 +49,7 @@ __all__ = [
     "check_params",
     "check_prediction_parameters",
     "check_row_order",
+    "check_row_weights",
     "check_rows",
     "check_sample_weight",
     "check_target",
@@ -55,6 +57,7 @@ __all__ = [
     "class_probabilities",
     "count_rows",
     "fit_context",
+    "fit_with_weights",
     "get_visual_block",
     "is_moderate",
     "is_plain",
@@ -85,6 +88,14 @@ class KnownParameters:
 
 count_rows = _num_samples
 """Number of rows of an array, a frame, a CSR matrix or a list."""
+
+
+def fit_with_weights(estimator: Any, given: tuple[Any, ...], weights: FloatArray | None) -> Any:
+    """Fit an estimator, with sample weights if there are any and its fit takes them."""
+    if weights is None or not has_fit_parameter(estimator, "sample_weight"):
+        return estimator.fit(*given)
+    return estimator.fit(*given, sample_weight=weights)
+
 
 fit_context = _fit_context
 """Decorator of ``fit``: validates the estimator's parameters against its constraints."""
@@ -343,6 +354,11 @@ def check_sample_weight(sample_weight: Any, X: MatrixLike, **options: Any) -> Fl
     return weights
 
 
+def check_row_weights(sample_weight: Any, X: MatrixLike) -> FloatArray:
+    """Read sample weights, those below a millionth of the unit of weight as 0; None gives ones."""
+    return without_negligible(check_sample_weight(sample_weight, X, ensure_non_negative=True))
+
+
 def check_further_target(
     estimator: BaseEstimator,
     X: MatrixLike,
@@ -574,7 +590,8 @@ def route_fit_params(
     params : dict
         Parameters of the base classifier's ``fit``.
     sample_weight : ndarray of shape (n,)
-        The weights among them, checked; ones if there are none.
+        The weights among them, checked; ones if there are none. Those below a millionth of
+        the unit of weight are 0, here and in `params`.
     """
     if _routing_enabled():
         routed = dict(process_routing(estimator, "fit", **params).estimator.fit)
@@ -590,7 +607,7 @@ def route_fit_params(
             "one that does. For a pipeline, enable scikit-learn's metadata routing and let its "
             "steps request sample_weight."
         )
-    checked = check_sample_weight(weights, X, ensure_non_negative=True)
+    checked = check_row_weights(weights, X)
     return {**routed, "sample_weight": checked}, checked
 
 

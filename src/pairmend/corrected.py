@@ -19,11 +19,13 @@ from pairmend._validation import (
     StrOptions,
     count_rows,
     fit_context,
+    fit_with_weights,
     seed_estimator,
     take_params,
     take_rows,
 )
 from pairmend._watching import checked_weights, few, watch
+from pairmend._weights import all_equal
 from pairmend.explanation import Explanation
 from pairmend.kernels.confusion import (
     ConfusionSums,
@@ -319,7 +321,9 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         X_validation, Y_validation = take(validation_indices)
         neighbourhood = seed_estimator(self._part("neighbourhood"), problem.seed)
         validation = replace(problem.target, Y=Y_validation)
-        neighbourhood.fit(X_validation, validation.as_given(np.arange(len(Y_validation))))
+        row_weights = problem.row_weights[validation_indices]
+        given = X_validation, validation.as_given(np.arange(len(Y_validation)))
+        fit_with_weights(neighbourhood, given, None if all_equal(row_weights) else row_weights)
 
         learner = train(train_indices)
 
@@ -347,7 +351,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         self.train_indices_, self.validation_indices_ = train_indices, validation_indices
         self._reference = REFERENCES[self.reference]
         self._watched = watched
-        self._row_weights = problem.row_weights[validation_indices]
+        self._row_weights = row_weights
         self._stream = None
         if not folds:
             split = train_indices, validation_indices

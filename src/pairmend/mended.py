@@ -31,8 +31,10 @@ from pairmend._validation import (
     remember_features,
     route_fit_params,
     seed_estimator,
+    take_params,
     take_rows,
 )
+from pairmend._weights import relative_weights
 from pairmend.bases import logistic_regression
 from pairmend.explanation import Explanation
 from pairmend.kernels.ranking import sum_to_one
@@ -153,6 +155,14 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
     at prediction: after ``set_params`` on a fitted classifier it predicts as after a new ``fit``
     with these parameters. All other parameters need a new ``fit``.
 
+    Shrinkage and other masses count in rows. With sample weights, one row is the smallest weight
+    such that rows with weights up to it hold at least 5 % of the total weight: all weights times a
+    constant change nothing, if the base classifier has that property. Rows that weigh less than a
+    millionth of it are left out, as rows of weight 0 are. A row is left out of its own
+    neighbourhood with all of its weight. Range scaling takes the range of all other rows, whatever
+    they weigh; a `transformer` gets no weights. A scorer as `criterion` gets weights if it takes
+    them.
+
     References
     ----------
     Trajdos, P., Kurzynski, M. (2018). A correction method of a binary classifier applied to
@@ -236,8 +246,9 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         **fit_params : dict
             Parameters of the base classifier's ``fit``; those with one value a row, such as
             ``sample_weight``, are cut to the rows of each split. With metadata routing
-            enabled, those the base classifier requests. Sample weights also weigh the rows
-            that help to mend.
+            enabled, those the base classifier requests. Sample weights also weigh the
+            validation rows in every choice: corrections, stacking weights, label sets,
+            thresholds and decisions.
 
         Returns
         -------
@@ -249,6 +260,7 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         check_base_classifier(base)
         self._find_criterion()
         params, row_weights = route_fit_params(self, base, X, fit_params)
+        present, weights = np.flatnonzero(row_weights > 0), relative_weights(row_weights)
         rng = check_random_state(self.random_state)
         model = _for_all_labels(seed_estimator(base, new_seed(rng)), len(target.classes))
 
@@ -269,12 +281,12 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
             )
         fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])[first]
         evidence = Evidence.of(
-            target.Y[rows], np.clip(np.concatenate(parts)[first], 0, 1), row_weights[rows],
+            target.Y[rows], np.clip(np.concatenate(parts)[first], 0, 1), weights[rows],
             COMPETING_REFERENCES if self.reference == "auto" else (self.reference,),
         )  # fmt: skip
         scalings = fit_scalings(
             self.scaling, self.transformer, take_rows(X, rows), evidence.supports,
-            target.as_given(rows),
+            target.as_given(rows), weights[rows],
         )  # fmt: skip
         choices = Choices(
             beta=None if self.beta == "auto" else float(self.beta),
@@ -282,13 +294,16 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
             guard=self.guard,
             with_sets=target.multilabel,
         )
-        mender, search, judged, chances = learn_to_mend(evidence, scalings, choices, rng)
+        mender, search, judged, counts, chances = learn_to_mend(evidence, scalings, choices, rng)
         folds = [np.flatnonzero(fold[judged] == number) for number in np.unique(fold[judged])]
-        left_out = LeftOut(evidence.Y[judged], folds, chances)
+        left_out = LeftOut(evidence.Y[judged], counts, folds, chances)
         decided: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
             decided = self._choose_decision(left_out, mender)
-        model.fit(X, labels.as_given(np.arange(count_rows(X))), **params)
+        rows_to_fit = X
+        if len(present) < count_rows(X):
+            rows_to_fit, params = take_rows(X, present), take_params(X, params, present)
+        model.fit(rows_to_fit, labels.as_given(present), **params)
 
         # Nothing of an earlier fit is touched before all went well.
         remember_features(self, X)
@@ -469,7 +484,7 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         else:
             thresholds = [clone(self.threshold)]
         kinds = ("labels", "sets") if self.decision == "auto" else (self.decision,)
-        judge = Judge(criterion, left_out.Y, left_out.folds)
+        judge = Judge(criterion, left_out.Y, left_out.folds, left_out.weights)
         chances = left_out.chances
         if self.decision == "labels":
             chances = chances.without_sets()

@@ -1,5 +1,6 @@
 """Naive Bayes in random subspaces, the base classifier of the study."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -31,6 +32,7 @@ from pairmend._validation import (
     fit_context,
     is_plain,
 )
+from pairmend._weights import unit_weight, without_negligible
 
 _ADVICE = (
     "Turn the column into pandas' category dtype, name it in RandomSubspaceNB's option "
@@ -82,6 +84,13 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if fit saw a frame with string names.
 
+    Notes
+    -----
+    Smoothing adds one row to each frequency. With sample weights, one row is the smallest weight
+    such that rows with weights up to it hold at least 5 % of the total weight: 1 where such rows
+    weigh 1. All weights times a constant thus change nothing. Rows that weigh less than a
+    millionth of it are left out, as rows of weight 0 are.
+
     References
     ----------
     Ho, T. K. (1998). The random subspace method for constructing decision forests. IEEE
@@ -131,7 +140,7 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
         X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
             Rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Rows of weight 0 are not looked at.
+            Rows of weight 0 are not looked at. They also give the unit of weight.
 
         Returns
         -------
@@ -149,7 +158,7 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
         X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
             Rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Rows of weight 0 are not looked at.
+            Rows of weight 0 are not looked at. They also give the unit of weight.
 
         Returns
         -------
@@ -160,8 +169,13 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
         self._validate_params()
         declared, encoder = self.declare(X)
         numbers = densify(read_numbers(self, X, encoder))
-        present = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
-        return numbers, self.survey_values(Distinct.of(numbers[present]), declared, encoder)
+        if sample_weight is None:
+            return numbers, self.survey_values(Distinct.of(numbers), declared, encoder)
+        weights = np.asarray(sample_weight, dtype=np.float64)
+        unit = unit_weight(weights)
+        present = without_negligible(weights, unit) > 0
+        found = self.survey_values(Distinct.of(numbers[present]), declared, encoder)
+        return numbers, replace(found, unit=unit)
 
     def survey_values(
         self, found: Distinct, declared: BoolArray | None, encoder: FrameEncoder | None
@@ -205,7 +219,7 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a row of weight 2 counts as two rows.
+            Weights; a row of weight 2 among rows of weight 1 counts as two rows.
         survey : FeatureSurvey, default=None
             What is known of the features, from :meth:`survey`. Found on X when None.
 
@@ -221,6 +235,8 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         if survey is None:
             survey = self.survey(X, weights)
+        unit = unit_weight(weights) if survey.unit is None else survey.unit
+        weights = without_negligible(weights, unit) / unit
         numbers = self._read(X, survey.encoder, reset=True)
         check_magnitude(numbers)
         if numbers.shape[1] != len(survey.categorical):
@@ -228,6 +244,9 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
                 f"The survey knows {len(survey.categorical)} features, but X has "
                 f"{numbers.shape[1]}."
             )
+        present = weights > 0
+        if present.any() and not present.all():  # rows of weight 0 do not make a class
+            numbers, y, weights = numbers[present], np.asarray(y)[present], weights[present]
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.survey_ = survey
         self._count(Cells.of(numbers), codes, weights)

@@ -3,12 +3,14 @@
 A neighbourhood is a small estimator given to a corrected classifier, which clones it and
 fits it on its validation rows. Anything with the same two methods, ``fit(X, y)`` and
 ``weights(X)``, can stand in its place; make it a scikit-learn estimator to tune its parameters.
+If its ``fit`` has a parameter ``sample_weight``, it gets the weights of the validation rows.
 """
 
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.spatial import KDTree
 from sklearn.base import BaseEstimator, clone
@@ -25,11 +27,13 @@ from pairmend._validation import (
     Interval,
     KnownParameters,
     StrOptions,
+    check_sample_weight,
     count_rows,
     fit_context,
     is_moderate,
     is_plain,
 )
+from pairmend._weights import all_equal
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,
     gaussian_weights,
@@ -58,7 +62,9 @@ class _DistanceNeighbourhood(KnownParameters, BaseEstimator):
     transform: Any
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: MatrixLike, y: TargetLike = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: TargetLike = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Note the validation rows.
 
         Parameters
@@ -67,6 +73,9 @@ class _DistanceNeighbourhood(KnownParameters, BaseEstimator):
             Validation rows; NaN, where the transformer leaves any, stands at the mean.
         y : array-like, default=None
             Their labels, handed to the transformer.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights, by which means and standard deviations of features are weighted. The
+            transformer is fitted without them.
 
         Returns
         -------
@@ -78,7 +87,10 @@ class _DistanceNeighbourhood(KnownParameters, BaseEstimator):
         self._encoder = _category_encoder(rows)
         numbers, categories = self._split(rows)
         self._sparse = sparse.issparse(numbers)
-        self.mean_, self.scale_ = _mean_and_divisor(numbers, self.scale)
+        weights = None
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        self.mean_, self.scale_ = _mean_and_divisor(numbers, self.scale, weights)
         self.points_ = self._scaled(numbers, categories)
         return self
 
@@ -161,7 +173,7 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         the validation rows. For frames with mixed columns, texts or images.
     n_neighbors : int, default=None
         Only so many nearest validation rows count, all others weigh 0: faster, and an
-        approximation. None means all.
+        approximation. None means all. Rows are counted whatever their sample weights.
 
     Attributes
     ----------
@@ -198,7 +210,9 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         self.transform = transform
         self.n_neighbors = n_neighbors
 
-    def fit(self, X: MatrixLike, y: TargetLike = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: TargetLike = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Note the validation rows.
 
         Parameters
@@ -207,12 +221,15 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
             Validation rows; NaN, where the transformer leaves any, stands at the mean.
         y : array-like, default=None
             Their labels, handed to the transformer.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights, by which means and standard deviations of features are weighted. The
+            transformer is fitted without them.
 
         Returns
         -------
         self
         """
-        super().fit(X, y)
+        super().fit(X, y, sample_weight)
         self._index = self._make_index()
         return self
 
@@ -271,7 +288,7 @@ class AdaptiveNeighbourhood(_DistanceNeighbourhood):
     ----------
     k : int, default=10
         Number of the neighbour whose distance sets the width; at most the number of
-        validation rows.
+        validation rows. Rows are counted whatever their sample weights.
     scale : {"range", "standard"} or None, default="range"
         Divide each feature by its range over the validation rows, by its standard deviation
         over them, or not at all. Scaled, a feature that is constant there does not count.
@@ -345,7 +362,9 @@ class GlobalNeighbourhood(BaseEstimator):
     [[1.0, 1.0]]
     """
 
-    def fit(self, X: MatrixLike, y: TargetLike = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: TargetLike = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Note the number of validation rows.
 
         Parameters
@@ -353,6 +372,8 @@ class GlobalNeighbourhood(BaseEstimator):
         X : array-like of n_samples rows
             Validation rows.
         y : array-like, default=None
+            Not used.
+        sample_weight : array-like, default=None
             Not used.
 
         Returns
@@ -408,13 +429,22 @@ def _is_numeric(rows: MatrixLike) -> bool:
     return getattr(getattr(rows, "dtype", None), "kind", "O") in "iufbc"
 
 
-def _mean_and_divisor(numbers: Any, scale: str | None) -> tuple[FloatArray, FloatArray]:
+def _mean_and_divisor(
+    numbers: Any, scale: str | None, weights: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Return each feature's mean over its known values, and what to divide it by.
 
-    A divisor of 0 marks a feature that does not count, because it is constant.
+    Weights do not change a range: it is that of all rows whose weight is above 0. A divisor of 0
+    marks a feature that does not count, because it is constant.
     """
+    if weights is not None:
+        present = weights > 0
+        if not present.all():
+            numbers, weights = numbers[present], weights[present]
+        if all_equal(weights):
+            weights = None
     if sparse.issparse(numbers):
-        mean, variance = mean_variance_axis(numbers, axis=0)
+        mean, variance = mean_variance_axis(numbers, axis=0, weights=weights)
         low, high = min_max_axis(numbers, axis=0, ignore_nan=True)
     else:
         known: Any = True  # much faster than an array that says so
@@ -422,12 +452,19 @@ def _mean_and_divisor(numbers: Any, scale: str | None) -> tuple[FloatArray, Floa
         if np.isnan(numbers).any():
             known = ~np.isnan(numbers)
             count = np.maximum(known.sum(axis=0), 1)
-        mean = np.sum(numbers, axis=0, where=known) / count
+        if weights is not None:
+            mass = np.repeat(weights[:, np.newaxis], numbers.shape[1], axis=1)
+            count = np.sum(mass, axis=0, where=known)
+            count = np.where(count > 0, count, 1)
+        mean = np.sum(numbers if weights is None else mass * numbers, axis=0, where=known) / count
         low = np.min(numbers, axis=0, where=known, initial=np.inf)
         high = np.max(numbers, axis=0, where=known, initial=-np.inf)
         variance = 0
         if scale == "standard":
-            variance = np.sum((numbers - mean) ** 2, axis=0, where=known) / count
+            squares = (numbers - mean) ** 2
+            variance = (
+                np.sum(squares if weights is None else mass * squares, axis=0, where=known) / count
+            )
     spread = np.where(high > low, high - low, 0)  # also 0 where no value is known
     if scale is None:
         divisor = np.ones_like(spread)

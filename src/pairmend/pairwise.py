@@ -64,8 +64,12 @@ class PairwiseClassifier(PairwiseVoting):
     Notes
     -----
     A pair without any training row says 1/2; one with rows of one label only says that
-    label's Laplace-smoothed share. `voting` and `threshold` take effect at prediction, so
-    ``set_params`` changes them on a fitted classifier. All other parameters need a new ``fit``.
+    label's Laplace-smoothed share, which counts rows as :class:`RandomSubspaceNB` does: all
+    sample weights times a constant change nothing there. Rows that weigh less than a millionth of
+    what counts as one row are left out, as rows of weight 0 are.
+
+    `voting` and `threshold` take effect at prediction, so ``set_params`` changes them on a fitted
+    classifier. All other parameters need a new ``fit``.
 
     References
     ----------

@@ -22,9 +22,13 @@ from pairmend._validation import (
     check_training_rows,
     count_rows,
     fit_context,
+    fit_with_weights,
     remember_features,
     route_fit_params,
+    take_params,
+    take_rows,
 )
+from pairmend._weights import all_equal
 from pairmend.thresholds import CardinalityThreshold, FixedThreshold
 
 METHODS = ("predict_proba", "decision_function")
@@ -95,8 +99,10 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Notes
     -----
     After a fit on 1-D classes there is nothing to threshold: the classifier predicts as it is.
-    Sample weights go to the classifier; the threshold counts all rows alike, those of weight 0
-    left out. All parameters need a new ``fit``.
+    Sample weights go to the classifier and to the threshold, if its ``fit`` has a parameter
+    ``sample_weight``. Rows of weight 0, or of less than a millionth of what counts as one row
+    (see :class:`~pairmend.RandomSubspaceNB`), are left out. All parameters need
+    a new ``fit``.
 
     Examples
     --------
@@ -159,7 +165,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         params, row_weights = route_fit_params(self, self.estimator, X, fit_params)
-        everything = np.arange(count_rows(X))
+        present = np.flatnonzero(row_weights > 0)
         threshold, method = None, ""
         if target.multilabel:
             method = _scoring_method(self)
@@ -169,9 +175,16 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 purpose="scores for a threshold", n_jobs=self.n_jobs,
             )  # fmt: skip
             rows, scores = np.concatenate([test for _, test in splits]), np.concatenate(left_out)
-            threshold = self._unfitted_threshold()
-            threshold.fit(scores, target.as_given(rows))
-        estimator = clone(self.estimator).fit(X, target.as_given(everything), **params)
+            weights = None if all_equal(row_weights[rows]) else row_weights[rows]
+            given = scores, target.as_given(rows)
+            threshold = fit_with_weights(self._unfitted_threshold(), given, weights)
+        # Without labels to threshold, the classifier itself reads the weights of all rows.
+        kept = present if target.multilabel else np.arange(count_rows(X))
+        if len(kept) < count_rows(X):
+            rows_to_fit, params = take_rows(X, kept), take_params(X, params, kept)
+        else:
+            rows_to_fit = X
+        estimator = clone(self.estimator).fit(rows_to_fit, target.as_given(kept), **params)
         # Nothing of an earlier fit is touched before all went well.
         remember_features(self, X)
         self.classes_, self.multilabel_ = target.classes, target.multilabel

@@ -1,10 +1,10 @@
 """From scores to labels: thresholds as objects.
 
-Each has ``fit(scores, Y)``, which learns where to cut, and ``decide(scores)``, which gives 0/1
-indicators. The scores to fit on must be those of rows the classifier was not trained on;
-:class:`~pairmend.ThresholdedClassifier` sees to that. Scores of
-:class:`~pairmend.CalibratedLabelRanking` need no fitting: ``FixedThreshold(0.5)`` is its
-virtual label.
+Each has ``fit(scores, Y, sample_weight=None)``, which learns where to cut, and
+``decide(scores)``, which gives 0/1 indicators. The scores to fit on must be those of rows the
+classifier was not trained on; :class:`~pairmend.ThresholdedClassifier` sees to that. Scores of
+:class:`~pairmend.CalibratedLabelRanking` need no fitting: ``FixedThreshold(0.5)`` is its virtual
+label.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +18,16 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._typing import BoolArray, FloatArray, IntArray, TargetLike
-from pairmend._validation import HasMethods, Interval, StrOptions, check_indicators, fit_context
+from pairmend._validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_indicators,
+    check_row_weights,
+    fit_context,
+    fit_with_weights,
+)
+from pairmend._weights import all_equal, relative_weights
 from pairmend.kernels.threshold import (
     accept,
     cardinality_cut,
@@ -43,7 +52,7 @@ class Threshold(BaseEstimator, ABC):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, scores: ArrayLike, Y: TargetLike) -> Self:
+    def fit(self, scores: ArrayLike, Y: TargetLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn where to cut.
 
         Parameters
@@ -52,6 +61,9 @@ class Threshold(BaseEstimator, ABC):
             Scores of rows the classifier was not trained on; the higher, the likelier.
         Y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
             Label indicators of these rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Only their ratios count. Rows of weight 0, or of less than a
+            millionth of what counts as one row, are left out.
 
         Returns
         -------
@@ -65,7 +77,13 @@ class Threshold(BaseEstimator, ABC):
                 f"scores have the shape {checked.shape}, Y {indicators.shape}; expected a score "
                 "for each row and label."
             )
-        self._learn(checked, indicators)
+        weights = None
+        if sample_weight is not None:
+            weights = check_row_weights(sample_weight, checked)
+            present = weights > 0
+            checked, indicators = checked[present], indicators[present]
+            weights = None if all_equal(weights[present]) else relative_weights(weights[present])
+        self._learn(checked, indicators, weights)
         return self
 
     def decide(self, scores: ArrayLike) -> IntArray:
@@ -85,8 +103,8 @@ class Threshold(BaseEstimator, ABC):
         return self._decide(_check_scores(scores))
 
     @abstractmethod
-    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
-        """Learn from what was checked."""
+    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+        """Learn from what was checked; weights are None where all rows weigh 1."""
 
     @abstractmethod
     def _decide(self, scores: FloatArray) -> IntArray:
@@ -115,7 +133,7 @@ class FixedThreshold(Threshold):
     def __init__(self, value: float = 0.5):
         self.value = value
 
-    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
+    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         """There is nothing to learn."""
 
     def _decide(self, scores: FloatArray) -> IntArray:
@@ -149,8 +167,12 @@ class CardinalityThreshold(Threshold):
     0.25
     """
 
-    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
-        self.threshold_ = cardinality_cut(scores, int(np.count_nonzero(Y)))
+    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+        if weights is None:
+            self.threshold_ = cardinality_cut(scores, int(np.count_nonzero(Y)))
+            return
+        each = np.repeat(weights[:, np.newaxis], scores.shape[1], axis=1)
+        self.threshold_ = cardinality_cut(scores, float(each[Y].sum()), each)
 
     def _decide(self, scores: FloatArray) -> IntArray:
         return accept(scores, self.threshold_)
@@ -171,13 +193,16 @@ class F1Thresholds(Threshold):
         not by that of the rows seen. Steadier, but only as good as the probabilities.
     shrinkage : float, default=0.0
         With so many rows that carry a label, its own threshold and the common one count alike.
-        Only for "macro".
+        Only for "macro". With sample weights, one row is the smallest weight such that rows
+        with weights up to it hold at least 5 % of the total weight.
 
     Attributes
     ----------
     thresholds_ : ndarray of shape (n_labels,)
         What the scores of each label must exceed. Infinite for a label that no row carries,
-        unless it is the common one or the expected F1 is gone by.
+        unless it is the common one or the expected F1 is gone by. Minus infinity where F1 is
+        largest if all rows get the label, unless `shrinkage` is above 0: the label's own
+        threshold is then the largest number below its lowest score.
 
     References
     ----------
@@ -208,21 +233,25 @@ class F1Thresholds(Threshold):
         self.expected = expected
         self.shrinkage = shrinkage
 
-    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
+    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         if self.expected and (scores.min() < 0 or scores.max() > 1):
             raise ValueError(
                 f"F1Thresholds(expected=True) needs probabilities, but scores go from "
                 f"{scores.min():g} to {scores.max():g}. Use expected=False for other scores."
             )
         shared = self.average == "micro" or self.shrinkage > 0
-        common = self._cut(scores.ravel(), Y.ravel()) if shared else np.nan
+        each = None if weights is None else np.repeat(weights, scores.shape[1])
+        common = self._cut(scores.ravel(), Y.ravel(), each) if shared else np.nan
         if self.average == "micro":
             self.thresholds_ = np.full(scores.shape[1], common)
             return
-        own = np.array([self._cut(s, y) for s, y in zip(scores.T, Y.T, strict=True)])
-        if self.shrinkage > 0 and np.isfinite(common):
-            count = np.count_nonzero(Y, axis=0)
-            # Nothing is known of a label that no row carries, and infinity is no number to mix.
+        own = np.array([self._cut(s, y, weights) for s, y in zip(scores.T, Y.T, strict=True)])
+        if self.shrinkage > 0 and common < np.inf:
+            count = np.count_nonzero(Y, axis=0) if weights is None else weights @ Y
+            # A mean needs finite numbers: in place of minus infinity, what also accepts all rows.
+            common = _finite(common, scores.min())
+            own = _finite(own, scores.min(axis=0))
+            # Infinity is left where no row carries the label, of which nothing is known.
             known = np.isfinite(own)
             mixed = (count * np.where(known, own, 0) + self.shrinkage * common) / (
                 count + self.shrinkage
@@ -230,8 +259,10 @@ class F1Thresholds(Threshold):
             own = np.where(known, mixed, own)
         self.thresholds_ = own
 
-    def _cut(self, scores: FloatArray, y: BoolArray) -> float:
-        return expected_f1_cut(scores) if self.expected else f1_cut(scores, y)
+    def _cut(self, scores: FloatArray, y: BoolArray, weights: FloatArray | None) -> float:
+        if self.expected:
+            return expected_f1_cut(scores, weights)
+        return f1_cut(scores, y, weights)
 
     def _decide(self, scores: FloatArray) -> IntArray:
         if scores.shape[1] != len(self.thresholds_):
@@ -280,9 +311,13 @@ class TopLabels(Threshold):
     def __init__(self, k: int | str = "cardinality"):
         self.k = k
 
-    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
-        mean = np.count_nonzero(Y) / len(Y)
-        self.k_ = max(1, int(np.floor(mean + 0.5))) if isinstance(self.k, str) else int(self.k)
+    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+        if not isinstance(self.k, str):
+            self.k_ = int(self.k)
+            return
+        mean = np.average(np.count_nonzero(Y, axis=1), weights=weights)
+        # A mean of 2.5 is rounded up, also where its last digit is lost in rounding.
+        self.k_ = max(1, int(np.floor(np.round(mean, 9) + 0.5)))
 
     def _decide(self, scores: FloatArray) -> IntArray:
         return top_labels(scores, self.k_)
@@ -320,15 +355,20 @@ class NeverEmpty(Threshold):
     def __init__(self, threshold: Any = None):
         self.threshold = threshold
 
-    def _learn(self, scores: FloatArray, Y: BoolArray) -> None:
+    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         inner = CardinalityThreshold() if self.threshold is None else clone(self.threshold)
-        self.threshold_ = inner.fit(scores, Y)
+        self.threshold_ = fit_with_weights(inner, (scores, Y), weights)
 
     def _decide(self, scores: FloatArray) -> IntArray:
         decided: IntArray = self.threshold_.decide(scores)
         empty = ~decided.any(axis=1)
         decided[empty] = top_labels(scores[empty], 1)
         return decided
+
+
+def _finite(thresholds: Any, lowest: Any) -> Any:
+    """Replace thresholds of minus infinity by the largest numbers below the lowest scores."""
+    return np.where(thresholds == -np.inf, np.nextafter(lowest, -np.inf), thresholds)
 
 
 def _check_scores(scores: ArrayLike) -> FloatArray:

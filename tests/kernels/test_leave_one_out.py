@@ -34,11 +34,15 @@ def confusion_by_loop(Y, decided, weights):
     return out
 
 
-def weights_by_loop(points, row, beta):
+def weights_by_loop(points, row, beta, masses=None):
     squared = [((p - points[row]) ** 2).sum() for p in points]
     nearest = min(s for k, s in enumerate(squared) if k != row)
-    return np.array([0 if k == row else np.exp(-beta * (s - nearest)) for k, s in
+    near = np.array([0 if k == row else np.exp(-beta * (s - nearest)) for k, s in
                      enumerate(squared)])  # fmt: skip
+    if masses is None:
+        return near
+    # A row counts for the scale as much as it weighs, at most one row.
+    return near / max(n * min(mass, 1) for n, mass in zip(near, masses, strict=True))
 
 
 @given(st.integers(0, 100), st.floats(0.01, 30))
@@ -50,6 +54,21 @@ def test_confusion_matrices_around_rows(seed, beta):
         for row, found in zip(rows, confusion_of(sums), strict=True):
             near = weights_by_loop(points, row, beta * 2**doubling) * weights
             np.testing.assert_allclose(found, confusion_by_loop(Y, decided, near), atol=1e-10)
+
+
+@given(st.integers(0, 100), st.floats(0.01, 30), st.sampled_from([1e-6, 0.1, 1.0, 5.0]))
+def test_light_rows_are_no_scale(seed, beta, light):
+    points, Y, decided, weights = problem(seed)
+    weights = weights + 0.2
+    points[5] = points[3] + 1e-3  # next to a row in question, and light
+    weights[5] *= light
+    rows = np.array([3, 0, 11])
+    table = tabulate(Y, decided, weights)
+    for doubling, sums in enumerate(sums_around(points, rows, table, beta, 2, weights)):
+        for row, found in zip(rows, confusion_of(sums), strict=True):
+            near = weights_by_loop(points, row, beta * 2**doubling, weights) * weights
+            expected = confusion_by_loop(Y, decided, near)
+            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_sparse_and_single_points():

@@ -32,12 +32,16 @@ def test_the_four_criteria(table):
         if empty is not None:
             (Y, said)[empty][:, 0] = False
         for name, loss in LOSSES.items():
-            assert loss(Y, said) == pytest.approx(metrics.LOSSES[name](Y, said))
-        assert LOSSES["hamming"](Y, said) == pytest.approx(hamming_loss(Y, said))
-        assert LOSSES["zero_one"](Y, said) == pytest.approx(zero_one_loss(Y, said))
+            found = loss(Y, said, np.ones(len(Y)))
+            assert found == pytest.approx(metrics.LOSSES[name](Y, said))
+        weights = 0.25 + np.arange(len(Y)) % 3
+        hamming = hamming_loss(Y, said, sample_weight=weights)
+        assert LOSSES["hamming"](Y, said, weights) == pytest.approx(hamming)
+        zero_one = zero_one_loss(Y, said, sample_weight=weights)
+        assert LOSSES["zero_one"](Y, said, weights) == pytest.approx(zero_one)
         for average in ("micro", "macro"):
-            f1 = f1_score(Y, said, average=average, zero_division=1)
-            assert LOSSES[f"{average}_f1"](Y, said) == pytest.approx(1 - f1)
+            f1 = f1_score(Y, said, average=average, zero_division=1, sample_weight=weights)
+            assert LOSSES[f"{average}_f1"](Y, said, weights) == pytest.approx(1 - f1)
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3])
@@ -60,6 +64,28 @@ def test_scorers(n_labels, rng):
         scorer = make_scorer(metric, response_method="predict_proba")
         assert judged(scorer) == pytest.approx(mean(metric, scores))
     assert judged(get_scorer("roc_auc")) == pytest.approx(mean(roc_auc_score, scores))
+
+
+def test_scorers_get_weights_if_they_take_them(rng):
+    Y, said, scores = rng.rand(40, 2) < 0.5, rng.rand(40, 2) < 0.5, rng.rand(40, 2)
+    folds, weights = [np.arange(0, 15), np.arange(15, 40)], rng.rand(40) + 0.1
+
+    def judged(scorer):
+        return Judge(scorer, Y, folds, weights).loss(said.astype(int), scores)
+
+    weighted = [
+        jaccard_score(Y[f], said[f], average="samples", zero_division=0, sample_weight=weights[f])
+        for f in folds
+    ]
+    scorer = make_scorer(jaccard_score, average="samples", zero_division=0)
+    assert judged(scorer) == pytest.approx(-np.mean(weighted))
+    plain = make_scorer(lambda Y, said: np.mean(said == Y))
+    agreement = [np.mean(Y[f] == said[f]) for f in folds]
+    assert judged(plain) == pytest.approx(-np.mean(agreement))
+    assert judged(lambda clf, X, y: 0.25) == -0.25
+    assert judged(lambda clf, X, y, sample_weight: sample_weight.sum()) == pytest.approx(
+        -weights.sum() / 2
+    )
 
 
 @pytest.mark.filterwarnings("ignore:Only one class is present")

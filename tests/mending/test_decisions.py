@@ -6,7 +6,7 @@ from sklearn.metrics import get_scorer
 
 from pairmend.mending.criteria import LOSSES, Judge
 from pairmend.mending.decisions import Chances, choose_decision, thresholds_for
-from pairmend.mending.label_sets import LabelSets
+from pairmend.mending.label_sets import LabelSets, Own
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold
 
 
@@ -16,26 +16,29 @@ def told(rng):
     scores = np.clip(0.3 * Y + 0.6 * rng.rand(60, 3), 0, 1)
     sets, number = LabelSets.seen_in(Y)
     folds = [np.arange(k, 60, 4) for k in range(4)]
-    return Y, Chances(scores, scores**2, number), sets, folds
+    return Y, Chances(scores, scores**2, Own(number, np.ones(60))), sets, folds
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("criterion", ["hamming", "macro_f1"])
-def test_thresholds_are_judged_on_rows_they_were_not_fitted_on(told, criterion):
+def test_thresholds_are_judged_on_rows_they_were_not_fitted_on(told, criterion, weighted, rng):
     Y, chances, sets, folds = told
+    weights = rng.choice([0.1, 1.0, 3.0], size=60) if weighted else np.ones(60)
     thresholds = [FixedThreshold(0.5), F1Thresholds(), CardinalityThreshold()]
-    judge = Judge(criterion, Y, folds)
+    judge = Judge(criterion, Y, folds, weights)
     best, tried = choose_decision(("labels", "sets"), thresholds, judge, chances, sets)
     losses = []
     for threshold in thresholds:
         parts = []
         for fold in folds:
             rest = np.setdiff1d(np.arange(60), fold)
-            fitted = threshold.fit(chances.labels[rest], Y[rest])
+            fitted = threshold.fit(chances.labels[rest], Y[rest], sample_weight=weights[rest])
             said = fitted.decide(chances.labels[fold]).astype(bool)
-            parts.append(LOSSES[criterion](Y[fold], said))
+            parts.append(LOSSES[criterion](Y[fold], said, weights[fold]))
         losses.append(np.mean(parts))
     said = sets.most_likely(chances.alone, chances.own).astype(bool)
-    losses.append(np.mean([LOSSES[criterion](Y[fold], said[fold]) for fold in folds]))
+    parts = [LOSSES[criterion](Y[fold], said[fold], weights[fold]) for fold in folds]
+    losses.append(np.mean(parts))
     assert [candidate.kind for candidate in tried] == ["labels"] * 3 + ["sets"]
     np.testing.assert_allclose([candidate.loss for candidate in tried], losses)
     first = tried[np.argmin(losses)]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pairmend.mending.label_sets import SURE, LabelSets
+from pairmend.mending.label_sets import SURE, LabelSets, Own
 
 # Few labels, so that some sets are carried by several rows and some by one.
 problems = st.tuples(st.integers(2, 9), st.integers(1, 3)).flatmap(
@@ -52,11 +52,10 @@ def test_rows_that_are_left_out(problem):
     """A set that the row alone carries is one that was never seen without the row."""
     Y, p = problem
     sets, number = LabelSets.seen_in(Y)
+    own = Own(number, np.ones(len(Y)))
     marginals, chances = by_enumeration(Y, p, left_out=True)
-    np.testing.assert_allclose(sets.marginals(p, number), marginals, atol=1e-9)
-    for said, likely in zip(
-        sets.most_likely(p, number).astype(bool).tolist(), chances, strict=True
-    ):
+    np.testing.assert_allclose(sets.marginals(p, own), marginals, atol=1e-9)
+    for said, likely in zip(sets.most_likely(p, own).astype(bool).tolist(), chances, strict=True):
         assert likely[tuple(said)] >= max(likely.values()) - 1e-12
 
 
@@ -71,15 +70,15 @@ def test_thousands_of_sets_in_little_memory():
     Y = rng.rand(4000, 30) < 0.3
     sets, number = LabelSets.seen_in(Y)
     assert len(sets.counts) > 3500
-    p = rng.rand(300, 30)
-    whole = sets.marginals(p, number[:300]), sets.most_likely(p, number[:300])
+    p, own = rng.rand(300, 30), Own(number[:300], np.ones(300))
+    whole = sets.marginals(p, own), sets.most_likely(p, own)
     with sklearn.config_context(working_memory=1):
-        pieces = sets.marginals(p, number[:300]), sets.most_likely(p, number[:300])
+        pieces = sets.marginals(p, own), sets.most_likely(p, own)
     np.testing.assert_allclose(pieces[0], whole[0], atol=1e-12)
     np.testing.assert_array_equal(pieces[1], whole[1])
     # The set of one row, with its own labels likely, is still not to be had.
     sure = np.where(Y[:50], 0.99, 0.01)
     lonely = sets.counts[number[:50]] == 1
-    right = (sets.most_likely(sure, number[:50]) == Y[:50]).all(axis=1)
+    right = (sets.most_likely(sure, own.at(slice(50))) == Y[:50]).all(axis=1)
     np.testing.assert_array_equal(right, ~lonely)
     assert (sets.most_likely(sure) == Y[:50]).all()

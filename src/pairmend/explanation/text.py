@@ -52,13 +52,13 @@ def _tell_labels(
         yield f"  {names[0]}  before  after  " + "must exceed  " * own + "predicted"
         for name, label in zip(names[1:], shown, strict=True):
             scores = f"{label.before:6.2f} {label.after:6.2f}"
-            needs = f"  {label.threshold:11.2f}" if own and label.threshold is not None else ""
+            needs = f"  {label.threshold:z11.2f}" if own and label.threshold is not None else ""
             yield f"  {name}  {scores}{needs}  {_decision(label)}"
     if left and shown:
         predicted = sum(label.accepted for label in left)
         yield f"  and {len(left)} more, {predicted or 'none'} of them predicted"
     if len(thresholds) == 1 and None not in thresholds:
-        yield f"A label is predicted when its score is above {thresholds.pop():.2f}."
+        yield f"A label is predicted when its score is above {thresholds.pop():z.2f}."
 
 
 def _tell_sets(sets: Sequence["SetExplanation"]) -> Iterator[str]:

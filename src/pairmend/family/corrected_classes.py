@@ -17,6 +17,7 @@ from pairmend._validation import (
     take_params,
     take_rows,
 )
+from pairmend._weights import unit_weight
 from pairmend.family.correcting import LocallyCorrected
 from pairmend.kernels.class_rrc import CLASS_REFERENCES
 from pairmend.kernels.classes import class_confusion, correct_classes
@@ -169,7 +170,8 @@ def _train_classes(
     base: Any, X: MatrixLike, target: Target, fit_params: dict[str, Any], rows: IntArray
 ) -> ClassModel:
     params = take_params(X, fit_params, rows)
-    counts = params.get("sample_weight", np.ones(len(rows))) @ target.Y[rows]
+    weights = params.get("sample_weight", np.ones(len(rows)))
+    counts = weights @ target.Y[rows] / unit_weight(weights)
     shares = (counts + 1) / (counts.sum() + len(counts))
     seen = np.flatnonzero(counts)
     if len(seen) == 1:

@@ -21,12 +21,14 @@ from pairmend._validation import (
     check_training_rows,
     count_rows,
     fit_context,
+    fit_with_weights,
     new_seed,
     route_fit_params,
     seed_estimator,
     take_rows,
 )
 from pairmend._watching import checked_weights
+from pairmend._weights import all_equal
 from pairmend.model_selection import validation_split
 from pairmend.neighbourhoods import GaussianNeighbourhood
 from pairmend.rivals.base import Wrapping
@@ -135,7 +137,9 @@ class LocallyCorrected(Wrapping):
         # What can go wrong with distances goes wrong before the long work begins.
         X_validation = take_rows(X, validation)
         neighbourhood = seed_estimator(self._part("neighbourhood"), seed)
-        neighbourhood.fit(X_validation, target.as_given(validation))
+        weights = row_weights[validation]
+        given = X_validation, target.as_given(validation)
+        fit_with_weights(neighbourhood, given, None if all_equal(weights) else weights)
 
         parts = [train, *(validation[rest] for rest, _ in folds)]
         models = self._train(seed_estimator(base, seed), X, target, params, parts)
@@ -152,7 +156,7 @@ class LocallyCorrected(Wrapping):
                 "neighbourhood_": neighbourhood,
                 "train_indices_": train,
                 "validation_indices_": validation,
-                "_row_weights": row_weights[validation],
+                "_row_weights": weights,
                 "_reference": self.reference,
                 **self._note(target.Y[validation], supports),
             },

@@ -16,11 +16,12 @@ from pairmend._validation import (
     Interval,
     StrOptions,
     check_magnitude,
-    check_sample_weight,
+    check_row_weights,
     check_target,
     check_training_rows,
     fit_context,
 )
+from pairmend._weights import relative_weights
 from pairmend.family.overlap import OverlapAware
 from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
 
@@ -152,7 +153,8 @@ class ParallelHyperplanesSVM(OverlapAware):
             Label indicators, 0 or 1. A 1-D array of classes is learnt as indicators of which
             each row has one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the rows' costs; rows of weight 0 are left out.
+            Factors of the rows' costs, relative to the weight that counts as one row: all
+            weights times a constant change nothing. Rows of weight 0 are left out.
 
         Returns
         -------
@@ -160,9 +162,10 @@ class ParallelHyperplanesSVM(OverlapAware):
         """
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
-        weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        weights = check_row_weights(sample_weight, X)
         present = np.flatnonzero(weights > 0)
-        learnt = self._learn(_numbers(X)[present], target.Y[present], weights[present])
+        costs = relative_weights(weights[present])
+        learnt = self._learn(_numbers(X)[present], target.Y[present], costs)
         return self._remember(X, target, learnt)
 
     def _learn(self, X: Matrix, Y: BoolArray, weights: FloatArray) -> dict[str, Any]:

@@ -20,11 +20,12 @@ from pairmend._validation import (
     check_features,
     check_further_target,
     check_magnitude,
-    check_sample_weight,
+    check_row_weights,
     check_target,
     check_training_rows,
     fit_context,
 )
+from pairmend._weights import unit_weight
 from pairmend.learners.perceptron import PerceptronPairLearner
 
 
@@ -97,6 +98,10 @@ class PairwisePerceptrons(PairwiseVoting):
     A row with c of L labels costs c (L - c) margins, and L more with a virtual label. Weights
     take L (L - 1) / 2 numbers a feature, those of sparse rows included. As for all pairwise
     classifiers, a pair that has seen only one of its labels says that label's smoothed share.
+
+    What counts as one row there is found in the weights of the rows of `fit`, or of the first
+    ``partial_fit``: see :class:`~pairmend.RandomSubspaceNB`. All weights times a constant change
+    no prediction. Twice the weight is one step of twice the size, not two steps.
 
     `voting` and `threshold` take effect at prediction, so ``set_params`` changes them on a
     fitted classifier. All other parameters need a new ``fit``.
@@ -271,7 +276,7 @@ class PairwisePerceptrons(PairwiseVoting):
     def _read(
         self, X: MatrixLike, target: Target, sample_weight: ArrayLike | None
     ) -> tuple[Problem, Matrix]:
-        weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        weights = check_row_weights(sample_weight, X)
         numbers = check_array(
             X, accept_sparse="csr", dtype=self.dtype, estimator=self, input_name="X"
         )
@@ -286,6 +291,7 @@ class PairwisePerceptrons(PairwiseVoting):
             fit_intercept=self.fit_intercept,
             average=self.average,
             dtype=self.dtype,
+            unit=unit_weight(problem.row_weights),
             by_feature=not isinstance(numbers, np.ndarray),
         )
 

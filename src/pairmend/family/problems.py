@@ -11,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from pairmend._typing import FloatArray, IntArray, MatrixLike
 from pairmend._validation import class_probabilities, count_rows, take_params, take_rows
+from pairmend._weights import unit_weight
 
 
 @dataclass(frozen=True)
@@ -89,28 +90,36 @@ def train_problems(
     survey = None
     if hasattr(estimator, "survey") and has_fit_parameter(estimator, "survey"):
         survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
+    weights = fit_params.get("sample_weight")
+    unit = 1.0 if weights is None else unit_weight(weights)
     return list(
         Parallel(n_jobs=n_jobs)(
-            delayed(_train)(estimator, X, problem, fit_params, survey) for problem in problems
+            delayed(_train)(estimator, X, problem, fit_params, survey, unit) for problem in problems
         )
     )
 
 
 def _train(
-    estimator: Any, X: MatrixLike, problem: SmallProblem, fit_params: dict[str, Any], survey: Any
+    estimator: Any,
+    X: MatrixLike,
+    problem: SmallProblem,
+    fit_params: dict[str, Any],
+    survey: Any,
+    unit: float,
 ) -> Any:
     params = take_params(X, fit_params, problem.rows)
     weights = params.get("sample_weight")
-    mass = np.bincount(problem.y, weights=weights, minlength=problem.n_classes)
-    if np.count_nonzero(mass) < 2:
+    counts = np.bincount(problem.y, weights=weights, minlength=problem.n_classes)
+    if np.count_nonzero(counts) < 2:
+        mass = counts / unit
         return ConstantClassifier(tuple(((mass + 1) / (mass.sum() + len(mass))).tolist()))
     if survey is not None:
         params["survey"] = survey
     try:
         return clone(estimator).fit(take_rows(X, problem.rows), problem.y, **params)
     except Exception as error:
-        counts = np.bincount(problem.y, minlength=problem.n_classes).tolist()
-        error.add_note(f"while training {problem.name} on {counts} rows of its classes")
+        n_rows = np.bincount(problem.y, minlength=problem.n_classes).tolist()
+        error.add_note(f"while training {problem.name} on {n_rows} rows of its classes")
         raise
 
 

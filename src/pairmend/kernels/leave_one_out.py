@@ -178,8 +178,46 @@ def _share(part: FloatArray, whole: FloatArray, undefined: float) -> FloatArray:
     return np.where(known, part / np.where(known, whole, 1), undefined)
 
 
+def nearness_scale(weights: FloatArray, masses: FloatArray, axis: int) -> FloatArray | None:
+    """Return what to multiply the weights around points with, so that a light row is no scale.
+
+    Weights are relative to the nearest row, whose weight is 1. If that row itself counts less
+    than one row, the others must not fade beside it: the largest weight times mass, where no row
+    counts more than one, becomes 1 instead.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (t, M) or (M, t)
+        Weights of rows around points, at most 1.
+    masses : ndarray of shape (M,)
+        How much each row counts, in units of what counts as one row.
+    axis : int
+        The axis of rows.
+
+    Returns
+    -------
+    ndarray or None
+        A factor for each point, at least 1; None if all rows count one row or more.
+
+    Examples
+    --------
+    >>> nearness_scale(np.array([[1.0, 0.5]]), np.array([0.1, 3.0]), axis=1).tolist()
+    [2.0]
+    """
+    if (masses >= 1).all():
+        return None
+    capped = np.minimum(masses, 1).astype(weights.dtype)
+    largest = (weights * (capped if axis == 1 else capped[:, np.newaxis])).max(axis=axis)
+    return np.asarray(1 / largest)
+
+
 def sums_around(
-    points: Matrix, rows: IntArray, table: FloatArray, beta: float, n_doublings: int = 0
+    points: Matrix,
+    rows: IntArray,
+    table: FloatArray,
+    beta: float,
+    n_doublings: int = 0,
+    masses: FloatArray | None = None,
 ) -> Iterator[FloatArray]:
     """Yield sums around rows, each row left out, at beta and at its doubles.
 
@@ -198,6 +236,8 @@ def sums_around(
         How fast weights fall with the squared distance.
     n_doublings : int, default=0
         How often beta is doubled.
+    masses : ndarray of shape (M,), default=None
+        How much each row counts, for :func:`nearness_scale`; None means one row each.
 
     Yields
     ------
@@ -222,4 +262,6 @@ def sums_around(
             # Squares of these would not be normal numbers, which are slow.
             weights[weights < vanished] = 0
             np.square(weights, out=weights)
-        yield weights.T @ table
+        scale = None if masses is None else nearness_scale(weights, masses, axis=0)
+        sums = weights.T @ table
+        yield sums if scale is None else sums * scale[:, np.newaxis]

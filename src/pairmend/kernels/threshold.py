@@ -5,6 +5,9 @@ from numpy.typing import NDArray
 
 from pairmend._typing import BoolArray, FloatArray, IntArray
 
+DIGITS = 12
+"""Decimal places to which shares of weights are compared."""
+
 
 def accept(scores: FloatArray, threshold: float | FloatArray) -> NDArray[np.int64]:
     """Accept the labels whose score lies above the threshold, strictly (eq. 7, 8).
@@ -29,8 +32,10 @@ def accept(scores: FloatArray, threshold: float | FloatArray) -> NDArray[np.int6
     return (scores > threshold).astype(np.int64)
 
 
-def cardinality_cut(scores: FloatArray, n_accepted: float) -> float:
-    """Return the threshold above which the number of scores is closest to a wanted one.
+def cardinality_cut(
+    scores: FloatArray, n_accepted: float, weights: FloatArray | None = None
+) -> float:
+    """Return the threshold above which the weight of scores is closest to a wanted one.
 
     Equal scores are accepted together or not at all; of two cuts as close, the one that
     accepts less is taken.
@@ -40,7 +45,9 @@ def cardinality_cut(scores: FloatArray, n_accepted: float) -> float:
     scores : ndarray
         Scores of all labels of all rows.
     n_accepted : float
-        How many of them are to be accepted.
+        Weight of those that are to be accepted.
+    weights : ndarray, default=None
+        Weights of the scores, in the same shape; None means that each weighs 1.
 
     Returns
     -------
@@ -52,12 +59,16 @@ def cardinality_cut(scores: FloatArray, n_accepted: float) -> float:
     >>> cardinality_cut(np.array([[0.1, 0.4], [0.8, 0.6]]), 2)
     0.5
     """
-    ordered = np.sort(scores, axis=None)[::-1]
+    ordered, order = _descending(scores)
     counts, thresholds = _cuts(ordered)
-    return float(thresholds[np.argmin(np.abs(counts - n_accepted))])
+    accepted = counts if weights is None else _up_to(weights.ravel()[order])[counts]
+    missed = np.abs(accepted - n_accepted)
+    if weights is not None:  # what rounding leaves must not decide between equals
+        missed = np.round(missed / weights.sum(), DIGITS)
+    return float(thresholds[np.argmin(missed)])
 
 
-def f1_cut(scores: FloatArray, y: BoolArray) -> float:
+def f1_cut(scores: FloatArray, y: BoolArray, weights: FloatArray | None = None) -> float:
     """Return the threshold of one label at which its F1 is largest.
 
     Parameters
@@ -66,6 +77,8 @@ def f1_cut(scores: FloatArray, y: BoolArray) -> float:
         The label's scores.
     y : ndarray of bool, shape (t,)
         Which rows carry it.
+    weights : ndarray of shape (t,), default=None
+        Weights of the rows; None means that each weighs 1.
 
     Returns
     -------
@@ -78,15 +91,22 @@ def f1_cut(scores: FloatArray, y: BoolArray) -> float:
     >>> f1_cut(np.array([0.1, 0.25, 0.75, 0.9]), np.array([False, True, False, True]))
     0.175
     """
-    order = np.argsort(-scores)  # in any order of equals: they are cut off together
-    counts, thresholds = _cuts(scores[order])
-    hits = np.concatenate([[0], np.cumsum(y[order])])[counts]
-    # Twice the hits over the number accepted plus the number carried; 0 where nothing is either.
-    f1 = 2 * hits / np.maximum(counts + np.count_nonzero(y), 1)
+    ordered, order = _descending(scores)
+    counts, thresholds = _cuts(ordered)
+    if weights is None:
+        hits = np.concatenate([[0], np.cumsum(y[order])])[counts]
+        # Twice the hits over the number accepted plus the number carried; 0 where both are 0.
+        f1 = 2 * hits / np.maximum(counts + np.count_nonzero(y), 1)
+    else:
+        accepted = _up_to(weights[order])[counts]
+        hits = _up_to((weights * y)[order])[counts]
+        # What rounding leaves must not decide between equals.
+        total = np.maximum(accepted + weights @ y, np.finfo(np.float64).tiny)
+        f1 = np.round(2 * hits / total, DIGITS)
     return float(thresholds[np.argmax(f1)])
 
 
-def expected_f1_cut(probabilities: FloatArray) -> float:
+def expected_f1_cut(probabilities: FloatArray, weights: FloatArray | None = None) -> float:
     """Return the threshold at which the F1 to be expected of probabilities is largest.
 
     It needs no truth, only probabilities that mean what they say: half of the largest expected
@@ -96,6 +116,8 @@ def expected_f1_cut(probabilities: FloatArray) -> float:
     ----------
     probabilities : ndarray of shape (t,)
         Probability that each row carries the label.
+    weights : ndarray of shape (t,), default=None
+        Weights of the rows; None means that each weighs 1.
 
     Returns
     -------
@@ -107,11 +129,27 @@ def expected_f1_cut(probabilities: FloatArray) -> float:
     >>> expected_f1_cut(np.array([0.1, 0.4, 1.0]))
     0.4
     """
-    ordered = np.sort(probabilities, axis=None)[::-1]
-    hits = np.cumsum(ordered)
-    f1 = 2 * hits / (np.arange(1, len(ordered) + 1) + hits[-1])
+    if weights is None:
+        ordered = np.sort(probabilities, axis=None)[::-1]
+        accepted, hits = np.arange(1, len(ordered) + 1), np.cumsum(ordered)
+    else:
+        ordered, order = _descending(probabilities)
+        accepted, hits = np.cumsum(weights[order]), np.cumsum(weights[order] * ordered)
+    f1 = 2 * hits / (accepted + hits[-1])
     best = float(f1.max())
     return best / 2 if best > 0 else np.inf
+
+
+def _descending(scores: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return scores from the highest to the lowest, and their order, equals in any order."""
+    flat = scores.ravel()
+    order = np.argsort(-flat)
+    return flat[order], order
+
+
+def _up_to(values: FloatArray) -> FloatArray:
+    """Return the sums of the first 0, 1, 2... values."""
+    return np.concatenate([[0.0], np.cumsum(values)])
 
 
 def _cuts(descending: FloatArray) -> tuple[IntArray, FloatArray]:

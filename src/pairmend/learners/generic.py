@@ -18,6 +18,7 @@ from pairmend._validation import (
     take_params,
     take_rows,
 )
+from pairmend._weights import unit_weight
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,16 @@ def _train_pair(
     y: IntArray,
     fit_params: dict[str, Any],
     survey: Any,
+    unit: float,
 ) -> Any:
     weights = fit_params.get("sample_weight")
     if weights is not None:
         present = weights[rows] > 0
         rows, y = rows[present], y[present]
-    mass = np.bincount(y, weights=None if weights is None else weights[rows], minlength=2)
-    if not mass.all():
+    counts = np.bincount(y, weights=None if weights is None else weights[rows], minlength=2)
+    if not counts.all():
         # The Laplace-smoothed share of the first label; 1/2 without any row.
+        mass = counts / unit
         return ConstantSupport(float((mass[1] + 1) / (mass.sum() + 2)))
     params = take_params(X, fit_params, rows)
     if survey is not None:
@@ -118,8 +121,10 @@ class GenericPairLearner:
         survey = None
         if hasattr(estimator, "survey") and has_fit_parameter(estimator, "survey"):
             survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
+        weights = fit_params.get("sample_weight")
+        unit = 1.0 if weights is None else unit_weight(weights)
         models = Parallel(n_jobs=self.n_jobs)(
-            delayed(_train_pair)(estimator, X, _name(pair, Y), rows, y, fit_params, survey)
+            delayed(_train_pair)(estimator, X, _name(pair, Y), rows, y, fit_params, survey, unit)
             for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
         )
         return self.adopt(pairs, models)

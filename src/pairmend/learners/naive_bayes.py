@@ -1,6 +1,7 @@
 """Naive Bayes in random subspaces for all pairs at once, in closed form."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pairmend._streaming import batches, keep_freed_memory, row_chunks
 from pairmend._threads import in_threads, single_blas, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import check_sample_weight, seed_estimator
+from pairmend._weights import unit_weight
 from pairmend.learners.label_sums import add_up_labels
 from pairmend.learners.scoring import CompiledRows, ScoredRows, Scorer
 from pairmend.learners.sums import LabelSums, Terms
@@ -72,7 +74,9 @@ class SubspaceNBPairLearner:
             numbers = densify(read_numbers(estimator, X, survey.encoder))
         else:
             numbers, survey = estimator.read_and_survey(X, weights)
-        numbers, Y, weights = _present(numbers, Y, weights)
+        if survey.unit is None:  # without weights, each row weighs 1
+            survey = replace(survey, unit=1.0 if weights is None else unit_weight(weights))
+        numbers, Y, weights = _present(numbers, Y, weights, survey.unit)
         basis = Basis.learn(survey, numbers)
         has_virtual = Y.shape[1] in pairs
         sums = add_up_labels(numbers, Y, weights, basis, has_virtual=has_virtual)
@@ -100,7 +104,8 @@ class SubspaceNBPairLearner:
         Sums only grow, so nothing of earlier rows needs to be kept. What is known of the
         features (kinds, values, floors, subspaces) must be known before any sum: it is that of
         the first call's rows, or of the survey in its `fit_params`, such as one of a larger
-        sample. Later values of a categorical feature that it does not list are left out.
+        sample. Later values of a categorical feature that it does not list are left out. The
+        weight that counts as one row in smoothing is that of the first call as well.
 
         Rows of earlier calls keep a share `decay` of their weight. A label, or a side of a
         pair, that weighs less than `forgotten` then is as if it had never been seen. There may
@@ -114,9 +119,10 @@ class SubspaceNBPairLearner:
         weights = fit_params.get("sample_weight")
         if weights is not None and len(Y):
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
-        sums = self._sums if decay == 1 else self._sums.faded(decay, forgotten)
+        unit = self.survey_.unit or 1.0
+        sums = self._sums if decay == 1 else self._sums.faded(decay, forgotten / unit)
         if len(Y):
-            numbers, Y, weights = _present(self._read_numbers(X), Y, weights)
+            numbers, Y, weights = _present(self._read_numbers(X), Y, weights, unit)
             sums = sums.extended(Y, weights, self._basis.expand(numbers))
         self._settle(sums)
         return self
@@ -354,10 +360,11 @@ class SubspaceNBPairLearner:
 
 
 def _present(
-    numbers: Any, Y: BoolArray, weights: FloatArray | None
+    numbers: Any, Y: BoolArray, weights: FloatArray | None, unit: float | None
 ) -> tuple[Any, BoolArray, FloatArray | None]:
-    """Leave out rows of weight 0."""
+    """Leave out rows of weight 0, and count weights in a unit, 1 if there is none."""
+    unit = unit or 1.0
     if weights is None:
-        return numbers, Y, None
+        return numbers, Y, None if unit == 1 else np.full(len(Y), 1 / unit)
     present = weights > 0
-    return numbers[present], Y[present], weights[present]
+    return numbers[present], Y[present], weights[present] / unit

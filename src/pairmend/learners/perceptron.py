@@ -32,6 +32,8 @@ class PerceptronPairLearner:
         Whether weights are averaged over all rows that a pair has seen.
     dtype : str
         Precision of the weights.
+    unit : float
+        Weight of a row that counts as one row in smoothed shares.
     by_feature : bool
         Whether the weights of a feature lie side by side, as suits sparse rows, or those of a
         pair, as suits dense ones.
@@ -46,6 +48,7 @@ class PerceptronPairLearner:
         fit_intercept: bool = True,
         average: bool = False,
         dtype: str = "float64",
+        unit: float = 1.0,
         by_feature: bool = False,
     ):
         self.has_virtual, self.fit_intercept, self.by_feature = (
@@ -54,6 +57,7 @@ class PerceptronPairLearner:
             by_feature,
         )
         self.dtype, self.n_labels, self.n_features = dtype, n_labels, n_features
+        self.unit = unit
         self._pairs = label_pairs(n_labels)
         shape = (len(self._pairs), n_features + fit_intercept)
         order: Any = "F" if by_feature else "C"
@@ -101,7 +105,7 @@ class PerceptronPairLearner:
             cells = self._decided(carried)
             if not len(cells):
                 continue
-            self._mass[cells] += weight
+            self._mass[cells] += weight / self.unit
             pair, side = self._number.take(cells), self._side.take(cells)
             self._seen[pair] += 1
             if self.by_feature:

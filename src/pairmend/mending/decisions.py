@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.base import clone
 
 from pairmend._typing import BoolArray, FloatArray, IntArray
+from pairmend._validation import fit_with_weights
 from pairmend.mending.criteria import Judge
-from pairmend.mending.label_sets import LabelSets
+from pairmend.mending.label_sets import LabelSets, Own
 from pairmend.thresholds import F1Thresholds, FixedThreshold
 
 FEW = 10.0
-"""Rows of a label with which its own threshold and the common one count alike."""
+"""Rows of a label, or their weight in units, with which its own threshold and the common one count
+alike."""
 
 
 def thresholds_for(criterion: Any) -> list[Any]:
@@ -62,13 +64,13 @@ class Chances:
         Mended probabilities, for decisions label by label.
     alone : ndarray of shape (n, L)
         Those of each label taken alone, for decisions on sets.
-    own : ndarray of int, shape (n,), or None
+    own : Own or None
         The set each row is known to carry, if it is a training row.
     """
 
     labels: FloatArray
     alone: FloatArray
-    own: IntArray | None = None
+    own: Own | None = None
 
     def without_sets(self) -> "Chances":
         """Return the same without the influence of label sets on the probabilities of labels."""
@@ -83,6 +85,8 @@ class LeftOut:
     ----------
     Y : ndarray of bool, shape (n, L)
         Truth.
+    weights : ndarray of shape (n,)
+        Weights of the rows.
     folds : sequence of ndarray of int
         Rows that are judged together.
     chances : Chances
@@ -90,6 +94,7 @@ class LeftOut:
     """
 
     Y: BoolArray
+    weights: FloatArray
     folds: Sequence[IntArray]
     chances: Chances
 
@@ -108,7 +113,7 @@ def choose_decision(
     thresholds : iterable of threshold
         Unfitted thresholds that compete label by label.
     judge : Judge
-        Knows truth, folds and criterion.
+        Has the labels, the weights and the folds of rows, and the criterion.
     chances : Chances
         What is said of the judge's rows.
     sets : LabelSets
@@ -128,22 +133,24 @@ def choose_decision(
             candidates.append(Decision(kind, None, judge.loss(said, chances.labels)))
             continue
         for threshold in thresholds:
-            said = _decide_left_out(threshold, chances.labels, judge.Y, judge.folds)
+            said = _decide_left_out(threshold, chances.labels, judge)
             candidates.append(Decision(kind, threshold, judge.loss(said, chances.labels)))
     best = min(candidates, key=lambda candidate: candidate.loss)
     if best.threshold is not None:
-        best = replace(best, threshold=clone(best.threshold).fit(chances.labels, judge.Y))
+        given = chances.labels, judge.Y
+        fitted = fit_with_weights(clone(best.threshold), given, judge.weights)
+        best = replace(best, threshold=fitted)
     return best, candidates
 
 
-def _decide_left_out(
-    threshold: Any, scores: FloatArray, Y: BoolArray, folds: Sequence[IntArray]
-) -> IntArray:
+def _decide_left_out(threshold: Any, scores: FloatArray, judge: Judge) -> IntArray:
     """Decide on each fold by a threshold fitted on the others."""
     said = np.empty(scores.shape, dtype=np.int64)
     rest = np.ones(len(scores), dtype=bool)
-    for fold in folds:
+    for fold in judge.folds:
         rest[fold] = False
-        said[fold] = clone(threshold).fit(scores[rest], Y[rest]).decide(scores[fold])
+        weights = None if judge.weights is None else judge.weights[rest]
+        fitted = fit_with_weights(clone(threshold), (scores[rest], judge.Y[rest]), weights)
+        said[fold] = fitted.decide(scores[fold])
         rest[fold] = True
     return said

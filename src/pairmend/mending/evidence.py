@@ -56,7 +56,7 @@ class Evidence:
     supports : ndarray of shape (M, L)
         What classifiers that did not see a row say of it.
     weights : ndarray of shape (M,)
-        Weights of rows.
+        Weights of rows, in units of the weight that counts as one row.
     witnesses : dict of Witness
         By the name of the reference classifier.
     """
@@ -74,9 +74,9 @@ class Evidence:
         seen = {name: Witness.of(name, Y, supports, weights) for name in references}
         return cls(Y, supports, weights, seen)
 
-    def loss(self, said: FloatArray, rows: IntArray) -> float:
-        """Return the Brier score of what is said of rows, the mean over labels."""
-        return float(np.average(self.errors(said, rows), weights=self.weights[rows]))
+    def loss(self, said: FloatArray, rows: IntArray, weights: FloatArray) -> float:
+        """Return the Brier score of rows with these weights, the mean over labels."""
+        return float(np.average(self.errors(said, rows), weights=weights))
 
     def errors(self, said: FloatArray, rows: IntArray) -> FloatArray:
         """Return the Brier score of each row."""

@@ -23,6 +23,8 @@ from pairmend.mending.decisions import Chances
 from pairmend.mending.mender import Mender
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold
 
+BELOW_ALL = float(np.nextafter(0, -1))
+"""A threshold that all probabilities exceed, 0 among them."""
 UNCORRECTED, EVERYWHERE = "uncorrected", "errors everywhere"
 RARE_LABELS, LABEL_SETS, SCALED, ONE_CLASS = (
     "back towards uncorrected", "label sets seen", "scaled", "classes sum to 1",
@@ -111,8 +113,9 @@ class _Decision:
                 found = np.asarray(cuts, dtype=np.float64)
             case _:
                 return [None] * n_labels
-        # No probability exceeds 1: more would say the same, infinity is no number for JSON.
-        return np.minimum(found, 1.0).tolist()
+        # Probabilities lie in [0, 1]: a threshold of 1 accepts none, as infinity does. One below 0
+        # accepts all, as minus infinity does. JSON has no infinities.
+        return np.clip(found, BELOW_ALL, 1.0).tolist()
 
 
 def _explain_labels(
@@ -222,8 +225,7 @@ class _ProblemExplainer:
         scalings = list(mender.scalings)
         n_labels = len(self.names)
         weights = {
-            name: mender.scalings[name].weights(X, base) * mender.evidence.weights
-            for name in scalings
+            name: mender.nearness(name, X, base) * mender.evidence.weights for name in scalings
         }
         decided = {
             name: mender.evidence.witnesses[mender.corrections[name].reference].decide(base)

@@ -8,12 +8,13 @@ import numpy as np
 from pairmend._streaming import row_chunks
 from pairmend._typing import FloatArray, IntArray, MatrixLike
 from pairmend._validation import take_rows
+from pairmend._weights import draw_rows
 from pairmend.kernels.correction import competences, correct
-from pairmend.kernels.leave_one_out import corrected_by
+from pairmend.kernels.leave_one_out import corrected_by, nearness_scale
 from pairmend.mending.blending import blend_weights, blended, lean_on
 from pairmend.mending.decisions import Chances
 from pairmend.mending.evidence import Evidence
-from pairmend.mending.label_sets import LabelSets
+from pairmend.mending.label_sets import LabelSets, Own
 from pairmend.mending.scalings import Scaling
 from pairmend.mending.search import (
     Correction,
@@ -26,13 +27,15 @@ from pairmend.mending.search import (
 )
 
 TRIED = 1000
-"""Rows on which corrections are tried; beyond, more would change no choice."""
+"""Rows on which corrections are tried; beyond, more would change no choice. Where rows have
+weights, heavier ones are more likely to be among them."""
 BLENDED = 2500
 """Rows on which opinions are blended and decisions chosen."""
 PAIRS = 2_500_000
 """Pairs of a row tried and its neighbour from which on fewer rows are tried, down to half."""
 RARE = 10.0
-"""Examples of a label with which its mended and its unmended probability count alike."""
+"""Examples of a label, or their weight in units, with which its corrected and its uncorrected
+probability count alike."""
 
 DEPENDENCES = (0.0, 0.25, 0.5, 1.0)
 """How much it counts that label sets were seen more often than by chance: those that are tried."""
@@ -126,10 +129,16 @@ class Mender:
             if name == "global":
                 said[name] = correct(decided, witness.everywhere)
                 continue
-            sums = self.scalings[name].weights(X, supports) @ witness.table
+            sums = self.nearness(name, X, supports) @ witness.table
             everywhere = competences(witness.everywhere)
             said[name] = corrected_by(decided, sums, everywhere, correction.shrinkage)
         return said
+
+    def nearness(self, name: str, X: MatrixLike, supports: FloatArray) -> FloatArray:
+        """Return the weights of validation rows around rows in a scaling, (n, M)."""
+        weights = self.scalings[name].weights(X, supports)
+        scale = nearness_scale(weights, self.evidence.weights, axis=1)
+        return weights if scale is None else weights * scale[:, np.newaxis]
 
     def _mended(self, opinions: Mapping[str, FloatArray]) -> FloatArray:
         mended = blended(opinions, self.blend)
@@ -137,7 +146,7 @@ class Mender:
             return mended
         return lean_on(opinions["uncorrected"], mended, self.evidence.n_examples, RARE)
 
-    def _with_sets(self, alone: FloatArray, own: IntArray | None) -> Chances:
+    def _with_sets(self, alone: FloatArray, own: Own | None) -> Chances:
         if self.sets_blend.get("sets", 0.0) == 0:
             return Chances(blended({"alone": alone}, self.sets_blend), alone, own)
         said = {"alone": alone, "sets": self.sets.marginals(alone, own)}
@@ -146,7 +155,7 @@ class Mender:
 
 def learn_to_mend(
     evidence: Evidence, scalings: Sequence[Scaling], choices: Choices, rng: np.random.RandomState
-) -> tuple[Mender, list[Correction], IntArray, Chances]:
+) -> tuple[Mender, list[Correction], IntArray, FloatArray, Chances]:
     """Search for the best corrections, and blend them.
 
     Parameters
@@ -167,20 +176,28 @@ def learn_to_mend(
         All that was tried.
     rows : ndarray of int
         Validation rows to choose a decision on.
+    weights : ndarray
+        Their weights.
     chances : Chances
         What the mender says of them, each left out.
     """
     order = rng.permutation(len(evidence.Y))
     # All rows are neighbours of each: where they are many, fewer are looked at.
     n_tried = min(TRIED, max(TRIED // 2, PAIRS // len(order)))
-    tried, rows = np.sort(order[:n_tried]), np.sort(order[: BLENDED * n_tried // TRIED])
-    search = search_global(evidence, tried) if choices.guard else []
+    rows, weights = draw_rows(order, evidence.weights, BLENDED * n_tried // TRIED, rng)
+    few, tried_weights = draw_rows(np.arange(len(rows)), weights[rows], n_tried, rng)
+    # Ascending, and where those tried are among them.
+    ascending = np.argsort(rows)
+    few = np.sort(np.argsort(ascending)[few])
+    rows, tried_weights = rows[ascending], tried_weights[ascending][few]
+    weights, tried = weights[rows], rows[few]
+    search = search_global(evidence, tried, tried_weights) if choices.guard else []
     known = {scaling.name: scaling for scaling in scalings}
     for scaling in scalings:
-        typical = scaling.typical(rng)
+        typical = scaling.typical(rng, evidence.weights)
         # Where no rows differ, nothing is local.
         betas = betas_around(typical or 1.0) if choices.beta is None else [choices.beta]
-        search += search_scaling(evidence, scaling, tried, betas, choices.shrinkages)
+        search += search_scaling(evidence, scaling, tried, tried_weights, betas, choices.shrinkages)
     best = {correction.scaling: correction for correction in best_of(search)}
 
     opinions = {"uncorrected": evidence.supports[rows]}
@@ -193,28 +210,26 @@ def learn_to_mend(
             continue
         known[name].neighbourhood.set_params(beta=correction.beta)
         opinions[name] = said_locally(evidence, known[name], correction, rows)
-    weights = evidence.weights[rows]
     blend = (
         blend_weights(opinions, evidence.Y[rows], weights)
         if choices.guard
         else dict.fromkeys(best, 1.0)
     )
-    sets, number = LabelSets.seen_in(evidence.Y)
+    sets, number = LabelSets.seen_in(evidence.Y, evidence.weights)
     used = {name: known[name] for name in best if blend[name] > 0 and name in known}
     mender = Mender(evidence, used, best, blend, choices.guard, sets, {"alone": 1.0})
-    alone, own = mender._mended(opinions), number[rows]
+    alone, own = mender._mended(opinions), Own(number[rows], evidence.weights[rows])
     if not choices.with_sets:
-        return mender, search, rows, mender._with_sets(alone, own)
-    few = np.flatnonzero(np.isin(rows, tried))
+        return mender, search, rows, weights, mender._with_sets(alone, own)
 
     def loss(dependence: float) -> float:
         dependent = replace(sets, dependence=dependence)
-        said = {"alone": alone[few], "sets": dependent.marginals(alone[few], own[few])}
-        both = blend_weights(said, evidence.Y[rows[few]], weights[few])
-        return evidence.loss(blended(said, both), rows[few])
+        said = {"alone": alone[few], "sets": dependent.marginals(alone[few], own.at(few))}
+        both = blend_weights(said, evidence.Y[tried], tried_weights)
+        return evidence.loss(blended(said, both), tried, tried_weights)
 
     dependent = replace(sets, dependence=min(DEPENDENCES, key=loss))
     said = {"alone": alone, "sets": dependent.marginals(alone, own)}
     both = blend_weights(said, evidence.Y[rows], weights)
     mender = replace(mender, sets=dependent, sets_blend=both)
-    return mender, search, rows, Chances(blended(said, both), alone, own)
+    return mender, search, rows, weights, Chances(blended(said, both), alone, own)

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from pairmend._typing import FloatArray, MatrixLike
+from pairmend._weights import draw_rows, weighted_median
 from pairmend.kernels.neighbourhood import offsets_to, squared_norms
 from pairmend.neighbourhoods import GaussianNeighbourhood
 
@@ -52,26 +53,35 @@ class Scaling:
         else:
             self.neighbourhood = GaussianNeighbourhood(scale=name, transform=transform)
 
-    def fit(self, X: MatrixLike, supports: FloatArray, y: Any) -> "Scaling":
+    def fit(
+        self, X: MatrixLike, supports: FloatArray, y: Any, row_weights: FloatArray | None = None
+    ) -> "Scaling":
         """Place the validation rows."""
-        self.neighbourhood.fit(self._seen(X, supports), y)
+        self.neighbourhood.fit(self._seen(X, supports), y, sample_weight=row_weights)
         return self
 
     def weights(self, X: MatrixLike, supports: FloatArray) -> FloatArray:
         """Weigh the validation rows around rows, which have these supports."""
         return np.asarray(self.neighbourhood.weights(self._seen(X, supports)))
 
-    def typical(self, rng: np.random.RandomState) -> float:
-        """Return the median squared distance of validation rows, 0 if none differ."""
+    def typical(self, rng: np.random.RandomState, row_weights: FloatArray | None = None) -> float:
+        """Return the median squared distance of validation rows, 0 if none differ.
+
+        A distance counts by the product of its rows' weights.
+        """
         points = self.neighbourhood.points_
-        some = rng.permutation(points.shape[0])[:SAMPLED]
+        order = rng.permutation(points.shape[0])
+        row_weights = np.ones(len(order)) if row_weights is None else row_weights
+        some, weights = draw_rows(order, row_weights, SAMPLED, rng)
+        weights = weights[some]
         chosen = points[some]
         squared = offsets_to(chosen, chosen) + squared_norms(chosen)
-        apart = squared[np.triu_indices(len(some), k=1)]
+        upper = np.triu_indices(len(some), k=1)
+        apart, counts = squared[upper], np.multiply.outer(weights, weights)[upper]
         # What is left of the distance between equal rows is rounding, not distance.
         lengths = squared_norms(chosen)
         near = apart > 64 * np.finfo(lengths.dtype).eps * lengths.max()
-        return float(np.median(apart[near])) if near.any() else 0.0
+        return weighted_median(apart[near], counts[near]) if near.any() else 0.0
 
     def _seen(self, X: MatrixLike, supports: FloatArray) -> Any:
         if self.name == "supports":
@@ -80,7 +90,12 @@ class Scaling:
 
 
 def fit_scalings(
-    asked: str, transform: Any, X: MatrixLike, supports: FloatArray, y: Any
+    asked: str,
+    transform: Any,
+    X: MatrixLike,
+    supports: FloatArray,
+    y: Any,
+    row_weights: FloatArray | None = None,
 ) -> list[Scaling]:
     """Fit the scalings that compete.
 
@@ -97,24 +112,27 @@ def fit_scalings(
         Their supports.
     y : array-like
         Their labels, for the transformer.
+    row_weights : ndarray of shape (M,), default=None
+        Their weights; None means that each weighs 1.
 
     Returns
     -------
     list of Scaling
     """
+    given = X, supports, y, row_weights
     if asked != "auto":
         try:
-            return [Scaling(asked, transform).fit(X, supports, y)]
+            return [Scaling(asked, transform).fit(*given)]
         except ValueError as error:
             error.add_note("With a MendedClassifier: pass transformer=..., or scaling='supports'.")
             raise
-    of_supports = Scaling("supports").fit(X, supports, y)
+    of_supports = Scaling("supports").fit(*given)
     try:
-        plain = Scaling("range", transform).fit(X, supports, y)
+        plain = Scaling("range", transform).fit(*given)
     except (TypeError, ValueError):
         if transform is not None:
             raise
         return [of_supports]
     if sparse.issparse(plain.neighbourhood.points_):
-        return [Scaling("unit", transform).fit(X, supports, y), of_supports]
-    return [plain, Scaling("standard", transform).fit(X, supports, y), of_supports]
+        return [Scaling("unit", transform).fit(*given), of_supports]
+    return [plain, Scaling("standard", transform).fit(*given), of_supports]

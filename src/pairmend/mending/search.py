@@ -44,20 +44,20 @@ class Correction:
     loss: float
 
 
-def search_global(evidence: Evidence, rows: IntArray) -> list[Correction]:
-    """Try the correction that is the same everywhere."""
-    return [
-        Correction(
-            "global", 0.0, 0.0, name, evidence.loss(said_globally(evidence, name, rows), rows)
-        )
-        for name in evidence.witnesses
-    ]
+def search_global(evidence: Evidence, rows: IntArray, weights: FloatArray) -> list[Correction]:
+    """Try the correction that is the same everywhere on rows with these weights."""
+
+    def loss(name: str) -> float:
+        return evidence.loss(said_globally(evidence, name, rows), rows, weights)
+
+    return [Correction("global", 0.0, 0.0, name, loss(name)) for name in evidence.witnesses]
 
 
 def search_scaling(
     evidence: Evidence,
     scaling: Scaling,
     rows: IntArray,
+    weights: FloatArray,
     betas: Sequence[float],
     shrinkages: Sequence[float],
 ) -> list[Correction]:
@@ -71,6 +71,8 @@ def search_scaling(
         Where they lie.
     rows : ndarray of int, shape (t,)
         Those to try on.
+    weights : ndarray of shape (t,)
+        How much their errors count.
     betas : sequence of float
         Each twice the one before.
     shrinkages : sequence of float
@@ -96,11 +98,12 @@ def search_scaling(
         here = rows[chunk]
         decided = [witness.decide(evidence.supports[here]) for witness in witnesses]
         elsewhere = [witness.elsewhere(here) for witness in witnesses]
-        for b, sums in enumerate(sums_around(points, here, tables, betas[0], len(betas) - 1)):
+        around = sums_around(points, here, tables, betas[0], len(betas) - 1, evidence.weights)
+        for b, sums in enumerate(around):
             for w, own in enumerate(columns):
                 said = corrected_by(decided[w], sums[:, own], elsewhere[w], masses)
                 errors[w, b, :, chunk] = evidence.errors(said, here)
-    losses = np.average(errors, axis=3, weights=evidence.weights[rows])
+    losses = np.average(errors, axis=3, weights=weights)
     return [
         Correction(scaling.name, beta, mass, witness.reference, float(losses[w, b, m]))
         for w, witness in enumerate(witnesses)
@@ -130,7 +133,7 @@ def said_locally(
     points, table = _single(scaling), witness.table.astype(np.float32)
     for chunk in _chunks(scaling, len(rows), table):
         here = rows[chunk]
-        sums = next(sums_around(points, here, table, correction.beta))
+        sums = next(sums_around(points, here, table, correction.beta, masses=evidence.weights))
         decided = witness.decide(evidence.supports[here])
         said[chunk] = corrected_by(decided, sums, witness.elsewhere(here), correction.shrinkage)
     return said

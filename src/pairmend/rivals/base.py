@@ -24,6 +24,7 @@ from pairmend._validation import (
     take_params,
     take_rows,
 )
+from pairmend._weights import relative_weights
 from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.threshold import accept
 from pairmend.naive_bayes import RandomSubspaceNB
@@ -144,8 +145,8 @@ class WrappingRival(Wrapping):
             each row has one.
         **fit_params : dict
             Parameters of the base classifier's ``fit``, such as ``sample_weight``; rows of
-            weight 0 are left out. With metadata routing enabled, those the base classifier
-            requests.
+            weight 0, or of less than a millionth of what counts as one row, are left out. With
+            metadata routing enabled, those the base classifier requests.
 
         Returns
         -------
@@ -167,8 +168,9 @@ def smoothed_share(Y: BoolArray, weights: FloatArray) -> FloatArray:
     Examples
     --------
     >>> smoothed_share(np.array([[True, False], [True, True]]), np.array([1.0, 0.5])).tolist()
-    [0.7142857142857143, 0.42857142857142855]
+    [0.8, 0.4]
     """
+    weights = relative_weights(weights)
     share: FloatArray = (weights @ Y + 1) / (weights.sum() + 2)
     return share
 
