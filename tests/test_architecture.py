@@ -13,6 +13,7 @@ PACKAGE = Path(pairmend.__file__).parent
 ROOMS = {
     "_typing": [],
     "_pairs": ["_typing"],
+    "_weights": ["_typing"],
     "compiled": ["_typing"],
     "_compiled": ["compiled"],
     "kernels": ["_compiled", "_pairs", "_threads", "_typing"],
@@ -21,13 +22,13 @@ ROOMS = {
     "_threads": [],
     "_survey": ["_cells", "_compiled", "_frames", "_streaming", "_threads", "_typing"],
     "_basis": ["_cells", "_survey", "_typing"],
-    "_validation": ["_typing"],
+    "_validation": ["_typing", "_weights"],
     "_streaming": ["_typing"],
-    "naive_bayes": ["_cells", "_frames", "_survey", "_typing", "_validation"],
-    "neighbourhoods": ["_cells", "_frames", "_typing", "_validation", "kernels"],
+    "naive_bayes": ["_cells", "_frames", "_survey", "_typing", "_validation", "_weights"],
+    "neighbourhoods": ["_cells", "_frames", "_typing", "_validation", "_weights", "kernels"],
     "learners": [
         "_basis", "_cells", "_compiled", "_pairs", "_streaming", "_threads", "_typing",
-        "_validation", "kernels", "naive_bayes",
+        "_validation", "_weights", "kernels", "naive_bayes",
     ],
     "model_selection": ["_typing"],
     "_parameters": ["_validation"],
@@ -43,25 +44,25 @@ ROOMS = {
     "_growing": ["_base", "_frames", "_typing", "_validation", "learners", "naive_bayes"],
     "corrected": [
         "_base", "_explaining", "_growing", "_pairs", "_watching", "_typing", "_validation",
-        "explanation", "kernels", "learners", "model_selection", "neighbourhoods",
+        "_weights", "explanation", "kernels", "learners", "model_selection", "neighbourhoods",
     ],
-    "thresholds": ["_typing", "_validation", "kernels"],
+    "thresholds": ["_typing", "_validation", "_weights", "kernels"],
     "_cross_fitting": ["_typing", "_validation", "model_selection"],
-    "thresholded": ["_cross_fitting", "_typing", "_validation", "thresholds"],
+    "thresholded": ["_cross_fitting", "_typing", "_validation", "_weights", "thresholds"],
     "mending": [
-        "_streaming", "_typing", "_validation", "explanation", "kernels", "neighbourhoods",
-        "thresholds",
+        "_streaming", "_typing", "_validation", "_weights", "explanation", "kernels",
+        "neighbourhoods", "thresholds",
     ],
     "bases": ["_frames", "_typing", "_validation"],
     "mended": [
-        "_cross_fitting", "_parameters", "_typing", "_validation", "bases", "explanation",
-        "kernels", "mending", "rivals", "thresholds",
+        "_cross_fitting", "_parameters", "_typing", "_validation", "_weights", "bases",
+        "explanation", "kernels", "mending", "rivals", "thresholds",
     ],
     "family": [
-        "_base", "_pairs", "_streaming", "_typing", "_validation", "_watching", "calibrated",
-        "kernels", "learners", "model_selection", "neighbourhoods", "rivals",
+        "_base", "_pairs", "_streaming", "_typing", "_validation", "_weights", "_watching",
+        "calibrated", "kernels", "learners", "model_selection", "neighbourhoods", "rivals",
     ],
-    "rivals": ["_parameters", "_typing", "_validation", "kernels", "naive_bayes"],
+    "rivals": ["_parameters", "_typing", "_validation", "_weights", "kernels", "naive_bayes"],
     "distributed": [
         "_base", "_basis", "_cells", "_frames", "_pairs", "_streaming", "_survey", "_typing",
         "_validation", "corrected", "learners", "naive_bayes", "pairwise",
@@ -85,8 +86,8 @@ ROOMS = {
     ],
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {
-    "_typing", "_pairs", "_cells", "_compiled", "compiled", "kernels", "_frames", "_survey",
-    "explanation", "plots", "published", "stats",
+    "_typing", "_pairs", "_weights", "_cells", "_compiled", "compiled", "kernels", "_frames",
+    "_survey", "explanation", "plots", "published", "stats",
 }  # fmt: skip
 WITHOUT_PRINT = set(ROOMS) - {"cli"}
 
