@@ -22,6 +22,7 @@ from pairmend._validation import (
     fit_context,
 )
 from pairmend.family.overlap import OverlapAware
+from pairmend.frames.columns import require_numbers
 from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
 
 
@@ -159,6 +160,7 @@ class ParallelHyperplanesSVM(OverlapAware):
         self
         """
         X = check_training_rows(X)
+        require_numbers(X, type(self).__name__)
         target = check_target(self, X, y, min_labels=1)
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         present = np.flatnonzero(weights > 0)

@@ -25,6 +25,7 @@ from pairmend._validation import (
     check_training_rows,
     fit_context,
 )
+from pairmend.frames.columns import require_numbers
 from pairmend.learners.perceptron import PerceptronPairLearner
 
 
@@ -272,6 +273,7 @@ class PairwisePerceptrons(PairwiseVoting):
         self, X: MatrixLike, target: Target, sample_weight: ArrayLike | None
     ) -> tuple[Problem, Matrix]:
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        require_numbers(X, type(self).__name__)
         numbers = check_array(
             X, accept_sparse="csr", dtype=self.dtype, estimator=self, input_name="X"
         )
