@@ -5,10 +5,12 @@ classifier with a deterministic base and raises an AssertionError where it fails
 """
 
 import pickle
+import warnings
 from functools import cache
 
 import numpy as np
 import pandas as pd
+import polars as pl
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -18,8 +20,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 
 from pairmend._pairs import label_pairs
+from pairmend.frames import ColumnWarning
+from pairmend.frames.encoder import takes_encoded_frames
 
 
 def _data(n_samples=90, n_classes=4):
@@ -196,6 +201,40 @@ def check_frames_and_sparse_targets(clf):
     np.testing.assert_allclose(framed.predict_proba(X_frame), plain.predict_proba(X), atol=1e-10)
     for target in (sparse.csr_array(Y), sparse.coo_matrix(Y), Y.astype(bool), Y.tolist(), Y * 1.0):
         _assert_same(clone(clf).fit(X, target), plain, X, atol=0)
+
+
+def check_a_feature_without_any_value(clf):
+    if not get_tags(clf).input_tags.allow_nan:
+        return
+    X, Y = _data()
+    X[:, 3] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for output in _outputs(clone(clf).fit(X, Y), X):
+            assert np.isfinite(output).all()
+        framed = pd.DataFrame(X, columns=[f"f{i}" for i in range(8)])
+        warnings.simplefilter("ignore", ColumnWarning)
+        for output in _outputs(clone(clf).fit(framed, Y), framed):
+            assert np.isfinite(output).all()
+
+
+def check_frames_of_any_dtype_and_library(clf):
+    if not hasattr(clf, "_base_classifier") or not takes_encoded_frames(clf._base_classifier()):
+        return
+    X, Y = _data()
+    numbers = {f"f{i}": X[:, i] for i in range(3)}
+    place = np.array(["coast", "field", "town"], dtype=object)[X[:, 3].astype(int) % 3]
+    frame = pd.DataFrame({**numbers, "place": pd.Series(place, dtype=object)})
+    expected = _outputs(clone(clf).fit(frame, Y), frame)
+    polars = pl.DataFrame({**numbers, "place": place.tolist()})
+    for other in (
+        frame.astype({"place": "category"}),
+        frame.astype({"place": "string"}),
+        polars,
+        polars.cast({"place": pl.Categorical}),
+    ):
+        for ours, same in zip(_outputs(clone(clf).fit(other, Y), other), expected, strict=True):
+            np.testing.assert_allclose(ours, same, rtol=0, atol=1e-12)
 
 
 def check_sparse_rows(clf):

@@ -368,3 +368,16 @@ def test_no_warning_comes_of_it(small_set, on_cluster):
         warnings.simplefilter("error")
         clf = distributed.fit(PairwiseClassifier(random_state=0), in_chunks(X), in_chunks(Y))
         distributed.predict(clf, in_chunks(X)).compute()
+
+
+def test_columns_that_are_neither_numbers_nor_categories_are_named(small_set, on_cluster):
+    X, Y = small_set
+    labels = dd.from_pandas(pd.DataFrame(Y, columns=list("stuv")), npartitions=3)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    clf = PairwiseClassifier(random_state=0)
+    dates = frame.assign(b=pd.Timestamp("2024-01-01"))
+    with pytest.raises(ValueError, match="Column 'b' holds datetime64.* numbers or categories"):
+        distributed.fit(clf, dd.from_pandas(dates, npartitions=3), labels)
+    strings = frame.assign(b="much")
+    with pytest.raises(ValueError, match="categories of column 'b' are not known"):
+        distributed.fit(clf, dd.from_pandas(strings, npartitions=3), labels)

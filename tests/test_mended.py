@@ -504,8 +504,7 @@ def test_the_default_base_takes_frames_with_texts_and_holes(small_set):
     frame.loc[::5, "a"] = None
     frame.loc[1, "text"] = None
     clf = MendedClassifier(cv=2, random_state=0).fit(frame, Y)
-    # Texts have no distances, but tell the base classifier what it needs.
-    assert set(clf.search_["scaling"]) == {"global", "supports"}
+    assert set(clf.search_["scaling"]) == {"global", "range", "standard", "supports"}
     assert np.mean(clf.predict(frame)[:, 0] == Y[:, 0]) > 0.9
     new = frame[:3].assign(text=["sea", None, "moon"])
     assert np.isfinite(clf.predict_proba(new)).all()

@@ -153,12 +153,12 @@ def test_bad_frames():
     frame = pd.DataFrame({"n": [0.0, 1.0], "text": ["u", "v"]})
     with pytest.raises(ValueError, match="columns that X lacks: \\['color'\\]"):
         RandomSubspaceNB(categorical=["color"]).fit(frame, [0, 1])
-    with pytest.raises(ValueError, match=r"'text' holds .* name it in RandomSubspaceNB's option"):
+    with pytest.raises(ValueError, match=r"'text' holds .* Name it in RandomSubspaceNB's option"):
         RandomSubspaceNB(categorical=["n"]).fit(frame, [0, 1])
     fitted = RandomSubspaceNB(categorical=["text"]).fit(frame, [0, 1])
     with (
         pytest.warns(UserWarning, match="valid feature names"),
-        pytest.raises(ValueError, match="pass X as a DataFrame"),
+        pytest.raises(ValueError, match="pass X as a DataFrame with the same 2 columns"),
     ):
         fitted.predict([[0.0, 1.0]])
 
@@ -193,10 +193,11 @@ def test_far_outliers_are_judged_all_the_same(rng, far):
     assert probabilities.sum() == pytest.approx(1)
 
 
-def test_frames_without_categories_name_the_column_at_fault():
+def test_dates_are_numbers_unless_they_are_named_as_categories():
     frame = pd.DataFrame({"n": [0.0, 1.0], "when": pd.to_datetime(["2020-01-01", "2020-01-02"])})
-    with pytest.raises(ValueError, match="'when' holds datetime64"):
-        RandomSubspaceNB().fit(frame, [0, 1])
+    as_dates = RandomSubspaceNB(1, 1.0, categorical=None).fit(frame, [0, 1])
+    assert not as_dates.survey_.categorical.any()
+    assert as_dates.mean_[:, 1].tolist() == [18262, 18263]
     by_number = RandomSubspaceNB(1, 1.0, categorical=[0, 1]).fit(frame, [0, 1])
     np.testing.assert_allclose(by_number.predict_proba(frame), [[0.8, 0.2], [0.2, 0.8]])
 

@@ -1,15 +1,27 @@
-"""Frames with categorical columns, as numbers."""
+"""Frames: what they are, and their rows as numbers."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pairmend._typing import BoolArray, FloatArray, MatrixLike
+from pairmend._typing import FloatArray, MatrixLike
 
 
 def is_frame(X: MatrixLike) -> bool:
-    """Tell whether X is a pandas frame, without importing pandas."""
+    """Return whether X is a frame of pandas or polars or a table of pyarrow; imports none."""
+    if hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_series")):
+        return True
+    return hasattr(X, "column_names") and hasattr(X, "column")
+
+
+def frame_columns(X: MatrixLike) -> list[Any]:
+    """Return the names of the columns of a frame."""
+    return list(X.columns if hasattr(X, "to_series") or hasattr(X, "iloc") else X.column_names)
+
+
+def is_pandas(X: MatrixLike) -> bool:
+    """Return whether X is a pandas frame, without importing pandas."""
     return hasattr(X, "columns") and hasattr(X, "iloc")
 
 
@@ -19,98 +31,69 @@ def has_categories(column: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class FrameEncoder:
-    """Turns a frame into an array: numbers as they are, categories as their codes.
+class EncodedFrame:
+    """Rows of a frame as numbers, together with the encoder that made them.
+
+    Rows can be selected as those of an array. The shape is that of the frame.
 
     Attributes
     ----------
-    categories : tuple
-        For each column the index of its categories, None for a column of numbers.
+    values : ndarray of shape (n, n_encoded)
+        Numbers, codes of categories, and components of texts and dates.
+    encoder : FrameEncoder
+        The fitted encoder, which has the meaning of the columns.
     """
 
-    categories: tuple[Any, ...]
+    values: FloatArray
+    encoder: Any
 
-    def __getstate__(self) -> dict[str, Any]:
-        # As arrays, which safe model files can hold; an index of pandas they cannot.
-        return {"categories": tuple(c if c is None else c.to_numpy() for c in self.categories)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if any(values is not None for values in state["categories"]):
-            import pandas as pd  # whoever learnt categories of a frame needs it to use them
-
-            indices = tuple(v if v is None else pd.Index(v) for v in state["categories"])
-            state = {"categories": indices}
-        self.__dict__.update(state)
+    ndim = 2
 
     @property
-    def has_categories(self) -> bool:
-        """Whether any column is categorical."""
-        return any(categories is not None for categories in self.categories)
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns of the frame."""
+        return len(self.values), self.encoder.n_features_in_
 
-    @classmethod
-    def learn(cls, X: MatrixLike, declared: BoolArray | None = None) -> "FrameEncoder":
-        """Note the categories of a frame's columns.
+    def __len__(self) -> int:
+        return len(self.values)
 
-        Parameters
-        ----------
-        X : DataFrame
-            Columns of category dtype are categorical with all their declared categories.
-        declared : ndarray of bool, shape (n_columns,), default=None
-            Further columns to be taken as categorical, with the values they hold.
+    def __getitem__(self, rows: Any) -> "EncodedFrame":
+        return EncodedFrame(self.values[rows], self.encoder)
+
+    @property
+    def numbers(self) -> FloatArray:
+        """Columns of numbers, NaN where missing."""
+        return self._selected(self.encoder.n_categories_ == 0)
+
+    @property
+    def codes(self) -> FloatArray:
+        """Columns of codes of categories, NaN where missing."""
+        return self._selected(self.encoder.n_categories_ > 0)
+
+    @property
+    def components(self) -> FloatArray:
+        """Columns of components of texts and dates."""
+        return self._selected(self.encoder.n_categories_ < 0)
+
+    def _selected(self, columns: Any) -> FloatArray:
+        # Row after row in memory, as arrays usually are: sums are then added in the same order.
+        return self.values if columns.all() else np.ascontiguousarray(self.values[:, columns])
+
+    def coordinates(self) -> FloatArray:
+        """Return what distances need beside the numbers.
+
+        Two rows with different categories are at distance 1. Each category, and one more for
+        those that fit has not seen, has an axis of its own. A missing value is at the origin,
+        halfway from all of them.
         """
-        columns = (X.iloc[:, position] for position in range(X.shape[1]))
-        if declared is None:
-            declared = np.zeros(X.shape[1], dtype=bool)
-        return cls(tuple(map(_categories, columns, declared)))
-
-    def encode(self, X: MatrixLike, advice: str) -> FloatArray:
-        """Encode a frame.
-
-        Parameters
-        ----------
-        X : DataFrame
-            With the columns of the one learnt from.
-        advice : str
-            What to do about a column that is neither numbers nor categories; ends the
-            error message.
-
-        Returns
-        -------
-        ndarray of shape (n, d)
-            A missing value is NaN; a category that was not there when the categories were
-            noted gets a code one beyond the last.
-        """
-        encoded = np.empty(X.shape)
-        for position, categories in enumerate(self.categories):
-            column = X.iloc[:, position]
-            encoded[:, position] = (
-                _numbers(column, advice) if categories is None else _codes(column, categories)
-            )
-        return encoded
-
-
-def _categories(column: Any, declared: bool) -> Any:
-    if has_categories(column):
-        return column.cat.categories
-    return column.dropna().astype("category").cat.categories if declared else None
-
-
-def _codes(column: Any, categories: Any) -> FloatArray:
-    codes = categories.get_indexer(column)
-    missing = column.isna().to_numpy()
-    return np.where(missing, np.nan, np.where(codes < 0, len(categories), codes))
-
-
-def _numbers(column: Any, advice: str) -> FloatArray:
-    if column.dtype.kind in "iufb":
-        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
-    values = column.to_numpy(dtype=object, na_value=np.nan)
-    if column.dtype.kind == "O" and not any(isinstance(value, str) for value in values):
-        try:
-            return values.astype(float)
-        except (TypeError, ValueError):
-            pass
-    raise ValueError(f"Column {column.name!r} holds {column.dtype}, not numbers. {advice}")
+        parts = [np.empty((len(self), 0))]
+        for column, n_categories in enumerate(self.encoder.n_categories_):
+            factor, values = self.encoder.distance_factor_[column], self.values[:, [column]]
+            if n_categories > 0:
+                parts.append((values == np.arange(n_categories + 1)) * factor)
+            elif n_categories < 0 and factor > 0:
+                parts.append(values * factor)
+        return np.hstack(parts)
 
 
 def pack_frame(frame: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from pairmend._base import PairwiseVoting, Problem
-from pairmend._frames import has_categories, is_frame, pack_frame, unpack_frame
+from pairmend._frames import has_categories, is_frame, is_pandas, pack_frame, unpack_frame
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
     check_features,
@@ -105,7 +105,7 @@ class Stream:
 
     def __getstate__(self) -> dict[str, Any]:
         # As arrays, which safe model files can hold; a frame they cannot.
-        return {**self.__dict__, "X": pack_frame(self.X) if is_frame(self.X) else self.X}
+        return {**self.__dict__, "X": pack_frame(self.X) if is_pandas(self.X) else self.X}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         packed = isinstance(state["X"], dict)
@@ -148,7 +148,7 @@ class Stream:
         X, Y
             The validation rows and their labels.
         """
-        if not hasattr(learner, "partial_fit"):
+        if not hasattr(learner, "partial_fit") or (is_frame(X) and not is_pandas(X)):
             return None
         train, validation = (Part(numbers, problem.row_weights[numbers]) for numbers in split)
         return cls(
@@ -237,12 +237,12 @@ def append_rows(X: MatrixLike, more: MatrixLike) -> MatrixLike:
     """
     if X is None:
         return more
-    if is_frame(X) != is_frame(more):
+    if is_pandas(X) != is_pandas(more):
         kinds = ["no DataFrame", "a DataFrame"]
         raise ValueError(
-            f"X is {kinds[is_frame(more)]}, but was {kinds[is_frame(X)]} in the first call."
+            f"X is {kinds[is_pandas(more)]}, but was {kinds[is_pandas(X)]} in the first call."
         )
-    if is_frame(X):
+    if is_pandas(X):
         return _append_frame(X, more)
     if sparse.issparse(X):
         return sparse.vstack([X, sparse.csr_array(more)], format="csr")
@@ -371,6 +371,11 @@ class GrowingVoting(PairwiseVoting):
                 "float between 0 and 1."
             )
         X = check_training_rows(X)
+        if is_frame(X) and not is_pandas(X):
+            raise ValueError(
+                f"partial_fit takes arrays and pandas frames, and X is a {type(X).__module__} "
+                "frame. Pass X.to_pandas()."
+            )
         if hasattr(self, "classes_"):
             if getattr(self, "_stream", None) is None:
                 raise ValueError(

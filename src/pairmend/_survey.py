@@ -9,10 +9,10 @@ from scipy import sparse
 
 from pairmend._cells import Cells, densify
 from pairmend._compiled import compiled_for
-from pairmend._frames import FrameEncoder
 from pairmend._streaming import batches
 from pairmend._threads import in_threads, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
+from pairmend.frames import FrameEncoder
 
 SORTED_AT_ONCE = 2**16
 """Values that are sorted at once, few enough to stay in the processor's cache."""
@@ -40,7 +40,7 @@ class FeatureSurvey:
     subspaces : ndarray of shape (n_subspaces, size)
         Features of each subspace.
     encoder : FrameEncoder or None
-        How frames with categorical columns are read.
+        How frames are read.
     unit : float or None
         The sample weight that counts as one row; None if rows had no weights.
     """
@@ -119,11 +119,13 @@ def survey_features(
 
     categorical = declared | (count_two_valued & (found.count <= 2))
     values, n_values = found.listed(categorical), np.where(categorical, found.count, 0)
-    if encoder is not None and encoder.has_categories:
+    if encoder is not None and (encoder.n_categories_ > 0).any():
         lists = np.split(values, np.cumsum(n_values)[:-1])
-        for f, categories in enumerate(encoder.categories):
-            if categories is not None and categorical[f]:
-                lists[f] = np.arange(len(categories), dtype=float)
+        for f, n_categories in enumerate(encoder.n_categories_):
+            if n_categories > 0 and categorical[f]:
+                # The code after the last is that of rare values, if fit has put any together.
+                has_others = found.high[f] == n_categories and found.count[f] > 0
+                lists[f] = np.arange(n_categories + has_others, dtype=float)
         values, n_values = np.concatenate(lists), np.array([len(values) for values in lists])
     return FeatureSurvey(
         categorical=categorical,

@@ -30,6 +30,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from pairmend._frames import EncodedFrame
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._weights import without_negligible
 
@@ -241,6 +242,8 @@ def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
 
 def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
     """Check number and names of the columns of X, which may have no rows, at prediction."""
+    if isinstance(X, EncodedFrame):  # its encoder has done so
+        return X
     return validate_data(estimator, X, reset=False, skip_check_array=True)
 
 
@@ -249,7 +252,11 @@ def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(estimator, name):
             delattr(estimator, name)
-    if not isinstance(X, list | tuple):
+    if isinstance(X, EncodedFrame):
+        estimator.n_features_in_ = X.encoder.n_features_in_
+        if hasattr(X.encoder, "feature_names_in_"):
+            estimator.feature_names_in_ = X.encoder.feature_names_in_
+    elif not isinstance(X, list | tuple):
         validate_data(estimator, X, skip_check_array=True)
 
 
@@ -261,7 +268,7 @@ def is_plain(X: Any) -> bool:
 
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     """Select rows of an array, a frame, a CSR matrix or a list."""
-    return X[rows] if type(X) is np.ndarray else _safe_indexing(X, rows)
+    return X[rows] if type(X) in (np.ndarray, EncodedFrame) else _safe_indexing(X, rows)
 
 
 def check_target(

@@ -10,9 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pairmend._frames import is_frame
+from pairmend._frames import EncodedFrame, is_frame
 from pairmend._typing import FloatArray, MatrixLike
 from pairmend._validation import check_row_order, check_sample_weight, remember_features
+from pairmend.frames import FrameEncoder
 
 __all__ = ["DenseScaler", "ScaledLogisticRegression", "logistic_regression"]
 
@@ -20,17 +21,20 @@ __all__ = ["DenseScaler", "ScaledLogisticRegression", "logistic_regression"]
 class DenseScaler(TransformerMixin, BaseEstimator):
     """Make comparable numbers of features, and leave sparse rows as they are.
 
-    Numbers are standardized, and missing ones become the mean. Columns of a frame that hold no
-    numbers become a 0/1 column for each value, missing being one; a new value is none of them.
-    Sparse rows mostly count words or tags: division by the standard deviation would blow up the
-    rare ones.
+    Numbers are standardized, and missing ones become the mean; a feature without any value
+    becomes 0. Frames are read by a :class:`~pairmend.frames.FrameEncoder`: a category becomes a
+    0/1 column for each value, missing being one, and a new value is none of them; components of
+    texts and dates stay as they are. Sparse rows mostly count words or tags: division by the
+    standard deviation would blow up the rare ones.
 
     Attributes
     ----------
     scaler_ : StandardScaler or None
         What standardizes; None after a fit on sparse rows.
+    frame_encoder_ : FrameEncoder or None
+        What reads the columns of a frame; None after a fit on an array.
     encoder_ : OneHotEncoder or None
-        What makes numbers of other columns; None if there are none.
+        What makes 0/1 columns of categories; None if there are none.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -49,6 +53,11 @@ class DenseScaler(TransformerMixin, BaseEstimator):
     [[-1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
 
+    takes_encoded_frames = True
+    scaler_: Any
+    encoder_: Any
+    frame_encoder_: FrameEncoder | None
+
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn means, standard deviations and values of dense rows.
 
@@ -65,16 +74,31 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self.scaler_ = self.encoder_ = None
+        self.scaler_ = self.encoder_ = self.frame_encoder_ = None
         if sparse.issparse(X):
             self._check(X, reset=True)
             return self
-        numbers, others = _split(X)
-        if others is not None:
-            self.encoder_ = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(others)
-        if numbers.ndim != 2 or numbers.shape[1]:  # what is no table is refused by the scaler
-            self.scaler_ = StandardScaler().fit(numbers, y, sample_weight)
-        remember_features(self, X if hasattr(X, "shape") else np.asarray(X))
+        if isinstance(X, EncodedFrame):
+            self.frame_encoder_ = X.encoder
+        elif is_frame(X):
+            self.frame_encoder_ = FrameEncoder().fit(X)
+        if self.frame_encoder_ is None:
+            numbers = self._check(X, reset=True)
+        else:
+            rows = self.frame_encoder_.encode(X)
+            remember_features(self, X)
+            numbers = rows.numbers
+            if rows.codes.shape[1]:
+                encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+                self.encoder_ = encoder.fit(rows.codes)
+            if not rows.values.shape[1]:
+                raise ValueError("No column of X can be used: see the warnings about columns.")
+        if numbers.shape[1]:
+            if sample_weight is not None:
+                sample_weight = check_sample_weight(sample_weight, numbers)
+            self.scaler_ = StandardScaler().fit(
+                _without_empty_columns(numbers, sample_weight), y, sample_weight
+            )
         return self
 
     def transform(self, X: MatrixLike) -> MatrixLike:
@@ -90,16 +114,21 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         {ndarray, sparse matrix} of shape (n_samples, n_columns)
         """
         check_is_fitted(self)
-        if self.scaler_ is None and self.encoder_ is None:
-            return self._check(X, reset=False)
-        numbers, others = _split(X.toarray() if sparse.issparse(X) else X)
-        parts = []
-        if self.scaler_ is not None:
-            # After the shift, the mean is 0.
-            parts.append(np.nan_to_num(self.scaler_.transform(numbers), nan=0.0))
+        if self.frame_encoder_ is None:
+            numbers = self._check(X, reset=False)
+            return numbers if self.scaler_ is None else self._scaled(numbers)
+        rows = self.frame_encoder_.encode(X)
+        parts = [rows.components]
         if self.encoder_ is not None:
-            parts.append(self.encoder_.transform(others))
-        return np.hstack(parts) if len(parts) > 1 else parts[0]
+            parts.insert(0, self.encoder_.transform(rows.codes))
+        if self.scaler_ is not None:
+            parts.insert(0, self._scaled(rows.numbers))
+        return np.hstack(parts)
+
+    def _scaled(self, numbers: Any) -> FloatArray:
+        """Return standardized numbers, the mean where one is missing, which is 0 by now."""
+        dense = numbers.toarray() if sparse.issparse(numbers) else numbers
+        return np.nan_to_num(self.scaler_.transform(dense), nan=0.0)
 
     def _check(self, X: MatrixLike, *, reset: bool) -> MatrixLike:
         return validate_data(
@@ -113,12 +142,13 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _split(X: Any) -> tuple[Any, Any]:
-    """Return the columns that hold numbers, and those of a frame that do not."""
-    if not is_frame(X):
-        return X if hasattr(X, "shape") else np.asarray(X), None
-    numeric = np.array([getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes])
-    return X.loc[:, numeric], None if numeric.all() else X.loc[:, ~numeric]
+def _without_empty_columns(numbers: FloatArray, sample_weight: Any) -> FloatArray:
+    """Return the numbers with 0 in columns without any value in rows that count."""
+    known = ~np.isnan(numbers)
+    if sample_weight is not None:
+        known &= np.asarray(sample_weight)[:, np.newaxis] > 0
+    empty = ~known.any(axis=0)
+    return np.where(empty, 0.0, numbers) if empty.any() else numbers
 
 
 class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -157,6 +187,8 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
     >>> clf.predict([[0.8]]).tolist()
     [1]
     """
+
+    takes_encoded_frames = True
 
     def __init__(self, C: float = 1.0, *, class_weight: Any = None, max_iter: int = 1000):
         self.C = C

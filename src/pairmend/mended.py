@@ -37,6 +37,7 @@ from pairmend._validation import (
 from pairmend._weights import relative_weights
 from pairmend.bases import logistic_regression
 from pairmend.explanation import Explanation
+from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mending.criteria import LOSSES, Judge
@@ -44,6 +45,7 @@ from pairmend.mending.decisions import Chances, Decision, LeftOut, choose_decisi
 from pairmend.mending.evidence import Evidence
 from pairmend.mending.explaining import explain_rows
 from pairmend.mending.mender import Choices, Mender, learn_to_mend
+from pairmend.mending.rows import RowReader
 from pairmend.mending.scalings import SCALINGS, fit_scalings
 from pairmend.mending.search import SHRINKAGES, Correction
 from pairmend.rivals import BinaryRelevance
@@ -101,8 +103,9 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         Whether no correction and one that is the same everywhere compete, too, and labels with
         few rows are mended less. If not, the best local correction is taken as it is.
     transformer : transformer, default=None
-        Makes numbers of rows for distances: any scikit-learn transformer. For frames with
-        mixed columns, texts or images.
+        Makes numbers of rows for distances: any scikit-learn transformer. For texts or images,
+        or to read frames in another way. None reads frames by a
+        :class:`~pairmend.frames.FrameEncoder`, for distances and for the default base alike.
     n_jobs : int, default=None
         Number of processes that train on the splits.
     random_state : int, RandomState or None, default=None
@@ -113,6 +116,10 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
     ----------
     estimator_ : classifier
         The base classifier, trained on all rows: for all labels.
+    frame_encoder_ : FrameEncoder or None
+        What reads frames for distances and for the default base; ``frame_encoder_.columns_``
+        lists how each column was read. None after a fit on anything else than a frame, and where
+        neither needs it.
     beta_ : dict of float
         The chosen beta by scaling.
     blend_ : dict of float
@@ -261,6 +268,12 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         self._find_criterion()
         params, row_weights = route_fit_params(self, base, X, fit_params)
         present, weights = np.flatnonzero(row_weights > 0), relative_weights(row_weights)
+        reader = RowReader.fit(
+            X, row_weights, for_base=takes_encoded_frames(base),
+            for_distances=self.transformer is None and self.scaling != "supports",
+            is_optional=self.scaling == "auto",
+        )  # fmt: skip
+        base_rows, distance_rows = reader.read(X)
         rng = check_random_state(self.random_state)
         model = _for_all_labels(seed_estimator(base, new_seed(rng)), len(target.classes))
 
@@ -268,7 +281,7 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         labels = target if target.multilabel else _as_labels(target)
         splits = split_rows(self.cv, X, target, row_weights > 0, new_seed(rng))
         parts = cross_fit(
-            model, X, labels, params, splits, method="predict_proba",
+            model, base_rows, labels, params, splits, method="predict_proba",
             purpose="the supports of labels", n_jobs=self.n_jobs,
         )  # fmt: skip
         scored = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in splits)])
@@ -285,7 +298,7 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
             COMPETING_REFERENCES if self.reference == "auto" else (self.reference,),
         )  # fmt: skip
         scalings = fit_scalings(
-            self.scaling, self.transformer, take_rows(X, rows), evidence.supports,
+            self.scaling, self.transformer, take_rows(distance_rows, rows), evidence.supports,
             target.as_given(rows), weights[rows],
         )  # fmt: skip
         choices = Choices(
@@ -300,15 +313,17 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         decided: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
             decided = self._choose_decision(left_out, mender)
-        rows_to_fit = X
+        rows_to_fit = base_rows
         if len(present) < count_rows(X):
-            rows_to_fit, params = take_rows(X, present), take_params(X, params, present)
+            rows_to_fit = take_rows(base_rows, present)
+            params = take_params(X, params, present)
         model.fit(rows_to_fit, labels.as_given(present), **params)
 
         # Nothing of an earlier fit is touched before all went well.
         remember_features(self, X)
         self.classes_, self.multilabel_ = target.classes, target.multilabel
         self.estimator_, self.validation_indices_ = model, rows
+        self._reader, self.frame_encoder_ = reader, reader.encoder
         self._mender, self._left_out = mender, left_out
         self._decided, self._decided_by = decided, self._decision_parameters()
         self.beta_ = {
@@ -412,10 +427,11 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
             in the same way.
         """
         check_is_fitted(self)
-        X = check_features(self, X)
+        base_rows, distance_rows = self._reader.read(check_features(self, X))
         return explain_rows(
-            self, X, self._supports(X), n_neighbors=n_neighbors, n_problems=n_problems
-        )
+            self, distance_rows, self._supports(base_rows),
+            n_neighbors=n_neighbors, n_problems=n_problems,
+        )  # fmt: skip
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -493,8 +509,8 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
     def _chances(self, X: MatrixLike) -> Chances:
         check_is_fitted(self)
         check_prediction_parameters(self)
-        X = check_features(self, X)
-        return self._current_mender().chances(X, self._supports(X))
+        base_rows, distance_rows = self._reader.read(check_features(self, X))
+        return self._current_mender().chances(distance_rows, self._supports(base_rows))
 
     def _supports(self, X: MatrixLike) -> FloatArray:
         """Return what the base classifier says of rows that were checked."""

@@ -19,25 +19,23 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._cells import Cells, densify
-from pairmend._frames import FrameEncoder, has_categories, is_frame
+from pairmend._frames import EncodedFrame, frame_columns, is_frame
 from pairmend._survey import Distinct, FeatureSurvey, survey_features
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._validation import (
     Interval,
     KnownParameters,
     StrOptions,
+    check_columns,
     check_magnitude,
     check_row_order,
     check_sample_weight,
     fit_context,
     is_plain,
+    remember_features,
 )
 from pairmend._weights import unit_weight, without_negligible
-
-_ADVICE = (
-    "Turn the column into pandas' category dtype, name it in RandomSubspaceNB's option "
-    "`categorical`, or encode it as numbers."
-)
+from pairmend.frames import FrameEncoder
 
 _FAR = 1e100
 """Standard deviations beyond which values are as unlikely as can be."""
@@ -60,8 +58,9 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
         Size of a subspace: a share of the features, rounded and at least one, or their
         number.
     categorical : "auto", None or array-like, default="auto"
-        Which features are categorical. "auto" takes the columns of category dtype of a frame
-        and every feature with at most two distinct values. An array-like of feature numbers,
+        Which features are categorical. "auto" takes the columns of a frame that a
+        :class:`~pairmend.frames.FrameEncoder` reads as categories, and every feature with at
+        most two distinct values. An array-like of feature numbers,
         of names (for a frame) or of bools, one a feature, says exactly which; None says none.
     random_state : int, RandomState or None, default=None
         Chooses the subspaces.
@@ -202,6 +201,11 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
             encoder=encoder,
         )
 
+    @property
+    def takes_encoded_frames(self) -> bool:
+        """Whether frames are read by a FrameEncoder with default options."""
+        return isinstance(self.categorical, str)
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
@@ -301,7 +305,10 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
     def _read(self, X: MatrixLike, encoder: FrameEncoder | None, *, reset: bool) -> Any:
         """Return X as a float array or CSR matrix, its features checked."""
         if getattr(X, "ndim", 2) == 2:  # else the check of the numbers says what is wrong
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            if reset:
+                remember_features(self, X)
+            else:
+                check_columns(self, X)
         return read_numbers(self, X, encoder)
 
     def declare(self, X: MatrixLike) -> tuple[BoolArray | None, FrameEncoder | None]:
@@ -314,23 +321,34 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        declared : ndarray of bool, shape (n_features,), or None
+        declared : ndarray of bool, shape (n_encoded,), or None
+            For each column that the encoder makes.
         encoder : FrameEncoder or None
             None, as the former, if X is no frame.
         """
+        if isinstance(X, EncodedFrame):
+            return X.encoder.n_categories_ > 0, X.encoder
         if not is_frame(X):
             return None, None
-        named = _names(self.categorical)
-        if unknown := set(named) - set(X.columns):
+        if isinstance(self.categorical, str):
+            encoder = FrameEncoder().fit(X)
+            return encoder.n_categories_ > 0, encoder
+        names, named = frame_columns(X), _names(self.categorical)
+        if unknown := set(named) - set(names):
             raise ValueError(f"categorical names columns that X lacks: {sorted(unknown)}.")
-        typed = np.array([has_categories(X.iloc[:, f]) for f in range(X.shape[1])], dtype=bool)
         if named:
-            declared = np.asarray(X.columns.isin(named))
-        elif isinstance(self.categorical, str):
-            declared = typed
+            declared = np.array([name in named for name in names], dtype=bool)
         else:
-            declared = self._declared_by_number(X.shape[1])
-        return declared, FrameEncoder.learn(X, declared)
+            declared = self._declared_by_number(len(names))
+        chosen = [name for name, is_chosen in zip(names, declared, strict=True) if is_chosen]
+        encoder = FrameEncoder(kinds=dict.fromkeys(chosen, "category")).fit(X)
+        if left := encoder.undeclared_categories(chosen):
+            raise ValueError(
+                f"Column {left[0]!r} holds strings and is not among those that `categorical` "
+                "names. Name it in RandomSubspaceNB's option `categorical`, leave the option at "
+                "'auto', or encode the column as numbers."
+            )
+        return declared[encoder.source_], encoder
 
     def _declared_by_number(self, n_features: int) -> BoolArray:
         """Return which features are categorical, by what the parameter alone says."""
@@ -469,12 +487,7 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
 def read_numbers(estimator: RandomSubspaceNB, X: MatrixLike, encoder: FrameEncoder | None) -> Any:
     """Return rows as a float array or CSR matrix; the estimator is named in errors."""
     if encoder is not None:
-        if is_frame(X):
-            X = encoder.encode(X, _ADVICE)
-        elif encoder.has_categories:
-            raise ValueError(
-                "Fitted on a DataFrame with categorical columns; pass X as a DataFrame, too."
-            )
+        X = encoder.encode(X).values
     if is_plain(X):
         return X
     with np.errstate(over="ignore", invalid="ignore"):  # the check adds up all values

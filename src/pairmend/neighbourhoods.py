@@ -19,7 +19,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._cells import densify
-from pairmend._frames import FrameEncoder, has_categories, is_frame
+from pairmend._frames import EncodedFrame, is_frame
 from pairmend._typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend._validation import (
     LARGEST,
@@ -34,6 +34,7 @@ from pairmend._validation import (
     is_plain,
 )
 from pairmend._weights import all_equal
+from pairmend.frames import FrameEncoder
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,
     gaussian_weights,
@@ -46,8 +47,7 @@ INDEX_FEATURES = 10
 
 _ADVICE = (
     "Distances between rows need numbers. Give the neighbourhood a scikit-learn transformer "
-    "that makes them, neighbourhood={name}(transform=...), or turn columns whose values only "
-    "count as equal or not into pandas' category dtype."
+    "that makes them, neighbourhood={name}(transform=...)."
 )
 
 
@@ -84,7 +84,7 @@ class _DistanceNeighbourhood(KnownParameters, BaseEstimator):
         self._check_rows(count_rows(X))
         self.transform_ = None if self.transform is None else clone(self.transform).fit(X, y)
         rows = X if self.transform_ is None else self.transform_.transform(X)
-        self._encoder = _category_encoder(rows)
+        self._encoder = _frame_encoder(rows)
         numbers, categories = self._split(rows)
         self._sparse = sparse.issparse(numbers)
         weights = None
@@ -139,26 +139,17 @@ class _DistanceNeighbourhood(KnownParameters, BaseEstimator):
         if self._encoder is None:
             numbers = densify(_check_numbers(rows, advice))
             return numbers, np.empty((numbers.shape[0], 0))
-        if not is_frame(rows) or rows.shape[1] != len(self._encoder.categories):
-            raise ValueError(
-                "Fitted on a DataFrame with categorical columns; pass X as a DataFrame with the "
-                f"same {len(self._encoder.categories)} columns."
-            )
-        encoded = self._encoder.encode(rows, advice)
-        categorical = np.array([c is not None for c in self._encoder.categories])
-        sizes = [len(c) for c in self._encoder.categories if c is not None]
-        numbers = check_array(
-            encoded[:, ~categorical], ensure_all_finite="allow-nan", ensure_min_features=0
-        )
-        return numbers, _indicators(encoded[:, categorical], sizes)
+        encoded = self._encoder.encode(rows)
+        return encoded.numbers, encoded.coordinates()
 
 
 class GaussianNeighbourhood(_DistanceNeighbourhood):
     """Weights that fall with the distance like a Gaussian, exp(-beta * distance^2).
 
     The paper's neighbourhood: every validation row counts, the nearer the more. The distance
-    is Euclidean over features scaled to comparable ranges. Columns of category dtype of a
-    frame count as equal or not; a missing value stands at its feature's mean.
+    is Euclidean over features scaled to comparable ranges. Frames are read by a
+    :class:`~pairmend.frames.FrameEncoder`: categories count as equal or not, texts by the words
+    they share; a missing number is at its feature's mean.
 
     Parameters
     ----------
@@ -170,7 +161,7 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         over them, or not at all. Scaled, a feature that is constant there does not count.
     transform : transformer, default=None
         Makes numbers of rows: any scikit-learn transformer, fitted with the classifier on
-        the validation rows. For frames with mixed columns, texts or images.
+        the validation rows. For texts or images, or to read frames in another way.
     n_neighbors : int, default=None
         Only so many nearest validation rows count, all others weigh 0: faster, and an
         approximation. None means all. Rows are counted whatever their sample weights.
@@ -294,7 +285,7 @@ class AdaptiveNeighbourhood(_DistanceNeighbourhood):
         over them, or not at all. Scaled, a feature that is constant there does not count.
     transform : transformer, default=None
         Makes numbers of rows: any scikit-learn transformer, fitted with the classifier on
-        the validation rows. For frames with mixed columns, texts or images.
+        the validation rows. For texts or images, or to read frames in another way.
 
     Attributes
     ----------
@@ -400,17 +391,17 @@ class GlobalNeighbourhood(BaseEstimator):
         return np.ones((self.n_points_, count_rows(X))).T
 
 
-def _category_encoder(rows: MatrixLike) -> FrameEncoder | None:
-    if is_frame(rows) and any(has_categories(rows.iloc[:, f]) for f in range(rows.shape[1])):
-        return FrameEncoder.learn(rows)
-    return None
+def _frame_encoder(rows: MatrixLike) -> FrameEncoder | None:
+    """Return what reads the columns of a frame; None if rows are an array."""
+    if isinstance(rows, EncodedFrame):
+        encoder: FrameEncoder = rows.encoder
+        return encoder
+    return FrameEncoder().fit(rows) if is_frame(rows) else None
 
 
 def _check_numbers(rows: MatrixLike, advice: str) -> Any:
     if is_plain(rows):
         return rows
-    if is_frame(rows):  # its encoder names the column that is at fault
-        rows = FrameEncoder((None,) * rows.shape[1]).encode(rows, advice)
     try:
         return check_array(
             rows,
@@ -473,13 +464,3 @@ def _mean_and_divisor(
     else:
         divisor = np.where(spread > 0, np.sqrt(variance), 0)
     return np.nan_to_num(mean), divisor
-
-
-def _indicators(codes: FloatArray, sizes: list[int]) -> FloatArray:
-    """Place categories so that two rows are at distance 1 where they differ.
-
-    Each category, and one more for those that were not there in fit, has an axis of its own.
-    A missing value stays at the origin, halfway from all of them.
-    """
-    parts = [(codes[:, [f]] == np.arange(size + 1)) / np.sqrt(2.0) for f, size in enumerate(sizes)]
-    return np.hstack([np.empty((len(codes), 0)), *parts])

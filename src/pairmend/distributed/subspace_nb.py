@@ -11,11 +11,12 @@ from scipy import sparse
 
 from pairmend._basis import Basis
 from pairmend._cells import SPARSE_SHARE
-from pairmend._frames import FrameEncoder, has_categories
+from pairmend._frames import has_categories
 from pairmend._survey import Distinct
 from pairmend._typing import BoolArray, FloatArray, IntArray
 from pairmend._validation import seed_estimator
 from pairmend.distributed.blocks import Block, in_a_tree
+from pairmend.frames import FrameEncoder
 from pairmend.learners import SubspaceNBPairLearner
 from pairmend.learners.sums import LabelSums, Sums, sum_alone
 from pairmend.naive_bayes import RandomSubspaceNB, read_numbers
@@ -57,7 +58,7 @@ def train_subspace_nb(
     """
     seeded = seed_estimator(estimator, seed)
     declared, encoder = seeded.declare(like)
-    _refuse_unknown_categories(like, declared)
+    _check_columns(like, encoder)
     read = delayed(_Reader(seeded, encoder), pure=False, traverse=False)
 
     groups = np.array_split(np.arange(like.shape[1]), min(like.shape[1], len(blocks), MOST_GROUPS))
@@ -84,11 +85,17 @@ def train_subspace_nb(
     return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed).adopt(pairs, basis, sums)
 
 
-def _refuse_unknown_categories(like: Any, declared: BoolArray | None) -> None:
-    if declared is None:
-        return
-    for place in np.flatnonzero(declared):
+def _check_columns(like: Any, encoder: FrameEncoder | None) -> None:
+    """Refuse columns of a frame that cannot be read before all their rows are there."""
+    for place, summary in enumerate(() if encoder is None else encoder.columns_):
         column = like.iloc[:, place]
+        if summary.kind not in ("number", "category"):
+            raise ValueError(
+                f"Column {column.name!r} holds {column.dtype}, and blocks of rows are read where "
+                "all columns are numbers or categories. Make numbers of it, or leave it out."
+            )
+        if summary.kind == "number":
+            continue
         # Dask gives a column whose categories it has not looked for a placeholder of its own.
         if not has_categories(column) or "__UNKNOWN_CATEGORIES__" in column.cat.categories:
             raise ValueError(

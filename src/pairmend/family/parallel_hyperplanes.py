@@ -23,6 +23,7 @@ from pairmend._validation import (
 )
 from pairmend._weights import relative_weights
 from pairmend.family.overlap import OverlapAware
+from pairmend.frames.columns import require_numbers
 from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
 
 
@@ -161,6 +162,7 @@ class ParallelHyperplanesSVM(OverlapAware):
         self
         """
         X = check_training_rows(X)
+        require_numbers(X, type(self).__name__)
         target = check_target(self, X, y, min_labels=1)
         weights = check_row_weights(sample_weight, X)
         present = np.flatnonzero(weights > 0)

@@ -26,6 +26,7 @@ from pairmend._validation import (
     fit_context,
 )
 from pairmend._weights import unit_weight
+from pairmend.frames.columns import require_numbers
 from pairmend.learners.perceptron import PerceptronPairLearner
 
 
@@ -277,6 +278,7 @@ class PairwisePerceptrons(PairwiseVoting):
         self, X: MatrixLike, target: Target, sample_weight: ArrayLike | None
     ) -> tuple[Problem, Matrix]:
         weights = check_row_weights(sample_weight, X)
+        require_numbers(X, type(self).__name__)
         numbers = check_array(
             X, accept_sparse="csr", dtype=self.dtype, estimator=self, input_name="X"
         )

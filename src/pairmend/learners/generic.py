@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from pairmend._frames import EncodedFrame, is_frame
 from pairmend._pairs import LabelRows
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import (
@@ -19,6 +20,7 @@ from pairmend._validation import (
     take_rows,
 )
 from pairmend._weights import unit_weight
+from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ class GenericPairLearner:
     ) -> "GenericPairLearner":
         """Train all pairs, each on the rows that carry exactly one of its labels."""
         estimator = seed_estimator(self.estimator, self.seed)
+        if is_frame(X) and takes_encoded_frames(estimator):
+            X = FrameEncoder().fit(X).encode(X)  # once, not for each pair
         survey = None
         if hasattr(estimator, "survey") and has_fit_parameter(estimator, "survey"):
             survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
@@ -127,17 +131,24 @@ class GenericPairLearner:
             delayed(_train_pair)(estimator, X, _name(pair, Y), rows, y, fit_params, survey, unit)
             for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
         )
-        return self.adopt(pairs, models)
+        self.adopt(pairs, models)
+        self._encoder = X.encoder if isinstance(X, EncodedFrame) else None
+        return self
 
     def adopt(self, pairs: IntArray, models: list[Any]) -> "GenericPairLearner":
         """Take classifiers of pairs that were trained elsewhere."""
-        self._pairs, self.models_ = pairs, models
+        self._pairs, self.models_, self._encoder = pairs, models, None
         return self
+
+    def _encoded(self, X: MatrixLike) -> MatrixLike:
+        """Return rows as the classifiers of the pairs take them."""
+        return X if self._encoder is None else self._encoder.encode(X)
 
     def supports(
         self, X: MatrixLike, blocks: Iterable[slice], dtype: str = "float64"
     ) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
+        X = self._encoded(X)
         for block in blocks:
             answers = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(_ask)(model, X) for model in self.models_[block]
@@ -146,10 +157,11 @@ class GenericPairLearner:
 
     def support_of(self, X: MatrixLike, pair: int) -> FloatArray:
         """Return the support of one pair for its first label."""
-        return _ask(self.models_[pair], X)
+        return _ask(self.models_[pair], self._encoded(X))
 
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs."""
+        X = self._encoded(X)
         out = np.full((len(carried.rows), carried.n_labels), 0.5)
         rows = [carried.rows[carried.entries(label)] for label in range(carried.n_labels)]
         asked = [m for m, (i, j) in enumerate(self._pairs) if len(rows[i]) or len(rows[j])]

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
+from pairmend._frames import EncodedFrame
 from pairmend._typing import FloatArray, MatrixLike
 from pairmend._weights import draw_rows, weighted_median
 from pairmend.kernels.neighbourhood import offsets_to, squared_norms
@@ -86,6 +87,8 @@ class Scaling:
     def _seen(self, X: MatrixLike, supports: FloatArray) -> Any:
         if self.name == "supports":
             return logit(np.clip(supports, CERTAIN, 1 - CERTAIN))
+        if self.name == "unit" and isinstance(X, EncodedFrame):
+            return np.hstack([X.numbers, X.coordinates()])
         return X
 
 

@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from pairmend._frames import is_frame
 from pairmend._parameters import DefaultParts
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
@@ -25,6 +26,7 @@ from pairmend._validation import (
     take_rows,
 )
 from pairmend._weights import relative_weights
+from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.threshold import accept
 from pairmend.naive_bayes import RandomSubspaceNB
@@ -86,7 +88,9 @@ class Rival(ClassifierMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         check_prediction_parameters(self)
-        scores = self._scores(check_features(self, X))
+        rows = check_features(self, X)
+        encoder = getattr(self, "frame_encoder_", None)
+        scores = self._scores(rows if encoder is None else encoder.encode(rows))
         return scores if self.multilabel_ else sum_to_one(scores)
 
     def __sklearn_tags__(self) -> Any:
@@ -126,6 +130,9 @@ class Wrapping(DefaultParts, Rival):
 class WrappingRival(Wrapping):
     """A rival that learns from all rows at once."""
 
+    encodes_frames = True
+    """Whether frames may be encoded before the base classifiers see them."""
+
     @abstractmethod
     def _learn(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
@@ -154,12 +161,18 @@ class WrappingRival(Wrapping):
         """
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
-        params, weights = route_fit_params(self, self._base_classifier(), X, fit_params)
+        base = self._base_classifier()
+        params, weights = route_fit_params(self, base, X, fit_params)
         rows, Y, present = X, target.Y, np.flatnonzero(weights > 0)
         if len(present) < len(weights):
             params = take_params(X, params, present)
             rows, Y, weights = take_rows(X, present), Y[present], weights[present]
-        return self._remember(X, target, self._learn(rows, Y, weights, params))
+        encoder = None
+        if self.encodes_frames and is_frame(X) and takes_encoded_frames(base):
+            encoder = FrameEncoder().fit(rows)  # once, not for each classifier of a label
+            rows = encoder.encode(rows)
+        learnt = self._learn(rows, Y, weights, params)
+        return self._remember(X, target, {**learnt, "frame_encoder_": encoder})
 
 
 def smoothed_share(Y: BoolArray, weights: FloatArray) -> FloatArray:

@@ -21,6 +21,7 @@ from pairmend._validation import (
     take_params,
     take_rows,
 )
+from pairmend.frames.columns import require_numbers
 from pairmend.rivals.base import WrappingRival, smoothed_share, varying_labels
 from pairmend.rivals.binding import fit_wrapper
 
@@ -111,6 +112,8 @@ class ClassifierChainEnsemble(WrappingRival):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    encodes_frames = False  # a chain appends labels to the features, which must be an array
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # scikit-learn's chains take finite numbers only, whatever their base takes.
@@ -125,6 +128,7 @@ class ClassifierChainEnsemble(WrappingRival):
         rng = check_random_state(self.random_state)
         base = seed_estimator(base, new_seed(rng))
         # Chains look at their own parts only, and a row that is in none is still wrong.
+        require_numbers(X, type(self).__name__)
         check_array(X, accept_sparse=True, input_name="X", estimator=self)
         n_rows, n_labels = Y.shape
         size = ceil(self.max_samples * n_rows)

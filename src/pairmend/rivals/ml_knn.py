@@ -18,6 +18,7 @@ from pairmend._validation import (
     count_rows,
     fit_context,
 )
+from pairmend.frames.columns import require_numbers
 from pairmend.rivals.base import Rival
 
 
@@ -117,6 +118,7 @@ class MLkNN(Rival):
         self
         """
         X = check_training_rows(X)
+        require_numbers(X, type(self).__name__)
         target = check_target(self, X, y, min_labels=1)
         return self._remember(X, target, self._learn(X, target.Y))
 

@@ -1,0 +1,245 @@
+"""One way to read frames, for base classifiers and for distances."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from pairmend._frames import EncodedFrame, frame_columns, is_frame
+from pairmend._typing import FloatArray, IntArray, MatrixLike
+from pairmend._validation import check_columns, check_params, remember_features
+from pairmend.frames.columns import Column, read_column
+from pairmend.frames.kinds import KINDS, ColumnSummary, choose_reader
+
+
+def takes_encoded_frames(estimator: Any) -> bool:
+    """Return whether a classifier takes rows that a FrameEncoder with default options encoded.
+
+    Examples
+    --------
+    >>> from pairmend.bases import logistic_regression
+    >>> takes_encoded_frames(logistic_regression()), takes_encoded_frames(FrameEncoder())
+    (True, False)
+    """
+    first = estimator[0] if isinstance(estimator, Pipeline) else estimator
+    return bool(getattr(first, "takes_encoded_frames", False))
+
+
+class FrameEncoder(TransformerMixin, BaseEstimator):
+    """Encode the columns of a frame as numbers, each by what it holds.
+
+    How a column is read depends on its values, not on the dtype or the library that holds them:
+
+    - numbers, booleans, and strings all of which are numbers: as they are;
+    - dates, and strings all of which are dates in one format: days since 1970, and sine and
+      cosine of the time of the year, of the week and, if there are times, of the day;
+    - durations: seconds;
+    - strings of several words that rarely repeat: TF-IDF of the words, projected to at most 100
+      components by a truncated SVD;
+    - other strings, and all columns of a dtype of categories: the number of the category. The
+      100 most frequent ones are kept apart.
+
+    Columns without any value, and columns of strings that differ in nearly every row, are left
+    out with a :class:`ColumnWarning`. Missing values are NaN.
+
+    Parameters
+    ----------
+    kinds : dict, default=None
+        Kinds of columns by name, where they are not to be found out: "number", "category",
+        "date", "text" or "ignored".
+
+    Attributes
+    ----------
+    columns_ : tuple of ColumnSummary
+        How each column was read. ``pandas.DataFrame(encoder.columns_)`` shows it as a table.
+    n_categories_ : ndarray of int, shape (n_encoded,)
+        For each encoded column the number of categories; 0 for numbers, -1 for components of
+        texts and dates, which have a scale of their own.
+    source_ : ndarray of int, shape (n_encoded,)
+        Number of the column of the frame that each encoded column comes from.
+    n_features_in_ : int
+        Number of columns seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if all are strings.
+
+    See Also
+    --------
+    pairmend.bases.DenseScaler : Standardized and one-hot encoded features of a frame.
+
+    Notes
+    -----
+    skrub's ``TableVectorizer`` reads frames in a similar way. It is not used here, because it
+    has no notion of distances, its objects cannot be loaded from model files without trust in
+    further types, and results must not depend on what is installed. It can be a step of a
+    pipeline or a `transformer`, as any transformer of scikit-learn.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> photos = pd.DataFrame({
+    ...     "blue": [0.5, None, 2.0],
+    ...     "place": ["coast", "town", "coast"],
+    ... })
+    >>> encoder = FrameEncoder().fit(photos)
+    >>> encoder.transform(photos).tolist()
+    [[0.5, 0.0], [nan, 1.0], [2.0, 0.0]]
+    >>> [(column.name, column.kind, column.n_missing) for column in encoder.columns_]
+    [('blue', 'number', 1), ('place', 'category', 0)]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"kinds": [Mapping, None]}
+
+    columns_: tuple[ColumnSummary, ...]
+    n_categories_: IntArray
+    source_: IntArray
+
+    def __init__(self, kinds: Mapping[Any, str] | None = None):
+        self.kinds = kinds
+
+    def fit(self, X: MatrixLike, y: Any = None) -> Self:
+        """Decide how each column is read.
+
+        Parameters
+        ----------
+        X : DataFrame
+            A frame of pandas or polars, or a table of pyarrow.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+        """
+        check_params(self, self.get_params(deep=False))
+        if not is_frame(X):
+            raise ValueError(
+                f"FrameEncoder reads frames of pandas or polars, and X is a {type(X).__name__}. "
+                "Make a frame of it, for instance pandas.DataFrame(X)."
+            )
+        names = frame_columns(X)
+        if not names:
+            raise ValueError("0 feature(s) while a minimum of 1 is required: X has no columns.")
+        if len(set(names)) < len(names):
+            twice = sorted({str(name) for name in names if names.count(name) > 1})
+            raise ValueError(f"X has several columns of the same name: {twice}. Rename them.")
+        kinds = dict(self.kinds or {})
+        if unknown := [name for name in kinds if name not in names]:
+            raise ValueError(f"kinds names columns that X lacks: {unknown}.")
+        if wrong := {name: kind for name, kind in kinds.items() if kind not in KINDS}:
+            raise ValueError(f"kinds must be among {', '.join(KINDS)}; got {wrong}.")
+        found = [
+            choose_reader(read_column(X, position), kinds.get(name))
+            for position, name in enumerate(names)
+        ]
+        remember_features(self, X)
+        self._readers = [reader for reader, _ in found]
+        self.columns_ = tuple(summary for _, summary in found)
+        layouts = [reader.layout for reader in self._readers]
+        self.source_ = np.repeat(np.arange(len(names)), [len(layout) for layout in layouts])
+        flat = [entry for layout in layouts for entry in layout]
+        self.n_categories_ = np.array([n_categories for n_categories, _ in flat], dtype=np.int64)
+        self.distance_factor_ = np.array([factor for _, factor in flat], dtype=float)
+        return self
+
+    def transform(self, X: MatrixLike) -> FloatArray:
+        """Encode the columns of a frame.
+
+        Parameters
+        ----------
+        X : DataFrame
+            A frame with the columns seen in fit, of any library.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_encoded)
+            Missing values are NaN. The code of a category that fit has not seen, or has not kept
+            apart, is the number of categories.
+        """
+        return self.encode(X).values
+
+    def encode(self, X: MatrixLike) -> EncodedFrame:
+        """Encode the columns of a frame, and keep how they were read with the result.
+
+        Parameters
+        ----------
+        X : DataFrame
+            A frame with the columns seen in fit, of any library; an array if all columns are
+            numbers.
+
+        Returns
+        -------
+        EncodedFrame
+        """
+        if isinstance(X, EncodedFrame):
+            return X
+        check_is_fitted(self)
+        if is_frame(X):
+            check_columns(self, X)
+            columns = [read_column(X, place) for place in range(X.shape[1])]
+        else:
+            columns = self._columns_of_array(X)
+        parts = [reader.read(column) for reader, column in zip(self._readers, columns, strict=True)]
+        return EncodedFrame(np.hstack(parts), self)
+
+    def _columns_of_array(self, X: Any) -> list[Column]:
+        if not all(summary.kind in ("number", "empty") for summary in self.columns_):
+            raise ValueError(
+                "Fitted on a DataFrame with columns that are not numbers; pass X as a DataFrame "
+                f"with the same {self.n_features_in_} columns, too."
+            )
+        numbers = check_array(
+            X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+        if numbers.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {numbers.shape[1]} features, but FrameEncoder is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        numbers = numbers.toarray() if sparse.issparse(numbers) else numbers
+        return [
+            Column(summary.name, "numbers", values)
+            for summary, values in zip(self.columns_, numbers.T, strict=True)
+        ]
+
+    def undeclared_categories(self, chosen: Sequence[Any]) -> list[Any]:
+        """Return columns read as categories that neither their dtype nor the user declared.
+
+        Parameters
+        ----------
+        chosen : sequence
+            Names of the columns that the user named.
+
+        Returns
+        -------
+        list
+            Names of the other columns.
+        """
+        return [
+            summary.name
+            for summary, reader in zip(self.columns_, self._readers, strict=True)
+            if summary.kind == "category" and not reader.is_declared and summary.name not in chosen
+        ]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
+        """Return the names of the encoded columns.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        names = []
+        for source in range(len(self.columns_)):
+            name, width = self.columns_[source].name, int(np.sum(self.source_ == source))
+            names += [f"{name}"] if width == 1 else [f"{name}_{part}" for part in range(width)]
+        return np.array(names, dtype=object)
