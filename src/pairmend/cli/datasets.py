@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pairmend.cli.display import progress, show_table, show_text
+from pairmend.cli.limits import add_limit_options, limits_of
 from pairmend.datasets import (
     CatalogueEntry,
     MultiLabelData,
@@ -64,6 +65,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--targets", type=int, help="the last N attributes are regression targets", metavar="N"
     )
+    add_limit_options(parser)
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -149,4 +151,5 @@ def _read(options: argparse.Namespace) -> MultiLabelData:
             labels=options.labels,
             targets=options.targets,
             progress=lambda share: tell(share, task),
+            limits=limits_of(options),
         )

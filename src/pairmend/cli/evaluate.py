@@ -12,8 +12,8 @@ from sklearn.metrics import precision_recall_fscore_support
 from pairmend._typing import IntArray
 from pairmend.cli.display import progress, show_table, show_text, told_as_notes
 from pairmend.cli.modelling import (
-    DATA_HELP,
     DEFAULT_METHOD,
+    add_data,
     add_model_options,
     add_training_options,
     at_least,
@@ -44,7 +44,7 @@ def add_command(commands: Any) -> None:
         "pairmend evaluate photos.csv --labels sea sun --folds 5",
     )
     parser.add_argument("model", type=Path, nargs="?", metavar="MODEL", help="a model file")
-    parser.add_argument("data", type=Path, metavar="DATA", help=DATA_HELP)
+    add_data(parser)
     parser.add_argument(
         "--folds", type=at_least(2), help="parts of a cross-validation (default: 10)"
     )
@@ -68,7 +68,7 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
     if given := [f"--{name}" for name in training if getattr(options, name) not in (None, [])]:
         raise ValueError(f"{', '.join(given)}: about learning, but the model has learnt already")
     model = read_model(options.model, options)
-    data, X = read_rows(options.data, model)
+    data, X = read_rows(options, model)
     truth = take_labels(data, model.label_names).Y
     predicted = predict_rows(model, X)
     losses = _losses(truth, predicted)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pairmend.cli.display import show_text, told_as_notes
-from pairmend.cli.modelling import DATA_HELP, add_model_options, at_least, read_model, read_rows
+from pairmend.cli.modelling import add_data, add_model_options, at_least, read_model, read_rows
 from pairmend.datasets.files import replaced
 
 DESCRIPTION = """\
@@ -22,7 +22,7 @@ def add_command(commands: Any) -> None:
         "explain", help="tell why a row gets its labels", description=DESCRIPTION
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help="a model file")
-    parser.add_argument("data", type=Path, metavar="DATA", help=DATA_HELP)
+    add_data(parser)
     parser.add_argument(
         "--row", type=at_least(0), required=True, metavar="N", help="which row; the first is 0"
     )
@@ -36,7 +36,7 @@ def add_command(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> None:
     with told_as_notes():
         model = read_model(options.model, options)
-        _, X = read_rows(options.data, model)
+        _, X = read_rows(options, model)
         if options.row >= X.shape[0]:
             raise ValueError(
                 f"{options.data} has the rows 0 to {X.shape[0] - 1}, but no row {options.row}"

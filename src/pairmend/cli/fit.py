@@ -6,8 +6,8 @@ from typing import Any
 
 from pairmend.cli.display import show_text, told_as_notes, waiting
 from pairmend.cli.modelling import (
-    DATA_HELP,
     DEFAULT_METHOD,
+    add_data,
     add_training_options,
     chosen_classifier,
     read_training,
@@ -31,7 +31,7 @@ def add_command(commands: Any) -> None:
         description=DESCRIPTION,
         epilog="example: pairmend fit photos.csv --labels sea sun --model photos.model",
     )
-    parser.add_argument("data", type=Path, metavar="DATA", help=DATA_HELP)
+    add_data(parser)
     parser.add_argument(
         "--model", type=Path, required=True, metavar="FILE", help="the model file to write"
     )

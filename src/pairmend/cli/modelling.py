@@ -7,6 +7,7 @@ from typing import Any
 
 from pairmend._typing import Matrix
 from pairmend.cli.display import progress, show_note
+from pairmend.cli.limits import add_limit_options, limits_of
 from pairmend.cli.methods import BASES, METHODS, make_classifier
 from pairmend.datasets import (
     MultiLabelData,
@@ -71,6 +72,12 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=at_least(0), help="seed of all randomness (default: 0)")
 
 
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names the data file, and the options on how much of it is read."""
+    parser.add_argument("data", type=Path, metavar="DATA", help=DATA_HELP)
+    add_limit_options(parser)
+
+
 def chosen_classifier(options: argparse.Namespace) -> Any:
     """Return the unfitted classifier that options ask for."""
     return make_classifier(
@@ -107,7 +114,10 @@ def read_training(options: argparse.Namespace) -> MultiLabelData:
     path: Path = options.data
     task = f"reading {path.name}"
     with progress(task) as tell:
-        told: dict[str, Any] = {"progress": lambda share: tell(share, task)}
+        told: dict[str, Any] = {
+            "progress": lambda share: tell(share, task),
+            "limits": limits_of(options),
+        }
         if options.labels is None and ".arff" in map(str.lower, path.suffixes):
             data = load_file(path, **told)
         else:
@@ -162,14 +172,14 @@ def read_model(path: Path, options: argparse.Namespace) -> SavedModel:
 
 
 def read_rows(
-    path: Path, model: SavedModel, keep: Sequence[str] = ()
+    options: argparse.Namespace, model: SavedModel, keep: Sequence[str] = ()
 ) -> tuple[MultiLabelData, Matrix]:
     """Read data to be predicted.
 
     Parameters
     ----------
-    path : Path
-        The file.
+    options : Namespace
+        Its `data` is the file.
     model : SavedModel
         Says which columns are needed.
     keep : sequence of str
@@ -182,11 +192,15 @@ def read_rows(
     X : ndarray or CSR
         The rows as the model takes them.
     """
+    path: Path = options.data
     categorical = [model.feature_names[f] for f in model.categories]
     task = f"reading {path.name}"
     with progress(task) as tell:
         data = load_table(
-            path, categorical=[*categorical, *keep], progress=lambda share: tell(share, task)
+            path,
+            categorical=[*categorical, *keep],
+            progress=lambda share: tell(share, task),
+            limits=limits_of(options),
         )
     matched = match_features(data, model.feature_names, model.categories)
     expected = {*model.label_names, *keep}

@@ -11,7 +11,7 @@ import numpy as np
 from pairmend._typing import Matrix
 from pairmend.cli.display import progress, show_text, told_as_notes
 from pairmend.cli.modelling import (
-    DATA_HELP,
+    add_data,
     add_model_options,
     read_model,
     read_rows,
@@ -40,7 +40,7 @@ def add_command(commands: Any) -> None:
         epilog="example: pairmend predict photos.model new.csv --out labels.csv --keep id",
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help="a model file")
-    parser.add_argument("data", type=Path, metavar="DATA", help=DATA_HELP)
+    add_data(parser)
     parser.add_argument(
         "--out",
         type=Path,
@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> None:
     refuse_overwriting(options.out, options.model, options.data)
     with told_as_notes():
         model = read_model(options.model, options)
-        data, X = read_rows(options.data, model, options.keep)
+        data, X = read_rows(options, model, options.keep)
         columns = _kept(data, options.keep, model)
         predicted = predict_rows(model, X, proba=options.proba)
     columns |= dict(zip(label_names(model, predicted.shape[1]), predicted.T, strict=True))

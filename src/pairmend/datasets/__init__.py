@@ -18,6 +18,7 @@ from pairmend.datasets.generated import (
     make_simple_hc,
     make_simple_hs,
 )
+from pairmend.datasets.limits import ReadLimitError, ReadLimits
 from pairmend.datasets.loading import is_at_hand, load
 from pairmend.datasets.meka import load_meka, save_meka
 from pairmend.datasets.miml import load_miml
@@ -44,6 +45,8 @@ __all__ = [
     "DownloadError",
     "MultiInstanceData",
     "MultiLabelData",
+    "ReadLimitError",
+    "ReadLimits",
     "catalogue",
     "characteristics",
     "describe",

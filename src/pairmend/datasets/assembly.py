@@ -61,7 +61,7 @@ def assemble(
                     f"{source[0]}: attribute {attributes[column].name!r} is a string, which is not "
                     "read from sparse files"
                 )
-            X, categories[place] = _with_texts(X, place, content.texts[column])
+            categories[place] = tuple(content.texts[column])
     return MultiLabelData(
         X=X.tocsr() if sparse.issparse(X) else X,
         Y=indicators,
@@ -72,18 +72,6 @@ def assemble(
         source=source,
         weights=content.weights,
     )
-
-
-def _with_texts(X: Matrix, place: int, texts: list[str]) -> tuple[Matrix, tuple[str, ...]]:
-    """Give a column the numbers of its distinct texts instead of those of all its texts."""
-    number: dict[str, int] = {}
-    codes = np.array([number.setdefault(text, len(number)) for text in texts], dtype=float)
-    column = column_values(X, place)
-    known = ~np.isnan(column)
-    column[known] = codes[column[known].astype(int)]
-    X = X.copy()
-    X[:, place] = column
-    return X, tuple(number)
 
 
 def column_values(cells: Matrix, column: int) -> FloatArray:

@@ -1,22 +1,30 @@
 """Comma-separated files."""
 
 import csv
+import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from pairmend._typing import FloatArray
 from pairmend.datasets.assembly import set_name
 from pairmend.datasets.data import MultiLabelData, category
-from pairmend.datasets.files import OPENERS, told_if_broken, written
+from pairmend.datasets.files import opened, written
+from pairmend.datasets.limits import DEFAULT_LIMITS, CellCount, ReadLimits
+from pairmend.datasets.text_codes import TextCodes
 
 MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
 """Cells that stand for a missing value."""
+_MAX_LINE = 2**26
+"""Characters of the longest line that is read."""
+_CHUNK_CELLS = 2**19
+"""Cells that are texts at a time."""
 
 
 def load_csv(
@@ -27,6 +35,7 @@ def load_csv(
     delimiter: str = ",",
     encoding: str = "utf-8-sig",
     name: str | None = None,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
     r"""Read a data set from a CSV file with a header.
 
@@ -45,6 +54,8 @@ def load_csv(
         Encoding of the file.
     name : str, default=None
         Name of the set; that of the file if None.
+    limits : ReadLimits, default=ReadLimits()
+        How much is read at most.
 
     Returns
     -------
@@ -62,20 +73,21 @@ def load_csv(
     ({1: ('blue', 'red')}, [[1, 0], [0, 1]])
     """
     path = Path(path)
-    header, rows = _read_rows(path, delimiter, encoding)
+    table = _Table(path, delimiter, encoding, limits)
+    header = table.header
+    there, taken = set(header), set(labels)
     for option, wanted in (("labels", labels), ("categorical", categorical)):
-        if missing := [column for column in wanted if column not in header]:
+        if missing := [column for column in wanted if column not in there]:
             raise ValueError(f"{path}: {option} names columns that are not there: {missing}")
-    if len(set(labels)) != len(labels):
+    if len(taken) != len(labels):
         raise ValueError(f"{path}: a label is named twice: {list(labels)}")
     if not labels:
         raise ValueError(f"{path}: labels must name at least one column, of {header[:10]}")
-    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-    Y = np.column_stack([_label(path, label, columns[label]) for label in labels])
-    taken = set(labels)
+    columns = table.read(set(categorical) - taken, labels=taken)
+    places = {column: place for place, column in enumerate(header)}
+    Y = columns.cells[:, [places[label] for label in labels]].astype(np.int64)
     features = [column for column in header if column not in taken]
-    cells = [columns[feature] for feature in features]
-    X, categories = _features(len(rows), cells, features, categorical)
+    X, categories = columns.select([places[feature] for feature in features])
     return MultiLabelData(
         X=X,
         Y=Y,
@@ -88,7 +100,11 @@ def load_csv(
 
 
 def read_csv_table(
-    path: str | Path, *, categorical: Sequence[str] = (), delimiter: str | None = None
+    path: str | Path,
+    *,
+    categorical: Sequence[str] = (),
+    delimiter: str | None = None,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
     """Read a CSV file with a header, all of its columns features.
 
@@ -101,6 +117,8 @@ def read_csv_table(
     delimiter : str, default=None
         What stands between cells; None takes what the header has most of: comma, semicolon
         or tab. Where it is no comma, numbers may have decimal commas.
+    limits : ReadLimits, default=ReadLimits()
+        How much is read at most.
 
     Returns
     -------
@@ -108,48 +126,18 @@ def read_csv_table(
         Without labels.
     """
     path = Path(path)
-    delimiter = delimiter or _delimiter_of(path)
-    header, rows = _read_rows(path, delimiter, "utf-8-sig")
-    columns = list(zip(*rows, strict=True))
-    if delimiter != ",":
-        columns = [
-            cells if name in categorical else _with_points(cells)
-            for name, cells in zip(header, columns, strict=True)
-        ]
-    X, categories = _features(len(rows), columns, header, categorical)
-    nothing = np.empty((len(rows), 0), dtype=np.int64)
-    return MultiLabelData(X, nothing, tuple(header), (), categories, set_name(path), (path,))
+    delimiter = delimiter or _delimiter_of(path, limits)
+    table = _Table(path, delimiter, "utf-8-sig", limits, decimal_commas=delimiter != ",")
+    columns = table.read(set(categorical))
+    X, categories = columns.cells, columns.categories
+    nothing = np.empty((len(X), 0), dtype=np.int64)
+    return MultiLabelData(X, nothing, tuple(table.header), (), categories, set_name(path), (path,))
 
 
-def _delimiter_of(path: Path) -> str:
-    with told_if_broken(path), OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
-        header = file.readline()
+def _delimiter_of(path: Path, limits: ReadLimits) -> str:
+    with opened(path, limits) as file:
+        header = file.readline(_MAX_LINE)
     return max(",;\t", key=lambda delimiter: header.count(delimiter.encode()))
-
-
-def _with_points(cells: tuple[str, ...]) -> tuple[str, ...]:
-    """Write numbers with decimal commas as others are; leave texts as they are."""
-    if not any("," in cell for cell in cells):
-        return cells
-    pointed = tuple(cell.replace(",", ".") for cell in cells)
-    return cells if _numbers(pointed) is None else pointed
-
-
-def _features(
-    n_rows: int,
-    columns: Sequence[Sequence[str]],
-    names: Sequence[str],
-    categorical: Sequence[str],
-) -> tuple[FloatArray, dict[int, tuple[str, ...]]]:
-    """Return the numbers of columns of cells, and the values of the categorical ones."""
-    X = np.empty((n_rows, len(columns)))
-    categories = {}
-    for place, (name, cells) in enumerate(zip(names, columns, strict=True)):
-        numbers = None if name in categorical else _numbers(cells)
-        if numbers is None:
-            numbers, categories[place] = _codes(cells)
-        X[:, place] = numbers
-    return X, categories
 
 
 def save_csv(data: MultiLabelData, path: str | Path, *, delimiter: str = ",") -> None:
@@ -193,34 +181,154 @@ def _text(data: MultiLabelData, place: int, value: Any) -> str:
     return repr(float(value))
 
 
-def _read_rows(path: Path, delimiter: str, encoding: str) -> tuple[list[str], list[list[str]]]:
-    if len(delimiter) != 1:
-        raise ValueError(f"delimiter must be one character, got {delimiter!r}")
-    try:
-        with (
-            told_if_broken(path),
-            OPENERS.get(path.suffix.lower(), open)(
-                path, "rt", encoding=encoding, newline=""
-            ) as file,
-        ):
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            header = [cell.strip() for cell in next(reader, [])]
-            _check_header(path, header)
-            rows = []
+@dataclass
+class _Columns:
+    """The columns of a table as numbers, and the texts of the categorical ones."""
+
+    cells: FloatArray
+    categories: dict[int, tuple[str, ...]]
+
+    def select(self, places: Sequence[int]) -> tuple[FloatArray, dict[int, tuple[str, ...]]]:
+        """Return some of the columns."""
+        categories = {
+            new: self.categories[old] for new, old in enumerate(places) if old in self.categories
+        }
+        return self.cells[:, places], categories
+
+
+class _Table:
+    """A CSV file that is read in chunks of rows, so that few cells are texts at any time.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    delimiter, encoding : str
+        How it is written.
+    limits : ReadLimits
+        How much is read at most.
+    decimal_commas : bool, default=False
+        Whether 1,5 is a number.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        delimiter: str,
+        encoding: str,
+        limits: ReadLimits,
+        *,
+        decimal_commas: bool = False,
+    ):
+        if len(delimiter) != 1:
+            raise ValueError(f"delimiter must be one character, got {delimiter!r}")
+        self.path, self.delimiter, self.encoding = path, delimiter, encoding
+        self.limits, self.decimal_commas = limits, decimal_commas
+        with self._reader() as reader:
+            self.header = [cell.strip() for cell in next(reader, [])]
+        self.count = CellCount(path, limits)
+        self.count.add_columns(len(self.header))
+        _check_header(path, self.header)
+
+    def read(self, categorical: Set[str], labels: Set[str] = frozenset()) -> _Columns:
+        """Read all rows; columns with a cell that is no number are categorical."""
+        count = self.count
+        coders = {
+            place: TextCodes(count, MISSING)
+            for place, name in enumerate(self.header)
+            if name in categorical
+        }
+        label_places = {place for place, name in enumerate(self.header) if name in labels}
+        late: dict[int, TextCodes] = {}  # columns found to hold texts after the first chunk
+        blocks: list[FloatArray] = []
+        n_rows = 0
+        for chunk in self._chunks():
+            count.add(len(chunk) * len(self.header))
+            block = np.empty((len(chunk), len(self.header)))
+            for place, cells in enumerate(zip(*chunk, strict=True)):
+                if place in coders:
+                    block[:, place] = coders[place].encode(cells)
+                elif place not in late:
+                    numbers = self._numbers(cells)
+                    if place in label_places:
+                        _check_label(self.path, self.header[place], cells, numbers, n_rows)
+                    if numbers is not None:
+                        block[:, place] = numbers
+                    elif n_rows == 0:
+                        coders[place] = TextCodes(count, MISSING)
+                        block[:, place] = coders[place].encode(cells)
+                    else:
+                        late[place] = TextCodes(count, MISSING)
+            blocks.append(block)
+            n_rows += len(chunk)
+        if not blocks:
+            raise ValueError(f"{self.path}: no rows behind the header")
+        table = _joined(blocks, n_rows, len(self.header))
+        if late:  # their first rows were taken for numbers: read them again as texts
+            start = 0
+            for chunk in self._chunks():
+                rows = slice(start, start + len(chunk))
+                for place, coder in late.items():
+                    table[rows, place] = coder.encode([row[place] for row in chunk])
+                start += len(chunk)
+        categories = {}
+        for place, coder in sorted({**coders, **late}.items()):
+            table[:, place], categories[place] = coder.sort(table[:, place])
+        return _Columns(table, categories)
+
+    def _numbers(self, cells: Sequence[str]) -> FloatArray | None:
+        if self.decimal_commas and any("," in cell for cell in cells):
+            return _numbers([cell.replace(",", ".") for cell in cells])
+        return _numbers(cells)
+
+    def _chunks(self) -> Iterator[list[list[str]]]:
+        """Yield lists of rows of stripped cells."""
+        n_columns = len(self.header)
+        n_rows = max(1, _CHUNK_CELLS // n_columns)
+        with self._reader() as reader:
+            next(reader)
+            chunk = []
             for row in reader:
                 if not row:
                     continue
-                if len(row) != len(header):
+                if len(row) != n_columns:
                     raise ValueError(
-                        f"{path}, line {reader.line_num}: {len(row)} cells where the header has "
-                        f"{len(header)}"
+                        f"{self.path}, line {reader.line_num}: {len(row)} cells where the header "
+                        f"has {n_columns}"
                     )
-                rows.append([cell.strip() for cell in row])
-    except (csv.Error, LookupError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not a CSV file in {encoding}: {error}") from error
-    if not rows:
-        raise ValueError(f"{path}: no rows behind the header")
-    return header, rows
+                chunk.append([cell.strip() for cell in row])
+                if len(chunk) == n_rows:
+                    yield chunk
+                    chunk = []
+            if chunk:
+                yield chunk
+
+    @contextmanager
+    def _reader(self) -> Iterator[Any]:
+        """Open the file for csv.reader, whose errors become ValueErrors that name the file."""
+        try:
+            with io.TextIOWrapper(
+                opened(self.path, self.limits), encoding=self.encoding, newline=""
+            ) as file:
+                yield csv.reader(self._lines(file), delimiter=self.delimiter, strict=True)
+        except (csv.Error, LookupError, UnicodeError) as error:
+            raise ValueError(f"{self.path}: not a CSV file in {self.encoding}: {error}") from error
+
+    def _lines(self, file: IO[str]) -> Iterator[str]:
+        while line := file.readline(_MAX_LINE):
+            if len(line) == _MAX_LINE:
+                raise csv.Error(f"a line of more than {_MAX_LINE} characters")
+            yield line
+
+
+def _joined(blocks: list[FloatArray], n_rows: int, n_columns: int) -> FloatArray:
+    """Copy blocks of rows into one array; each is freed at once, so nothing is held twice."""
+    cells = np.empty((n_rows, n_columns))
+    while blocks:
+        block = blocks.pop()
+        cells[n_rows - len(block) : n_rows] = block
+        n_rows -= len(block)
+    return cells
 
 
 def _check_header(path: Path, header: list[str]) -> None:
@@ -231,15 +339,15 @@ def _check_header(path: Path, header: list[str]) -> None:
         raise ValueError(f"{path}, line 1: two columns are named {twice!r}")
 
 
-def _label(path: Path, label: str, cells: Sequence[str]) -> NDArray[np.int64]:
-    numbers = _numbers(cells)
+def _check_label(
+    path: Path, label: str, cells: Sequence[str], numbers: FloatArray | None, n_before: int
+) -> None:
     if numbers is None or not np.isin(numbers, (0, 1)).all():
-        for row, cell in enumerate(cells, start=1):
+        for row, cell in enumerate(cells, start=n_before + 1):
             if cell not in ("0", "1", "0.0", "1.0"):
                 raise ValueError(
                     f"{path}: label {label!r} must be 0 or 1, but is {cell!r} in data row {row}"
                 )
-    return np.asarray(numbers).astype(np.int64)
 
 
 def _numbers(cells: Sequence[str]) -> FloatArray | None:
@@ -250,9 +358,3 @@ def _numbers(cells: Sequence[str]) -> FloatArray | None:
         return np.array(["nan" if cell in MISSING else cell for cell in cells], dtype=float)
     except ValueError:
         return None
-
-
-def _codes(cells: Sequence[str]) -> tuple[FloatArray, tuple[str, ...]]:
-    values = tuple(sorted(set(cells) - MISSING))
-    place = {value: float(code) for code, value in enumerate(values)}
-    return np.array([place.get(cell, np.nan) for cell in cells]), values

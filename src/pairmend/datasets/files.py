@@ -1,7 +1,8 @@
-"""Writing files so that they are there whole or not at all."""
+"""Opening packed files up to a limit, and writing files whole or not at all."""
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import tempfile
@@ -11,21 +12,76 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from pairmend.datasets.limits import ReadLimits
+
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """How compressed files are opened, by suffix."""
+_BUFFER = 2**16
 
 
-@contextmanager
-def told_if_broken(path: Path) -> Iterator[None]:
-    """Turn the many errors of broken compressed files into one that names the file."""
-    try:
-        yield
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path}: the compressed file is broken: {error}") from error
-    except OSError as error:
-        if error.filename is not None or error.errno is not None:
-            raise
-        raise ValueError(f"{path}: the compressed file is broken: {error}") from error
+class UnpackedFile(io.RawIOBase):
+    """The bytes of a file, unpacked by its suffix, up to a limit.
+
+    Damage of a compressed file raises a ValueError that names the file.
+
+    Parameters
+    ----------
+    path : Path
+        The file; gz, bz2 and xz are unpacked.
+    limits : ReadLimits
+        Their `max_bytes` is the limit.
+    """
+
+    def __init__(self, path: Path, limits: ReadLimits):
+        self._path, self._limits = path, limits
+        self._file = path.open("rb")
+        self._size = max(1, path.stat().st_size)
+        opener = OPENERS.get(path.suffix.lower())
+        self._stream = self._file if opener is None else opener(self._file, "rb")
+        self._n_bytes = 0
+
+    @property
+    def share_read(self) -> float:
+        """Share of the packed file that has been read, from 0 to 1."""
+        return min(1.0, self._file.tell() / self._size)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read and count bytes."""
+        try:
+            n_bytes: int = self._stream.readinto(buffer)
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise ValueError(f"{self._path}: the compressed file is broken: {error}") from error
+        except OSError as error:
+            if error.filename is not None or error.errno is not None:
+                raise
+            raise ValueError(f"{self._path}: the compressed file is broken: {error}") from error
+        self._n_bytes += n_bytes
+        self._limits.check_bytes(self._path, self._n_bytes)
+        return n_bytes
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            self._stream.close()
+            self._file.close()
+        super().close()
+
+
+def opened(path: Path, limits: ReadLimits) -> io.BufferedReader:
+    """Open a file for reading bytes, unpacked by its suffix, up to a limit.
+
+    Parameters
+    ----------
+    path : Path
+        The file; gz, bz2 and xz are unpacked.
+    limits : ReadLimits
+        Their `max_bytes` is the limit.
+    """
+    return io.BufferedReader(UnpackedFile(path, limits), _BUFFER)
 
 
 @contextmanager

@@ -9,14 +9,14 @@ from typing import Any
 
 from scipy.io import loadmat
 
+from pairmend.datasets.limits import DEFAULT_LIMITS, CellCount, ReadLimitError, ReadLimits
+
 # Numbers of the MATLAB 5 format: types of elements, then classes of arrays.
 _MATRIX, _COMPRESSED = 14, 15
 _ITEM_SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 _UNICODE = (16, 17, 18)
 _CELL, _STRUCT, _CHAR, _SPARSE = 1, 2, 4, 5
 _NUMERIC = range(6, 16)
-_LARGEST = 2**30
-"""Bytes of the largest variable that is unpacked."""
 _DEEPEST = 20
 """Cells and structs within each other that are followed."""
 
@@ -25,28 +25,33 @@ class _NewerVersion(Exception):
     """Raised for files of version 7.3, which are HDF5 files."""
 
 
-def load_variables(path: Path) -> dict[str, Any]:
+def load_variables(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> dict[str, Any]:
     """Read the variables of a MATLAB file of version 5 to 7.2.
 
     Parameters
     ----------
     path : Path
         The file.
+    limits : ReadLimits, default=ReadLimits()
+        How much is read at most.
 
     Returns
     -------
     dict
         Variables by name, as :func:`scipy.io.loadmat` gives them.
     """
+    limits.check_bytes(path, path.stat().st_size)
     content = path.read_bytes()
     try:
-        _check_structure(content)
+        _check_structure(content, path, limits)
         variables = loadmat(BytesIO(content))
     except _NewerVersion as error:
         raise ValueError(
             f"{path}: a MATLAB 7.3 (HDF5) file, which is not read. In MATLAB, load it and save "
             "it again with save(..., '-v7'); expected version 5 to 7.2."
         ) from error
+    except ReadLimitError:
+        raise
     except Exception as error:  # scipy raises many kinds on broken files
         reason = str(error) or type(error).__name__
         raise ValueError(
@@ -55,7 +60,7 @@ def load_variables(path: Path) -> dict[str, Any]:
     return {key: value for key, value in variables.items() if not key.startswith("__")}
 
 
-def _check_structure(content: bytes) -> None:
+def _check_structure(content: bytes, path: Path, limits: ReadLimits) -> None:
     """Walk through a MATLAB file and refuse one whose parts do not fit into each other.
 
     scipy trusts type numbers and sizes: a damaged file can end the whole process.
@@ -66,33 +71,30 @@ def _check_structure(content: bytes) -> None:
     (version,) = struct.unpack(f"{order}H", content[124:126])
     if version >> 8 == 2:
         raise _NewerVersion
-    elements = _Elements(content, 128, order)
+    elements = _Elements(memoryview(content), 128, order)
+    n_bytes, count = len(content), CellCount(path, limits)
     while not elements.at_end:
         kind, part = elements.next()
         if kind == _COMPRESSED:
-            kind, part = _Elements(_inflated(part), 0, order).next()
-        _check_matrix(kind, part, order, depth=0)
-
-
-def _inflated(part: bytes) -> bytes:
-    inflater = zlib.decompressobj()
-    content = inflater.decompress(part, _LARGEST)
-    if inflater.unconsumed_tail:
-        raise ValueError(f"a variable of more than {_LARGEST} bytes")
-    return content
+            left = limits.max_bytes - n_bytes
+            unpacked = zlib.decompressobj().decompress(part, left + 1)
+            n_bytes += len(unpacked)
+            limits.check_bytes(path, n_bytes)
+            kind, part = _Elements(memoryview(unpacked), 0, order).next()
+        _check_matrix(kind, part, order, 0, count)
 
 
 class _Elements:
     """Takes the elements of a MATLAB file, or of a matrix in it, one after the other."""
 
-    def __init__(self, content: bytes, start: int, order: str):
+    def __init__(self, content: memoryview, start: int, order: str):
         self.content, self.position, self.order = content, start, order
 
     @property
     def at_end(self) -> bool:
         return self.position >= len(self.content)
 
-    def next(self) -> tuple[int, bytes]:
+    def next(self) -> tuple[int, memoryview]:
         """Return the type number and the content of the next element."""
         tag = self.content[self.position : self.position + 8]
         if len(tag) < 8:
@@ -111,14 +113,15 @@ class _Elements:
         self.position = start + step
         return kind, part
 
-    def expect(self, what: str, *kinds: int) -> tuple[int, bytes]:
+    def expect(self, what: str, *kinds: int) -> tuple[int, memoryview]:
         kind, part = self.next()
         if kind not in kinds:
             raise ValueError(f"{what} are of type {kind}")
         return kind, part
 
 
-def _check_matrix(kind: int, content: bytes, order: str, depth: int) -> None:
+def _check_matrix(kind: int, content: memoryview, order: str, depth: int, count: CellCount) -> None:
+    count.add_columns(1)  # an array takes about as much memory as a column, whatever it holds
     if kind != _MATRIX or depth > _DEEPEST:
         raise ValueError(f"element of type {kind} at depth {depth}")
     if not content:  # an empty cell
@@ -133,6 +136,8 @@ def _check_matrix(kind: int, content: bytes, order: str, depth: int) -> None:
     if len(dimensions) < 2 or min(dimensions) < 0:
         raise ValueError(f"dimensions {dimensions}")
     size = math.prod(dimensions)
+    if matlab_class not in (_CELL, _STRUCT, _SPARSE):
+        count.add(size * n_parts)
     elements.expect("names", 1, 2, 16)
     if matlab_class in (_CELL, _STRUCT):
         n_fields = 1
@@ -143,7 +148,7 @@ def _check_matrix(kind: int, content: bytes, order: str, depth: int) -> None:
                 raise ValueError(f"field names of length {length}")
             n_fields = len(names) // length
         for _ in range(size * n_fields):
-            _check_matrix(*elements.next(), order, depth + 1)
+            _check_matrix(*elements.next(), order, depth + 1, count)
     elif matlab_class == _SPARSE:
         elements.expect("row numbers", 5, 6)
         elements.expect("column starts", 5, 6)
@@ -162,5 +167,5 @@ def _check_matrix(kind: int, content: bytes, order: str, depth: int) -> None:
         raise ValueError("more content than the dimensions say")
 
 
-def _integers(content: bytes, order: str) -> tuple[int, ...]:
+def _integers(content: memoryview, order: str) -> tuple[int, ...]:
     return struct.unpack(f"{order}{len(content) // 4}i", content)

@@ -10,8 +10,10 @@ from pairmend.datasets.arff.text import Progress
 from pairmend.datasets.assembly import assemble, label_indicator, set_name
 from pairmend.datasets.data import MultiLabelData
 from pairmend.datasets.export import as_arff
+from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimits
 
-_OPTION = re.compile(r"(?:^|[\s:])-[Cc]\s*(-?\d+)")
+_OPTION = re.compile(r"(?:^|[\s:])-[Cc]\s*+(-?[0-9]++)")
+_MAX_DIGITS = 9
 
 
 def load_meka(
@@ -20,6 +22,7 @@ def load_meka(
     name: str | None = None,
     encoding: str | None = None,
     progress: Progress | None = None,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
     """Read a Meka data set.
 
@@ -34,13 +37,15 @@ def load_meka(
         Encoding of the file, found out if None.
     progress : callable, default=None
         Is told the share of the file that has been read.
+    limits : ReadLimits, default=ReadLimits()
+        How much is read at most.
 
     Returns
     -------
     MultiLabelData
     """
     path = Path(arff)
-    content = read_arff(path, encoding=encoding, progress=progress)
+    content = read_arff(path, encoding=encoding, progress=progress, limits=limits)
     options = list(_OPTION.finditer(content.relation))
     option = options[-1] if options else None  # what comes before is the name
     if option is None:
@@ -50,9 +55,13 @@ def load_meka(
             f"the relation name {content.relation[:60]!r} lacks Meka's option '-C n', which says "
             "where the labels are; for a file with an XML file beside it use load_mulan",
         )
-    n_labels, n_columns = int(option[1]), len(content.attributes)
+    n_columns = len(content.attributes)
+    n_labels = int(option[1]) if len(option[1]) <= _MAX_DIGITS else 0
     if not 0 < abs(n_labels) <= n_columns:
-        raise ArffError(path, 1, f"'-C {n_labels}' does not fit a file with {n_columns} attributes")
+        raise ArffError(
+            path, 1, f"'-C {option[1][:20]}' does not fit a file with {n_columns} attributes"
+        )
+    limits.check_cells(path, content.cells.shape[0] * abs(n_labels))
     labels = list(range(n_columns))
     labels = labels[:n_labels] if n_labels > 0 else labels[n_labels:]
     indicators = np.column_stack([label_indicator(content, place, path) for place in labels])

@@ -1,5 +1,6 @@
 """Reading multi-instance multi-label data from MATLAB and relational ARFF files."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from pairmend.datasets.arff import ArffFile, read_arff
 from pairmend.datasets.assembly import column_values, label_indicator, set_name
 from pairmend.datasets.bags import MultiInstanceData
 from pairmend.datasets.files import OPENERS
+from pairmend.datasets.limits import COLUMN_CELLS, DEFAULT_LIMITS, ReadLimits
 from pairmend.datasets.matlab import load_variables
 
 _LAYOUTS = (
@@ -26,7 +28,9 @@ _EXPECTED = (
 )
 
 
-def load_miml(path: str | Path, *, name: str | None = None) -> MultiInstanceData:
+def load_miml(
+    path: str | Path, *, name: str | None = None, limits: ReadLimits = DEFAULT_LIMITS
+) -> MultiInstanceData:
     r"""Read bags of instances and the labels of each bag.
 
     Parameters
@@ -45,6 +49,8 @@ def load_miml(path: str | Path, *, name: str | None = None) -> MultiInstanceData
         left out; then the relational attribute, of numeric ones; then the labels, 0 or 1.
     name : str, default=None
         Name of the set; that of the file if None.
+    limits : ReadLimits, default=ReadLimits()
+        How much is read at most.
 
     Returns
     -------
@@ -85,19 +91,20 @@ def load_miml(path: str | Path, *, name: str | None = None) -> MultiInstanceData
     path = Path(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".mat"]:
-        return _read_matlab(path, name or set_name(path))
+        return _read_matlab(path, name or set_name(path), limits)
     if suffixes and suffixes[-1] in OPENERS:
         suffixes.pop()
     if suffixes[-1:] == [".arff"]:
-        return _from_arff(read_arff(path), path, name or set_name(path))
+        content = read_arff(path, limits=limits)
+        return _from_arff(content, path, name or set_name(path), limits)
     raise ValueError(
         f"{path}: expected a MATLAB file (.mat) or an ARFF file (.arff, .arff.gz, .arff.bz2, "
         ".arff.xz); the suffix tells them apart"
     )
 
 
-def _read_matlab(path: Path, name: str) -> MultiInstanceData:
-    scope = _find_scope(path, load_variables(path))
+def _read_matlab(path: Path, name: str, limits: ReadLimits) -> MultiInstanceData:
+    scope = _find_scope(path, load_variables(path, limits))
     layout = next(layout for layout in _LAYOUTS if _any_of(layout, scope))
     if missing := [variable for part in layout for variable in part if variable not in scope]:
         raise ValueError(f"{path}: lacks the variables {missing}; {_EXPECTED}")
@@ -112,6 +119,7 @@ def _read_matlab(path: Path, name: str) -> MultiInstanceData:
         shapes = " and ".join(str(part.shape[1]) for part in indicators)
         raise ValueError(f"{path}: targets of {shapes} labels; all parts must have the same")
     Y = np.concatenate(indicators)
+    limits.check_cells(path, (bags[0].shape[1] + Y.shape[1]) * COLUMN_CELLS)
     return MultiInstanceData(
         bags=bags,
         Y=Y,
@@ -233,7 +241,7 @@ def _describe(value: Any) -> str:
     return f"{kinds.get(value.dtype.kind, 'an array of numbers')} of shape {value.shape}"
 
 
-def _from_arff(content: ArffFile, path: Path, name: str) -> MultiInstanceData:
+def _from_arff(content: ArffFile, path: Path, name: str, limits: ReadLimits) -> MultiInstanceData:
     attributes = content.attributes
     relational = [place for place, a in enumerate(attributes) if a.kind == "relational"]
     if len(relational) != 1:
@@ -258,6 +266,8 @@ def _from_arff(content: ArffFile, path: Path, name: str) -> MultiInstanceData:
                     "instances must be numeric, and labels numeric or nominal of 0 and 1"
                 )
     bags = content.relations[place]
+    limits.check_cells(path, sum(math.prod(bag.cells.shape) for bag in bags))  # sparse ones, too
+    limits.check_cells(path, len(bags) * len(labels))
     if any(part.weights is not None for part in (content, *bags)):
         raise ValueError(f"{path}: has instance weights, which bags cannot carry; remove them")
     _check_every_row_has_a_bag(content, place, path)

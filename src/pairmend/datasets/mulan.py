@@ -13,7 +13,8 @@ from pairmend.datasets.arff.text import Progress
 from pairmend.datasets.assembly import assemble, join, label_indicator, set_name
 from pairmend.datasets.data import MultiLabelData
 from pairmend.datasets.export import as_arff
-from pairmend.datasets.files import OPENERS, told_if_broken, written
+from pairmend.datasets.files import opened, written
+from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimits
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"
 
@@ -25,6 +26,7 @@ def load_mulan(
     name: str | None = None,
     encoding: str | None = None,
     progress: Progress | None = None,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
     """Read a Mulan data set.
 
@@ -40,6 +42,8 @@ def load_mulan(
         Encoding of the ARFF files, found out if None.
     progress : callable, default=None
         Is told the share of a file that has been read.
+    limits : ReadLimits, default=ReadLimits()
+        How much of each file is read at most.
 
     Returns
     -------
@@ -50,11 +54,12 @@ def load_mulan(
     if not paths:
         raise ValueError("load_mulan needs at least one ARFF file, got an empty list")
     label_names = read_label_names(Path(xml))
-    parts = [read_arff(path, encoding=encoding, progress=progress) for path in paths]
+    parts = [read_arff(path, encoding=encoding, progress=progress, limits=limits) for path in paths]
     content = join(parts, paths)
     places = {attribute.name: place for place, attribute in enumerate(content.attributes)}
     if missing := [label for label in label_names if label not in places]:
-        raise ValueError(f"{xml}: names labels that {paths[0]} lacks: {missing}")
+        raise ValueError(f"{xml}: names labels that {paths[0]} lacks: {missing[:10]}")
+    limits.check_cells(paths[0], content.cells.shape[0] * len(label_names))
     labels = [places[label] for label in label_names]
     indicators = np.column_stack([label_indicator(content, place, paths[0]) for place in labels])
     return assemble(
@@ -91,7 +96,7 @@ def save_mulan(data: MultiLabelData, arff: str | Path, xml: str | Path) -> None:
 
 def read_label_names(path: Path) -> list[str]:
     """Read the names of the labels from Mulan's XML file, plain or compressed."""
-    with told_if_broken(path), OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+    with opened(path, DEFAULT_LIMITS) as file:
         text = file.read(_MAX_XML + 1)
     if len(text) > _MAX_XML:
         raise ValueError(f"{path}: more than {_MAX_XML} bytes, too much for a list of labels")

@@ -9,6 +9,7 @@ from pairmend.datasets.arff import read_arff
 from pairmend.datasets.arff.text import Progress
 from pairmend.datasets.assembly import assemble, column_values, set_name
 from pairmend.datasets.data import MultiLabelData
+from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimits
 
 
 def load_multitarget(
@@ -19,6 +20,7 @@ def load_multitarget(
     name: str | None = None,
     encoding: str | None = None,
     progress: Progress | None = None,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
     """Read a regression set; a target above the threshold makes its label relevant.
 
@@ -36,13 +38,15 @@ def load_multitarget(
         Encoding of the file, found out if None.
     progress : callable, default=None
         Is told the share of the file that has been read.
+    limits : ReadLimits, default=ReadLimits()
+        How much is read at most.
 
     Returns
     -------
     MultiLabelData
     """
     path = Path(arff)
-    content = read_arff(path, encoding=encoding, progress=progress)
+    content = read_arff(path, encoding=encoding, progress=progress, limits=limits)
     names = [attribute.name for attribute in content.attributes]
     if isinstance(targets, int):
         if not 0 < targets < len(names):
@@ -62,6 +66,7 @@ def load_multitarget(
                 f"{path}: target {names[place]!r} is {content.attributes[place].kind}, expected a "
                 "number"
             )
+    limits.check_cells(path, content.cells.shape[0] * len(places))
     values = np.column_stack([column_values(content.cells, place) for place in places])
     if np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0]) + 1

@@ -12,6 +12,7 @@ from pairmend.datasets.bags import MultiInstanceData
 from pairmend.datasets.csv import load_csv, read_csv_table, save_csv
 from pairmend.datasets.data import MultiLabelData
 from pairmend.datasets.files import OPENERS
+from pairmend.datasets.limits import COLUMN_CELLS, DEFAULT_LIMITS, ReadLimits
 from pairmend.datasets.meka import load_meka, save_meka
 from pairmend.datasets.miml import load_miml
 from pairmend.datasets.mulan import load_mulan, read_label_names, save_mulan
@@ -27,6 +28,7 @@ def load_file(
     labels: Sequence[str] | None = None,
     targets: int | None = None,
     progress: Progress | None = None,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
     """Read a data set from a file of any kind we know.
 
@@ -44,6 +46,8 @@ def load_file(
         are labels.
     progress : callable, default=None
         Is told the share of an ARFF file that has been read.
+    limits : ReadLimits, default=ReadLimits()
+        How much is read at most.
 
     Returns
     -------
@@ -53,21 +57,21 @@ def load_file(
     path = Path(path)
     match _kind(path):
         case ".arff" if targets is not None:
-            return load_multitarget(path, targets, progress=progress)
+            return load_multitarget(path, targets, progress=progress, limits=limits)
         case ".arff":
             names = Path(xml) if xml is not None else _xml_beside(path)
             if names is not None:
-                return load_mulan(path, names, progress=progress)
-            return load_meka(path, progress=progress)
+                return load_mulan(path, names, progress=progress, limits=limits)
+            return load_meka(path, progress=progress, limits=limits)
         case ".csv" if labels:
-            return load_csv(path, labels)
+            return load_csv(path, labels, limits=limits)
         case ".parquet" if labels:
-            return take_labels(read_parquet_table(path), labels)
+            return take_labels(read_parquet_table(path, limits=limits), labels)
         case ".csv" | ".parquet" as kind:
             said = "CSV" if kind == ".csv" else "Parquet"
             raise ValueError(f"{path}: say which columns of a {said} file are labels")
         case ".mat":
-            return _as_rows(load_miml(path))
+            return _as_rows(load_miml(path, limits=limits), path, limits)
         case kind:
             raise ValueError(
                 f"{path}: cannot read {kind or 'a file without suffix'}; expected "
@@ -81,6 +85,7 @@ def load_table(
     *,
     categorical: Sequence[str] = (),
     progress: Progress | None = None,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
     r"""Read a file of columns, of which some may be labels.
 
@@ -96,6 +101,8 @@ def load_table(
         Names of columns whose numbers are only names, as far as they are there.
     progress : callable, default=None
         Is told the share of an ARFF file that has been read.
+    limits : ReadLimits, default=ReadLimits()
+        How much is read at most.
 
     Returns
     -------
@@ -114,13 +121,13 @@ def load_table(
     path = Path(path)
     match _kind(path):
         case ".arff":
-            content = read_arff(path, progress=progress)
+            content = read_arff(path, progress=progress, limits=limits)
             nothing = np.empty((content.cells.shape[0], 0), dtype=np.int64)
             data = assemble(content, [], nothing, name=set_name(path), source=(path,))
         case ".csv":
-            data = read_csv_table(path, categorical=categorical)
+            data = read_csv_table(path, categorical=categorical, limits=limits)
         case ".parquet":
-            data = read_parquet_table(path, categorical=categorical)
+            data = read_parquet_table(path, categorical=categorical, limits=limits)
         case kind:
             raise ValueError(
                 f"{path}: cannot read {kind or 'a file without suffix'}; expected .arff, .csv or "
@@ -135,6 +142,7 @@ def load_table(
         labels = data.feature_names[-labels:]
     elif isinstance(labels, str | Path):
         labels = read_label_names(Path(labels))
+    limits.check_cells(path, data.X.shape[0] * len(labels))
     return take_labels(data, labels) if labels else data
 
 
@@ -167,9 +175,12 @@ def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None 
             )
 
 
-def _as_rows(data: MultiInstanceData) -> MultiLabelData:
-    one_size = len({bag.shape for bag in data.bags}) == 1
-    return data.flatten() if one_size else data.embed()
+def _as_rows(data: MultiInstanceData, path: Path, limits: ReadLimits) -> MultiLabelData:
+    if len({bag.shape for bag in data.bags}) == 1:
+        limits.check_cells(path, data.bags[0].size * COLUMN_CELLS)
+        return data.flatten()
+    limits.check_cells(path, len(data.bags) ** 2)  # the distances between the bags
+    return data.embed()
 
 
 def _kind(path: Path) -> str:

@@ -5,7 +5,9 @@ import gzip
 import hashlib
 import io
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -31,6 +33,8 @@ _FLARE_FEATURES = {
     "area": "12",
     "area_largest": "12",
 }
+_MAX_BYTES = 2**24
+"""Bytes that are unpacked at most; the tables have less than 2**21."""
 _FLARE_LABELS = ("c-class", "m-class", "x-class")
 
 
@@ -114,9 +118,11 @@ def _locate(packaged: _Packaged) -> Path:
 
 
 def _read_yeast(path: Path) -> MultiLabelData:
+    with _damage_named(path), gzip.open(path) as file:
+        content = file.read(_MAX_BYTES)
     table = _checked(
         path,
-        gzip.decompress(path.read_bytes()),
+        content,
         "fd17cb9b53acaaf5e82a9e0795e2667167775915c0e32c1f6fe0fadb0d3bd703",
     )
     names, *rows = csv.reader(io.StringIO(table))
@@ -135,8 +141,12 @@ def _read_yeast(path: Path) -> MultiLabelData:
 
 
 def _read_flare2(path: Path) -> MultiLabelData:
-    with zipfile.ZipFile(path) as archive:
-        content = archive.read(archive.namelist()[0])
+    with (
+        _damage_named(path),
+        zipfile.ZipFile(path) as archive,
+        archive.open(archive.namelist()[0]) as file,
+    ):
+        content = file.read(_MAX_BYTES)
     table = _checked(
         path,
         content,
@@ -158,6 +168,15 @@ def _read_flare2(path: Path) -> MultiLabelData:
         name="flare2",
         source=(path,),
     )
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    """Turn the errors of a damaged file into one that names it."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, LookupError, RuntimeError) as error:
+        raise PackagedDataError(f"{path} cannot be unpacked: {error}") from error
 
 
 def _checked(path: Path, content: bytes, sha256: str) -> str:

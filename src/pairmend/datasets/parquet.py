@@ -1,6 +1,7 @@
 """Parquet files, by pyarrow."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,17 @@ from pairmend._typing import FloatArray
 from pairmend.datasets.assembly import set_name
 from pairmend.datasets.data import MultiLabelData
 from pairmend.datasets.files import replaced
+from pairmend.datasets.limits import DEFAULT_LIMITS, CellCount, ReadLimitError, ReadLimits
+from pairmend.datasets.text_codes import TextCodes
+
+_BATCH_ROWS = 2**16
+_TEXT_ROWS = 2**10
+"""Rows of a batch of texts: with DELTA_BYTE_ARRAY each may repeat a long text stored once."""
 
 
-def read_parquet_table(path: str | Path, *, categorical: Sequence[str] = ()) -> MultiLabelData:
+def read_parquet_table(
+    path: str | Path, *, categorical: Sequence[str] = (), limits: ReadLimits = DEFAULT_LIMITS
+) -> MultiLabelData:
     """Read a Parquet file, all of its columns features.
 
     Parameters
@@ -21,6 +30,8 @@ def read_parquet_table(path: str | Path, *, categorical: Sequence[str] = ()) -> 
         The file.
     categorical : sequence of str, default=()
         Names of columns whose values are only names; those that are not there do not matter.
+    limits : ReadLimits, default=ReadLimits()
+        How much is read at most.
 
     Returns
     -------
@@ -29,29 +40,70 @@ def read_parquet_table(path: str | Path, *, categorical: Sequence[str] = ()) -> 
         bools are numbers, dates and times the seconds since 1970; nulls are missing.
     """
     parquet = require_pyarrow()
-    from pyarrow import ArrowException
-
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
-    try:
-        table = parquet.read_table(path)
-    except (ArrowException, ValueError, OSError) as error:
-        raise ValueError(f"{path}: not a Parquet file that can be read: {error}") from error
-    if len(set(table.column_names)) != len(table.column_names):
-        raise ValueError(f"{path}: two columns have the same name, of {table.column_names}")
-    if table.num_rows == 0:
-        raise ValueError(f"{path}: no rows")
-    X = np.empty((table.num_rows, table.num_columns))
-    categories = {}
-    for place, name in enumerate(table.column_names):
-        numbers = None if name in categorical else _numbers(table.column(place))
-        if numbers is None:
-            numbers, categories[place] = _codes(path, name, table.column(place))
-        X[:, place] = numbers
+    with _damage_named(path), parquet.ParquetFile(path) as file:
+        schema, metadata = file.schema_arrow, file.metadata
+        names = tuple(schema.names)
+        n_rows, n_columns = metadata.num_rows, len(names)
+        count = CellCount(path, limits)
+        count.add_columns(n_columns)
+        if len(set(names)) != len(names):
+            raise _TableError(f"two columns have the same name, of {list(names)}")
+        if n_rows <= 0 or n_columns == 0:
+            raise _TableError("no rows")
+        for name, kind in zip(names, schema.types, strict=True):
+            if _is_nested(kind):
+                raise _TableError(f"column {name!r} holds {kind}; expected numbers or texts")
+        count.add(n_rows * n_columns)
+        limits.check_bytes(path, _unpacked_bytes(metadata))
+        X = np.empty((n_rows, n_columns))
+        categories = {}
+        texts = {name for name, kind in zip(names, schema.types, strict=True) if _is_text(kind)}
+    # Texts stay in the dictionary that the file stores them in: a long one is not repeated.
+    with (
+        _damage_named(path),
+        parquet.ParquetFile(
+            path, read_dictionary=sorted(texts), pre_buffer=False, page_checksum_verification=True
+        ) as file,
+    ):
+        for place, name in enumerate(names):
+            codes = None
+            end = 0
+            for column in _batches(file, name, _TEXT_ROWS if name in texts else _BATCH_ROWS):
+                start, end = end, end + len(column)
+                if end > n_rows:
+                    break
+                numbers = None if name in categorical else _numbers(column)
+                if numbers is None:
+                    codes = codes or TextCodes(count, missing={None})
+                    numbers = _encode(codes, name, column)
+                X[start:end, place] = numbers
+            if end != n_rows:
+                raise _TableError(f"column {name!r} does not hold the {n_rows} rows of the file")
+            if codes is not None:
+                X[:, place], categories[place] = codes.sort(X[:, place])
     nothing = np.empty((len(X), 0), dtype=np.int64)
-    names = tuple(table.column_names)
     return MultiLabelData(X, nothing, names, (), categories, set_name(path), (path,))
+
+
+class _TableError(Exception):
+    """A Parquet file whose columns cannot be read; the message does not name the file."""
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    """Turn the many errors of damaged files into a ValueError that names the file."""
+    try:
+        yield
+    except ReadLimitError:
+        raise
+    except _TableError as error:
+        raise ValueError(f"{path}: {error}") from None
+    except Exception as error:  # pyarrow raises many kinds on damaged files
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"{path}: not a Parquet file that can be read: {reason}") from error
 
 
 def write_parquet(path: str | Path, columns: Mapping[str, Any]) -> None:
@@ -82,15 +134,50 @@ def require_pyarrow() -> Any:
     return parquet
 
 
+def _unpacked_bytes(metadata: Any) -> int:
+    """Return the size of the unpacked row groups, as the file states it.
+
+    The metadata of single columns are not looked at: pyarrow ends the process on damaged ones.
+    """
+    groups = range(metadata.num_row_groups)
+    return sum(max(0, metadata.row_group(group).total_byte_size) for group in groups)
+
+
+def _batches(file: Any, name: str, n_rows: int) -> Iterator[Any]:
+    """Yield the values of a column, a batch of rows at a time, checked in full."""
+    for batch in file.iter_batches(batch_size=n_rows, columns=[name], use_threads=False):
+        batch.validate(full=True)
+        yield batch.column(batch.schema.get_field_index(name))
+
+
+def _is_nested(kind: Any) -> bool:
+    import pyarrow
+
+    return pyarrow.types.is_nested(getattr(kind, "storage_type", kind))
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow
+
+    kinds = pyarrow.types
+    return any(
+        is_kind(kind)
+        for is_kind in (kinds.is_string, kinds.is_large_string, kinds.is_binary,
+                        kinds.is_large_binary)
+    )  # fmt: skip
+
+
 def _numbers(column: Any) -> FloatArray | None:
     import pyarrow
 
     kinds = pyarrow.types
     if kinds.is_dictionary(column.type):
+        if _is_text(column.type.value_type):
+            return None
         column = column.cast(column.type.value_type)
     if kinds.is_date(column.type) or kinds.is_timestamp(column.type):
         seconds = column.cast(pyarrow.timestamp("us")).cast(pyarrow.int64())
-        return np.asarray(seconds.cast(pyarrow.float64(), safe=False).to_numpy()) / 1e6
+        return _as_floats(seconds) / 1e6
     if kinds.is_null(column.type):
         return np.full(len(column), np.nan)
     numeric = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
@@ -98,18 +185,29 @@ def _numbers(column: Any) -> FloatArray | None:
         return None
     if kinds.is_boolean(column.type):
         column = column.cast(pyarrow.int8())
-    return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(), dtype=float)
+    return _as_floats(column)
 
 
-def _codes(path: Path, name: str, column: Any) -> tuple[FloatArray, tuple[str, ...]]:
+def _as_floats(column: Any) -> FloatArray:
+    import pyarrow
+
+    floats = column.cast(pyarrow.float64(), safe=False)
+    return np.asarray(floats.to_numpy(zero_copy_only=False), dtype=float)
+
+
+def _encode(codes: TextCodes, name: str, column: Any) -> FloatArray:
+    """Return the codes of a batch; only the texts that occur in it become Python objects."""
     import pyarrow
 
     try:
-        texts = column.cast(pyarrow.string()).to_pylist()
+        if not pyarrow.types.is_dictionary(column.type):
+            column = column.cast(pyarrow.string()).dictionary_encode()
+        indices = column.indices.cast(pyarrow.int64()).fill_null(-1)
+        used, place = np.unique(indices.to_numpy(zero_copy_only=False), return_inverse=True)
+        known = used[used >= 0]
+        texts = column.dictionary.take(pyarrow.array(known)).cast(pyarrow.string()).to_pylist()
     except pyarrow.ArrowException as error:
-        raise ValueError(
-            f"{path}: column {name!r} holds {column.type}; expected numbers or texts"
-        ) from error
-    values = tuple(sorted({text for text in texts if text is not None}))
-    place = {value: float(code) for code, value in enumerate(values)}
-    return np.array([place.get(text, np.nan) for text in texts]), values
+        kind = getattr(column.type, "value_type", column.type)
+        raise _TableError(f"column {name!r} holds {kind}; expected numbers or texts") from error
+    code_of_used = codes.encode([None] * (len(used) - len(known)) + texts)
+    return code_of_used[place.reshape(-1)]

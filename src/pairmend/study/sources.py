@@ -12,6 +12,7 @@ from scipy import sparse
 
 from pairmend.datasets import (
     MultiLabelData,
+    ReadLimits,
     find_entry,
     is_at_hand,
     load,
@@ -82,17 +83,28 @@ class CatalogueSource:
 
 @dataclass(frozen=True)
 class FileSource:
-    """A file of one's own, of any kind that `load_file` reads."""
+    """A file of one's own, of any kind that `load_file` reads.
+
+    `max_bytes` and `max_cells` are those of `ReadLimits`; None means their defaults.
+    """
 
     file: Path
     xml: Path | None = None
     labels: tuple[str, ...] | None = None
     targets: int | None = None
     one_hot: bool = False
+    max_bytes: int | None = None
+    max_cells: int | None = None
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
         """Read the file."""
-        data = load_file(self.file, xml=self.xml, labels=self.labels, targets=self.targets)
+        data = load_file(
+            self.file,
+            xml=self.xml,
+            labels=self.labels,
+            targets=self.targets,
+            limits=ReadLimits(**self._limits()),
+        )
         return one_hot(data) if self.one_hot else data
 
     def missing(self, data_dir: Path | None) -> str:
@@ -108,8 +120,13 @@ class FileSource:
             "labels": list(self.labels) if self.labels else None,
             "targets": self.targets,
             "one_hot": self.one_hot or None,
+            **self._limits(),
         }
         return {key: value for key, value in parts.items() if value is not None}
+
+    def _limits(self) -> dict[str, int]:
+        limits = {"max_bytes": self.max_bytes, "max_cells": self.max_cells}
+        return {name: value for name, value in limits.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource, 
 
 SET_KEYS = {
     "catalogue": {"catalogue", "rows", "one_hot"},
-    "file": {"file", "xml", "labels", "targets", "one_hot"},
+    "file": {"file", "xml", "labels", "targets", "one_hot", "max_bytes", "max_cells"},
     "function": {"function", "params"},
 }
 """Keys of a set by the one that says its kind."""
@@ -219,7 +219,15 @@ def _text(value: Any, place: str) -> str:
 
 
 def _file_source(place: str, plain: Mapping[str, Any], folder: Path) -> FileSource:
-    expected = {"file": str, "xml": str, "labels": list, "targets": int, "one_hot": bool}
+    expected = {
+        "file": str,
+        "xml": str,
+        "labels": list,
+        "targets": int,
+        "one_hot": bool,
+        "max_bytes": int,
+        "max_cells": int,
+    }
     for key, value in plain.items():
         if not isinstance(value, expected[key]):
             raise ValueError(f"{place}.{key} must be {expected[key].__name__}, got {value!r}")
@@ -229,6 +237,8 @@ def _file_source(place: str, plain: Mapping[str, Any], folder: Path) -> FileSour
         labels=tuple(plain["labels"]) if "labels" in plain else None,
         targets=plain.get("targets"),
         one_hot=plain.get("one_hot", False),
+        max_bytes=plain.get("max_bytes"),
+        max_cells=plain.get("max_cells"),
     )
 
 

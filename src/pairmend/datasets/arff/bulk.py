@@ -10,8 +10,11 @@ from pairmend.datasets.arff.digits import NotPlain, parse_sparse_rows, parse_tab
 from pairmend.datasets.arff.model import Attribute
 
 _ODD = re.compile(r"['\"\\%_]")
-_PLAIN_SPARSE = re.compile(r"\{\s*(?:[0-9]+\s+[^\s,{}]+\s*(?:,\s*[0-9]+\s+[^\s,{}]+\s*)*)?\}")
+_PLAIN_SPARSE = re.compile(
+    r"\{\s*+(?:[0-9]++\s++[^\s,{}]++\s*+(?:,\s*+[0-9]++\s++[^\s,{}]++\s*+)*+)?\}"
+)
 _SMALL_INTEGER = re.compile(r"0|[1-9][0-9]{0,3}")
+_LONG_LINE = 2**20
 
 
 class _Values:
@@ -23,8 +26,9 @@ class _Values:
         self.by_number: FloatArray | None = None
         if values and all(map(_SMALL_INTEGER.fullmatch, values)):
             numbers = [int(value) for value in values]
-            self.by_number = np.full(max(numbers) + 1, np.nan)
-            self.by_number[numbers] = np.arange(len(values))
+            if max(numbers) < 16 + 8 * len(values):  # a table in proportion to the values
+                self.by_number = np.full(max(numbers) + 1, np.nan)
+                self.by_number[numbers] = np.arange(len(values))
 
     def of_numbers(self, numbers: FloatArray, plain: bool | np.ndarray) -> FloatArray:
         """Turn values that were read as numbers into places."""
@@ -74,6 +78,7 @@ class BulkParser:
 
     def dense(self, lines: list[str]) -> FloatArray:
         """Parse dense rows into an array."""
+        self._check_commas(lines)
         try:
             return self._dense_numbers(_as_bytes(lines))
         except NotPlain:
@@ -81,6 +86,7 @@ class BulkParser:
 
     def sparse(self, lines: list[str]) -> tuple[IntArray, FloatArray, IntArray]:
         """Parse sparse rows; returns columns and values of cells, and their number a row."""
+        self._check_commas(lines)
         try:
             columns, values, counts = self._sparse_numbers(_as_bytes(lines))
         except NotPlain:
@@ -148,6 +154,12 @@ class BulkParser:
         self._check_applies()
         if _ODD.search("\n".join(lines)):
             raise NotPlain
+
+    def _check_commas(self, lines: list[str]) -> None:
+        """Leave a long line with more commas than columns to the parser that stops early."""
+        for line in lines:
+            if len(line) > _LONG_LINE and line.count(",") > self.n_columns:
+                raise NotPlain
 
     def _check_columns(self, columns: IntArray, counts: IntArray) -> None:
         """Refuse indices that are too large or do not ascend within their row."""

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 _LETTERS = {
     "yyyy": "%Y",
@@ -21,9 +22,10 @@ _LETTERS = {
     "Z": "%z",
     "EEE": "%a",
 }
-_PART = re.compile(r"'([^']*)'|([A-Za-z])\2*|[^A-Za-z']+")
+_PART = re.compile(r"'([^']*+)'|([A-Za-z])\2*+|[^A-Za-z']++")
 
 
+@lru_cache(maxsize=64)  # one format for many cells
 def strptime_format(java_format: str) -> str:
     """Translate a Java date format for :meth:`datetime.strptime`.
 

@@ -7,18 +7,19 @@ from pathlib import Path
 
 from pairmend.datasets.arff.model import ArffError, Attribute
 from pairmend.datasets.arff.tokens import QUOTED, split, unquote
+from pairmend.datasets.limits import CellCount, ReadLimitError
 
 Numbered = Iterator[tuple[int, str]]
 """Lines that say something, each with its number."""
 
 ISO_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 NUMERIC_TYPES = frozenset({"numeric", "real", "integer"})
-_ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
-_UNTIL_COMMENT = re.compile(rf"(?:{QUOTED}|[^%'\"])*")
-_ATTRIBUTE_WEIGHT = re.compile(r"\s*\{[^{}]*\}\s*$")
+_ATTRIBUTE = re.compile(rf"@attribute\s++({QUOTED}|[^\s{{]++)\s*+(.*+)", re.IGNORECASE | re.DOTALL)
+_UNTIL_COMMENT = re.compile(rf"[^%'\"]*+(?:(?:{QUOTED})[^%'\"]*+)*+")
+_MAX_DATE_FORMAT = 200
 
 
-def read_header(path: Path, lines: Numbered) -> tuple[str, tuple[Attribute, ...]]:
+def read_header(path: Path, lines: Numbered, count: CellCount) -> tuple[str, tuple[Attribute, ...]]:
     """Read up to and including the line @data.
 
     Parameters
@@ -27,6 +28,8 @@ def read_header(path: Path, lines: Numbered) -> tuple[str, tuple[Attribute, ...]
         Named in errors.
     lines : iterator of (number, line)
         The lines of the file; those after @data are left.
+    count : CellCount
+        Counts the columns and the values of nominal ones.
 
     Returns
     -------
@@ -46,7 +49,7 @@ def read_header(path: Path, lines: Numbered) -> tuple[str, tuple[Attribute, ...]
         if word == "@relation":
             relation = unquote(line[len(word) :].strip())
         elif word.startswith("@attribute"):
-            _add(path, number, attributes, _read_attribute(path, number, line, lines))
+            _add(path, number, attributes, _read_attribute(path, number, line, lines, count))
         else:
             raise ArffError(
                 path, number, f"expected @relation, @attribute or @data, got {line[:40]!r}"
@@ -64,25 +67,35 @@ def _without_comments(lines: Numbered) -> Numbered:
 
 
 def _read_attribute(
-    path: Path, number: int, line: str, lines: Numbered, *, nested: bool = False
+    path: Path, number: int, line: str, lines: Numbered, count: CellCount, *, nested: bool = False
 ) -> Attribute:
     match = _ATTRIBUTE.fullmatch(line)
     if match is None or not match[2]:
         raise ArffError(path, number, f"expected '@attribute name type', got {line[:80]!r}")
+    count.add_columns(1)
     name, kind = unquote(match[1]), match[2].strip()
     if kind.startswith("{"):
-        return Attribute(name, "nominal", values=_read_values(path, number, name, kind))
-    kind = _ATTRIBUTE_WEIGHT.sub("", kind)
-    word, *rest = kind.split(maxsplit=1)
+        return Attribute(name, "nominal", values=_read_values(path, number, name, kind, count))
+    kind = _without_weight(kind)
+    word, *rest = kind.split(maxsplit=1) or [""]
     match word.lower():
         case "string":
             return Attribute(name, "string")
         case "date":
-            return Attribute(name, "date", date_format=unquote(rest[0]) if rest else ISO_DATE)
+            date_format = unquote(rest[0]) if rest else ISO_DATE
+            if len(date_format) > _MAX_DATE_FORMAT:
+                raise ArffError(
+                    path,
+                    number,
+                    f"attribute {name[:40]!r}: a date format of {len(date_format)} characters; "
+                    f"at most {_MAX_DATE_FORMAT} are read",
+                )
+            return Attribute(name, "date", date_format=date_format)
         case "relational" if nested:
             raise ArffError(path, number, f"{name!r}: relations within relations are not read")
         case "relational":
-            return Attribute(name, "relational", attributes=_read_nested(path, name, number, lines))
+            nested_attributes = _read_nested(path, name, number, lines, count)
+            return Attribute(name, "relational", attributes=nested_attributes)
         case lower if lower in NUMERIC_TYPES:
             return Attribute(name, "numeric")
     raise ArffError(
@@ -93,15 +106,28 @@ def _read_attribute(
     )
 
 
-def _read_values(path: Path, number: int, name: str, kind: str) -> tuple[str, ...]:
+def _without_weight(kind: str) -> str:
+    """Remove the weight of an attribute: braces at the end of its type."""
+    start = kind.rfind("{")
+    if kind.endswith("}") and start >= 0 and kind.find("}", start) == len(kind) - 1:
+        return kind[:start].rstrip()
+    return kind
+
+
+def _read_values(
+    path: Path, number: int, name: str, kind: str, count: CellCount
+) -> tuple[str, ...]:
     try:
         end = kind.rindex("}")
-        cells = split(kind[1:end])
+        cells = split(kind[1:end], count.texts_left)
+        count.add_texts(len(cells))
         if "" in cells:
             raise ValueError("an empty value")
         values = tuple(unquote(value) for value in cells)
         if kind[end + 1 :].strip():
-            raise ValueError(f"{kind[end + 1 :]!r} behind the values")
+            raise ValueError(f"{kind[end + 1 : end + 41]!r} behind the values")
+    except ReadLimitError:
+        raise
     except ValueError as error:
         raise ArffError(path, number, f"values of attribute {name!r}: {error}") from None
     if len(set(values)) != len(values):
@@ -110,7 +136,9 @@ def _read_values(path: Path, number: int, name: str, kind: str) -> tuple[str, ..
     return values
 
 
-def _read_nested(path: Path, name: str, number: int, lines: Numbered) -> tuple[Attribute, ...]:
+def _read_nested(
+    path: Path, name: str, number: int, lines: Numbered, count: CellCount
+) -> tuple[Attribute, ...]:
     nested: dict[str, Attribute] = {}
     for number, line in _without_comments(lines):
         word = line.split(maxsplit=1)[0].lower()
@@ -122,7 +150,7 @@ def _read_nested(path: Path, name: str, number: int, lines: Numbered) -> tuple[A
             return tuple(nested.values())
         if word != "@attribute":
             break
-        attribute = _read_attribute(path, number, line, lines, nested=True)
+        attribute = _read_attribute(path, number, line, lines, count, nested=True)
         _add(path, number, nested, attribute)
     raise ArffError(path, number, f"the relational attribute {name!r} lacks its @end")
 

@@ -30,7 +30,7 @@ class ArffError(ValueError):
         return type(self), (self.path, self.line, self.problem)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Attribute:
     """One attribute of an ARFF file.
 
@@ -72,7 +72,7 @@ class ArffFile:
     weights : ndarray of shape (n_rows,) or None
         Instance weights, if the file has any.
     texts : dict
-        Strings by column.
+        The different strings of each string column, in the order of appearance.
     relations : dict
         Nested relations by column, one ArffFile a row.
     """

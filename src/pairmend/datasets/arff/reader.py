@@ -1,6 +1,6 @@
 """Reading ARFF files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,15 @@ from pairmend.datasets.arff.header import read_header
 from pairmend.datasets.arff.model import ArffError, ArffFile, Attribute
 from pairmend.datasets.arff.rows import RowParser
 from pairmend.datasets.arff.text import Progress, candidate_encodings, line_batches
+from pairmend.datasets.limits import DEFAULT_LIMITS, CellCount, ReadLimitError, ReadLimits
 
 
 def read_arff(
-    path: str | Path, *, encoding: str | None = None, progress: Progress | None = None
+    path: str | Path,
+    *,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> ArffFile:
     r"""Read an ARFF file: dense or sparse, plain or compressed.
 
@@ -30,6 +35,8 @@ def read_arff(
         Latin-1 if it is not.
     progress : callable, default=None
         Is told the share of the file that has been read, from 0 to 1.
+    limits : ReadLimits, default=ReadLimits()
+        How much is read at most.
 
     Returns
     -------
@@ -39,6 +46,8 @@ def read_arff(
     ------
     ArffError
         If the file is not as it should be. Nothing is returned of a file with an error.
+    ReadLimitError
+        If the file holds more than `limits` allow.
 
     Examples
     --------
@@ -58,23 +67,30 @@ def read_arff(
     candidates = [encoding] if encoding else candidate_encodings(path)
     for candidate in candidates:
         try:
-            return _read(path, candidate, progress)
+            return _read(path, candidate, progress, limits)
         except UnicodeDecodeError as error:
             if candidate == candidates[-1]:
                 raise ArffError(path, 1, f"not a text in {candidate}: {error.reason}") from error
     raise AssertionError("there is always a candidate")
 
 
-def _read(path: Path, encoding: str, progress: Progress | None) -> ArffFile:
-    batches = _Batches(line_batches(path, encoding, progress))
-    relation, attributes = read_header(path, batches.lines())
-    body = _Body(path, attributes)
+def _read(path: Path, encoding: str, progress: Progress | None, limits: ReadLimits) -> ArffFile:
+    count = CellCount(path, limits)
+    batches = _Batches(line_batches(path, encoding, progress, limits))
+    relation, attributes = read_header(path, batches.lines(), count)
+    body = _Body(path, BulkParser(attributes), RowParser(attributes, count))
     for numbers, lines in batches.rest():
         body.add(numbers, lines)
     cells, weights = body.finish(batches.number)
-    return ArffFile(
-        relation, attributes, cells, weights, body.rows.texts, _nested(path, attributes, body.rows)
-    )
+    nested = _nested(path, attributes, body.rows)
+    texts: dict[int, list[str]] = {
+        column: [] for column, attribute in enumerate(attributes) if attribute.kind == "string"
+    }
+    return ArffFile(relation, attributes, cells, weights, texts | _texts(body.rows), nested)
+
+
+def _texts(rows: RowParser) -> dict[int, list[str]]:
+    return {column: list(texts) for column, texts in rows.texts.items()}
 
 
 class _Batches:
@@ -106,6 +122,8 @@ class _Batches:
 
 
 def _telling(first: int, lines: list[str]) -> list[tuple[int, str]]:
+    if not any(lines):
+        return []
     stripped = ((number, line.strip()) for number, line in enumerate(lines, start=first))
     return [(number, line) for number, line in stripped if line and not line.startswith("%")]
 
@@ -113,10 +131,10 @@ def _telling(first: int, lines: list[str]) -> list[tuple[int, str]]:
 class _Body:
     """Collects the data rows of a file."""
 
-    def __init__(self, path: Path, attributes: Sequence[Attribute]):
+    def __init__(self, path: Path, bulk: BulkParser, rows: RowParser):
         self.path = path
-        self.n_columns = len(attributes)
-        self.bulk, self.rows = BulkParser(attributes), RowParser(attributes)
+        self.n_columns = len(rows.attributes)
+        self.bulk, self.rows = bulk, rows
         self.is_sparse: bool | None = None
         self.blocks: list[Any] = []
         self.weights: list[tuple[int, float]] = []
@@ -132,9 +150,16 @@ class _Body:
                 raise ArffError(self.path, number, "dense and sparse rows in one file")
         try:
             parse = self.bulk.sparse if self.is_sparse else self.bulk.dense
-            self.blocks.append(parse(lines))
+            block: Any = parse(lines)
         except NotPlain:
-            self.blocks.append(self._one_by_one(numbers, lines))
+            block = self._one_by_one(numbers, lines)
+        if self.is_sparse:
+            columns, values, counts = block
+            self.rows.count.add(2 * len(values) + len(counts))
+            block = columns.astype(np.int32), values, counts
+        else:
+            self.rows.count.add(block.size)
+        self.blocks.append(block)
         self.n_rows += len(lines)
 
     def _one_by_one(self, numbers: list[int], lines: list[str]) -> Any:
@@ -146,6 +171,8 @@ class _Body:
             self.rows.line = number
             try:
                 row_columns, row_values, weight = parse(line)
+            except ReadLimitError:
+                raise
             except ValueError as error:
                 raise ArffError(self.path, number, str(error)) from None
             columns += row_columns
@@ -165,12 +192,22 @@ class _Body:
             weights = np.ones(self.n_rows)
             for row, weight in self.weights:
                 weights[row] = weight
+        shape = (self.n_rows, self.n_columns)
         if not self.is_sparse:
-            return np.concatenate(self.blocks), weights
+            return self._join_dense(shape), weights
         columns, values, counts = (np.concatenate(part) for part in zip(*self.blocks, strict=True))
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        shape = (self.n_rows, self.n_columns)
-        return sparse.csr_array((values, columns.astype(np.int32), indptr), shape=shape), weights
+        return sparse.csr_array((values, columns, indptr), shape=shape), weights
+
+    def _join_dense(self, shape: tuple[int, int]) -> Matrix:
+        """Copy the blocks into one array; each is freed at once, so nothing is held twice."""
+        cells = np.empty(shape)
+        end = self.n_rows
+        while self.blocks:
+            block = self.blocks.pop()
+            cells[end - len(block) : end] = block
+            end -= len(block)
+        return cells
 
 
 def _nested(
@@ -181,8 +218,11 @@ def _nested(
     for column, bags in rows.bags.items():
         attribute = attributes[column]
         parsed: list[ArffFile] = []
+        bulk = BulkParser(attribute.attributes)
+        nested_rows = RowParser(attribute.attributes, rows.count)
+        _ = nested_rows.places  # made once and shared by all bags
         for line, bag in bags:
-            body = _Body(path, attribute.attributes)
+            body = _Body(path, bulk, nested_rows.for_bag())
             numbered = _telling(1, bag.split("\n"))
             try:
                 body.add([number for number, _ in numbered], [line for _, line in numbered])
@@ -195,7 +235,7 @@ def _nested(
                     f"{error.problem}",
                 ) from None
             parsed.append(
-                ArffFile(attribute.name, attribute.attributes, cells, weights, body.rows.texts)
+                ArffFile(attribute.name, attribute.attributes, cells, weights, _texts(body.rows))
             )
         relations[column] = parsed
     return relations

@@ -2,14 +2,23 @@
 
 import re
 from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
 
 from pairmend.datasets.arff.dates import seconds
 from pairmend.datasets.arff.model import Attribute
 from pairmend.datasets.arff.tokens import QUOTED, split, unquote
+from pairmend.datasets.limits import CellCount
 
-_NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.I)
-_SPARSE = re.compile(rf"\{{((?:{QUOTED}|[^{{}}'\"])*+)\}}\s*(?:,\s*(\{{.*\}})\s*)?", re.DOTALL)
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|inf(?:inity)?|nan)", re.I
+)
+_SPARSE = re.compile(
+    rf"\{{([^{{}}'\"]*+(?:(?:{QUOTED})[^{{}}'\"]*+)*+)\}}\s*+(?:,\s*+(\{{[^{{}}]*+\}})\s*+)?",
+    re.DOTALL,
+)
 _SPARSE_CELL = re.compile(rf"\s*+([0-9]++)\s++({QUOTED}|[^\s,'\"][^,]*+)\s*+(?:,|$)", re.DOTALL)
+_MAX_INDEX_DIGITS = 18
 
 
 class RowParser:
@@ -19,40 +28,55 @@ class RowParser:
     ----------
     attributes : sequence of Attribute
         The columns.
+    count : CellCount
+        Counts strings and bags.
 
     Attributes
     ----------
     texts : dict
-        Strings met so far by column.
+        The different strings of each column so far, each with its place.
     line : int
         Number of the line that is being parsed, to be set by whoever calls.
     bags : dict
         Nested relations met so far by column: line and text of each.
     """
 
-    def __init__(self, attributes: Sequence[Attribute]):
+    def __init__(self, attributes: Sequence[Attribute], count: CellCount):
         self.attributes = attributes
-        self.texts: dict[int, list[str]] = {
-            c: [] for c, a in enumerate(attributes) if a.kind == "string"
-        }
+        self.count = count
+        self.texts: dict[int, dict[str, int]] = {}
         self.line = 0
         self.bags: dict[int, list[tuple[int, str]]] = {
             c: [] for c, a in enumerate(attributes) if a.kind == "relational"
         }
-        self.places = [
-            {value: float(place) for place, value in enumerate(attribute.values)}
-            for attribute in attributes
-        ]
+
+    @cached_property
+    def places(self) -> list[dict[str, float]]:
+        """The place of each nominal value; attributes with the same values share a dict."""
+        shared: dict[tuple[str, ...], dict[str, float]] = {}
+        for attribute in self.attributes:
+            if attribute.values not in shared:
+                shared[attribute.values] = {
+                    value: float(place) for place, value in enumerate(attribute.values)
+                }
+        return [shared[attribute.values] for attribute in self.attributes]
+
+    def for_bag(self) -> "RowParser":
+        """Return a parser for the same columns that has not met any text; `places` are shared."""
+        parser = copy(self)
+        parser.texts = {}
+        return parser
 
     def dense(self, line: str) -> tuple[list[int], list[float], float | None]:
         """Parse a dense row; returns columns, values and the instance weight."""
-        cells = split(line)
+        cells = split(line, len(self.attributes) + 1)
         weight = None
         if len(cells) == len(self.attributes) + 1 and cells[-1].startswith("{"):
             weight = _weight(cells.pop())
         if len(cells) != len(self.attributes):
+            more = "at least " if len(cells) > len(self.attributes) + 1 else ""
             raise ValueError(
-                f"{len(cells)} values where {len(self.attributes)} attributes are declared"
+                f"{more}{len(cells)} values where {len(self.attributes)} attributes are declared"
             )
         values = [self.cell(column, cell) for column, cell in enumerate(cells)]
         return list(range(len(cells))), values, weight
@@ -67,7 +91,11 @@ class RowParser:
         text, position = match[1].strip(), 0
         while position < len(text):
             cell = _SPARSE_CELL.match(text, position)
-            if cell is None or int(cell[1]) >= len(self.attributes):
+            if (
+                cell is None
+                or len(cell[1]) > _MAX_INDEX_DIGITS
+                or int(cell[1]) >= len(self.attributes)
+            ):
                 raise ValueError(
                     f"expected 'index value' with an index below {len(self.attributes)}, got "
                     f"{text[position : position + 40].split(',')[0].strip()!r}"
@@ -101,11 +129,16 @@ class RowParser:
                 try:
                     return seconds(unquote(text), attribute.date_format)
                 except ValueError as error:
-                    expected = f"a date like {attribute.date_format!r} ({error})"
+                    expected = f"a date like {attribute.date_format!r} ({str(error)[:200]})"
             case "string" if text:
-                self.texts[column].append(unquote(text))
-                return float(len(self.texts[column]) - 1)
+                texts = self.texts.setdefault(column, {})
+                n_texts = len(texts)
+                place = texts.setdefault(unquote(text), n_texts)
+                if place == n_texts:
+                    self.count.add_texts(1)
+                return float(place)
             case "relational" if text:
+                self.count.add_columns(1)  # a bag takes about as much as a column
                 self.bags[column].append((self.line, unquote(text)))
                 return float(len(self.bags[column]) - 1)
             case _:

@@ -4,10 +4,10 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from pairmend.datasets.arff.model import ArffError
-from pairmend.datasets.files import OPENERS, told_if_broken
+from pairmend.datasets.files import UnpackedFile, opened
+from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimitError, ReadLimits
 
 BLOCK = 2**18
 """Characters read at once: few enough that what is made of them stays in the cache."""
@@ -29,7 +29,7 @@ def candidate_encodings(path: Path) -> list[str]:
     A byte order mark tells; without one it is UTF-8, or else Latin-1, in which any byte is
     a character.
     """
-    with _told(path, 1), _open(path) as stream:
+    with _as_arff_error(path, 1), opened(path, DEFAULT_LIMITS) as stream:
         start = stream.read(4096)
     for mark, encoding in BYTE_ORDER_MARKS.items():
         if start.startswith(mark):
@@ -40,7 +40,10 @@ def candidate_encodings(path: Path) -> list[str]:
 
 
 def line_batches(
-    path: Path, encoding: str, progress: Progress | None = None
+    path: Path,
+    encoding: str,
+    progress: Progress | None = None,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield lists of lines, each with the number of its first line.
 
@@ -51,16 +54,17 @@ def line_batches(
     encoding : str
         Its encoding; a UnicodeDecodeError is raised where it is not that.
     progress : callable, default=None
-        Is told the share that has been read.
+        Called with the share that has been read.
+    limits : ReadLimits
+        Their `max_bytes` holds for the unpacked file.
     """
     number = 1
     pieces: list[str] = []  # of a line whose end has not been met yet
     length = 0
-    size = max(1, path.stat().st_size)
-    with path.open("rb") as raw, _open(path, raw) as stream:
-        text = io.TextIOWrapper(stream, encoding=encoding)
+    unpacked = UnpackedFile(path, limits)
+    with io.TextIOWrapper(io.BufferedReader(unpacked, BLOCK), encoding=encoding) as text:
         while True:
-            with _told(path, number):
+            with _as_arff_error(path, number):
                 block = text.read(BLOCK)
             if not block:
                 break
@@ -75,24 +79,16 @@ def line_batches(
                 number += 1 + len(lines)
                 pieces, length = [rest], len(rest)
             if progress is not None:
-                progress(min(1.0, raw.tell() / size))
+                progress(unpacked.share_read)
     yield number, ["".join(pieces)]
 
 
-def _open(path: Path, raw: IO[bytes] | None = None) -> IO[bytes]:
-    opener = OPENERS.get(path.suffix.lower())
-    if opener is None:
-        return path.open("rb") if raw is None else raw
-    return opener(path if raw is None else raw, "rb")
-
-
 @contextmanager
-def _told(path: Path, line: int) -> Iterator[None]:
-    """Turn the many errors of broken compressed files into one."""
+def _as_arff_error(path: Path, line: int) -> Iterator[None]:
+    """Add the number of the line to the error of a broken compressed file."""
     try:
-        with told_if_broken(path):
-            yield
-    except UnicodeDecodeError:
+        yield
+    except (UnicodeDecodeError, ReadLimitError):
         raise
     except ValueError as error:
         raise ArffError(path, line, str(error).removeprefix(f"{path}: ")) from error

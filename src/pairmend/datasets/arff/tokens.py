@@ -2,32 +2,44 @@
 
 import re
 
-QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
+# Possessive, so that a quote which never ends takes linear time and no memory.
+QUOTED = r"'[^'\\]*+(?:\\.[^'\\]*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\""
 _CELL = re.compile(rf"\s*+({QUOTED}|(?:[^\s,'\"][^,]*+)?)\s*+(?:(,)|$)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _NEEDS_QUOTES = re.compile(r"[\s,{}%'\"\\?]|[\x00-\x1f]")
 
 
-def split(text: str) -> list[str]:
+def split(text: str, at_most: int) -> list[str]:
     """Split at commas that are not quoted; cells keep their quotes.
+
+    Parameters
+    ----------
+    text : str
+        The cells.
+    at_most : int
+        Cells to expect. If there are more, the first `at_most` + 1 parts are returned.
 
     Examples
     --------
-    >>> split("1, 'a, b' ,c")
+    >>> split("1, 'a, b' ,c", at_most=3)
     ['1', "'a, b'", 'c']
+    >>> split("1,2,3,4", at_most=2)
+    ['1', '2', '3,4']
     """
     if "'" not in text and '"' not in text:
-        return [cell.strip() for cell in text.split(",")]
-    cells, position = [], 0
-    while True:
+        return [cell.strip() for cell in text.split(",", at_most)]
+    cells: list[str] = []
+    position = 0
+    while len(cells) <= at_most:
         match = _CELL.match(text, position)
         if match is None:
             raise ValueError(f"cannot tell values apart at {text[position : position + 40]!r}")
         cells.append(match[1].rstrip())
         position = match.end()
         if match[2] is None:
-            return cells
+            break
+    return cells
 
 
 def unquote(text: str) -> str:

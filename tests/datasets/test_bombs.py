@@ -1,0 +1,285 @@
+"""Small files that unpack to much: the limits hold, and memory is in proportion to them."""
+
+import bz2
+import gzip
+import lzma
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from bounded_reading import read_all_bounded, read_bounded
+from pairmend.datasets import (
+    ReadLimitError,
+    ReadLimits,
+    load_file,
+    load_meka,
+    load_miml,
+    load_mulan,
+    load_multitarget,
+    load_table,
+    read_arff,
+)
+from pairmend.datasets.parquet import write_parquet
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+MIB = 2**20
+HEAD = b"@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n"
+PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+SMALL = {"max_bytes": 12 * MIB, "max_cells": MIB}
+
+
+def packed(tmp_path, name, head, repeated, size):
+    """Write a file whose content is a head and a text repeated up to a size."""
+    path = tmp_path / name
+    path.write_bytes(PACK[path.suffix](head + repeated * (size // len(repeated))))
+    return path
+
+
+TEXTS = [
+    ("rows.arff", HEAD, b"1,2\n"),
+    ("sparse.arff", HEAD, b"{0 1,1 5}\n"),
+    ("empty.arff", HEAD, b"{}\n"),
+    ("blank.arff", HEAD, b"\n"),
+    ("comments.arff", b"", b"%\n"),
+    ("line.arff", HEAD, b"1,"),
+    ("quoted.arff", HEAD, b"'a',"),
+    ("columns.arff", b"", b"@attribute a numeric\n"),
+    ("values.arff", b"@attribute a {", b"abc,"),
+    ("rows.csv", b"a,b\n", b"1,2\n"),
+    ("texts.csv", b"a,b\n", b"red,green\n"),
+    ("line.csv", b"a,b\n", b"1,"),
+    ("header.csv", b"", b"abc,"),
+    ("quote.csv", b'a,b\n"', b"abc\n"),
+]
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_packed_texts(tmp_path, suffix):
+    chosen = TEXTS if suffix == ".gz" else TEXTS[:1]
+    paths = [packed(tmp_path, name + suffix, head, text, 16 * MIB) for name, head, text in chosen]
+    assert all(path.stat().st_size < MIB for path in paths)
+    found = read_all_bounded(paths, "load_table", memory=512 * MIB, limits=SMALL)
+    for path, (outcome, peak, _) in zip(paths, found, strict=True):
+        assert "Error: " in outcome, path
+        assert str(path) in outcome
+        assert "MemoryError" not in outcome
+        assert peak < 200 * MIB
+
+
+def test_the_error_names_the_limit_and_how_to_raise_it(tmp_path):
+    path = packed(tmp_path, "rows.arff.gz", HEAD, b"1,2\n", MIB)
+    with pytest.raises(ReadLimitError, match=r"rows.arff.gz: more than 1000 bytes when unpacked"):
+        read_arff(path, limits=ReadLimits(max_bytes=1000))
+    with pytest.raises(ReadLimitError, match=r"ReadLimits\(max_cells=...\), --max-cells"):
+        read_arff(path, limits=ReadLimits(max_cells=1000))
+    assert read_arff(path).cells.shape == (MIB // 4, 2)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "8"])
+def test_limits_are_positive_integers(wrong):
+    with pytest.raises(ValueError, match="max_bytes must be a positive integer"):
+        ReadLimits(max_bytes=wrong)
+
+
+def test_many_nominal_values(tmp_path):
+    """20 million of them took more than 8 GiB, 430 bytes each."""
+    n_values = 1_000_000
+    path = tmp_path / "values.arff"
+    values = ",".join(f"v{i}" for i in range(n_values))
+    path.write_text(f"@relation r\n@attribute a {{{values}}}\n@data\nv1\n")
+    outcome, peak, _ = read_bounded(path, "read_arff", memory=2048 * MIB)
+    assert outcome == "read"
+    assert peak < 400 * n_values
+    outcome, peak, _ = read_bounded(
+        path, "read_arff", memory=2048 * MIB, limits={"max_cells": 8 * n_values}
+    )
+    assert outcome.startswith("ReadLimitError")
+    assert peak < 200 * n_values
+
+
+def test_labels_of_empty_sparse_rows(tmp_path):
+    """A matrix of labels is dense: 100,000 rows of {} times 10,000 labels."""
+    attributes = "".join(f"@attribute a{i} {{0,1}}\n" for i in range(10_000))
+    path = tmp_path / "many.arff"
+    path.write_text(f"@relation 'r: -C 10000'\n{attributes}@data\n" + "{}\n" * 100_000)
+    with pytest.raises(ReadLimitError, match="cells"):
+        load_meka(path)
+    with pytest.raises(ReadLimitError, match="cells"):
+        load_table(path, 9_999)
+    xml = tmp_path / "labels.xml"
+    names = "".join(f'<label name="a{i}"/>' for i in range(10_000))
+    xml.write_text(f"<labels>{names}</labels>")
+    with pytest.raises(ReadLimitError, match="cells"):
+        load_mulan(path, xml)
+    path.write_text(path.read_text().replace("{0,1}", "numeric"))
+    with pytest.raises(ReadLimitError, match="cells"):
+        load_multitarget(path, 9_999)
+
+
+def test_sparse_bags(tmp_path):
+    nested = "".join(f"@attribute a{i} numeric\n" for i in range(10_000))
+    bag = "\\n".join(["{}"] * 1000)
+    path = tmp_path / "bags.arff"
+    path.write_text(
+        f"@relation r\n@attribute bag relational\n{nested}@end bag\n@attribute y {{0,1}}\n@data\n"
+        + f'"{bag}",1\n' * 100
+    )
+    with pytest.raises(ReadLimitError, match="cells"):
+        load_miml(path)
+
+
+@pytest.mark.parametrize("n_bags", [1, 30])
+def test_matlab(tmp_path, n_bags):
+    """A variable of zeros shrinks to a thousandth; many of them are added up."""
+    array = b"".join([
+        struct.pack("<IIII", 6, 8, 6, 0),
+        struct.pack("<IIii", 5, 8, 2**20, 64 // n_bags),
+        struct.pack("<II", 1, 8), b"variable",
+        struct.pack("<II", 2, 2**20 * (64 // n_bags)), bytes(2**20 * (64 // n_bags)),
+    ])  # fmt: skip
+    element = zlib.compress(struct.pack("<II", 14, len(array)) + array)
+    path = tmp_path / "zeros.mat"
+    path.write_bytes(
+        b"MATLAB 5.0".ljust(124) + struct.pack("<H", 0x100) + b"IM"
+        + (struct.pack("<II", 15, len(element)) + element) * n_bags
+    )  # fmt: skip
+    limits = {"max_bytes": 32 * MIB, "max_cells": 2**40}
+    outcome, peak, _ = read_bounded(path, "load_file", memory=512 * MIB, limits=limits)
+    assert outcome.startswith("ReadLimitError")
+    assert peak < 200 * MIB
+    limits = {"max_bytes": 2**40, "max_cells": 2**20}
+    outcome, peak, _ = read_bounded(path, "load_file", memory=512 * MIB, limits=limits)
+    assert outcome.startswith("ReadLimitError")
+
+
+def test_many_bags_are_not_embedded(tmp_path):
+    bags = np.empty((1, 300), dtype=object)
+    bags[0] = [np.ones((1 + i % 2, 1)) for i in range(300)]
+    path = tmp_path / "bags.mat"
+    savemat(path, {"bags": bags, "targets": np.ones((1, 300))})
+    with pytest.raises(ReadLimitError, match="cells"):
+        load_file(path, limits=ReadLimits(max_cells=300 * 200))
+
+
+@pytest.mark.parametrize("entities", ["internal", "external"])
+def test_xml_entities(tmp_path, entities):
+    """The document type is refused before any entity is expanded."""
+    path = tmp_path / "labels.xml"
+    if entities == "internal":
+        lines = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 12))
+        doctype = f'<!DOCTYPE labels [<!ENTITY l0 "lol">{lines}]>'
+    else:
+        doctype = '<!DOCTYPE labels [<!ENTITY l11 SYSTEM "file:///etc/passwd">]>'
+    path.write_text(f'{doctype}<labels><label name="&l11;"/><label>&l11;</label></labels>')
+    arff = tmp_path / "set.arff"
+    arff.write_bytes(HEAD + b"1,0\n")
+    outcome, peak, seconds = read_bounded(
+        arff, "load_table", memory=512 * MIB, labels=str(path), seconds=60
+    )
+    assert "declares a document type or entities" in outcome
+    assert peak < 50 * MIB
+    assert seconds < 20
+
+
+def test_deep_xml(tmp_path):
+    path = tmp_path / "labels.xml"
+    path.write_text("<labels>" * 200_000 + "</labels>" * 200_000)
+    arff = tmp_path / "set.arff"
+    arff.write_bytes(HEAD + b"1,0\n")
+    outcome, _, _ = read_bounded(arff, "load_table", memory=2048 * MIB, labels=str(path))
+    assert "expected <label name=...> elements" in outcome
+
+
+def test_packed_xml(tmp_path):
+    path = packed(tmp_path, "labels.xml.gz", b"<labels>", b"<label name='a'/>", 20 * MIB)
+    with pytest.raises(ValueError, match="labels.xml.gz: more than .* bytes"):
+        load_mulan(tmp_path / "set.arff", path)
+
+
+class TestParquet:
+    def write(self, tmp_path, columns, **options):
+        path = tmp_path / "file.parquet"
+        parquet.write_table(pyarrow.table(columns), path, **options)
+        return path
+
+    def test_a_long_text_in_many_rows(self, tmp_path):
+        """The file stores it once, and so does the reader."""
+        text = pyarrow.array(["x" * MIB])
+        column = pyarrow.DictionaryArray.from_arrays(
+            pyarrow.array(np.zeros(3000, dtype=np.int32)), text
+        )
+        path = self.write(tmp_path, {"a": column, "b": np.arange(3000)}, store_schema=False)
+        assert path.stat().st_size < 3 * MIB
+        outcome, peak, _ = read_bounded(path, "load_table", memory=2048 * MIB)
+        assert outcome == "read"
+        assert peak < 300 * MIB
+
+    def test_a_long_text_by_its_prefix(self, tmp_path):
+        """DELTA_BYTE_ARRAY stores of each text what the one before it lacks."""
+        path = self.write(
+            tmp_path, {"a": ["x" * MIB] * 600}, use_dictionary=False,
+            column_encoding={"a": "DELTA_BYTE_ARRAY"},
+        )  # fmt: skip
+        outcome, peak, _ = read_bounded(path, "load_table", memory=2048 * MIB)
+        assert outcome == "read" or outcome.startswith("ValueError")
+        assert peak < 1300 * MIB
+
+    def test_cells(self, tmp_path):
+        path = self.write(tmp_path, {"a": np.zeros(4 * 10**6), "b": np.zeros(4 * 10**6)})
+        assert path.stat().st_size < 100_000
+        outcome, peak, _ = read_bounded(path, "load_table", memory=512 * MIB, limits=SMALL)
+        assert outcome.startswith("ReadLimitError")
+        assert peak < 50 * MIB
+
+    def test_unpacked_bytes(self, tmp_path):
+        path = self.write(
+            tmp_path, {"a": ["x" * MIB + str(i) for i in range(100)]}, compression="gzip",
+            use_dictionary=False,
+        )  # fmt: skip
+        outcome, _, _ = read_bounded(path, "load_table", memory=512 * MIB, limits=SMALL)
+        assert outcome.startswith("ReadLimitError")
+        assert "bytes" in outcome
+
+    def test_texts(self, tmp_path):
+        path = self.write(tmp_path, {"a": [f"{i:x}" for i in range(100_000)]})
+        with pytest.raises(ReadLimitError, match="cells"):
+            load_table(path, limits=ReadLimits(**SMALL))
+
+    def test_lists_are_refused_before_they_are_read(self, tmp_path):
+        path = self.write(tmp_path, {"a": [list(range(10))]})
+        with pytest.raises(ValueError, match="file.parquet: column 'a' holds list"):
+            load_table(path)
+
+
+def test_dates_of_long_formats(tmp_path):
+    path = tmp_path / "dates.arff"
+    path.write_text("@relation r\n@attribute a date '" + "-" * 10**6 + "'\n@data\n-\n")
+    with pytest.raises(ValueError, match="a date format of 1000000 characters"):
+        read_arff(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("set.arff", lambda path: path.write_bytes(HEAD + b"1,0\n")),
+        ("set.csv", lambda path: path.write_text("a,b\n1,0\n2,red\n")),
+        ("set.parquet", lambda path: write_parquet(path, {"a": [1], "b": [2]})),
+    ],
+)  # fmt: skip
+def test_the_command_line_has_the_limits(tmp_path, capsys, name, make):
+    from pairmend.cli import main
+
+    path: Path = tmp_path / name
+    make(path)
+    for option in ("--max-bytes", "--max-cells"):
+        status = main(
+            ["fit", str(path), "--labels", "b", "--model", str(tmp_path / "m"), option, "3"]
+        )
+        assert status == 2
+        assert option in capsys.readouterr().err

@@ -1,0 +1,100 @@
+"""Damaged files raise a ValueError that names them, whatever the damage."""
+
+import random
+import zlib
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from pairmend.datasets import load_file, load_table
+from pairmend.datasets.packaged import PackagedDataError, _read_flare2, _read_yeast
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+N_FILES = 150
+
+
+def damaged(content: bytes, random: random.Random) -> bytes:
+    """Change some bytes, cut some off, or put some elsewhere."""
+    changed = bytearray(content)
+    for _ in range(random.choice((1, 1, 2, 8))):
+        changed[random.randrange(len(changed))] = random.randrange(256)
+    if random.random() < 0.2:
+        del changed[random.randrange(len(changed)) :]
+    if random.random() < 0.2:
+        start = random.randrange(len(changed) + 1)
+        changed[start:start] = changed[: random.randrange(64)]
+    return bytes(changed)
+
+
+def check_damaged(path, content, read):
+    outcomes = set()
+    for seed in range(N_FILES):
+        path.write_bytes(damaged(content, random.Random(seed)))
+        try:
+            read(path)
+            outcomes.add("read")
+        except ValueError as error:
+            outcomes.add("refused")
+            assert str(path) in str(error)  # noqa: PT017
+    assert "refused" in outcomes
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"compression": "gzip", "data_page_version": "2.0"},
+        {"compression": "none", "use_dictionary": False},
+        {"write_page_checksum": True},
+    ],
+)
+def test_parquet(tmp_path, options):
+    path = tmp_path / "file.parquet"
+    columns = {
+        "number": np.arange(50.0),
+        "text": [f"x{i % 7}" for i in range(50)],
+        "dictionary": pyarrow.array([f"y{i % 3}" for i in range(50)]).dictionary_encode(),
+        "bool": [None, True] * 25,
+    }
+    parquet.write_table(pyarrow.table(columns), path, **options)
+    check_damaged(path, path.read_bytes(), load_table)
+
+
+def test_parquet_with_an_index_outside_the_dictionary(tmp_path):
+    """This was an ArrowIndexError."""
+    path = tmp_path / "file.parquet"
+    table = pyarrow.table({"text": ["a", "b", "c", "d"] * 8})
+    parquet.write_table(table, path, compression="none", write_statistics=False)
+    content = path.read_bytes()
+    found = 0
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 0xFF
+        path.write_bytes(changed)
+        try:
+            load_table(path)
+        except ValueError as error:
+            found += "ndex" in str(error)
+            assert str(path) in str(error)  # noqa: PT017
+    assert found
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_matlab(tmp_path, compressed):
+    path = tmp_path / "file.mat"
+    bags = np.empty((1, 3), dtype=object)
+    bags[0] = [np.arange(6.0).reshape(3, 2) + i for i in range(3)]
+    savemat(path, {"bags": bags, "targets": np.array([[1, -1, 1]])}, do_compression=compressed)
+    check_damaged(path, path.read_bytes(), load_file)
+
+
+@pytest.mark.parametrize("read", [_read_yeast, _read_flare2])
+@pytest.mark.parametrize("content", [b"PK", b"\x1f\x8b" + bytes(30), zlib.compress(b"a")])
+def test_wheels(tmp_path, read, content):
+    path = tmp_path / "table"
+    path.write_bytes(content)
+    with pytest.raises(PackagedDataError, match="table cannot be unpacked"):
+        read(path)
