@@ -115,7 +115,7 @@ def test_the_command_takes_an_address(cluster, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([*words, "--jobs", "2"])
     assert "not allowed with" in capsys.readouterr().err
-    assert main(["study", "--sets", "simplehc", "--dask", "nowhere", "--out", str(out)]) == 1
+    assert main(["study", "--sets", "simplehc", "--dask", "nowhere", "--out", str(out)]) == 2
     assert "no Dask scheduler answers at 'nowhere'" in capsys.readouterr().err
 
 

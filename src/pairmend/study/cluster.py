@@ -22,10 +22,10 @@ from threadpoolctl import threadpool_limits
 from pairmend.study.definition import Study
 from pairmend.study.environment import versions
 from pairmend.study.requirements import require_dask
+from pairmend.study.serve import Job
 from pairmend.study.shelf import OnShelf, ShelvedSet, open_set
 from pairmend.study.tasks import Batch
 from pairmend.study.work import Outcome, failures, perform
-from pairmend.study.workers import Job
 
 PATIENCE = 5.0
 """Seconds in which a scheduler must answer."""
