@@ -105,7 +105,7 @@ class Odd(Frequent):
                 warnings.warn("take care", stacklevel=1)
             case "forks and dies":
                 if os.fork() == 0:
-                    time.sleep(120)
+                    time.sleep(1000)
                     os._exit(0)
                 os.kill(os.getpid(), signal.SIGKILL)
         return self

@@ -80,5 +80,8 @@ def _differences(place: str, old: Any, new: Any) -> Iterator[str]:
                 yield f"{place}.{key} was {old[key]!r}, is gone"
             else:
                 yield from _differences(f"{place}.{key}", old[key], new[key])
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for i, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(f"{place}[{i}]", one, other)
     else:
         yield f"{place} was {old!r}, is now {new!r}"

@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 from pairmend.study.definition import Study
 from pairmend.study.serve import Job, Refusal, Setup, Signal
 from pairmend.study.shelf import OnShelf
+from pairmend.study.time_limit import late_batch
 from pairmend.study.work import Outcome, failures
 
 ATTEMPTS = 3
@@ -221,13 +222,10 @@ class _Crew:
     def _replace_late(self, worker: _Worker) -> Iterator[Outcome]:
         self._remove(worker)
         assert worker.job is not None
-        batch, place = worker.job
-        # Without a fit, all that share it are late; after it, only the one that predicts.
-        late = batch.algorithms[:1] if worker.fitted else batch.algorithms
-        if rest := batch.algorithms[len(late) :]:
-            self.again.append(Job(replace(batch, algorithms=rest), place))
-        error = TimeoutError(f"the time limit of {self.study.time_limit:g} seconds is over")
-        yield from failures(self.study, replace(batch, algorithms=late), error)
+        late = late_batch(self.study, worker.job.batch, worker.fitted)
+        if late.rest:
+            self.again.append(Job(late.rest, worker.job.place))
+        yield from late.failures
 
     def _replace_dead(self, worker: _Worker) -> Iterator[Outcome]:
         self._remove(worker)
