@@ -1,5 +1,6 @@
 """Settings and data that many tests share."""
 
+import os
 from pathlib import Path
 from unittest import mock
 
@@ -14,6 +15,13 @@ settings.register_profile("pairmend", deadline=None, max_examples=60, derandomiz
 settings.load_profile("pairmend")
 
 SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_folder(tmp_path_factory):
+    """What commands keep for the user goes into a folder of the tests."""
+    with mock.patch.dict(os.environ, XDG_STATE_HOME=str(tmp_path_factory.mktemp("state"))):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 import warnings
 from pathlib import Path
@@ -87,6 +88,15 @@ class Odd(Frequent):
         match self.kind:
             case "exits":
                 raise SystemExit(0)
+            case "exits at once":
+                os._exit(0)
+            case "prints":
+                print("printed by a classifier", flush=True)
+                subprocess.run(["cat"], check=True)  # standard input is empty, and not the pipe
+            case "interrupted":
+                raise SystemError(
+                    "returned a result with an exception set"
+                ) from KeyboardInterrupt()
             case "surrogate":
                 raise ValueError("a name that cannot be decoded: \udcff")
             case "moves":
@@ -95,7 +105,7 @@ class Odd(Frequent):
                 warnings.warn("take care", stacklevel=1)
             case "forks and dies":
                 if os.fork() == 0:
-                    time.sleep(120)
+                    time.sleep(1000)
                     os._exit(0)
                 os.kill(os.getpid(), signal.SIGKILL)
         return self
@@ -110,3 +120,24 @@ class Odd(Frequent):
             case "global":
                 return (np.random.uniform(size=Y.shape) > 0.5).astype(int)  # noqa: NPY002
         return Y
+
+
+class Hanging(Frequent):
+    """Takes for ever: to fit, to predict, or not at all."""
+
+    prediction_parameters = ("late",)
+
+    def __init__(self, when="fit", late=0, seconds=0.0, random_state=None):
+        super().__init__(seconds, random_state)
+        self.when = when
+        self.late = late
+
+    def fit(self, X, Y):
+        if self.when == "fit":
+            time.sleep(1000)
+        return super().fit(X, Y)
+
+    def predict(self, X):
+        if self.when == "predict" and self.late:
+            time.sleep(1000)
+        return super().predict(X)

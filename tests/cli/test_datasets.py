@@ -41,7 +41,7 @@ def test_info_tells_where_a_set_comes_from(capsys):
 
 def test_unknown_names_get_a_hint(capsys):
     status, _, err = run(capsys, "info", "yaest")
-    assert status == 1
+    assert status == 2
     assert "did you mean 'yeast'" in err
 
 
@@ -101,6 +101,6 @@ def test_mistakes_end_with_a_message(photos, tmp_path, capsys, words, message):
     (tmp_path / "file.csv").write_text("a,b\n1,0\n")
     places = {"csv": tmp_path / "file.csv", "odd": tmp_path / "file.odd", "arff": photos}
     status, _, err = run(capsys, *(word.format(**places) for word in words))
-    assert status == 1
+    assert status == 2
     assert message in err
     assert "Traceback" not in err

@@ -35,9 +35,12 @@ def test_interruption_is_quiet(monkeypatch, capsys, tmp_path):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pairmend.cli.study.run_study", interrupted)
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/pairmend"])
     monkeypatch.chdir(tmp_path)
-    assert main(["study", "--sets", "simplehc"]) == 130
-    assert capsys.readouterr().err == "stopped\n"
+    assert main(["study", "--sets", "simplehc", "--out", "a b"]) == 130
+    assert capsys.readouterr().err == (
+        "stopped; to go on:\n  pairmend study --sets simplehc --out 'a b'\n"
+    )
 
 
 def test_without_rich_tables_are_plain(monkeypatch, capsys):

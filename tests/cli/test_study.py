@@ -77,7 +77,9 @@ def test_resume_goes_on_with_what_the_folder_holds(study_file, tmp_path, capsys)
             connection.execute(f"DELETE FROM {table} WHERE fold = 1 AND \"set\" = 'one'")
     study_file.unlink()
     capsys.readouterr()
-    assert run("--resume", "--out", out) == 0
+    assert run("--resume", "--out", out) == 2
+    assert "there is no study file" in capsys.readouterr().err
+    assert run("--resume", "--out", out, "--trust") == 0
     pd.testing.assert_frame_equal(read_study(out).results, whole)
     told = capsys.readouterr().err
     assert "8 of 8  one is finished" in told
@@ -85,18 +87,18 @@ def test_resume_goes_on_with_what_the_folder_holds(study_file, tmp_path, capsys)
         "set == 'one' and algorithm == 'LPW' and criterion == 'hamming'"
     ).value.mean()
     assert f"LPW        Hamming loss {mean:.3f}" in told, "earlier folds count, too"
-    assert run("--resume") == 1
+    assert run("--resume") == 2
     assert "--resume needs --out" in capsys.readouterr().err
-    assert run("--resume", "--out", out, "--folds", 3) == 1
-    assert "leave out the study file, --sets" in capsys.readouterr().err
-    assert run("--resume", "--out", tmp_path / "nowhere") == 1
+    assert run("--resume", "--out", out, "--folds", 3) == 2
+    assert "leave out --sets" in capsys.readouterr().err
+    assert run("--resume", "--out", tmp_path / "nowhere") == 2
     assert "there is no study in" in capsys.readouterr().err
 
 
 def test_a_changed_study_is_refused(study_file, tmp_path, capsys):
     out = tmp_path / "out"
     assert run(study_file, "--out", out) == 0
-    assert run(study_file, "--out", out, "--folds", 4) == 1
+    assert run(study_file, "--out", out, "--folds", 4) == 2
     assert "folds was 2, is now 4" in capsys.readouterr().err
 
 
@@ -109,8 +111,11 @@ def test_dry_run_says_what_would_run_and_runs_nothing(study_file, tmp_path, caps
     capsys.readouterr()
     assert run(study_file, "--dry-run", "--out", out) == 0
     assert "4 of 8 tasks would run" in capsys.readouterr().out
-    assert run(study_file, "--dry-run", "--out", out, "--seed", 3) == 0
-    assert "seed was 0, is now 3" in capsys.readouterr().out
+    assert run(study_file, "--dry-run", "--out", out, "--seed", 3) == 2
+    told = capsys.readouterr()
+    assert "would not run" in told.err
+    assert "seed was 0, is now 3" in told.err
+    assert "tasks would run" not in told.out
 
 
 def test_the_paper_s_study_says_what_is_not_at_hand(tmp_path, monkeypatch, capsys):
@@ -119,7 +124,7 @@ def test_the_paper_s_study_says_what_is_not_at_hand(tmp_path, monkeypatch, capsy
     printed = capsys.readouterr().out
     assert "LPW, FCM, FCM-W, FCM-O" in printed
     assert printed.count("no public copy was found") == 6
-    assert run("--sets", "azotobacter", "--out", tmp_path / "out") == 1
+    assert run("--sets", "azotobacter", "--out", tmp_path / "out") == 2
     assert "azotobacter (no public copy was found)" in capsys.readouterr().err
 
 
@@ -167,7 +172,7 @@ def test_failures_are_shown_at_the_end(study_file, tmp_path, capsys):
     ],
 )
 def test_bad_words_end_with_a_message(words, message, capsys):
-    assert run(*words) == 1
+    assert run(*words) == 2
     assert message in capsys.readouterr().err
 
 
@@ -203,5 +208,5 @@ def test_report_is_a_command_of_its_own(study_file, tmp_path, capsys):
     (tmp_path / "elsewhere").mkdir()
     assert main(["report", str(tmp_path / "out"), "--out", str(tmp_path / "elsewhere")]) == 0
     assert (tmp_path / "elsewhere" / "report.html").is_file()
-    assert main(["report", str(tmp_path)]) == 1
+    assert main(["report", str(tmp_path)]) == 2
     assert "there is no study in" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -59,6 +60,23 @@ def test_a_job_that_kills_its_workers_fails_and_takes_no_other_with_it(sets, clu
     pd.testing.assert_frame_equal(rows, expected)
 
 
+def test_a_task_over_the_time_limit_fails_and_its_worker_is_restarted(sets, cluster):
+    algorithms = {
+        "hangs": odd_classifiers.Hanging("fit"),
+        "good": odd_classifiers.Frequent(),
+        "predicts": odd_classifiers.Hanging("predict"),
+        "predicts for ever": odd_classifiers.Hanging("predict", late=1),
+        "predicts, too": odd_classifiers.Hanging("predict", late=0),
+    }
+    study = Study({"one": sets["one"]}, algorithms, folds=2, time_limit=3)
+    before = set(cluster.run(os.getpid).values())
+    with pytest.warns(FailedTasksWarning, match="4 of 10 tasks failed.*time limit of 3 seconds"):
+        rows = run_study(study, dask=cluster)
+    assert set(rows.algorithm) == {"good", "predicts", "predicts, too"}
+    cluster.wait_for_workers(2, timeout=60)
+    assert not before & set(cluster.run(os.getpid).values()), "processes hang on"
+
+
 def test_a_process_does_one_batch_at_a_time(sets):
     distributed = pytest.importorskip("distributed", reason="needs pip install 'pairmend[dask]'")
     study = Study(sets, {"global": odd_classifiers.Odd("global", seconds=0.02)}, folds=5)
@@ -69,6 +87,8 @@ def test_a_process_does_one_batch_at_a_time(sets):
         distributed.Client(local, set_as_default=False) as client,
     ):
         rows = run_study(study, dask=client)
+        with pytest.raises(ValueError, match="a time limit needs workers with a nanny"):
+            run_study(replace(study, time_limit=3), dask=client)
     pd.testing.assert_frame_equal(rows, run_study(study))
 
 
@@ -115,7 +135,7 @@ def test_the_command_takes_an_address(cluster, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([*words, "--jobs", "2"])
     assert "not allowed with" in capsys.readouterr().err
-    assert main(["study", "--sets", "simplehc", "--dask", "nowhere", "--out", str(out)]) == 1
+    assert main(["study", "--sets", "simplehc", "--dask", "nowhere", "--out", str(out)]) == 2
     assert "no Dask scheduler answers at 'nowhere'" in capsys.readouterr().err
 
 

@@ -101,3 +101,19 @@ def test_bad_descriptions_are_refused_by_name(plain, message):
 def test_find_runs_no_expression():
     with pytest.raises(ImportError):
         find("os.system('true')")
+
+
+def test_what_is_not_made_is_not_called_and_not_taken_for_changed():
+    steps = [
+        ["first", {"class": "sklearn.pipeline.make_pipeline"}],
+        ["last", {"class": "os.abort"}],
+    ]
+    plain = {"class": "sklearn.pipeline.Pipeline", "params": {"steps": steps}}
+    new = describe(build(plain, "here", make=False))
+    made = {"class": "sklearn.pipeline.Pipeline", "params": {"steps": [["first", {}], ["last", 3]]}}
+    old = {"sets": {}, "algorithms": {"A": made}}
+    assert changes(old, {"sets": {}, "algorithms": {"A": new}}) == []
+    new["params"]["steps"][0][0] = "other"
+    assert changes(old, {"sets": {}, "algorithms": {"A": new}}) == [
+        "algorithms.A.params.steps[0][0] was 'first', is now 'other'"
+    ]

@@ -1,6 +1,7 @@
-import multiprocessing
 import shutil
+import signal
 import sqlite3
+import subprocess
 import threading
 from contextlib import closing
 
@@ -312,11 +313,16 @@ def test_a_finished_set_is_not_needed_any_more(tmp_path):
     pd.testing.assert_frame_equal(run_study(study, tmp_path / "out"), rows)
 
 
-def test_other_versions_are_told(study, tmp_path, monkeypatch):
-    run_study(Study(study.sets, study.algorithms, folds=2), tmp_path)
-    monkeypatch.setattr("pairmend.study.run.versions", lambda: {"python": "2.7"})
-    with pytest.warns(UserWarning, match=r"computed with python 3.* \(now 2.7\)"):
-        run_study(Study(study.sets, study.algorithms, folds=2), tmp_path)
+def test_other_versions_are_refused_while_tasks_are_left(study, tmp_path, monkeypatch):
+    small = Study(study.sets, {"LPW": study.algorithms["LPW"]}, folds=3)
+    run_study(small, tmp_path)
+    monkeypatch.setattr("pairmend.study.starts.versions", lambda: {"python": "2.7"})
+    run_study(small, tmp_path)  # nothing is left, so nothing is mixed
+    monkeypatch.setattr("pairmend.study.starts.versions", lambda: {"python": "2.8"})
+    with pytest.raises(ValueError, match=r"other code.*\n  python was 2.7, is now 2.8\n.*--accept"):
+        run_study(study, tmp_path)
+    assert len(run_study(study, tmp_path, accept_changes=True)) == 72
+    assert [run["python"] for run in read_study(tmp_path).runs.versions][1:] == ["2.7", "2.8"]
 
 
 def test_a_journal_left_by_a_killed_writer_is_rolled_back(study, tmp_path):
@@ -346,16 +352,23 @@ def test_somebody_who_reads_does_not_end_the_study(study, tmp_path, monkeypatch)
     connections[0].close()
 
 
-def test_workers_end_when_the_main_process_stumbles(study):
+def test_workers_end_when_the_main_process_stumbles(study, monkeypatch):
     def stumble(step):
         if step.n_done == 2:
             raise LookupError("stumbled")
 
-    others = set(multiprocessing.active_children())  # that joblib keeps for other tests
+    started = []
+
+    class Recorded(subprocess.Popen):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            started.append(self)
+
+    monkeypatch.setattr("pairmend.study.workers.subprocess.Popen", Recorded)
     with pytest.raises(LookupError, match="stumbled") as raised:
         run_study(study, jobs=2, progress=stumble)
     assert raised.value.args  # it is still held, and with it the frames it went through
-    assert set(multiprocessing.active_children()) <= others
+    assert [process.returncode for process in started] == [-signal.SIGKILL] * 2
 
 
 @pytest.mark.parametrize("jobs", [0, "2", 1.5])

@@ -1,3 +1,5 @@
+import errno
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,3 +139,20 @@ def test_a_set_of_the_catalogue_may_become_numbers(shared):
     data = source.load(shared / "data", False)
     assert not data.categories
     assert data.X.shape[1] > load("birds", shared / "data").X.shape[1]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, None, errno.EIO])
+def test_a_set_that_cannot_be_written_is_named(kind, number, tmp_path, monkeypatch):
+    data = with_name(as_data(shapes()[kind]), "mine")
+    error = OSError(number, "no room") if number else OSError("48 requested and 0 written")
+    usage = shutil.disk_usage(tmp_path)._replace(free=3)
+
+    def fail(*args):
+        raise error
+
+    monkeypatch.setattr("pairmend.study.shelf.shutil.disk_usage", lambda place: usage)
+    monkeypatch.setattr("pairmend.study.shelf.np.save", fail)
+    expected = "no room" if number == errno.EIO else "the disk is full: 0.0 MB are needed, 0.0 MB"
+    with pytest.raises(OSError, match=f"cannot write the set 'mine' to .*: .*{expected}"):
+        Shelf(tmp_path / "shelf").put(data, np.zeros((6, 1), dtype=int))

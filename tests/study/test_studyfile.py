@@ -1,4 +1,5 @@
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from pairmend.study import (
     parse_study,
     shipped_study,
 )
+from pairmend.study.changes import changes
+from pairmend.study.tasks import shared_fits
 
 OWN = """
 title = "Ours"
@@ -90,6 +93,23 @@ def test_a_definition_makes_the_same_study_again(own, tmp_path):
         assert again.definition() == study.definition()
 
 
+def test_sys_path_is_as_before(own):
+    before = list(sys.path)
+    load_study(own)
+    own.write_text(OWN.replace("sklearn.multiclass", "nowhere"))
+    with pytest.raises(ValueError, match="cannot import"):
+        load_study(own)
+    assert sys.path == before
+
+
+def test_a_study_that_is_not_made_is_described_alike(own):
+    assert load_study(own, make=False).definition() == load_study(own).definition()
+    for name in ("paper", "mended", "family"):
+        made, unmade = shipped_study(name), shipped_study(name, make=False)
+        assert changes(made.definition(), unmade.definition()) == []
+        assert shared_fits(unmade.algorithms) == shared_fits(made.algorithms)
+
+
 def test_the_study_of_the_paper_is_the_paper_s():
     study = paper_study()
     assert len(study.sets) == 29
@@ -124,6 +144,10 @@ MINIMAL = 'sets = ["yeast"]\n[algorithms.A]\nclass = "pairmend.PairwiseClassifie
         (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nparams = [1]\n', "must be a table"),
         (MINIMAL + '[criteria.hamming]\ngreater_is_better = "no"\n', "must be bool, got 'no'"),
         ("title = 5\n" + MINIMAL, "title must be a text"),
+        ("time_limit = 0\n" + MINIMAL, "time_limit must be a number of seconds above 0, got 0"),
+        ('time_limit = "1"\n' + MINIMAL, "time_limit must be a number of seconds"),
+        ("time_limit = inf\n" + MINIMAL, "time_limit must be a number of seconds"),
+        ('file = "x"\n' + MINIMAL, "unknown key 'file'"),
         ("skip_missing = 1\n" + MINIMAL, "skip_missing must be true or false"),
         ('name = ""\n' + MINIMAL, "names of studies must be texts of 1 to 100"),
         (MINIMAL.replace("[algorithms.A]", '[algorithms."a\\nb"]'), "names of algorithms must"),

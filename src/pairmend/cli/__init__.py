@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from pairmend.cli import datasets, evaluate, explain, fit, predict, report, study
+from pairmend.study.interrupts import interrupts_restored
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,7 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status.
+        The exit status: 0 if all went well, 1 if tasks of a study failed, 2 after a mistake,
+        130 after an interrupt.
     """
     parser = argparse.ArgumentParser(
         prog="pairmend", description="Pairwise multi-label classification, mended."
@@ -28,10 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in (fit, predict, evaluate, explain, study, report, datasets):
         command.add_command(commands)
-    options = parser.parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(words)
+    options.words = words
     try:
-        status: int | None = options.run(options)
-        sys.stdout.flush()
+        with interrupts_restored():
+            status: int | None = options.run(options)
+            sys.stdout.flush()
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
@@ -43,6 +48,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, FileNotFoundError) and error.filename:
             told = f"there is no file {error.filename}"
         print(f"pairmend: {told}", file=sys.stderr)
-        failure: int = getattr(options, "failure", 1)
-        return failure
+        return 2
     return status or 0

@@ -51,7 +51,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     add_training_options(parser)
     add_model_options(parser)
-    parser.set_defaults(run=_run, failure=2)
+    parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -30,7 +30,7 @@ def add_command(commands: Any) -> None:
         "--figure", type=Path, metavar="FILE", help="draw it, too: a .png, .svg or .pdf file"
     )
     add_model_options(parser)
-    parser.set_defaults(run=_run, failure=2)
+    parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -36,7 +36,7 @@ def add_command(commands: Any) -> None:
         "--model", type=Path, required=True, metavar="FILE", help="the model file to write"
     )
     add_training_options(parser)
-    parser.set_defaults(run=_run, failure=2)
+    parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:

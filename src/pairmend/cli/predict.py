@@ -59,7 +59,7 @@ def add_command(commands: Any) -> None:
         help="columns of DATA to write before the labels, such as an identifier",
     )
     add_model_options(parser)
-    parser.set_defaults(run=_run, failure=2)
+    parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -46,6 +46,8 @@ _LATEX = {
     "]": "{]}",
 }
 _MINUS = re.compile(r"(?<=\d) - (?=\w)")
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠].")
+"""How a cell begins that spreadsheets take for a formula; the last four are full-width signs."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]#|<>~&])")
 
 
@@ -142,6 +144,9 @@ def to_latex(table: Table) -> str:
 def to_csv(table: Table) -> str:
     r"""Write a table as CSV, with all digits; second values have columns of their own.
 
+    A text that spreadsheets would take for a formula is preceded by an apostrophe, which makes
+    it a text to them. Numbers stay as they are.
+
     Parameters
     ----------
     table : Table
@@ -157,14 +162,17 @@ def to_csv(table: Table) -> str:
     >>> table = Table("t", "", "", (Column("A", extra="sd"),), ((Cell(1 / 3, 0.1),),))
     >>> to_csv(table).splitlines()
     ['A,A sd', '0.3333333333333333,0.1']
+    >>> print(to_csv(Table("t", "", "", (Column("=1+1", "text"),), ((Cell("-1"),),))), end="")
+    '=1+1
+    -1
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     heads: list[str] = []
     for column in table.columns:
-        heads.append(flat_title(column))
+        heads.append(_no_formula(flat_title(column)))
         if column.extra:
-            heads.append(f"{flat_title(column)} {column.extra}")
+            heads.append(_no_formula(f"{flat_title(column)} {column.extra}"))
     writer.writerow(heads)
     for row in (*table.rows, *table.foot):
         cells: list[float | str] = []
@@ -321,5 +329,16 @@ def _raw(column: Column, value: float | str | None) -> float | str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return one_line(value)
+        return _no_formula(one_line(value))
     return int(value) if column.style in ("count", "bytes") and value == int(value) else value
+
+
+def _no_formula(text: str) -> str:
+    """Mark text that a spreadsheet would execute as a formula."""
+    if not _FORMULA.match(text):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text

@@ -8,7 +8,7 @@ from pairmend.study.objects import as_text
 GROWING = ("sets", "algorithms")
 """Parts that may grow: rows of other sets and algorithms do not depend on them."""
 
-FREE = ("name", "title", "skip_missing")
+FREE = ("name", "title", "skip_missing", "time_limit")
 """Keys that results do not depend on."""
 
 
@@ -65,8 +65,8 @@ def united(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
 def _differences(place: str, old: Any, new: Any) -> Iterator[str]:
     if place.startswith("sets.") and place.endswith((".file", ".xml")):
         return
-    if as_text(old) == as_text(new):
-        return
+    if as_text(old) == as_text(new) or (isinstance(new, dict) and "unmade" in new):
+        return  # what only an instance could show is not compared before it is made
     if isinstance(new, dict) and str(new.get("hash", "")).startswith("id "):
         yield (
             f"{place}, of type {new['opaque']}, has no import path, and whether it is the same as "
@@ -80,5 +80,8 @@ def _differences(place: str, old: Any, new: Any) -> Iterator[str]:
                 yield f"{place}.{key} was {old[key]!r}, is gone"
             else:
                 yield from _differences(f"{place}.{key}", old[key], new[key])
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for i, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(f"{place}[{i}]", one, other)
     else:
         yield f"{place} was {old!r}, is now {new!r}"

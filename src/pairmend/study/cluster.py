@@ -2,7 +2,8 @@
 
 What tasks need is kept by the scheduler, so a worker that dies costs nothing but time: Dask does
 its tasks again elsewhere. It blames a death on every task the worker had, so batches that it has
-given up are tried once more, alone, before they have failed.
+given up are tried once more, alone, before they have failed. A worker process whose batch takes
+longer than the time limit is restarted by its nanny.
 """
 
 import queue
@@ -22,10 +23,11 @@ from threadpoolctl import threadpool_limits
 from pairmend.study.definition import Study
 from pairmend.study.environment import versions
 from pairmend.study.requirements import require_dask
+from pairmend.study.serve import Job
 from pairmend.study.shelf import OnShelf, ShelvedSet, open_set
 from pairmend.study.tasks import Batch
+from pairmend.study.time_limit import Performed, perform_within_limit
 from pairmend.study.work import Outcome, failures, perform
-from pairmend.study.workers import Job
 
 PATIENCE = 5.0
 """Seconds in which a scheduler must answer."""
@@ -111,6 +113,11 @@ def run_on_cluster(
     Outcome
         In the order batches are done.
     """
+    if study.time_limit is not None and not all(client.run(_has_nanny).values()):
+        raise ValueError(
+            "a time limit needs workers with a nanny, which ends and restarts them: start them as "
+            "processes, without --no-nanny, or leave out the time limit"
+        )
     crew = _Crew(study, client)
     try:
         suspects: list[Job] = []
@@ -149,7 +156,7 @@ class _Crew:
             future = self._next_done()
             job = self.at_work.pop(future)
             try:
-                outcomes = future.result()
+                performed, worker = future.result()
             except KilledWorker:
                 killed.append(job)
                 self._begin_anew()
@@ -158,8 +165,20 @@ class _Crew:
             except Exception as error:  # a result that cannot be sent, for instance
                 yield from failures(self.study, job.batch, error)
             else:
-                yield from outcomes
+                yield from performed.outcomes
+                if performed.is_late:
+                    self._restart(worker)
+                if performed.rest:
+                    self._submit(Job(performed.rest, job.place))
             self._hand_out(jobs)
+
+    def _restart(self, worker: str) -> None:
+        """Replace the process of a worker, in which a batch still runs."""
+        try:
+            self.client.restart_workers([worker], raise_for_error=False)
+        except Exception as error:
+            if worker in self.client.nthreads():  # else it has left the cluster
+                raise _lost(f"the worker {worker} cannot be restarted") from error
 
     def _next_done(self) -> Any:
         seen = time.monotonic()
@@ -209,11 +228,29 @@ def _lost(why: str) -> ConnectionError:
 _BY_ITSELF = threading.Lock()
 
 
-def _perform(study: Study, batch: Batch, data: ShelvedSet) -> list[Outcome]:
+def _perform(study: Study, batch: Batch, data: ShelvedSet) -> tuple[Performed, str]:
+    """Perform a batch on a worker; return what came of it and the address of the worker."""
+    from distributed import get_worker
+
     # Random numbers, warnings and threads of BLAS belong to the process as a whole, so that a
     # process does one batch at a time, however many threads its worker has.
-    with _BY_ITSELF, threadpool_limits(limits=1):
-        return list(perform(study, batch, data))
+    _BY_ITSELF.acquire()
+    is_late = False
+    try:
+        if study.time_limit is not None:
+            performed = perform_within_limit(study, batch, data)
+            is_late = performed.is_late
+        else:
+            with threadpool_limits(limits=1):
+                performed = Performed(list(perform(study, batch, data)))
+        return performed, get_worker().address
+    finally:
+        if not is_late:  # a process in which a batch still runs takes no other
+            _BY_ITSELF.release()
+
+
+def _has_nanny(dask_worker: Any) -> bool:
+    return dask_worker.nanny is not None
 
 
 def _keep(thing: Any) -> Any:

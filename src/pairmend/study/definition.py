@@ -1,12 +1,14 @@
 """What a study is: sets, algorithms, criteria, and how rows are split."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from pairmend.datasets import find_entry
 from pairmend.study.criteria import CRITERIA, Criterion
-from pairmend.study.objects import describe
+from pairmend.study.objects import Unmade, describe
 from pairmend.study.sources import CatalogueSource, GivenSource, Source, as_data, with_name
 
 SPLITS = ("shuffled", "stratified")
@@ -39,6 +41,11 @@ class Study:
         What the study is called, in files and on pages.
     skip_missing : bool, default=False
         Whether sets that are not at hand are left out instead of refused.
+    time_limit : float, default=None
+        Seconds that a task may take, fit and prediction together. A task that takes longer has
+        failed. None means no limit.
+    file : Path, default=None
+        The study file that the study was read from. Modules in its folder can be imported.
 
     Examples
     --------
@@ -62,6 +69,8 @@ class Study:
     name: str
     title: str
     skip_missing: bool
+    time_limit: float | None
+    file: Path | None = field(compare=False)
 
     def __init__(
         self,
@@ -76,6 +85,8 @@ class Study:
         name: str = "study",
         title: str = "",
         skip_missing: bool = False,
+        time_limit: float | None = None,
+        file: Path | None = None,
     ) -> None:
         numbers = {"folds": (folds, 2), "repeats": (repeats, 1), "seed": (seed, 0)}
         for key, (number, minimum) in numbers.items():
@@ -89,6 +100,7 @@ class Study:
             raise ValueError(f"title must be a text, got {title!r}")
         if not isinstance(skip_missing, bool):
             raise ValueError(f"skip_missing must be true or false, got {skip_missing!r}")
+        _check_time_limit(time_limit)
         parts: dict[str, Any] = {
             "sets": _as_sources(sets),
             "algorithms": _checked_algorithms(algorithms),
@@ -100,12 +112,19 @@ class Study:
             "name": name,
             "title": title,
             "skip_missing": skip_missing,
+            "time_limit": time_limit,
+            "file": file,
         }
         for key in ("sets", "algorithms", "criteria"):
             _check_names(key, parts[key])
         _check_names("studies", [name])
         for key, value in parts.items():
             object.__setattr__(self, key, value)  # frozen, so in no other way
+
+    @property
+    def folder(self) -> Path | None:
+        """Folder of the study file, from which its modules are imported; None without a file."""
+        return None if self.file is None else self.file.absolute().parent
 
     @property
     def n_tasks(self) -> int:
@@ -122,6 +141,7 @@ class Study:
             "seed": self.seed,
             "split": self.split,
             "skip_missing": self.skip_missing,
+            "time_limit": self.time_limit,
             "sets": {name: source.definition() for name, source in self.sets.items()},
             "algorithms": {name: describe(model) for name, model in self.algorithms.items()},
             "criteria": {name: each.definition() for name, each in self.criteria.items()},
@@ -217,7 +237,8 @@ def _checked_algorithms(algorithms: Mapping[str, Any]) -> dict[str, Any]:
     if not algorithms:
         raise ValueError("a study needs at least one algorithm")
     for name, model in algorithms.items():
-        if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
+        owner = model.type if isinstance(model, Unmade) else model
+        if isinstance(model, type) or not (hasattr(owner, "fit") and hasattr(owner, "predict")):
             raise TypeError(
                 f"algorithm {name!r} must be a classifier with fit and predict, got {model!r}"
             )
@@ -231,6 +252,14 @@ def _check_names(what: str, named: Iterable[Any]) -> None:
             raise ValueError(
                 f"names of {what} must be texts of 1 to {LONGEST} printable letters, got {name!r}"
             )
+
+
+def _check_time_limit(seconds: Any) -> None:
+    if seconds is None:
+        return
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not isfinite(seconds) or seconds <= 0:
+        raise ValueError(f"time_limit must be a number of seconds above 0, got {seconds!r}")
 
 
 def _refuse_text(what: str, given: Iterable[str]) -> None:

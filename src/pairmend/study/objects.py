@@ -4,11 +4,30 @@ import importlib
 import inspect
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import joblib
 
+from pairmend.study.importing import import_module
+
 PLAIN = (str, int, float, bool, type(None))
+
+
+@dataclass(frozen=True)
+class Unmade:
+    """A class and the parameters of an instance that is not made.
+
+    Attributes
+    ----------
+    type : callable
+        The class.
+    params : dict
+        What it would be called with.
+    """
+
+    type: Any
+    params: dict[str, Any]
 
 
 def find(path: str) -> Any:
@@ -32,7 +51,7 @@ def find(path: str) -> Any:
     if not module:
         raise ValueError(f"{path!r} is no import path: expected module.name")
     try:
-        found = importlib.import_module(module)
+        found = import_module(module)
     except Exception as error:  # whatever a module does when it is imported
         raise ImportError(f"cannot import {path!r}: {_told(error)}") from error
     if not hasattr(found, name):
@@ -44,7 +63,7 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def build(value: Any, place: str) -> Any:
+def build(value: Any, place: str, *, make: bool = True) -> Any:
     """Make what plain data describe.
 
     Parameters
@@ -55,6 +74,9 @@ def build(value: Any, place: str) -> Any:
         stands for itself. A list for a parameter whose default is a tuple becomes one, too.
     place : str
         Where it stands, for messages.
+    make : bool, default=True
+        Whether instances are made. If not, classes and functions are imported and parameters
+        checked, but nothing is called: `Unmade` objects stand for the instances.
 
     Returns
     -------
@@ -66,23 +88,23 @@ def build(value: Any, place: str) -> Any:
     LinearSVC(C=2.0)
     """
     if isinstance(value, list):
-        return [build(part, f"{place}[{i}]") for i, part in enumerate(value)]
+        return [build(part, f"{place}[{i}]", make=make) for i, part in enumerate(value)]
     if not isinstance(value, Mapping):
         return value
     if "class" in value:
-        return _instance(value, place)
+        return _instance(value, place, make)
     if "object" in value:
         _only(value, {"object"}, place)
         return find(value["object"])
     if "tuple" in value:
         _only(value, {"tuple"}, place)
-        return tuple(build(value["tuple"], place))
+        return tuple(build(value["tuple"], place, make=make))
     if "opaque" in value:
         raise ValueError(f"{place} was given as an object of Python and cannot be made again")
-    return {key: build(part, f"{place}.{key}") for key, part in value.items()}
+    return {key: build(part, f"{place}.{key}", make=make) for key, part in value.items()}
 
 
-def _instance(value: Mapping[str, Any], place: str) -> Any:
+def _instance(value: Mapping[str, Any], place: str, make: bool) -> Any:
     _only(value, {"class", "params"}, place)
     made = find(value["class"])
     if not callable(made):
@@ -90,7 +112,7 @@ def _instance(value: Mapping[str, Any], place: str) -> Any:
     params = value.get("params", {})
     if not isinstance(params, Mapping):
         raise ValueError(f"{place}.params must be a table, got {params!r}")
-    params = {key: build(part, f"{place}.params.{key}") for key, part in params.items()}
+    params = {key: build(part, f"{place}.params.{key}", make=make) for key, part in params.items()}
     known = inspect.signature(made).parameters
     open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
     unknown = [] if open_ended else [key for key in params if key not in known]
@@ -102,6 +124,8 @@ def _instance(value: Mapping[str, Any], place: str) -> Any:
     for key, part in params.items():
         if isinstance(part, list) and key in known and isinstance(known[key].default, tuple):
             params[key] = tuple(part)
+    if not make:
+        return Unmade(made, params)
     try:
         return made(**params)
     except Exception as error:  # whatever a class does when it is called
@@ -142,8 +166,12 @@ def describe(value: Any) -> Any:
         return {"tuple": [describe(part) for part in value]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: describe(part) for key, part in value.items()}
+    if isinstance(value, Unmade):
+        if not hasattr(value.type, "get_params"):
+            return {"unmade": public_path(value.type)}
+        return _describe_estimator(value.type, value.params)
     if hasattr(value, "get_params") and not isinstance(value, type):
-        return _describe_estimator(value)
+        return _describe_estimator(type(value), value.get_params(deep=False))
     if hasattr(value, "__qualname__") and (path := public_path(value)):
         return {"object": path}
     return {"opaque": type(value).__qualname__, "hash": _hash(value)}
@@ -156,24 +184,19 @@ def _hash(value: Any) -> str:
         return f"id {id(value)}"
 
 
-def _describe_estimator(estimator: Any) -> dict[str, Any]:
+def _describe_estimator(made: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(type(estimator)).parameters.items()
+        name: parameter.default for name, parameter in inspect.signature(made).parameters.items()
     }
-    params = {name: describe(value) for name, value in estimator.get_params(deep=False).items()}
+    params = {name: describe(value) for name, value in values.items()}
     own = {
         name: value
         for name, value in params.items()
         # As texts: 1, 1.0 and True are equal numbers, but not the same parameter.
         if name not in defaults or as_text(value) != as_text(describe(defaults[name]))
     }
-    path = public_path(type(estimator))
-    named = (
-        {"class": path}
-        if path
-        else {"opaque": type(estimator).__qualname__, "hash": _hash(type(estimator))}
-    )
+    path = public_path(made)
+    named = {"class": path} if path else {"opaque": made.__qualname__, "hash": _hash(made)}
     return {**named, "params": own} if own else named
 
 

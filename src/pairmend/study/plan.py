@@ -1,13 +1,16 @@
 """What a study would do: which sets are at hand, and what is done already."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pairmend.study.changes import changes
 from pairmend.study.definition import Study
+from pairmend.study.importing import importable
 from pairmend.study.sources import CatalogueSource
-from pairmend.study.store import read_progress
+from pairmend.study.starts import code_changes, start_of, version_changes
+from pairmend.study.store import Progress, read_progress
 from pairmend.study.tasks import Task, batches_of
 
 
@@ -41,10 +44,13 @@ class Plan:
     sets : tuple of PlannedSet
     changes : tuple of str
         What forbids to go on with the study in the folder.
+    code_changes : tuple of str
+        Code and versions of packages that differ from those of the results in the folder.
     """
 
     sets: tuple[PlannedSet, ...]
     changes: tuple[str, ...]
+    code_changes: tuple[str, ...] = ()
 
     @property
     def at_hand(self) -> tuple[PlannedSet, ...]:
@@ -94,16 +100,21 @@ def plan_study(
     >>> [(each.name, each.n_fits, each.missing) for each in plan.sets]
     [('simplehc', 5, ''), ('azotobacter', 5, 'no public copy was found')]
     """
-    old, done = read_progress(Path(out)) if out is not None else (None, set[Task]())
-    changed = changes(_with_results(old, done), study.definition()) if old and done else []
-    folder = Path(data_dir) if data_dir is not None else None
-    return Plan(
-        sets=tuple(_planned(study, name, done, folder, download) for name in study.sets),
-        changes=tuple(changed),
-    )
+    held = read_progress(Path(out)) if out is not None else Progress()
+    done, folder = held.done, Path(data_dir) if data_dir is not None else None
+    with importable(study.folder):
+        sets = tuple(_planned(study, name, done, folder, download) for name in study.sets)
+        if held.definition is None or not done:
+            return Plan(sets, ())
+        changed = changes(_with_results(held.definition, done), study.definition())
+        start, versions = start_of(study, folder, download)
+    code = code_changes(held.start, start, {task.algorithm for task in done})
+    if any(each.n_fits and not each.missing for each in sets):  # else nothing is mixed
+        code += version_changes(held.versions, versions)
+    return Plan(sets, tuple(changed), tuple(code))
 
 
-def _with_results(definition: dict[str, Any], done: set[Task]) -> dict[str, Any]:
+def _with_results(definition: dict[str, Any], done: Set[Task]) -> dict[str, Any]:
     """Leave out sets and algorithms of which nothing is done: they may still change."""
     sets, algorithms = {task.set for task in done}, {task.algorithm for task in done}
     return {
@@ -114,7 +125,7 @@ def _with_results(definition: dict[str, Any], done: set[Task]) -> dict[str, Any]
 
 
 def _planned(
-    study: Study, name: str, done: set[Task], data_dir: Path | None, download: bool
+    study: Study, name: str, done: Set[Task], data_dir: Path | None, download: bool
 ) -> PlannedSet:
     left = list(batches_of(study, name, done))
     n_tasks = study.n_tasks // len(study.sets)

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-PACKAGES = ("filelock", "pandas")
+PACKAGES = ("cloudpickle", "filelock", "pandas")
 
 
 def require_extra(*others: str) -> None:

@@ -14,15 +14,19 @@ from pairmend.datasets import MultiLabelData, characteristics, find_entry
 from pairmend.study.changes import united
 from pairmend.study.cluster import connected, run_on_cluster
 from pairmend.study.definition import Study
-from pairmend.study.environment import machine, versions
+from pairmend.study.environment import machine
+from pairmend.study.importing import importable
+from pairmend.study.interrupts import interrupts_restored
 from pairmend.study.plan import Plan, plan_study
 from pairmend.study.requirements import require_extra
+from pairmend.study.serve import Job
 from pairmend.study.shelf import Shelf
 from pairmend.study.sources import CatalogueSource, as_data, data_hash, with_name
+from pairmend.study.starts import joined_start, start_of
 from pairmend.study.store import Store, read_study
 from pairmend.study.tasks import batches_of
 from pairmend.study.work import Outcome, failures, folds_of, now
-from pairmend.study.workers import Job, run_here, run_in_processes
+from pairmend.study.workers import run_in_processes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +72,7 @@ def run_study(
     download: bool = False,
     jobs: int = 1,
     dask: Any = None,
+    accept_changes: bool = False,
     progress: Callable[[Step], None] | None = None,
 ) -> "pd.DataFrame":
     """Cross-validate algorithms on sets.
@@ -87,13 +92,16 @@ def run_study(
     download : bool, default=False
         Whether sets of the catalogue that are not at hand are downloaded.
     jobs : int, default=1
-        Number of worker processes; 1 works in this one. It changes no result.
+        Number of worker processes. It changes no result.
     dask : str or distributed.Client, default=None
         A Dask cluster to work on instead: the address of its scheduler, or a client. It changes
         no result either. Sets are read here and sent to the workers, which need pairmend in the
         same version, but no files. Needs ``pip install 'pairmend[dask]'``.
+    accept_changes : bool, default=False
+        Whether to go on although code or versions of packages differ from those of the results
+        in the folder. Results of both are then kept side by side.
     progress : callable, default=None
-        Is told of each `Step`.
+        Is called with each `Step`.
 
     Returns
     -------
@@ -108,8 +116,8 @@ def run_study(
     ConnectionError
         If no scheduler answers at the address, or the cluster is lost on the way.
     ValueError
-        If the folder holds another study, if a set's contents changed, or if a set is not at
-        hand; nothing has been run then.
+        If the folder holds another study or results of other code, if a set's contents changed,
+        or if a set is not at hand; nothing has been run then.
 
     Examples
     --------
@@ -129,10 +137,12 @@ def run_study(
     if dask is not None and jobs != 1:
         raise ValueError("give jobs or dask, not both: a cluster has its own number of workers")
     place: Any = tempfile.TemporaryDirectory() if out is None else nullcontext(str(out))
-    runner: Any = nullcontext(_local_runner(jobs)) if dask is None else _cluster_runner(dask)
-    with runner as start, place as folder:
+    local = partial(run_in_processes, n_workers=jobs)
+    runner: Any = nullcontext(local) if dask is None else _cluster_runner(dask)
+    with interrupts_restored(), runner as start, place as folder:
         folder = Path(folder).absolute()  # wherever a classifier may go
-        _run(study, folder, data_dir, download, start, progress or (lambda step: None))
+        sources = (Path(data_dir) if data_dir is not None else None, download)
+        _run(study, folder, sources, start, accept_changes, progress or (lambda step: None))
         record = read_study(folder)
     failed = record.tasks[record.tasks.status == "failed"]
     if len(failed):
@@ -145,10 +155,6 @@ def run_study(
     return record.results
 
 
-def _local_runner(jobs: int) -> Runner:
-    return run_here if jobs == 1 else partial(run_in_processes, n_workers=jobs)
-
-
 @contextmanager
 def _cluster_runner(cluster: Any) -> Iterator[Runner]:
     with connected(cluster) as client:
@@ -158,19 +164,22 @@ def _cluster_runner(cluster: Any) -> Iterator[Runner]:
 def _run(
     study: Study,
     out: Path,
-    data_dir: str | Path | None,
-    download: bool,
+    sources: tuple[Path | None, bool],
     start: Runner,
+    accept_changes: bool,
     progress: Callable[[Step], None],
 ) -> None:
-    out.mkdir(parents=True, exist_ok=True)
+    if not out.exists():
+        out.mkdir(parents=True)
+    elif not out.is_dir():
+        raise NotADirectoryError(f"{out} is a file; expected a folder for results")
     with _locked(out):
-        plan = plan_study(study, out, data_dir=data_dir, download=download)
-        _refuse_what_cannot_run(study, plan, out)
+        plan = plan_study(study, out, data_dir=sources[0], download=sources[1])
+        if reason := why_not(study, plan, out, accept_changes):
+            raise ValueError(reason)
         store = Store(out)
         shelf = Shelf(out / SHELF)
         try:
-            sources = (Path(data_dir) if data_dir is not None else None, download)
             _work(study, plan, store, shelf, sources, start, progress)
         finally:
             shelf.clear()
@@ -196,21 +205,30 @@ def _locked(out: Path) -> Iterator[None]:
         lock.release()
 
 
-def _refuse_what_cannot_run(study: Study, plan: Plan, out: Path) -> None:
+def why_not(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -> str:
+    """Return the reason why a planned study cannot run, empty if it can."""
+    if out.exists() and not out.is_dir():
+        return f"{out} is a file; expected a folder for results"
     if plan.changes:
-        raise ValueError(
+        return (
             f"{out} holds results of another study. What changed:\n  "
             + "\n  ".join(plan.changes)
             + "\nChoose another folder, or undo the changes."
         )
+    if plan.code_changes and not accept_changes:
+        return (
+            f"{out} holds results of other code, which would be mixed. What changed:\n  "
+            + "\n  ".join(plan.code_changes)
+            + "\nChoose another folder (--out), undo the changes, or keep the results of both in "
+            "this one (--accept-changes, or accept_changes=True)."
+        )
     missing = [f"{each.name} ({each.missing})" for each in plan.sets if each.missing]
     if missing and not study.skip_missing:
-        raise ValueError(
+        return (
             f"these sets are not at hand: {', '.join(missing)}. Name the folder that has their "
             "files (data_dir, --data or PAIRMEND_DATA), allow downloading, or leave them out."
         )
-    if not plan.at_hand:
-        raise ValueError("none of the sets is at hand, so there is nothing to run")
+    return "" if plan.at_hand else "none of the sets is at hand, so there is nothing to run"
 
 
 def _work(
@@ -232,7 +250,8 @@ def _work(
     for name, batches in left.items():
         progress(Step(n_done, plan.n_tasks, f"reading {name}"))
         try:
-            data = _load(study, name, *sources)
+            with importable(study.folder):
+                data = _load(study, name, *sources)
             facts = _facts(study, name, data)
             fold_of = folds_of(study, name, data.Y)
         except Exception as error:  # one broken set must not stop the others
@@ -244,8 +263,8 @@ def _work(
             loaded[name] = shelf.put(data, fold_of)
     at_hand = replace(study, sets={each.name: study.sets[each.name] for each in plan.at_hand})
     store.set_definition(united(store.definition(), at_hand.definition()))
-    _warn_of_other_versions(store.last_versions(), versions())
-    run = store.start_run(now(), versions(), machine())
+    begin, versions = start_of(study, *sources)
+    run = store.start_run(now(), versions, machine(), joined_start(store.start(), begin))
     todo = (Job(batch, place) for name, place in loaded.items() for batch in left[name])
     with closing(start(study, todo)) as runner:  # so that workers end with it, whatever happens
         for outcome in chain(broken, runner):
@@ -285,18 +304,4 @@ def _refuse_other_contents(name: str, found: str, store: Store) -> None:
         raise ValueError(
             f"the contents of the set {name!r} changed since results were kept in {store.path}: "
             f"their SHA-256 was {known}, is now {found}. Choose another folder."
-        )
-
-
-def _warn_of_other_versions(old: dict[str, str], new: dict[str, str]) -> None:
-    changed = [
-        f"{name} {old[name]} (now {new.get(name, 'absent')})"
-        for name in old
-        if old[name] != new.get(name)
-    ]
-    if changed:
-        warnings.warn(
-            f"earlier results in this folder were computed with {', '.join(changed)}: they may "
-            "differ from what would come out now",
-            stacklevel=2,
         )

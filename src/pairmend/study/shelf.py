@@ -1,5 +1,6 @@
 """A shelf of data sets on disk, from which all workers read the same memory."""
 
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -43,6 +44,13 @@ class Shelf:
         """
         place = self.folder / str(self._n_sets)
         self._n_sets += 1
+        try:
+            self._write(data, fold_of, place)
+        except OSError as error:
+            raise _explained(error, data, place) from error
+        return place
+
+    def _write(self, data: MultiLabelData, fold_of: IntArray, place: Path) -> None:
         place.mkdir()
         np.save(place / "Y.npy", data.Y)
         np.save(place / "fold_of.npy", fold_of)
@@ -57,11 +65,29 @@ class Shelf:
             "feature_names": data.feature_names,
         }
         (place / "about.json").write_text(json.dumps(about), encoding="utf-8")
-        return place
 
     def clear(self) -> None:
         """Take everything off the shelf, and the shelf away."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _explained(error: OSError, data: MultiLabelData, place: Path) -> OSError:
+    """Return an error that names the set, and the disk if it is full."""
+    arrays = (
+        [data.X.data, data.X.indices, data.X.indptr] if sparse.issparse(data.X) else [data.X]
+    ) + [data.Y]
+    needed, free = sum(array.nbytes for array in arrays), shutil.disk_usage(place.parent).free
+    # numpy does not pass on why not all could be written.
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT) or (error.errno is None and free < needed)
+    reason = (
+        f"the disk is full: {needed / 1e6:.1f} MB are needed, {free / 1e6:.1f} MB are free"
+        if full
+        else str(error)
+    )
+    return OSError(
+        f"cannot write the set {data.name!r} to {place.parent}: {reason}. What was finished "
+        "before is kept; mend the cause or choose another folder, and start again to go on."
+    )
 
 
 class OnShelf:

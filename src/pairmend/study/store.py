@@ -2,13 +2,15 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pairmend.study.record import StudyRecord
 from pairmend.study.requirements import require_extra
+from pairmend.study.starts import Start, is_start
 from pairmend.study.tasks import Task
 from pairmend.study.work import Outcome
 
@@ -43,6 +45,35 @@ CREATE TABLE results (
 """
 
 
+STARTS = """
+CREATE TABLE IF NOT EXISTS starts (
+    run INTEGER PRIMARY KEY REFERENCES runs (run), plain TEXT NOT NULL
+)
+"""
+"""A table that files of earlier versions do not have."""
+
+
+class Progress(NamedTuple):
+    """What a folder holds.
+
+    Attributes
+    ----------
+    definition : dict or None
+        The study's definition, None if there is none yet.
+    done : set of Task
+        Tasks that are done.
+    start : Start or None
+        How it was started, None if that is not kept.
+    versions : dict
+        Versions of Python and packages that were used last.
+    """
+
+    definition: dict[str, Any] | None = None
+    done: frozenset[Task] = frozenset()
+    start: Start | None = None
+    versions: Mapping[str, str] = MappingProxyType({})
+
+
 class Store:
     """The results of a study on disk. Every write is a transaction: all of it, or nothing.
 
@@ -65,6 +96,7 @@ class Store:
             with self._told():
                 # A power cut must not lose what was reported as done.
                 self.connection.execute("PRAGMA synchronous = FULL")
+                self.connection.execute("PRAGMA trusted_schema = OFF")
                 with self._transaction():
                     self._prepare()
         except BaseException:
@@ -84,6 +116,7 @@ class Store:
                 f"{self.path} is no study of this version of pairmend: expected layout {LAYOUT} of "
                 f"program {PROGRAM}, found {layout} of {program}. Choose another folder."
             )
+        self.connection.execute(STARTS)
 
     def close(self) -> None:
         """Close the file."""
@@ -134,14 +167,18 @@ class Store:
             self.connection.execute("DELETE FROM definition")
             self.connection.execute("INSERT INTO definition VALUES (?)", [json.dumps(plain)])
 
-    def start_run(self, started: str, versions: dict[str, str], machine: dict[str, str]) -> int:
+    def start_run(
+        self, started: str, versions: dict[str, str], machine: dict[str, str], start: Start
+    ) -> int:
         """Note that a run starts, and return its number."""
         row = [started, json.dumps(versions), json.dumps(machine)]
         with self._writing():
             cursor = self.connection.execute(
                 "INSERT INTO runs (started, versions, machine) VALUES (?, ?, ?)", row
             )
-        assert cursor.lastrowid is not None
+            assert cursor.lastrowid is not None
+            plain = json.dumps(start)
+            self.connection.execute("INSERT INTO starts VALUES (?, ?)", [cursor.lastrowid, plain])
         return cursor.lastrowid
 
     def end_run(self, run: int, ended: str) -> None:
@@ -176,12 +213,10 @@ class Store:
         with self._told():
             return _done(self.connection)
 
-    def last_versions(self) -> dict[str, str]:
-        """Return the versions that the last run used; none if there was none."""
-        query = "SELECT versions FROM runs ORDER BY run DESC LIMIT 1"
+    def start(self) -> Start | None:
+        """Return how the last run was started, None if that is not kept."""
         with self._told():
-            row = self.connection.execute(query).fetchone()
-        return json.loads(row[0]) if row else {}
+            return _start(self.connection)
 
     def add(self, outcome: Outcome, run: int) -> None:
         """Keep what came of a task."""
@@ -208,14 +243,19 @@ class Store:
             )
 
 
-def read_progress(folder: Path) -> tuple[dict[str, Any] | None, set[Task]]:
-    """Read what a folder holds: the study's definition, if any, and the tasks that are done."""
+def read_progress(folder: Path) -> Progress:
+    """Read what a folder holds, nothing if there is no study yet."""
     if not (folder / FILE).exists():
-        return None, set()
+        return Progress()
     with _reading(folder / FILE) as connection:
         if _is_empty(connection):  # cut off before it began
-            return None, set()
-        return _definition(connection), _done(connection)
+            return Progress()
+        used: dict[str, str] = {}
+        for (text,) in connection.execute("SELECT versions FROM runs ORDER BY run"):
+            used |= json.loads(text)
+        return Progress(
+            _definition(connection), frozenset(_done(connection)), _start(connection), used
+        )
 
 
 def read_study(folder: str | Path) -> StudyRecord:
@@ -280,6 +320,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=60)) as connection:
             connection.execute("PRAGMA query_only = ON")
+            connection.execute("PRAGMA trusted_schema = OFF")
             (program,) = connection.execute("PRAGMA application_id").fetchone()
             if program != PROGRAM and not _is_empty(connection):
                 raise sqlite3.DatabaseError("it is a file of another program")
@@ -298,7 +339,22 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 def _definition(connection: sqlite3.Connection) -> dict[str, Any] | None:
     row = connection.execute("SELECT plain FROM definition").fetchone()
-    return json.loads(row[0]) if row else None
+    if not row:
+        return None
+    plain = json.loads(row[0])
+    tables = ("sets", "algorithms", "criteria")
+    if not isinstance(plain, dict) or not all(isinstance(plain.get(t), dict) for t in tables):
+        raise sqlite3.DatabaseError(f"its definition has no tables {', '.join(tables)}")
+    return plain
+
+
+def _start(connection: sqlite3.Connection) -> Start | None:
+    there = "SELECT count(*) FROM sqlite_master WHERE name = 'starts'"
+    if not connection.execute(there).fetchone()[0]:  # of an earlier version
+        return None
+    row = connection.execute("SELECT plain FROM starts ORDER BY run DESC LIMIT 1").fetchone()
+    plain = json.loads(row[0]) if row else None
+    return plain if is_start(plain) else None
 
 
 def _done(connection: sqlite3.Connection) -> set[Task]:

@@ -3,7 +3,6 @@
 A study file names code to import and call, as a script would: run those you trust.
 """
 
-import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -14,6 +13,7 @@ from typing import Any
 from pairmend.datasets import find_entry
 from pairmend.study.criteria import CRITERIA, Criterion
 from pairmend.study.definition import Study
+from pairmend.study.importing import importable
 from pairmend.study.objects import build, find
 from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource, Source
 
@@ -30,13 +30,16 @@ SHIPPED = ("paper", "mended", "family")
 CRITERION_KEYS = {"function", "title", "greater_is_better", "needs", "params"}
 
 
-def load_study(path: str | Path) -> Study:
+def load_study(path: str | Path, *, make: bool = True) -> Study:
     """Read a study file.
 
     Parameters
     ----------
     path : path
         A TOML file. Files it names are looked for from its own folder on.
+    make : bool, default=True
+        Whether classifiers are made. If not, classes and functions are imported, parameters are
+        checked, and the study can be planned but not run.
 
     Returns
     -------
@@ -44,7 +47,8 @@ def load_study(path: str | Path) -> Study:
 
     Notes
     -----
-    Modules in the study file's folder can be imported by it, as by a script that lies there.
+    Modules in the study file's folder can be imported by it, as by a script that lies there:
+    ``sys.path`` has that folder while the file is read, and in worker processes.
 
     Raises
     ------
@@ -58,12 +62,9 @@ def load_study(path: str | Path) -> Study:
             f"there is no study file {path}; studies that come with pairmend are "
             f"{', '.join(SHIPPED)}"
         )
-    here = str(path.parent.absolute())
-    if here not in sys.path:
-        sys.path.insert(0, here)  # worker processes take the path over
     try:
-        text = path.read_bytes().decode("utf-8")
-        return parse_study(tomllib.loads(text), path.parent, name=path.stem)
+        plain = {"name": path.stem, **tomllib.loads(path.read_bytes().decode("utf-8"))}
+        return parse_study(plain, path.parent, file=path, make=make)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: is no UTF-8 text, expected a TOML study file") from error
     except tomllib.TOMLDecodeError as error:
@@ -72,7 +73,7 @@ def load_study(path: str | Path) -> Study:
         raise ValueError(f"{path}: {error}") from error
 
 
-def shipped_study(name: str) -> Study:
+def shipped_study(name: str, *, make: bool = True) -> Study:
     """Return a study that comes with the package.
 
     Parameters
@@ -80,6 +81,8 @@ def shipped_study(name: str) -> Study:
     name : {"paper", "mended", "family"}
         The paper's experiment; the comparison of :class:`~pairmend.MendedClassifier` with its
         rivals; the pairwise family.
+    make : bool, default=True
+        Whether classifiers are made, as in `load_study`.
 
     Returns
     -------
@@ -93,7 +96,7 @@ def shipped_study(name: str) -> Study:
     if name not in SHIPPED:
         raise ValueError(f"no study {name!r} comes with pairmend; there are {', '.join(SHIPPED)}")
     text = resources.files("pairmend.study").joinpath(f"{name}.toml").read_text("utf-8")
-    return parse_study(tomllib.loads(text), Path())
+    return parse_study(tomllib.loads(text), Path(), make=make)
 
 
 def paper_study() -> Study:
@@ -112,7 +115,9 @@ def paper_study() -> Study:
     return shipped_study("paper")
 
 
-def parse_study(plain: Mapping[str, Any], folder: Path, *, name: str = "study") -> Study:
+def parse_study(
+    plain: Mapping[str, Any], folder: Path, *, file: Path | None = None, make: bool = True
+) -> Study:
     """Make a study of plain data.
 
     Parameters
@@ -121,8 +126,11 @@ def parse_study(plain: Mapping[str, Any], folder: Path, *, name: str = "study") 
         As in a study file, or from `Study.definition`.
     folder : Path
         Where files with a relative path are looked for.
-    name : str, default="study"
-        The study's name if the data name none.
+    file : Path, default=None
+        The study file that the data come from; modules in its folder can be imported.
+    make : bool, default=True
+        Whether classifiers are made. If not, classes and functions are imported, parameters are
+        checked, and the study can be planned but not run.
 
     Returns
     -------
@@ -139,22 +147,22 @@ def parse_study(plain: Mapping[str, Any], folder: Path, *, name: str = "study") 
     ...
     ValueError: unknown key 'set'; a study has sets, algorithms, criteria, folds, ...
     """
-    known = [field.name for field in fields(Study)]
+    known = [field.name for field in fields(Study) if field.name != "file"]
     for key in plain:
         if key not in known:
             raise ValueError(f"unknown key {key!r}; a study has {', '.join(known)}")
     for key in ("sets", "algorithms"):
         if key not in plain:
             raise ValueError(f"the key {key!r} is missing")
-    parts = {"name": name, **plain}
-    parts["sets"] = _sets(plain["sets"], folder)
-    parts["algorithms"] = {
-        algorithm: build(each, f"algorithms.{algorithm}")
-        for algorithm, each in _table(plain["algorithms"], "algorithms").items()
-        if _named_class(each, f"algorithms.{algorithm}")
-    }
-    if "criteria" in plain:
-        parts["criteria"] = _criteria(plain["criteria"])
+    parts = {**plain, "sets": _sets(plain["sets"], folder), "file": file}
+    with importable(None if file is None else file.absolute().parent):
+        parts["algorithms"] = {
+            algorithm: build(each, f"algorithms.{algorithm}", make=make)
+            for algorithm, each in _table(plain["algorithms"], "algorithms").items()
+            if _named_class(each, f"algorithms.{algorithm}")
+        }
+        if "criteria" in plain:
+            parts["criteria"] = _criteria(plain["criteria"], make)
     return Study(**parts)
 
 
@@ -199,11 +207,17 @@ def _source(name: str, plain: Mapping[str, Any], folder: Path) -> Source:
             params = _table(plain.get("params", {}), f"{place}.params")
             return FunctionSource(_text(plain["function"], place), dict(params))
         case _:
-            entry = find_entry(_text(plain.get("catalogue", name), place))
-            one_hot = plain.get("one_hot", False)
-            if not isinstance(one_hot, bool):
-                raise ValueError(f"{place}.one_hot must be true or false, got {one_hot!r}")
-            return CatalogueSource(entry.name, _n_rows(plain.get("rows"), place), one_hot)
+            return catalogue_source(name, plain)
+
+
+def catalogue_source(name: str, plain: Mapping[str, Any]) -> CatalogueSource:
+    """Return the source of a set of the catalogue, from the table of a study file."""
+    place = f"sets.{name}"
+    entry = find_entry(_text(plain.get("catalogue", name), place))
+    one_hot = plain.get("one_hot", False)
+    if not isinstance(one_hot, bool):
+        raise ValueError(f"{place}.one_hot must be true or false, got {one_hot!r}")
+    return CatalogueSource(entry.name, _n_rows(plain.get("rows"), place), one_hot)
 
 
 def _n_rows(value: Any, place: str) -> int | None:
@@ -242,16 +256,16 @@ def _file_source(place: str, plain: Mapping[str, Any], folder: Path) -> FileSour
     )
 
 
-def _criteria(value: Any) -> Any:
+def _criteria(value: Any, make: bool) -> Any:
     if isinstance(value, list):
         return value
     return {
-        name: _criterion(name, _table(each, f"criteria.{name}"))
+        name: _criterion(name, _table(each, f"criteria.{name}"), make)
         for name, each in _table(value, "criteria").items()
     }
 
 
-def _criterion(name: str, plain: Mapping[str, Any]) -> Criterion:
+def _criterion(name: str, plain: Mapping[str, Any], make: bool) -> Criterion:
     place = f"criteria.{name}"
     unknown = sorted(set(plain) - CRITERION_KEYS)
     if unknown:
@@ -276,5 +290,5 @@ def _criterion(name: str, plain: Mapping[str, Any]) -> Criterion:
         title=plain.get("title", known.title if known else name),
         greater_is_better=plain.get("greater_is_better", False),
         needs=needs,
-        params=build(params, f"{place}.params"),
+        params=build(params, f"{place}.params", make=make),
     )

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sklearn.base import clone
-
 from pairmend.study.definition import Study
-from pairmend.study.objects import as_text, describe
+from pairmend.study.objects import Unmade, as_text, describe
 
 
 class Task(NamedTuple):
@@ -101,21 +99,28 @@ def shared_fits(algorithms: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """
     groups: dict[Any, list[str]] = defaultdict(list)
     for name, algorithm in algorithms.items():
-        late = prediction_params(algorithm)
+        late = _late(algorithm)
         groups[_fit_key(algorithm, late) if late else name].append(name)
     return [tuple(names) for names in groups.values()]
 
 
 def prediction_params(algorithm: Any) -> dict[str, Any]:
     """Return those parameters of a classifier that take effect at prediction."""
-    late = getattr(algorithm, "prediction_parameters", ())
-    return {name: getattr(algorithm, name) for name in late}
+    return {name: getattr(algorithm, name) for name in _late(algorithm)}
 
 
-def _fit_key(algorithm: Any, late: Mapping[str, Any]) -> tuple[type, str]:
+def _late(algorithm: Any) -> tuple[str, ...]:
+    """Return the names of the parameters that take effect at prediction."""
+    owner = algorithm.type if isinstance(algorithm, Unmade) else algorithm
+    return tuple(getattr(owner, "prediction_parameters", ()))
+
+
+def _fit_key(algorithm: Any, late: tuple[str, ...]) -> tuple[Any, str]:
     """Name what a fit depends on: the class and all parameters but those of prediction."""
-    alike = clone(algorithm).set_params(**dict.fromkeys(late))
-    return type(algorithm), as_text(describe(alike))
+    plain = describe(algorithm)
+    params = {key: value for key, value in plain.get("params", {}).items() if key not in late}
+    made = algorithm.type if isinstance(algorithm, Unmade) else type(algorithm)
+    return made, as_text({**plain, "params": params})
 
 
 def seed_of(*names: int | str) -> int:

@@ -4,7 +4,7 @@ import random
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from pairmend._validation import seed_estimator, take_rows
 from pairmend.model_selection import shuffled_folds, stratified_folds
 from pairmend.study.criteria import predicted_labels, predicted_scores
 from pairmend.study.definition import Study
+from pairmend.study.interrupts import is_interrupt
 from pairmend.study.memory import peak_bytes, reset_peak
 from pairmend.study.shelf import ShelvedSet
 from pairmend.study.tasks import Batch, Task, prediction_params, seed_of
@@ -60,7 +61,13 @@ class Outcome:
     finished: str = ""
 
 
-def perform(study: Study, batch: Batch, data: ShelvedSet) -> Iterator[Outcome]:
+def perform(
+    study: Study,
+    batch: Batch,
+    data: ShelvedSet,
+    *,
+    fitted: Callable[[], None] = lambda: None,
+) -> Iterator[Outcome]:
     """Fit once, then judge each algorithm of a batch.
 
     Parameters
@@ -71,11 +78,18 @@ def perform(study: Study, batch: Batch, data: ShelvedSet) -> Iterator[Outcome]:
         What to do.
     data : ShelvedSet
         The set.
+    fitted : callable, default=nothing
+        Is called when the fit is finished.
 
     Yields
     ------
     Outcome
         One for each algorithm, as soon as it is there; failures are outcomes, too.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        An interrupt is not a failure, in whatever form it surfaces.
     """
     seed = fold_seed(study, batch)
     tested = data.fold_of[:, batch.repeat] == batch.fold
@@ -93,6 +107,7 @@ def perform(study: Study, batch: Batch, data: ShelvedSet) -> Iterator[Outcome]:
             del rows
     except (Exception, SystemExit) as error:
         failure = _failure(error)
+    fitted()
     fit_peak = peak_bytes()
     for task in batch.tasks:
         values: dict[str, float] = {}
@@ -223,6 +238,8 @@ NOTHING = _Failure("", "")
 
 
 def _failure(error: BaseException) -> _Failure:
+    if is_interrupt(error):
+        raise KeyboardInterrupt from error
     # Notes follow the error itself, and texts may have many lines: the first tells most.
     first = traceback.format_exception_only(error)[0].strip().splitlines()[0]
     return _Failure(_storable(first), _storable("".join(traceback.format_exception(error))))

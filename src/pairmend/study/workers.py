@@ -1,72 +1,71 @@
-"""Worker processes: each does one batch at a time and sends every outcome at once.
+"""Worker processes: each performs one batch at a time and sends every outcome at once.
 
 A worker that dies takes nothing with it but the batch it had, which is done again by another;
-a batch that kills its worker three times has failed.
+a batch whose worker dies three times has failed. A task that takes longer than the time limit of
+the study has failed, too: its worker is killed, and replaced.
+
+multiprocessing does not fit: its processes import the user's script again, so that every script
+would need a guard. Pools of concurrent.futures and loky are broken as a whole by one dead worker,
+and cannot end a task that hangs.
 """
 
-import multiprocessing
 import os
+import pickle
+import queue
 import signal
+import subprocess
+import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, wait
-from pathlib import Path
-from typing import Any
-
-from threadpoolctl import threadpool_limits
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from pairmend.study.definition import Study
-from pairmend.study.shelf import OnShelf, open_set
-from pairmend.study.tasks import Batch
-from pairmend.study.work import Outcome, failures, perform
+from pairmend.study.serve import Job, Refusal, Setup, Signal
+from pairmend.study.shelf import OnShelf
+from pairmend.study.time_limit import late_batch
+from pairmend.study.work import Outcome, failures
 
 ATTEMPTS = 3
 PATIENCE = 1.0
-"""Seconds after which workers that say nothing are looked after."""
-READY, DONE = "ready", "done"
+"""Seconds between two looks at workers that send nothing."""
 
+START = """\
+import os, pickle, sys
+inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+os.dup2(2, 1)
+sys.path[:] = pickle.load(inbox)
+from pairmend.study.serve import serve
+serve(inbox, outbox)
+"""
+"""What a worker process executes. What classifiers print goes to standard error."""
 
-@dataclass(frozen=True)
-class Job:
-    """A batch, and where its set lies on the shelf."""
-
-    batch: Batch
-    place: Path
-
-
-def run_here(study: Study, jobs: Iterable[Job]) -> Generator[Outcome, None, None]:
-    """Do batches one after the other in this process."""
-    place, data = None, None
-    for job in jobs:
-        if job.place != place:
-            place, data = job.place, open_set(job.place)
-        assert data is not None
-        # One thread, here as in workers: the number of threads changes the last digits.
-        with threadpool_limits(limits=1):
-            yield from perform(study, job.batch, data)
+ENDED = "ended"
+Messages: TypeAlias = "queue.SimpleQueue[tuple[_Worker, Any]]"
 
 
 def run_in_processes(
     study: Study, jobs: Iterable[Job], n_workers: int
 ) -> Generator[Outcome, None, None]:
-    """Do batches side by side.
+    """Perform batches in worker processes.
 
     Parameters
     ----------
     study : Study
         Is sent to each worker once.
     jobs : iterable of Job
-        Is asked for the next one only when a worker is free.
+        The next one is taken only when a worker is free.
     n_workers : int
         Number of processes.
 
     Yields
     ------
     Outcome
-        In the order they are there.
+        In the order they arrive.
     """
     crew = _Crew(study, n_workers)
     try:
@@ -75,28 +74,97 @@ def run_in_processes(
         crew.dismiss()
 
 
-@dataclass
 class _Worker:
-    process: Any
-    connection: Connection
-    job: Job | None = None
-    ready: bool = False
+    """A process, the job it has, and when that must be finished."""
+
+    def __init__(self, setup: bytes, messages: Messages) -> None:
+        self.job: Job | None = None
+        self.ready = False
+        self.fitted = False
+        self.deadline = float("inf")
+        self.died = float("inf")
+        # In a group of its own: Ctrl-C does not reach it, and what it started ends with it.
+        own_group: dict[str, Any] = (
+            {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+            if sys.platform == "win32"
+            else {"process_group": 0}
+        )
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", START],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=None if sys.stderr is not None else subprocess.DEVNULL,
+            **own_group,
+        )
+        # A thread for each: a worker that starts does not keep the others waiting.
+        self.thread = threading.Thread(target=self._converse, args=(setup, messages), daemon=True)
+        self.thread.start()
+
+    def _converse(self, setup: bytes, messages: Messages) -> None:
+        """Send the setup, then pass on the worker's messages until there are no more."""
+        assert self.process.stdout is not None
+        self._write(setup)
+        with suppress(Exception), self.process.stdout as pipe:  # a message may be cut off
+            while True:
+                messages.put((self, pickle.load(pipe)))
+        messages.put((self, ENDED))
+
+    def _write(self, message: bytes) -> None:
+        assert self.process.stdin is not None
+        with suppress(OSError):  # if it is dead, that is noticed
+            self.process.stdin.write(message)
+            self.process.stdin.flush()
+
+    def send_job(self, time_limit: float | None) -> None:
+        self.fitted = False
+        self.restart_clock(time_limit)
+        self._write(pickle.dumps(self.job))
+
+    def restart_clock(self, time_limit: float | None) -> None:
+        if time_limit is None or self.job is None or not self.job.batch.algorithms:
+            self.deadline = float("inf")
+        else:
+            self.deadline = time.monotonic() + time_limit
+
+    def kill(self) -> None:
+        if sys.platform == "win32":
+            self.process.kill()
+        else:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        self.kill()
+        self.process.wait()
+        self.thread.join(PATIENCE)
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.close()
 
 
 class _Crew:
+    """All workers of a study."""
+
     def __init__(self, study: Study, n_workers: int) -> None:
-        # Sets are read from the shelf, so they need not travel with the study.
+        # Sets are read from the shelf, so they are not sent with the study.
         self.study = replace(study, sets=dict.fromkeys(study.sets, OnShelf()))
+        self.setup = _setup_of(self.study)
         self.n_workers = n_workers
         self.workers: list[_Worker] = []
+        self.messages: Messages = queue.SimpleQueue()
         self.again: deque[Job] = deque()
         self.anyone_ready = False
         self.deaths: dict[tuple[str, int, int, str], int] = {}
 
     def work(self, jobs: Iterator[Job]) -> Iterator[Outcome]:
         while self._hand_out(jobs):
-            for worker in self._heard():
-                yield from self._listen(worker)
+            try:
+                worker, message = self.messages.get(timeout=self._patience())
+            except queue.Empty:
+                yield from self._look_after_workers()
+            else:
+                if worker in self.workers:
+                    yield from self._receive(worker, message)
 
     def _hand_out(self, jobs: Iterator[Job]) -> bool:
         """Give every free worker a job, and tell whether any is at work."""
@@ -105,57 +173,65 @@ class _Crew:
             job = self.again.popleft() if self.again else next(jobs, None)
             if job is None:
                 break
-            worker = idle.pop() if idle else self._engage()
+            if idle:
+                worker = idle.pop()
+            else:
+                worker = _Worker(self.setup, self.messages)
+                self.workers.append(worker)
             worker.job = job
-            with suppress(OSError):  # if it is dead, its pipe will tell
-                worker.connection.send(job)
+            if worker.ready:
+                worker.send_job(self.study.time_limit)
         return any(worker.job for worker in self.workers)
 
-    def _engage(self) -> _Worker:
-        # Spawned, not forked: threads of BLAS and a forked process do not go together.
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, self.study), daemon=True)
-        with _deaf_to_interrupts():
-            process.start()
-        theirs.close()
-        worker = _Worker(process, ours)
-        self.workers.append(worker)
-        return worker
+    def _patience(self) -> float:
+        next_deadline = min(worker.deadline for worker in self.workers)
+        return max(0.0, min(PATIENCE, next_deadline - time.monotonic()))
 
-    def _heard(self) -> list[_Worker]:
-        """Wait until workers have something to say, or are dead."""
-        spoke = wait([worker.connection for worker in self.workers], timeout=PATIENCE)
-        # A dead worker's pipe is at its end, unless a process that it forked still holds it.
-        return [w for w in self.workers if w.connection in spoke or not w.process.is_alive()]
-
-    def _listen(self, worker: _Worker) -> Iterator[Outcome]:
-        try:
-            if not worker.connection.poll():
-                raise EOFError
-            said = worker.connection.recv()
-        except (EOFError, OSError):
-            yield from self._bury(worker)
-            return
-        if said == READY:
+    def _receive(self, worker: _Worker, message: Any) -> Iterator[Outcome]:
+        if message == ENDED:
+            yield from self._replace_dead(worker)
+        elif message is Signal.READY:
             worker.ready = self.anyone_ready = True
-        elif said == DONE:
+            worker.send_job(self.study.time_limit)
+        elif message is Signal.FITTED:
+            worker.fitted = True
+        elif message is Signal.DONE:
             worker.job = None
+        elif message is Signal.INTERRUPTED:
+            raise KeyboardInterrupt
+        elif isinstance(message, Refusal):
+            raise RuntimeError(f"a worker process cannot load the study: {message.reason}")
         else:
             assert worker.job is not None
-            left = worker.job.batch.without({said.task})
-            worker.job = Job(left, worker.job.place)
-            yield said
+            worker.job = worker.job._replace(batch=worker.job.batch.without({message.task}))
+            worker.restart_clock(self.study.time_limit)
+            yield message
 
-    def _bury(self, worker: _Worker) -> Iterator[Outcome]:
-        worker.process.join()
-        worker.connection.close()
-        self.workers.remove(worker)
-        if not worker.ready and not self.anyone_ready and worker.process.exitcode > 0:
-            raise RuntimeError(
-                "a worker process could not start. A script that runs a study with jobs above 1 "
-                "must do so below 'if __name__ == \"__main__\":'; or run it with jobs=1."
-            )
+    def _look_after_workers(self) -> Iterator[Outcome]:
+        """Replace workers that take too long, or are dead without having closed their pipe."""
+        now = time.monotonic()
+        for worker in list(self.workers):
+            if now >= worker.deadline:
+                yield from self._replace_late(worker)
+            elif worker.process.poll() is not None:
+                worker.kill()  # a process that it started may hold the pipe
+                worker.died = min(worker.died, now)
+                if now - worker.died >= PATIENCE:
+                    yield from self._replace_dead(worker)
+
+    def _replace_late(self, worker: _Worker) -> Iterator[Outcome]:
+        self._remove(worker)
+        assert worker.job is not None
+        late = late_batch(self.study, worker.job.batch, worker.fitted)
+        if late.rest:
+            self.again.append(Job(late.rest, worker.job.place))
+        yield from late.failures
+
+    def _replace_dead(self, worker: _Worker) -> Iterator[Outcome]:
+        self._remove(worker)
+        code = worker.process.returncode
+        if not self.anyone_ready and code > 0:
+            raise RuntimeError(f"a worker process could not start: it ended with {_cause(code)}")
         if worker.job is None or not worker.job.batch.algorithms:
             return
         batch = worker.job.batch
@@ -164,62 +240,39 @@ class _Crew:
         if self.deaths[key] < ATTEMPTS:
             self.again.append(worker.job)
             return
-        how = _cause(worker.process.exitcode)
-        yield from failures(
-            self.study, batch, RuntimeError(f"the worker process died {ATTEMPTS} times: {how}")
-        )
+        error = RuntimeError(f"the worker process died {ATTEMPTS} times: {_cause(code)}")
+        yield from failures(self.study, batch, error)
+
+    def _remove(self, worker: _Worker) -> None:
+        worker.end()
+        self.workers.remove(worker)
 
     def dismiss(self) -> None:
         for worker in self.workers:
-            worker.process.kill()
+            worker.kill()
         for worker in self.workers:
-            worker.process.join()
-            worker.connection.close()
+            worker.end()
 
 
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Let processes start that do not hear Ctrl-C: the main process decides what it means."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _setup_of(study: Study) -> bytes:
+    """Return the first messages to a worker process."""
+    import cloudpickle
+
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        # By value where it has no import path: what scripts and notebooks define.
+        pickled = cloudpickle.dumps(study)
+    except Exception as error:  # objects fail to be pickled in many ways
+        raise ValueError(
+            f"the study cannot be sent to a worker process: {type(error).__name__}: {error}. "
+            "Classifiers and criteria must be objects that can be pickled."
+        ) from error
+    folder = None if study.folder is None else str(study.folder)
+    return pickle.dumps(list(sys.path)) + pickle.dumps(Setup(folder, pickled))
 
 
-def _cause(exitcode: int | None) -> str:
-    if exitcode is not None and exitcode < 0:
+def _cause(exitcode: int) -> str:
+    if exitcode < 0:
         known = {each.value: each.name for each in signal.Signals}
         name = known.get(-exitcode, f"signal {-exitcode}")
         return f"{name}, perhaps for want of memory" if name == "SIGKILL" else name
     return f"exit code {exitcode}"
-
-
-def _serve(connection: Connection, study: Study) -> None:
-    """Do what comes down the pipe until it is closed."""
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-    place, data = None, None
-    with threadpool_limits(limits=1):
-        connection.send(READY)
-        while True:
-            try:
-                job = connection.recv()
-            except EOFError:
-                return
-            if job.place != place:
-                place, data = job.place, open_set(job.place)
-            assert data is not None
-            for outcome in perform(study, job.batch, data):
-                connection.send(outcome)
-            connection.send(DONE)
-
-
-def _leave_with_parent() -> None:
-    """End this process when the main one is gone, however it went."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)

@@ -1,0 +1,58 @@
+"""Importing from the folder of a study file, without a lasting change of ``sys.path``."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import ModuleType
+
+_folders: list[str] = []
+"""Folders of the `importable` blocks that are open, the innermost last."""
+
+
+@contextmanager
+def importable(folder: Path | None) -> Iterator[None]:
+    """Let the modules in a folder be imported inside a ``with`` block.
+
+    Parameters
+    ----------
+    folder : Path or None
+        The folder; None changes nothing.
+    """
+    if folder is None:
+        yield
+        return
+    entry = str(folder.absolute())
+    sys.path.insert(0, entry)
+    _folders.append(entry)
+    try:
+        yield
+    finally:
+        _folders.pop()
+        if entry in sys.path:
+            sys.path.remove(entry)  # the first one, which is the one inserted above
+
+
+def import_module(name: str) -> ModuleType:
+    """Import a module; one of the `importable` folder is never replaced by a namesake.
+
+    Modules stay imported when the block ends. Two study files in different folders can each
+    have a module of the same name, and the second one must not get the module of the first.
+    """
+    module = importlib.import_module(name)
+    if _folders:
+        top = name.partition(".")[0]
+        here = PathFinder.find_spec(top, _folders[-1:])
+        loaded = getattr(sys.modules.get(top), "__file__", None)
+        if here and here.origin and loaded and not _same_file(here.origin, loaded):
+            raise ImportError(
+                f"the module {top!r} is already imported from {loaded}, but {here.origin} is "
+                "needed. Run the study in a Python process of its own, or rename the module."
+            )
+    return module
+
+
+def _same_file(one: str, other: str) -> bool:
+    return Path(one).resolve() == Path(other).resolve()

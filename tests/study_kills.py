@@ -1,0 +1,179 @@
+"""Studies that are killed at random moments: helpers for tests and for long runs of them.
+
+`killed_and_resumed` runs a small study, kills it in some way at a random moment, runs it again to
+its end, and compares its rows with those of a run that was not killed.
+"""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pandas as pd
+
+from pairmend.study import read_study
+
+TESTS = Path(__file__).parent
+
+STUDY = """
+folds = 6
+repeats = 2
+[sets]
+one = { function = "pairmend.datasets.make_hypercubes", params = { n_samples = 60 } }
+two = { function = "pairmend.datasets.make_hyperspheres", params = { n_samples = 90 } }
+[algorithms.slow]
+class = "odd_classifiers.Frequent"
+params = { seconds = 0.05 }
+[algorithms.FCM]
+class = "pairmend.CorrectedPairwiseClassifier"
+params = { estimator = { class = "sklearn.naive_bayes.GaussianNB" } }
+[algorithms.FCM-O]
+class = "pairmend.CorrectedPairwiseClassifier"
+params = { overlap = 0.5, estimator = { class = "sklearn.naive_bayes.GaussianNB" } }
+"""
+N_TASKS = 2 * 2 * 6 * 3
+TASK = ["set", "repeat", "fold", "algorithm", "status", "seed", "fitted_by"]
+WAYS = ("main", "worker", "group", "interrupt")
+"""What is killed: the main process, a worker, all processes at once; or Ctrl-C is pressed."""
+
+
+def environment() -> dict[str, str]:
+    """Return an environment in which the modules of the tests can be imported."""
+    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def start(study_file: Path, out: Path, jobs: int = 2, *words: str) -> subprocess.Popen:
+    """Start a study in a process group of its own."""
+    command = [sys.executable, "-m", "pairmend", "study", study_file, "--out", out]
+    return subprocess.Popen(
+        [*map(str, command), "--jobs", str(jobs), *words],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def n_finished(out: Path) -> int:
+    """Return the number of tasks in a results folder."""
+    if not (out / "study.sqlite").exists():
+        return 0
+    with closing(sqlite3.connect(out / "study.sqlite", timeout=10)) as connection:
+        try:
+            return connection.execute("SELECT count(*) FROM tasks").fetchone()[0]
+        except sqlite3.OperationalError:  # the table is not there yet
+            return 0
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until something is true, at most for some seconds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.01)
+
+
+def workers_of(pid: int) -> list[int]:
+    """Return the worker processes of a study, as Linux shows them."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [
+            int(child)
+            for child in children
+            if b"pairmend.study.serve" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+    except OSError:  # a process ended meanwhile
+        return []
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process exists and is not a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def kill(process: subprocess.Popen, way: str, dice: random.Random) -> None:
+    """Kill a study in one of the `WAYS`, and wait until its processes have ended."""
+    workers = workers_of(process.pid)
+    if way == "worker":
+        if workers:
+            os.kill(dice.choice(workers), signal.SIGKILL)
+        return
+    if way == "group":
+        for pid in (process.pid, *workers):
+            if alive(pid):
+                os.kill(pid, signal.SIGKILL)
+    else:
+        process.send_signal(signal.SIGINT if way == "interrupt" else signal.SIGKILL)
+    process.wait(timeout=60)
+    wait_for(lambda: not any(map(alive, workers)), seconds=30)
+
+
+def killed_and_resumed(
+    study_file: Path, out: Path, whole: Path, dice: random.Random, way: str, n_kills: int = 1
+) -> list[int]:
+    """Kill a study at random moments, run it to its end, and check that nothing was lost.
+
+    Parameters
+    ----------
+    study_file : Path
+        A file with the text of `STUDY`.
+    out : Path
+        A new results folder.
+    whole : Path
+        The results folder of a run of the same study file that was not killed.
+    dice : random.Random
+        Chooses the moments.
+    way : str
+        One of `WAYS`.
+    n_kills : int, default=1
+        How often it is killed.
+
+    Returns
+    -------
+    list of int
+        Tasks that were finished after each kill.
+
+    Raises
+    ------
+    AssertionError
+        If a finished task was lost, or if rows differ from those of the whole run.
+    """
+    counts = []
+    for _ in range(n_kills):
+        before, n_new = n_finished(out), dice.randint(0, N_TASKS // 2)
+        process = start(study_file, out, dice.choice([1, 2]))
+        _wait_for_tasks(process, out, min(before + n_new, N_TASKS))
+        time.sleep(dice.uniform(0, 0.2 if n_new else 2))
+        if process.poll() is None:
+            kill(process, way, dice)
+        if way == "worker":
+            assert process.wait(timeout=300) == 0, "a killed worker ended the study"
+        counts.append(n_finished(out))
+        assert counts[-1] >= before, "finished tasks were lost"
+    last = start(study_file, out)
+    assert last.wait(timeout=300) == 0, "the study does not go on"
+    check_equal(out, whole)
+    return counts
+
+
+def _wait_for_tasks(process: subprocess.Popen, out: Path, enough: int) -> None:
+    """Wait until a study has finished so many tasks, or has ended."""
+    wait_for(lambda: process.poll() is not None or n_finished(out) >= enough, seconds=300)
+
+
+def check_equal(out: Path, whole: Path) -> None:
+    """Check that two results folders have the same rows."""
+    found, expected = read_study(out), read_study(whole)
+    pd.testing.assert_frame_equal(found.results, expected.results)
+    pd.testing.assert_frame_equal(found.tasks[TASK], expected.tasks[TASK])
+    assert not (out / ".shelf").exists(), "files of the run were left"
