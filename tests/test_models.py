@@ -60,6 +60,7 @@ from pairmend.models import (
     save_model,
 )
 from pairmend.models.container import Container, read_container, write_container
+from pairmend.models.packing import pack
 from pairmend.models.trust import MODULES
 from pairmend.thresholds import (
     CardinalityThreshold,
@@ -255,8 +256,9 @@ def path(fitted, tmp_path):
 
 def forge(path, model, **manifest):
     """Write a model file with a right checksum, whatever it holds."""
-    known = {"feature_names": [], "label_names": [], "categories": {}, "versions": _versions()}
-    content = model if isinstance(model, bytes) else skops_io.dumps(model)
+    known = {"feature_names": [], "label_names": [], "categories": {}, "frame": None}
+    known["versions"] = _versions()
+    content = model if isinstance(model, bytes) else pack(skops_io.dumps(model))
     write_container(Container({**known, **manifest}, content), path)
     return path
 
@@ -302,7 +304,7 @@ def test_any_changed_byte_is_found(path):
         (lambda whole: whole + b"\n", "damaged or changed"),
         (lambda whole: b"", "not a model file"),
         (lambda whole: b"PK\3\4" + whole, "not a model file"),
-        (lambda whole: whole.replace(b"model 1", b"model 2", 1), "layout '2'; .* reads layout 1"),
+        (lambda whole: whole.replace(b"model 2", b"model 1", 1), "layout '1'; .* reads layout 2"),
     ],
 )
 def test_damage_is_told(path, change, message):
@@ -358,7 +360,9 @@ def test_classes_elsewhere_in_the_library_are_not_trusted(tmp_path):
 
 def test_trust_lets_a_type_in(tmp_path, small_set):
     model = PairwiseClassifier(odd_classifiers.Counting()).fit(*small_set)
-    save_model(model, tmp_path / "x")
+    with pytest.raises(UntrustedTypesError, match="has not been saved"):
+        save_model(model, tmp_path / "x")
+    save_model(model, tmp_path / "x", trusted=[odd_classifiers.Counting])
     with pytest.raises(UntrustedTypesError) as caught:
         load_model(tmp_path / "x")
     assert caught.value.types == ("odd_classifiers.Counting",)
@@ -467,7 +471,7 @@ def test_loading_is_silent_otherwise(path):
 
 def test_the_head_of_a_file_can_be_read_by_people(path):
     title, digest, manifest = path.read_bytes().split(b"\n", 3)[:3]
-    assert title == b"pairmend-model 1"
+    assert title == b"pairmend-model 2"
     assert len(digest) == 64
     assert json.loads(manifest)["label_names"] == ["a", "b", "c", "d"]
 

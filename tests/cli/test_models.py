@@ -271,7 +271,8 @@ def test_strange_types_need_trust(photos, capsys):
     data = load_table("new.csv", 3)
     numbers = np.nan_to_num(data.X[:, :2])
     fitted = PairwiseClassifier(odd_classifiers.Counting()).fit(numbers, data.Y)
-    save_model(fitted, "odd.model", feature_names=["id", "size"], label_names=data.label_names)
+    names = {"feature_names": ["id", "size"], "label_names": data.label_names}
+    save_model(fitted, "odd.model", **names, trusted=[odd_classifiers.Counting])
     write_csv("two.csv", {"id": ["1"], "size": ["2"]})
     words = ("predict", "odd.model", "two.csv", "--out", "p.csv")
     status, _, told = run(capsys, *words)

@@ -5,18 +5,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pairmend._typing import Matrix
 from pairmend.cli.display import progress, show_note
 from pairmend.cli.methods import BASES, METHODS, make_classifier
-from pairmend.datasets import (
-    MultiLabelData,
-    drop_features,
-    load_file,
-    load_table,
-    one_hot,
-)
+from pairmend.datasets import MultiLabelData, drop_features, load_file, load_table
 from pairmend.metrics import LOSSES
-from pairmend.models import SavedModel, UntrustedTypesError, load_model, match_features
+from pairmend.models import SavedModel, UntrustedTypesError, load_model
 
 DEFAULT_METHOD = next(iter(METHODS))
 DATA_HELP = "a CSV, ARFF or Parquet file"
@@ -163,7 +156,7 @@ def read_model(path: Path, options: argparse.Namespace) -> SavedModel:
 
 def read_rows(
     path: Path, model: SavedModel, keep: Sequence[str] = ()
-) -> tuple[MultiLabelData, Matrix]:
+) -> tuple[MultiLabelData, Any]:
     """Read data to be predicted.
 
     Parameters
@@ -179,27 +172,15 @@ def read_rows(
     -------
     data : MultiLabelData
         The file, all of its columns features.
-    X : ndarray or CSR
+    X : ndarray, CSR or DataFrame
         The rows as the model takes them.
     """
-    categorical = [model.feature_names[f] for f in model.categories]
     task = f"reading {path.name}"
     with progress(task) as tell:
         data = load_table(
-            path, categorical=[*categorical, *keep], progress=lambda share: tell(share, task)
+            path, categorical=[*model.texts(), *keep], progress=lambda share: tell(share, task)
         )
-    matched = match_features(data, model.feature_names, model.categories)
-    expected = {*model.label_names, *keep}
-    if unused := [name for name in matched.unused if name not in expected]:
-        show_note(f"columns not used: {_some(unused)}")
-    for name, values in matched.unknown.items():
-        show_note(
-            f"column {name!r} holds values never seen in training, which count as missing: "
-            f"{_some(values)}"
-        )
-    return data, one_hot(matched.data).X
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
+    X, notes = model.prepare(data, ignore=keep)
+    for note in notes:
+        show_note(note)
+    return data, X

@@ -4,7 +4,7 @@ Three lines of text, then the estimator as skops writes it:
 
 1. ``pairmend-model`` and the version of the layout;
 2. the SHA-256 of all that follows, in hexadecimal;
-3. the manifest, as JSON: versions, names of features and labels, categories.
+3. the manifest, as JSON: versions, names of features and labels, categories, types of columns.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from typing import Any
 from pairmend.datasets.files import replaced
 
 MAGIC = b"pairmend-model"
-LAYOUT = 1
+LAYOUT = 2
 
 
 class ModelFileError(ValueError):

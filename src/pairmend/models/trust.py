@@ -13,6 +13,7 @@ from pairmend.models.container import ModelFileError
 MODULES = frozenset(
     {
         "pairmend._basis",
+        "pairmend._columns",
         "pairmend._frames",
         "pairmend._growing",
         "pairmend._pairs",
