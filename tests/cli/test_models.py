@@ -277,10 +277,10 @@ def test_strange_types_need_trust(photos, capsys):
     words = ("predict", "odd.model", "two.csv", "--out", "p.csv")
     status, _, told = run(capsys, *words)
     assert status == 2
-    assert "holds odd_classifiers.Counting, which nobody has said to be harmless" in told
+    assert "holds odd_classifiers.Counting, which is not known to be harmless" in told
     assert told.strip().endswith("--trust odd_classifiers.Counting")
     assert run(capsys, *words, "--trust", "odd_classifiers.Counting")[0] == 0
-    save_model(fitted, "odd.model")
+    save_model(fitted, "odd.model", trusted=[odd_classifiers.Counting])
     status, _, told = run(capsys, *words, "--trust", "odd_classifiers.Counting")
     assert status == 2
     assert "does not know the names of its features" in told

@@ -10,6 +10,7 @@ from pairmend.cli.methods import BASES, METHODS, make_classifier
 from pairmend.datasets import MultiLabelData, drop_features, load_file, load_table
 from pairmend.metrics import LOSSES
 from pairmend.models import SavedModel, UntrustedTypesError, load_model
+from pairmend.models.saving import MAX_BYTES
 
 DEFAULT_METHOD = next(iter(METHODS))
 DATA_HELP = "a CSV, ARFF or Parquet file"
@@ -91,6 +92,13 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         help="types in the model file to trust, beyond those known to be harmless",
     )
     parser.add_argument(
+        "--max-bytes",
+        type=at_least(1),
+        default=MAX_BYTES,
+        metavar="N",
+        help="bytes of memory that the model may take (default: 4 GiB)",
+    )
+    parser.add_argument(
         "--sha256", metavar="HEX", help="refuse a model that is not the one 'fit' told this of"
     )
 
@@ -144,7 +152,7 @@ def _check(data: MultiLabelData) -> None:
 def read_model(path: Path, options: argparse.Namespace) -> SavedModel:
     """Load the model that a command is given."""
     try:
-        model = load_model(path, options.trust, sha256=options.sha256)
+        model = load_model(path, options.trust, sha256=options.sha256, max_bytes=options.max_bytes)
     except UntrustedTypesError as error:
         raise ValueError(f"{error} To trust it: --trust {' '.join(error.types)}") from error
     if not model.feature_names:

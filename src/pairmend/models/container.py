@@ -71,13 +71,15 @@ def write_container(container: Container, path: str | Path) -> str:
     return digest
 
 
-def read_container(path: str | Path) -> tuple[Container, str]:
+def read_container(path: str | Path, max_bytes: int | None = None) -> tuple[Container, str]:
     """Read a model file and check that it is as it was written.
 
     Parameters
     ----------
     path : path
         The file.
+    max_bytes : int, default=None
+        Bytes that it may have; any number if None.
 
     Returns
     -------
@@ -85,6 +87,9 @@ def read_container(path: str | Path) -> tuple[Container, str]:
     digest : str
         The SHA-256 that identifies the model.
     """
+    size = Path(path).stat().st_size
+    if max_bytes is not None and size > max_bytes:
+        raise ModelFileError(f"{path}: has {size} bytes, more than max_bytes={max_bytes}")
     name, *rest = Path(path).read_bytes().split(b"\n", 2)
     magic, _, layout = name.partition(b" ")
     if magic != MAGIC or len(rest) != 2:

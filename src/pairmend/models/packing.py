@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from pairmend.models.attributes import computed
 from pairmend.models.schema import (
     WITHOUT_IDENTITY,
     Node,
@@ -86,13 +87,20 @@ class _Numbering:
 
 
 def _leave_out(node: Node) -> None:
-    """Remove attributes of scikit-learn's estimators that are not needed to predict."""
+    """Remove attributes that are computed again, or not needed to predict."""
     own = attributes(node)
+    for name in computed(node):
+        _remove(node, name)
     if type_name(node) == "sklearn.pipeline.Pipeline" and CACHE in own:
         own[CACHE] = _null()
     if node["__module__"].startswith("sklearn.") and ADDRESS in own:
-        del node["content"]["key_types"]["content"][list(own).index(ADDRESS)]
-        del own[ADDRESS]
+        _remove(node, ADDRESS)
+
+
+def _remove(node: Node, name: str) -> None:
+    own = attributes(node)
+    del node["content"]["key_types"]["content"][list(own).index(name)]
+    del own[name]
 
 
 def _null() -> Node:

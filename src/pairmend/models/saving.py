@@ -1,5 +1,7 @@
 """Saving and loading fitted classifiers."""
 
+import json
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -13,6 +15,8 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._columns import FrameColumns, describe_frame
+from pairmend.models.archive import TooLargeError
+from pairmend.models.audit import audit
 from pairmend.models.container import (
     Container,
     ModelFileError,
@@ -20,14 +24,16 @@ from pairmend.models.container import (
     read_container,
     write_container,
 )
+from pairmend.models.manifest import read_manifest
 from pairmend.models.packing import pack
 from pairmend.models.saved import SavedModel
-from pairmend.models.trees import check_trees
-from pairmend.models.trust import UntrustedTypesError, trusted_of
+from pairmend.models.structures import check_structures
+from pairmend.models.trust import UntrustedTypesError
 
 PACKAGES = ("pairmend", "scikit-learn", "numpy", "scipy", "skops")
 DECIDING = ("pairmend", "scikit-learn")
 """Packages of which another version may predict otherwise."""
+MAX_BYTES = 4 * 2**30
 
 
 def save_model(
@@ -116,6 +122,7 @@ def save_model(
             f"{path}: the model cannot be saved, because something in it is not made of numbers, "
             f"texts and estimators: {error}"
         ) from error
+    read_manifest(path, json.loads(json.dumps(manifest)))
     _check_loads(path, content, trusted)
     return write_container(Container(manifest, content), path)
 
@@ -150,8 +157,13 @@ def _frame_of(model: Any, X: Any, feature_names: Sequence[str]) -> dict[str, Any
 
 def _check_loads(path: str | Path, content: bytes, trusted: Sequence[str | type]) -> None:
     """Refuse to save what `load_model` would refuse."""
-    found = require_skops().get_untrusted_types(data=content)
-    if refused := sorted({*found} - {*trusted_of(found)} - {_full_name(each) for each in trusted}):
+    try:
+        found = audit(content, frozenset(map(_full_name, trusted)), sys.maxsize)
+    except Exception as error:  # a forged file may fail in any way
+        raise ModelFileError(
+            f"{path}: the model has not been saved, because load_model would refuse it: {error}"
+        ) from error
+    if refused := sorted(found.refused):
         raise UntrustedTypesError(
             f"{path}: the model holds {', '.join(refused)}, which load_model does not trust, so "
             "it has not been saved. To save it all the same: save_model(..., "
@@ -162,7 +174,11 @@ def _check_loads(path: str | Path, content: bytes, trusted: Sequence[str | type]
 
 
 def load_model(
-    path: str | Path, trusted: Sequence[str | type] | None = None, *, sha256: str | None = None
+    path: str | Path,
+    trusted: Sequence[str | type] | None = None,
+    *,
+    sha256: str | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> SavedModel:
     """Load a model that was saved with `save_model`.
 
@@ -179,6 +195,9 @@ def load_model(
     sha256 : str, default=None
         What `save_model` returned, to be sure that it is that model and no other. The checksum
         inside the file finds damage; who forges a file can forge that, too.
+    max_bytes : int, default=4 GiB
+        Bytes that the model may take, estimated from what the file describes. A small file may
+        unpack to a large model.
 
     Returns
     -------
@@ -187,7 +206,8 @@ def load_model(
     Raises
     ------
     ModelFileError
-        If it is no model file, is damaged or changed, or is another than that of `sha256`.
+        If it is no model file, is damaged or changed, is another than that of `sha256`, holds
+        arrays that lead out of themselves, or is larger than `max_bytes`.
     UntrustedTypesError
         If it holds types that are neither known nor trusted; the message names them.
 
@@ -197,28 +217,34 @@ def load_model(
         If it was saved with another version of scikit-learn or pairmend.
     """
     io = require_skops()
-    container, digest = read_container(path)
+    container, digest = read_container(path, max_bytes)
     if sha256 is not None and sha256.strip().lower() != digest:
         raise ModelFileError(f"{path}: another model than expected: its SHA-256 is {digest}")
-    facts = _read_manifest(path, container.manifest)
+    facts = read_manifest(path, container.manifest)
+    names = frozenset(map(_full_name, trusted or ()))
     try:
-        found = io.get_untrusted_types(data=container.content)
+        found = audit(container.content, names, max_bytes)
+    except TooLargeError as error:
+        raise ModelFileError(
+            f"{path}: {error}. If you know where the file comes from, allow more by max_bytes, or "
+            "--max-bytes on the command line."
+        ) from error
     except Exception as error:  # a forged file may fail in any way
-        raise ModelFileError(f"{path}: holds no model that skops can read: {error}") from error
-    allowed = [*trusted_of(found), *(_full_name(each) for each in trusted or ())]
-    if refused := sorted(set(found) - set(allowed)):
+        raise ModelFileError(f"{path}: holds no model that can be read: {error}") from error
+    if found.refused:
+        refused = sorted(found.refused)
         raise UntrustedTypesError(
-            f"{path}: holds {', '.join(refused)}, which nobody has said to be harmless. If you "
-            "know what it is and where the file comes from, name it as trusted.",
+            f"{path}: holds {', '.join(refused)}, which is not known to be harmless. If you know "
+            "what it is and where the file comes from, name it as trusted.",
             refused,
         )
     _tell_versions(path, facts["versions"])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InconsistentVersionWarning)  # has been told
-            estimator = io.loads(container.content, trusted=allowed)
-        check_trees(estimator)
-    except Exception as error:
+            estimator = io.loads(container.content, trusted=sorted(found.types))
+        check_structures(estimator)
+    except Exception as error:  # a forged file may fail in any way
         raise ModelFileError(f"{path}: the model in it is broken: {error}") from error
     return SavedModel(estimator, **facts, sha256=digest)
 
@@ -239,38 +265,6 @@ def _known_labels(model: Any) -> Sequence[Any]:
     last = model[-1] if hasattr(model, "steps") else model
     named = isinstance(classes, np.ndarray) and classes.ndim == 1
     return classes.tolist() if named and getattr(last, "multilabel_", False) else ()
-
-
-def _read_manifest(path: str | Path, manifest: dict[str, Any]) -> dict[str, Any]:
-    try:
-        facts = {
-            "feature_names": tuple(map(_text, manifest["feature_names"])),
-            "label_names": tuple(map(_text, manifest["label_names"])),
-            "categories": {
-                int(f): tuple(map(_text, values)) for f, values in manifest["categories"].items()
-            },
-            "versions": {_text(key): _text(v) for key, v in manifest["versions"].items()},
-            "frame": None if manifest["frame"] is None else _read_frame(manifest["frame"]),
-        }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(
-            f"{path}: its manifest lacks a part or holds another: {error}"
-        ) from error
-    return facts
-
-
-def _read_frame(noted: dict[str, Any]) -> FrameColumns:
-    library = _text(noted["library"])
-    if library not in ("pandas", "polars"):
-        raise ValueError(f"expected a frame of pandas or polars, got {library!r}")
-    values = [None if each is None else tuple(each) for each in noted["values"]]
-    return FrameColumns(library, tuple(map(_text, noted["kinds"])), tuple(values))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected a text, got {value!r}")
-    return value
 
 
 def _full_name(trusted: str | type) -> str:
