@@ -12,6 +12,7 @@ PACKAGE = Path(pairmend.__file__).parent
 # Each room may import from its own and from those it lists.
 ROOMS = {
     "_typing": [],
+    "_columns": [],
     "_pairs": ["_typing"],
     "_weights": ["_typing"],
     "compiled": ["_typing"],
@@ -23,7 +24,7 @@ ROOMS = {
     "_threads": [],
     "_survey": ["_cells", "_compiled", "_streaming", "_threads", "_typing", "frames"],
     "_basis": ["_cells", "_survey", "_typing"],
-    "_validation": ["_frames", "_typing", "_weights"],
+    "_validation": ["_columns", "_frames", "_typing", "_weights"],
     "_streaming": ["_typing"],
     "naive_bayes": [
         "_cells", "_frames", "_survey", "_typing", "_validation", "_weights", "frames",
@@ -84,7 +85,7 @@ ROOMS = {
     "stats": [],
     "study": ["_cross_fitting", "_typing", "_validation", "datasets", "metrics", "model_selection"],
     "report": ["datasets", "plots", "published", "stats", "study"],
-    "models": ["_typing", "datasets", "kernels"],
+    "models": ["_columns", "_typing", "datasets", "kernels"],
     "cli": [
         "_typing", "bases", "datasets", "metrics", "model_selection", "models", "naive_bayes",
         "plots", "report", "study",

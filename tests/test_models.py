@@ -60,6 +60,7 @@ from pairmend.models import (
     save_model,
 )
 from pairmend.models.container import Container, read_container, write_container
+from pairmend.models.packing import pack
 from pairmend.models.trust import MODULES
 from pairmend.thresholds import (
     CardinalityThreshold,
@@ -255,8 +256,9 @@ def path(fitted, tmp_path):
 
 def forge(path, model, **manifest):
     """Write a model file with a right checksum, whatever it holds."""
-    known = {"feature_names": [], "label_names": [], "categories": {}, "versions": _versions()}
-    content = model if isinstance(model, bytes) else skops_io.dumps(model)
+    known = {"feature_names": [], "label_names": [], "categories": {}, "frame": None}
+    known["versions"] = _versions()
+    content = model if isinstance(model, bytes) else pack(skops_io.dumps(model))
     write_container(Container({**known, **manifest}, content), path)
     return path
 
@@ -302,7 +304,7 @@ def test_any_changed_byte_is_found(path):
         (lambda whole: whole + b"\n", "damaged or changed"),
         (lambda whole: b"", "not a model file"),
         (lambda whole: b"PK\3\4" + whole, "not a model file"),
-        (lambda whole: whole.replace(b"model 1", b"model 2", 1), "layout '2'; .* reads layout 1"),
+        (lambda whole: whole.replace(b"model 2", b"model 1", 1), "layout '1'; .* reads layout 2"),
     ],
 )
 def test_damage_is_told(path, change, message):
@@ -345,7 +347,7 @@ def test_other_versions_are_told(path):
         ({"a": [(odd_classifiers.Failing,)]}, "odd_classifiers.Failing"),
     ],
 )
-def test_types_nobody_knows_are_named_and_refused(tmp_path, thing, name):
+def test_unknown_types_are_named_and_refused(tmp_path, thing, name):
     with pytest.raises(UntrustedTypesError, match=name) as caught:
         load_model(forge(tmp_path / "x", thing))
     assert caught.value.types
@@ -358,7 +360,9 @@ def test_classes_elsewhere_in_the_library_are_not_trusted(tmp_path):
 
 def test_trust_lets_a_type_in(tmp_path, small_set):
     model = PairwiseClassifier(odd_classifiers.Counting()).fit(*small_set)
-    save_model(model, tmp_path / "x")
+    with pytest.raises(UntrustedTypesError, match="has not been saved"):
+        save_model(model, tmp_path / "x")
+    save_model(model, tmp_path / "x", trusted=[odd_classifiers.Counting])
     with pytest.raises(UntrustedTypesError) as caught:
         load_model(tmp_path / "x")
     assert caught.value.types == ("odd_classifiers.Counting",)
@@ -377,7 +381,7 @@ def test_no_pickle_is_read(tmp_path, fitted):
 
     trap = io.BytesIO()
     np.save(trap, np.array([Trap()], dtype=object), allow_pickle=True)
-    content, changed = io.BytesIO(skops_io.dumps(fitted["tree"][0])), io.BytesIO()
+    content, changed = io.BytesIO(pack(skops_io.dumps(fitted["tree"][0]))), io.BytesIO()
     with zipfile.ZipFile(content) as old, zipfile.ZipFile(changed, "w") as new:
         for name in old.namelist():
             new.writestr(name, trap.getvalue() if name.endswith(".npy") else old.read(name))
@@ -388,7 +392,7 @@ def test_no_pickle_is_read(tmp_path, fitted):
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"x" * 100])
 def test_content_that_is_no_archive(tmp_path, content):
-    with pytest.raises(ModelFileError, match="holds no model that skops can read"):
+    with pytest.raises(ModelFileError, match="holds no model that can be read"):
         load_model(forge(tmp_path / "x", content))
 
 
@@ -396,7 +400,7 @@ def test_endless_nesting_is_refused(tmp_path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("schema.json", "[" * 100_000 + "]" * 100_000)
-    with pytest.raises(ModelFileError, match="holds no model that skops can read"):
+    with pytest.raises(ModelFileError, match="holds no model that can be read"):
         load_model(forge(tmp_path / "x", buffer.getvalue()))
 
 
@@ -467,7 +471,7 @@ def test_loading_is_silent_otherwise(path):
 
 def test_the_head_of_a_file_can_be_read_by_people(path):
     title, digest, manifest = path.read_bytes().split(b"\n", 3)[:3]
-    assert title == b"pairmend-model 1"
+    assert title == b"pairmend-model 2"
     assert len(digest) == 64
     assert json.loads(manifest)["label_names"] == ["a", "b", "c", "d"]
 

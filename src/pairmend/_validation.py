@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -30,6 +30,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from pairmend._columns import describe_frame
 from pairmend._frames import EncodedFrame
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._weights import without_negligible
@@ -248,8 +249,8 @@ def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
 
 
 def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
-    """Set ``n_features_in_`` and ``feature_names_in_`` from the rows seen in fit."""
-    for name in ("n_features_in_", "feature_names_in_"):
+    """Set ``n_features_in_``, ``feature_names_in_`` and types of columns from the rows of fit."""
+    for name in ("n_features_in_", "feature_names_in_", "_frame_columns"):
         if hasattr(estimator, name):
             delattr(estimator, name)
     if isinstance(X, EncodedFrame):
@@ -258,6 +259,8 @@ def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
             estimator.feature_names_in_ = X.encoder.feature_names_in_
     elif not isinstance(X, list | tuple):
         validate_data(estimator, X, skip_check_array=True)
+    if hasattr(estimator, "feature_names_in_") and is_classifier(estimator):
+        estimator._frame_columns = describe_frame(X)
 
 
 def is_plain(X: Any) -> bool:

@@ -232,11 +232,6 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         # A tree of raw places in memory is not to be trusted from a file; points make a new one.
         return {name: value for name, value in super().__getstate__().items() if name != "_index"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "points_" in state:
-            self._index = self._make_index()
-
     def _check_rows(self, n_rows: int) -> None:
         if self.n_neighbors is not None and self.n_neighbors > n_rows:
             raise ValueError(
@@ -261,6 +256,9 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         queries, beta = self._place(X), float(self.beta)
         if self.n_neighbors is None:
             return gaussian_weights(queries, self.points_, beta)
+        self._check_rows(self.points_.shape[0])  # a model from a file may have any number
+        if "_index" not in vars(self):  # from a file, or a copy
+            self._index = self._make_index()
         if self._index is None:
             nearest = nearest_points(queries, self.points_, self.n_neighbors)
         else:

@@ -271,15 +271,16 @@ def test_strange_types_need_trust(photos, capsys):
     data = load_table("new.csv", 3)
     numbers = np.nan_to_num(data.X[:, :2])
     fitted = PairwiseClassifier(odd_classifiers.Counting()).fit(numbers, data.Y)
-    save_model(fitted, "odd.model", feature_names=["id", "size"], label_names=data.label_names)
+    names = {"feature_names": ["id", "size"], "label_names": data.label_names}
+    save_model(fitted, "odd.model", **names, trusted=[odd_classifiers.Counting])
     write_csv("two.csv", {"id": ["1"], "size": ["2"]})
     words = ("predict", "odd.model", "two.csv", "--out", "p.csv")
     status, _, told = run(capsys, *words)
     assert status == 2
-    assert "holds odd_classifiers.Counting, which nobody has said to be harmless" in told
+    assert "holds odd_classifiers.Counting, which is not known to be harmless" in told
     assert told.strip().endswith("--trust odd_classifiers.Counting")
     assert run(capsys, *words, "--trust", "odd_classifiers.Counting")[0] == 0
-    save_model(fitted, "odd.model")
+    save_model(fitted, "odd.model", trusted=[odd_classifiers.Counting])
     status, _, told = run(capsys, *words, "--trust", "odd_classifiers.Counting")
     assert status == 2
     assert "does not know the names of its features" in told

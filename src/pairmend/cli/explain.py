@@ -41,7 +41,7 @@ def _run(options: argparse.Namespace) -> None:
             raise ValueError(
                 f"{options.data} has the rows 0 to {X.shape[0] - 1}, but no row {options.row}"
             )
-        row, classifier = X[[options.row]], model.estimator
+        row, classifier = X[options.row : options.row + 1], model.estimator
         if hasattr(classifier, "steps"):
             row, classifier = classifier[:-1].transform(row), classifier[-1]
         if not hasattr(classifier, "explain"):

@@ -5,19 +5,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pairmend._typing import Matrix
 from pairmend.cli.display import progress, show_note
 from pairmend.cli.limits import add_limit_options, limits_of
 from pairmend.cli.methods import BASES, METHODS, make_classifier
-from pairmend.datasets import (
-    MultiLabelData,
-    drop_features,
-    load_file,
-    load_table,
-    one_hot,
-)
+from pairmend.datasets import MultiLabelData, drop_features, load_file, load_table
 from pairmend.metrics import LOSSES
-from pairmend.models import SavedModel, UntrustedTypesError, load_model, match_features
+from pairmend.models import SavedModel, UntrustedTypesError, load_model
+from pairmend.models.saving import MAX_BYTES
 
 DEFAULT_METHOD = next(iter(METHODS))
 DATA_HELP = "a CSV, ARFF or Parquet file"
@@ -105,6 +99,13 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         help="types in the model file to trust, beyond those known to be harmless",
     )
     parser.add_argument(
+        "--max-model-bytes",
+        type=at_least(1),
+        default=MAX_BYTES,
+        metavar="N",
+        help="bytes of memory that the model may take (default: 4 GiB)",
+    )
+    parser.add_argument(
         "--sha256", metavar="HEX", help="refuse a model that is not the one 'fit' told this of"
     )
 
@@ -161,7 +162,9 @@ def _check(data: MultiLabelData) -> None:
 def read_model(path: Path, options: argparse.Namespace) -> SavedModel:
     """Load the model that a command is given."""
     try:
-        model = load_model(path, options.trust, sha256=options.sha256)
+        model = load_model(
+            path, options.trust, sha256=options.sha256, max_bytes=options.max_model_bytes
+        )
     except UntrustedTypesError as error:
         raise ValueError(f"{error} To trust it: --trust {' '.join(error.types)}") from error
     if not model.feature_names:
@@ -173,7 +176,7 @@ def read_model(path: Path, options: argparse.Namespace) -> SavedModel:
 
 def read_rows(
     options: argparse.Namespace, model: SavedModel, keep: Sequence[str] = ()
-) -> tuple[MultiLabelData, Matrix]:
+) -> tuple[MultiLabelData, Any]:
     """Read data to be predicted.
 
     Parameters
@@ -189,31 +192,19 @@ def read_rows(
     -------
     data : MultiLabelData
         The file, all of its columns features.
-    X : ndarray or CSR
+    X : ndarray, CSR or DataFrame
         The rows as the model takes them.
     """
     path: Path = options.data
-    categorical = [model.feature_names[f] for f in model.categories]
     task = f"reading {path.name}"
     with progress(task) as tell:
         data = load_table(
             path,
-            categorical=[*categorical, *keep],
+            categorical=[*model.texts(), *keep],
             progress=lambda share: tell(share, task),
             limits=limits_of(options),
         )
-    matched = match_features(data, model.feature_names, model.categories)
-    expected = {*model.label_names, *keep}
-    if unused := [name for name in matched.unused if name not in expected]:
-        show_note(f"columns not used: {_some(unused)}")
-    for name, values in matched.unknown.items():
-        show_note(
-            f"column {name!r} holds values never seen in training, which count as missing: "
-            f"{_some(values)}"
-        )
-    return data, one_hot(matched.data).X
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
+    X, notes = model.prepare(data, ignore=keep)
+    for note in notes:
+        show_note(note)
+    return data, X

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._typing import Matrix
 from pairmend.cli.display import progress, show_text, told_as_notes
 from pairmend.cli.modelling import (
     add_data,
@@ -80,14 +79,14 @@ def label_names(model: SavedModel, n_labels: int) -> tuple[str, ...]:
     return model.label_names or tuple(map(str, range(n_labels)))
 
 
-def predict_rows(model: SavedModel, X: Matrix, *, proba: bool = False) -> np.ndarray[Any, Any]:
+def predict_rows(model: SavedModel, X: Any, *, proba: bool = False) -> np.ndarray[Any, Any]:
     """Predict rows, telling how far it is.
 
     Parameters
     ----------
     model : SavedModel
         The model.
-    X : ndarray or CSR
+    X : ndarray, CSR or DataFrame
         Rows as it takes them.
     proba : bool, default=False
         Whether scores are wanted, not 0 and 1.

@@ -17,6 +17,7 @@ from pairmend._compiled import compiled_for
 from pairmend._pairs import LabelRows, pairs_of
 from pairmend._threads import in_threads, single_blas, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
+from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.rrc import unfold
 from pairmend.kernels.vanishing import leave_out
 
@@ -276,6 +277,10 @@ def confusion_sums(
         kernels = compiled_for(weights.size * n_labels // COMPILED)
     if kernels is not None:
         weights = np.ascontiguousarray(weights)  # as neighbourhoods of the library give them
+        carried = watched.carried
+        check_shape(watched.Y, (len(weights), n_labels), "labels of validation rows")
+        check_shape(watched.decided, (len(carried.rows), n_labels), "decisions")
+        check_indices(carried.rows, len(weights), "validation rows")
 
     def add_rows(label: int) -> None:
         entries = watched.carried.entries(label)

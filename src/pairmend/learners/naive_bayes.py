@@ -14,6 +14,7 @@ from pairmend._threads import in_threads, single_blas, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import check_sample_weight, seed_estimator
 from pairmend._weights import unit_weight
+from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.learners.label_sums import add_up_labels
 from pairmend.learners.scoring import CompiledRows, ScoredRows, Scorer
 from pairmend.learners.sums import LabelSums, Terms
@@ -201,6 +202,9 @@ class SubspaceNBPairLearner:
             self._fill_separable_at(out, rows, carried)
         places = np.where(self._separable, -1, self._place)
         np.fill_diagonal(places, -1)
+        check_shape(places, (carried.n_labels, carried.n_labels), "pairs of labels")
+        check_indices(places + 1, scorer.n_classes + 1, "pairs")
+        rows.check_scorer(scorer)
 
         def fill(label: int) -> None:
             kernels.mean_supports_of_labels(

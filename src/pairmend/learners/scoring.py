@@ -20,6 +20,7 @@ from pairmend._compiled import compiled_for
 from pairmend._streaming import batches
 from pairmend._threads import in_threads, thread_count
 from pairmend._typing import FloatArray, IntArray
+from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.logistic import mean_logistic
 from pairmend.learners.sums import Terms
 
@@ -189,6 +190,8 @@ class ScoredRows(ABC):
         ndarray of shape (n_pairs, n)
         """
         if self.kernels is not None:
+            for labels in (first, second):
+                check_indices(labels, scores.shape[1], "labels")
             return self.kernels.mean_supports_of_pairs(scores, first, second)
         starts = np.flatnonzero(np.diff(first, prepend=-1))
         out = np.empty((len(first), scores.shape[2]))
@@ -214,6 +217,8 @@ class ScoredRows(ABC):
         ndarray of shape (m, L)
         """
         if self.kernels is not None:
+            check_indices(label, scores.shape[1], "labels")
+            check_indices(row, scores.shape[2], "rows")
             return self.kernels.mean_supports_at(scores, label, row)
         against = scores[:, :, row]
         against -= against[:, label, np.arange(len(label))][:, np.newaxis]
@@ -272,6 +277,10 @@ class CompiledRows(ScoredRows):
             return None
         X = np.ascontiguousarray(X)
         stack = np.empty((len(basis.column_feature) + 1, len(X)))
+        check_shape(stack, (2 * X.shape[1] + 1, len(X)), "columns")
+        for part in (basis.centre, basis.unit):
+            check_shape(part, (X.shape[1],), "centres or units")
+        check_indices(basis.value_table, len(stack), "columns")
 
         def fill(rows: slice) -> None:
             kernels.stack_rows(X, basis.centre, basis.unit, rows.start, rows.stop, stack)
@@ -296,14 +305,21 @@ class CompiledRows(ScoredRows):
         """Return some of the rows, which stay where they are."""
         return replace(self, rows=self.rows[rows])
 
+    def check_scorer(self, scorer: Scorer) -> None:
+        """Refuse weights that do not belong to the columns of the rows."""
+        check_shape(scorer.table, self.table.shape, "places of weights")
+        check_indices(scorer.table, len(scorer.columns), "weights")
+
     def scores(self, scorer: Scorer) -> FloatArray:
         """Score rows, see :meth:`ScoredRows.scores`."""
+        self.check_scorer(scorer)
         out = np.empty((self.n_subspaces, scorer.n_classes, self.n_rows))
         self.kernels.score(self.stack, self.table, self.rows, scorer.columns, scorer.table, out)
         return out
 
     def supports(self, scorer: Scorer) -> FloatArray:
         """Average supports without ever having the scores of all subspaces."""
+        self.check_scorer(scorer)
         out = np.empty((scorer.n_classes, self.n_rows))
         self.kernels.mean_supports(
             self.stack, self.table, self.rows, scorer.columns, scorer.table, out

@@ -5,7 +5,8 @@ Needs skops: ``pip install 'pairmend[models]'``.
 
 from pairmend.models.container import ModelFileError, ModelVersionWarning
 from pairmend.models.matching import Matched, match_features
-from pairmend.models.saving import SavedModel, load_model, save_model
+from pairmend.models.saved import SavedModel
+from pairmend.models.saving import load_model, save_model
 from pairmend.models.trust import UntrustedTypesError
 
 __all__ = [

@@ -4,7 +4,7 @@ Three lines of text, then the estimator as skops writes it:
 
 1. ``pairmend-model`` and the version of the layout;
 2. the SHA-256 of all that follows, in hexadecimal;
-3. the manifest, as JSON: versions, names of features and labels, categories.
+3. the manifest, as JSON: versions, names of features and labels, categories, types of columns.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from typing import Any
 from pairmend.datasets.files import replaced
 
 MAGIC = b"pairmend-model"
-LAYOUT = 1
+LAYOUT = 2
 
 
 class ModelFileError(ValueError):
@@ -71,13 +71,15 @@ def write_container(container: Container, path: str | Path) -> str:
     return digest
 
 
-def read_container(path: str | Path) -> tuple[Container, str]:
+def read_container(path: str | Path, max_bytes: int | None = None) -> tuple[Container, str]:
     """Read a model file and check that it is as it was written.
 
     Parameters
     ----------
     path : path
         The file.
+    max_bytes : int, default=None
+        Bytes that it may have; any number if None.
 
     Returns
     -------
@@ -85,6 +87,9 @@ def read_container(path: str | Path) -> tuple[Container, str]:
     digest : str
         The SHA-256 that identifies the model.
     """
+    size = Path(path).stat().st_size
+    if max_bytes is not None and size > max_bytes:
+        raise ModelFileError(f"{path}: has {size} bytes, more than max_bytes={max_bytes}")
     name, *rest = Path(path).read_bytes().split(b"\n", 2)
     magic, _, layout = name.partition(b" ")
     if magic != MAGIC or len(rest) != 2:

@@ -1,14 +1,17 @@
 """Bringing data to the features a model was fitted on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from pairmend._typing import FloatArray
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.assembly import column_values
+from pairmend.models.rows import as_numbers, find_value, plain_text
 
 
 @dataclass(frozen=True)
@@ -67,13 +70,8 @@ def match_features(
     >>> matched.data.X.tolist(), matched.unknown
     ([[3.5, nan], [7.0, 1.0]], {'hue': ('mauve',)})
     """
+    check_names(data.name, data.feature_names, feature_names)
     places = {name: place for place, name in enumerate(data.feature_names)}
-    if missing := [name for name in feature_names if name not in places]:
-        shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
-        raise ValueError(
-            f"{data.name} lacks {len(missing)} of the {len(feature_names)} columns that the model "
-            f"needs: {shown}"
-        )
     order = [places[name] for name in feature_names]
     X = (data.X.tocsc() if sparse.issparse(data.X) else data.X)[:, order]
     changed: dict[int, FloatArray] = {}
@@ -84,7 +82,7 @@ def match_features(
             continue
         column = column_values(X, f)
         if there is None:
-            changed[f] = _numbers(data.name, name, column, here or ())
+            changed[f] = as_numbers(_texts(column, here or ()), data.name, name)
         else:
             changed[f], strange = _codes(column, here, there)
             if strange:
@@ -107,40 +105,37 @@ def match_features(
     )
 
 
+def check_names(source: str, found: Iterable[str], wanted: Sequence[str]) -> None:
+    """Refuse rows that lack a column of a model."""
+    there = set(found)
+    if missing := [name for name in wanted if name not in there]:
+        shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
+        raise ValueError(
+            f"{source} lacks {len(missing)} of the {len(wanted)} columns that the model needs: "
+            f"{shown}"
+        )
+
+
 def _codes(
     column: FloatArray, here: tuple[str, ...] | None, there: tuple[str, ...]
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """Return the codes of a model for a column, and texts it does not know."""
     present, inverse = np.unique(column, return_inverse=True)
-    known = ~np.isnan(present)
-    texts = [
-        (here[int(value)] if here is not None else _plain(value)) if is_known else ""
-        for value, is_known in zip(present.tolist(), known, strict=True)
-    ]
-    place = {text: float(code) for code, text in enumerate(there)}
-    codes = np.array([place.get(text, np.nan) for text in texts])
-    codes[~known] = np.nan
-    strange = tuple(
-        text for text, is_known in zip(texts, known, strict=True) if is_known and text not in place
-    )
-    return codes[inverse], strange
+    find = find_value(there)
+    codes = np.full(len(present), np.nan)
+    strange = []
+    for place, value in enumerate(present.tolist()):
+        if np.isnan(value):
+            continue
+        text = here[int(value)] if here is not None else plain_text(value)
+        code = find(text)
+        if code is None:
+            strange.append(text)
+        else:
+            codes[place] = code
+    return codes[inverse], tuple(strange)
 
 
-def _plain(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
-
-
-def _numbers(data: str, name: str, column: FloatArray, here: tuple[str, ...]) -> FloatArray:
-    """Return the numbers that a column of texts holds."""
-    known = ~np.isnan(column)
-    numbers = np.full(len(column), np.nan)
-    for row in np.flatnonzero(known):
-        text = here[int(column[row])]
-        try:
-            numbers[row] = float(text)
-        except ValueError:
-            raise ValueError(
-                f"{data}: column {name!r} must hold numbers, as when the model was fitted, but is "
-                f"{text!r} in data row {row + 1}"
-            ) from None
-    return numbers
+def _texts(column: FloatArray, here: tuple[str, ...]) -> NDArray[Any]:
+    values = np.array([*here, None], dtype=object)
+    return values[np.where(np.isnan(column), len(here), column).astype(int)]

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
@@ -86,7 +85,7 @@ class MLkNN(Rival):
 
     prior_: FloatArray
     posterior_: FloatArray
-    neighbors_: NearestNeighbors
+    _points: MatrixLike
 
     def __init__(
         self,
@@ -128,8 +127,7 @@ class MLkNN(Rival):
             raise ValueError("ML-kNN needs neighbours: X has 1 sample, expected at least 2.")
         k = min(self.n_neighbors, n_rows - 1)
         points = _points(X)
-        search = NearestNeighbors(n_neighbors=k, metric=self.metric, n_jobs=self.n_jobs)
-        search.fit(points)
+        search = self._make_search(points)
         carriers = sparse.csr_array(Y.astype(np.int64))
         counts = _count(search.kneighbors_graph(), carriers)  # no row is its own neighbour
         prior = (self.s + np.count_nonzero(Y, axis=0)) / (2 * self.s + n_rows)
@@ -140,22 +138,28 @@ class MLkNN(Rival):
         return {
             "prior_": prior,
             "posterior_": with_label / (with_label + without),
-            "neighbors_": search,
+            "_search": search,
             "_carriers": carriers,
             "_points": points,
         }
 
+    @property
+    def neighbors_(self) -> NearestNeighbors:
+        """The neighbour search; built from the training rows when it is first needed."""
+        if "_points" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no neighbors_ before fit")
+        if "_search" not in vars(self):
+            self._search = self._make_search(self._points)
+        return self._search
+
+    def _make_search(self, points: MatrixLike) -> NearestNeighbors:
+        k = min(self.n_neighbors, count_rows(points) - 1)
+        search = NearestNeighbors(n_neighbors=k, metric=self.metric, n_jobs=self.n_jobs)
+        return search.fit(points)
+
     def __getstate__(self) -> dict[str, Any]:
         # A tree of raw places in memory is not to be trusted from a file; points make a new one.
-        state: dict[str, Any] = super().__getstate__()
-        if "neighbors_" in state:
-            state = {**state, "neighbors_": clone(self.neighbors_)}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "neighbors_" in state:
-            self.neighbors_ = clone(self.neighbors_).fit(self._points)
+        return {name: value for name, value in super().__getstate__().items() if name != "_search"}
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         counts = _count(self.neighbors_.kneighbors_graph(_points(X)), self._carriers)

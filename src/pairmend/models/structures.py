@@ -1,7 +1,8 @@
-"""Whether decision trees from a file stay within their own memory.
+"""Whether objects from a file stay within their own memory.
 
 scikit-learn follows the nodes of a tree without looking whether there is such a node or such a
-feature. A forged file could make it read anywhere.
+feature, and numpy's generators of random numbers trust their own positions. A forged file could
+make them read anywhere.
 """
 
 from collections.abc import Iterator
@@ -11,11 +12,12 @@ import numpy as np
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 from sklearn.tree import BaseDecisionTree
 
+from pairmend._typing import IntArray
 from pairmend.models.trust import TREE
 
 
-def check_trees(model: Any) -> None:
-    """Refuse a model with a decision tree that leads nowhere.
+def check_structures(model: Any) -> None:
+    """Refuse a model with a decision tree or a random generator that leads out of itself.
 
     Parameters
     ----------
@@ -25,12 +27,17 @@ def check_trees(model: Any) -> None:
     Raises
     ------
     ValueError
-        If a tree has a node without children of its own, or a feature that rows lack.
+        If a tree has a node without children of its own, or a feature that rows lack; if a
+        generator stands at a position that it does not have.
     """
     trees: list[Any] = []
     checked: list[Any] = []
     for thing in _reachable(model):
-        if _is_tree(thing):
+        if isinstance(thing, np.random.RandomState):
+            _check_position(thing.get_state(legacy=False))
+        elif isinstance(thing, np.random.Generator):
+            _check_position(thing.bit_generator.state)
+        elif _is_tree(thing):
             trees.append(thing)
         elif isinstance(thing, BaseDecisionTree):
             checked += [_check_tree(thing)] if "tree_" in vars(thing) else []
@@ -40,6 +47,14 @@ def check_trees(model: Any) -> None:
                     raise ValueError("trees of an ensemble expect other features than the ensemble")
     if {id(tree) for tree in trees} != {id(tree) for tree in checked}:
         raise ValueError("nodes of a decision tree are where none belong")
+
+
+def _check_position(state: Any) -> None:
+    """Check a position in the numbers that a generator has drawn in advance."""
+    position = state["state"].get("pos", state.get("buffer_pos", 0))
+    size = len(state["state"]["key"]) if "pos" in state["state"] else len(state.get("buffer", ()))
+    if not 0 <= position <= size:
+        raise ValueError("a random generator stands outside of its numbers")
 
 
 def _is_tree(thing: Any) -> bool:
@@ -60,9 +75,19 @@ def _check_tree(owner: BaseDecisionTree) -> Any:
     known = ((feature >= 0) & (feature < tree.n_features))[inner].all()
     if not (leads_down and known):
         raise ValueError("a decision tree has nodes that lead out of it")
+    if _depth(left, right) > tree.max_depth:
+        raise ValueError("a decision tree is deeper than it declares")
     if _n_features(owner) != tree.n_features:
         raise ValueError("a decision tree expects other features than its nodes")
     return tree
+
+
+def _depth(left: IntArray, right: IntArray) -> int:
+    """Return the depth of a tree, level by level."""
+    level, depth = np.zeros(1, dtype=np.intp), 0
+    while len(level := level[left[level] != -1]):
+        level, depth = np.unique(np.concatenate([left[level], right[level]])), depth + 1
+    return depth
 
 
 def _members(thing: Any) -> list[Any]:

@@ -1,0 +1,368 @@
+"""Forged model files: valid ones, changed at random where it hurts, with a right checksum.
+
+``forge(seed, folder)`` writes a file and ``outcome(path, rows)`` loads it and predicts. Whatever
+the file holds, either `load_model` refuses it with a ModelFileError, or it loads and predicts or
+raises an ordinary exception. ``run_batch`` does both for many seeds in a process of its own, with
+limits on memory and time: a crash, a hang or more memory is a failure, and the seed is known.
+
+Run some by hand: ``python tests/model_forgeries.py --seeds 0 1000``.
+"""
+
+import argparse
+import copy
+import faulthandler
+import io
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import warnings
+import zipfile
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from pairmend import (
+    BinaryRelevance,
+    CorrectedPairwiseClassifier,
+    GaussianNeighbourhood,
+    MendedClassifier,
+    MLkNN,
+    PairwiseClassifier,
+)
+from pairmend.models import ModelFileError, load_model, save_model
+from pairmend.models.container import Container, read_container, write_container
+
+MEMORY = 3 * 2**30
+"""Bytes of address space for a batch."""
+MAX_BYTES = 2**28
+"""What `load_model` is given."""
+SECONDS = 30
+"""Time for one file."""
+LIMITS = [0, 1, -1, 2, 3, 7, 10**6, -(10**6), 2**31 - 1, 2**31, -(2**31), 2**63 - 1, -(2**63)]
+LITERALS = [
+    *map(str, LIMITS), "null", "true", "1e308", "NaN", "-Infinity", '""', '"x"', '"filename"',
+    "[]", "{}", "[[[]]]", '"precomputed"', "0.5", "-0.5", "", "1" * 5000,
+]  # fmt: skip
+NAMES = [
+    ("builtins", "dict"), ("builtins", "list"), ("builtins", "eval"), ("builtins", "str"),
+    ("os", "system"), ("subprocess", "Popen"), ("numpy", "ndarray"), ("numpy", "void"),
+    ("numpy", "int64"), ("scipy.sparse._csr", "csr_array"), ("sklearn.pipeline", "Pipeline"),
+    ("sklearn.tree._tree", "Tree"), ("sklearn.svm._classes", "SVC"), ("numpy", "dtype"),
+    ("sklearn.linear_model._logistic", "LogisticRegression"), ("pairmend.rivals.ml_knn", "MLkNN"),
+]  # fmt: skip
+LOADERS = [
+    "DictNode", "ListNode", "TupleNode", "SetNode", "JsonNode", "ObjectNode", "TypeNode",
+    "FunctionNode", "NdArrayNode", "SparseMatrixNode", "ConstructorFromReduceNode", "MethodNode",
+    "PartialNode", "OperatorFuncNode", "TreeNode", "LossNode", "RandomStateNode", "CachedNode",
+    "DefaultDictNode", "SliceNode", "BytesNode", "MaskedArrayNode", "RandomGeneratorNode",
+]  # fmt: skip
+DTYPES = ["<f8", "<f4", "<i8", "<i4", "|b1", "<u1", "<U3", "|S2", "<c16", "<M8[s]", "<f8", "<i8"]
+
+
+@cache
+def originals():
+    """Return valid files, as bytes, with rows to predict."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(40, 4))
+    Y = (X[:, :3] + rng.normal(size=(40, 3)) > 0).astype(int)
+    words = np.where(X[:, :1] > 0, "a red photo of the sea", "blue sky over town").ravel().tolist()
+    logistic = make_pipeline(StandardScaler(), LogisticRegression())
+    S = sparse.csr_array(X * (X > 0))
+    near = GaussianNeighbourhood(n_neighbors=3)
+    models = [
+        (PairwiseClassifier(random_state=0), X),
+        (CorrectedPairwiseClassifier(validation=2, random_state=0), X),
+        (CorrectedPairwiseClassifier(logistic, neighbourhood=near, random_state=0), X),
+        (MendedClassifier(cv=2, random_state=np.random.RandomState(0)), X),
+        (BinaryRelevance(RandomForestClassifier(2, max_depth=2), random_state=0), X),
+        (BinaryRelevance(DecisionTreeClassifier(max_depth=2), random_state=0), S),
+        (MLkNN(3), S),
+        (MLkNN(3), X),
+        (CorrectedPairwiseClassifier(validation=2, random_state=0), S),
+        (make_pipeline(CountVectorizer(), BinaryRelevance(LogisticRegression())), words),
+    ]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for model, rows in models:
+            path = Path(folder, "x")
+            save_model(model.fit(rows, Y), path)
+            found.append((path.read_bytes(), rows))
+    return found
+
+
+def forge(seed, folder):
+    """Write a forged file; return its path and rows to predict."""
+    rng = np.random.RandomState(seed)
+    whole, rows = originals()[rng.randint(len(originals()))]
+    path = Path(folder, f"{seed}.model")
+    path.write_bytes(whole)
+    path.write_bytes(mutate(path, rng))
+    return path, rows
+
+
+def mutate(path, rng):
+    """Return a valid model file with one to three changes and a right checksum."""
+    container, _ = read_container(path)
+    manifest = copy.deepcopy(container.manifest)
+    with zipfile.ZipFile(io.BytesIO(container.content)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(files["schema.json"])
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        kind = rng.choice(["schema", "array", "literal", "manifest"], p=[0.4, 0.38, 0.2, 0.02])
+        if kind == "schema":
+            _change_schema(schema, list(files), rng)
+        elif kind == "literal":
+            nodes = [node for node in _nodes(schema) if node.get("__loader__") == "JsonNode"]
+            if nodes:
+                nodes[rng.randint(len(nodes))]["content"] = _any(LITERALS, rng)
+        elif kind == "array":
+            names = [name for name in files if name != "schema.json"]
+            if names:
+                name = _any(names, rng)
+                change = _change_npz if name.endswith(".npz") else _change_npy
+                files[name] = change(files[name], rng)
+        else:
+            key = _any(list(manifest), rng)
+            manifest[key] = _any([None, "abc", [1], {"x": 1}, [["a"]], 5, {"0": "ab"}], rng)
+    files["schema.json"] = json.dumps(schema).encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    write_container(Container(manifest, buffer.getvalue()), path)
+    return path.read_bytes()
+
+
+def _any(things, rng):
+    return things[rng.randint(len(things))]
+
+
+def _nodes(part):
+    if isinstance(part, dict):
+        if "__class__" in part or "__id__" in part:
+            yield part
+        for each in part.values():
+            yield from _nodes(each)
+    elif isinstance(part, list):
+        for each in part:
+            yield from _nodes(each)
+
+
+def _change_schema(schema, files, rng):
+    nodes = list(_nodes(schema))
+    node, other = _any(nodes, rng), _any(nodes, rng)
+    match rng.randint(10):
+        case 0:
+            node["__module__"], node["__class__"] = _any(NAMES, rng)
+        case 1:
+            node["__loader__"] = _any(LOADERS, rng)
+        case 2:  # another object in its place
+            kept = copy.deepcopy(other) if other is not schema else {}
+            node.clear()
+            node.update(kept)
+        case 3:  # a reference, maybe to itself
+            node.clear()
+            node["__id__"] = int(rng.randint(1, 40))
+        case 4 if node:
+            del node[_any(list(node), rng)]
+        case 5 if "file" in node:
+            node["file"] = _any([*files, "no such file", 7], rng)
+        case 6 if isinstance(node.get("content"), dict) and node["content"]:
+            content = node["content"]
+            content[_any(["memory", "n_jobs", "predict", "__class__", "x"], rng)] = _any(nodes, rng)
+        case 7 if isinstance(node.get("content"), list) and node["content"]:
+            node["content"].append(copy.deepcopy(_any(node["content"], rng)))
+        case 8 if isinstance(node.get("content"), list) and node["content"]:
+            node["content"].pop(rng.randint(len(node["content"])))
+        case _:
+            if node:
+                node[_any(list(node), rng)] = _any([None, 0, "x", [], {}, [{}], True, -1], rng)
+
+
+def _change_npy(data, rng):
+    if rng.rand() < 0.15:
+        return _change_bytes(data, rng)
+    try:
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, EOFError, SyntaxError, MemoryError):  # changed before
+        return _change_bytes(data, rng)
+    buffer = io.BytesIO()
+    np.save(buffer, _change_array(array, rng), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _change_bytes(data, rng):
+    """Change the head of an array or cut its cells."""
+    match rng.randint(4):
+        case 0:
+            return data[: rng.randint(len(data) + 1)]
+        case 1 if data:
+            return data + bytes(rng.randint(1, 100))
+        case 2:
+            return data.replace(b"'shape': (", b"'shape': (%d, " % _any(LIMITS, rng), 1)
+        case _ if not data:
+            return b"x"
+        case _:
+            place = rng.randint(len(data))
+            return data[:place] + bytes([rng.randint(256)]) + data[place + 1 :]
+
+
+def _change_array(array, rng):
+    if array.dtype.names:  # nodes of a tree
+        array = array.copy()
+        if len(array):
+            name = _any(array.dtype.names, rng)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                limit = np.array(_any(LIMITS, rng)).astype(array.dtype[name])
+            array[name][rng.randint(len(array))] = limit
+        return array if rng.rand() < 0.9 else array[: rng.randint(len(array) + 1)]
+    match rng.randint(7):
+        case 0 | 1 | 2 if array.size and array.dtype.kind in "iufb":
+            array = array.copy()
+            limit = _any([*LIMITS, 4, 39, 40, 41, float("nan"), float("inf"), 1e308], rng)
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                count = 1 if rng.rand() < 0.7 else array.size
+                array.flat[rng.randint(array.size, size=count)] = np.array(limit).astype(
+                    array.dtype
+                )
+            return array
+        case 3 if array.dtype.kind in "iufb":
+            return array.astype(_any(DTYPES, rng))
+        case 3:
+            return array.ravel()[:0]
+        case 4:
+            return np.concatenate([array.ravel(), array.ravel()[:5]])
+        case 5:
+            return array[: len(array) // 2] if array.ndim else array.reshape(1)
+        case _:
+            return array.T if rng.rand() < 0.5 else array[..., np.newaxis]
+
+
+def _change_npz(data, rng):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = _any(list(parts), rng)
+    parts[name] = _change_npy(parts[name], rng)
+    if rng.rand() < 0.1:
+        del parts[_any(list(parts), rng)]
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return buffer.getvalue()
+
+
+def outcome(path, rows):
+    """Load a file and predict; return what came of it, and raise what must not happen.
+
+    Returns
+    -------
+    str
+        "refused", "predicted", or "failed" if predicting ended with an exception.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            saved = load_model(path, max_bytes=MAX_BYTES)
+        except ModelFileError:
+            return "refused"
+        try:
+            for method in ("predict", "predict_proba"):
+                np.asarray(getattr(saved, method)(rows))
+        except (MemoryError, SystemError):
+            raise
+        except Exception:  # a classifier that makes no sense may fail in any way but these
+            return "failed"
+        return "predicted"
+
+
+def check_seeds(first, stop, folder, compiled=False):
+    """Forge and check files of seeds in this process; write each seed before it is tried."""
+    import pairmend._compiled
+
+    if compiled:
+        pairmend._compiled.WORTHWHILE = 0  # compiled code, however little there is to do
+    originals()
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    counts = Counter()
+    for seed in range(first, stop):
+        Path(folder, "seed").write_text(str(seed))
+        signal.alarm(SECONDS)
+        path, rows = forge(seed, folder)
+        counts[outcome(path, rows)] += 1
+        signal.alarm(0)
+        path.unlink()
+    Path(folder, "counts").write_text(json.dumps(counts))
+
+
+def run_batch(first, stop, *, compiled=False, folder=None):
+    """Check files of seeds in a process of its own.
+
+    Parameters
+    ----------
+    first, stop : int
+        Which seeds.
+    compiled : bool, default=False
+        Whether to use compiled kernels, for which there is too little work otherwise.
+    folder : path, default=None
+        Where files that failed stay, as ``SEED.model``; a temporary one if None.
+
+    Returns
+    -------
+    counts : Counter
+        Outcomes.
+    failures : dict
+        End of the output by seed.
+    """
+    counts, failures = Counter(), {}
+    with tempfile.TemporaryDirectory() as temporary:
+        kept = Path(folder or temporary)
+        while first < stop:
+            words = [sys.executable, __file__, "--seeds", str(first), str(stop), "--in", kept]
+            done = subprocess.run(
+                [*map(str, words), *(["--compiled"] if compiled else [])],
+                capture_output=True,
+                text=True,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+            if done.returncode == 0:
+                counts.update(json.loads((kept / "counts").read_text()))
+                break
+            seed = int((kept / "seed").read_text())
+            failures[seed] = f"status {done.returncode}: {done.stderr[-2000:]}"
+            counts["before a failure"] += seed - first
+            first = seed + 1
+    return counts, failures
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", nargs=2, type=int, required=True, metavar=("FIRST", "STOP"))
+    parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--in", dest="folder", help="check in this process, files in this folder")
+    options = parser.parse_args()
+    if options.folder:
+        check_seeds(*options.seeds, options.folder, options.compiled)
+    else:
+        outcomes, failed = run_batch(*options.seeds, compiled=options.compiled)
+        print(dict(outcomes))
+        for seed, end in failed.items():
+            print(seed, end)
+        sys.exit(bool(failed))
