@@ -227,7 +227,7 @@ def load_model(
     except TooLargeError as error:
         raise ModelFileError(
             f"{path}: {error}. If you know where the file comes from, allow more by max_bytes, or "
-            "--max-bytes on the command line."
+            "--max-model-bytes on the command line."
         ) from error
     except Exception as error:  # a forged file may fail in any way
         raise ModelFileError(f"{path}: holds no model that can be read: {error}") from error
