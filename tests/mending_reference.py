@@ -10,8 +10,8 @@ SHRINKAGES = [0.25, 1, 4, 16]
 
 
 def unit(weights):
-    """The smallest weight such that rows up to it hold 5 % of the weight."""
-    return next(w for w in sorted(weights) if weights[weights <= w].sum() >= 0.05 * weights.sum())
+    """The smallest weight such that rows up to it hold 2 % of the weight."""
+    return next(w for w in sorted(weights) if weights[weights <= w].sum() >= 0.02 * weights.sum())
 
 
 def places(X, supports, X_other, supports_other, scaling, weights):

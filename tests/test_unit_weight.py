@@ -32,9 +32,9 @@ def test_unit_of_no_weight():
 
 
 def test_weights_of_one_row_among_rows_of_two():
-    # Rows of weight 1 hold 2 of 40, which is 5 %, and then 2 of 42.
-    assert unit_weight(np.array([1.0] * 2 + [2.0] * 19)) == 1.0
-    assert unit_weight(np.array([1.0] * 2 + [2.0] * 20)) == 2.0
+    # Rows of weight 1 hold 2 of 100, which is 2 %, and then 2 of 102.
+    assert unit_weight(np.array([1.0] * 2 + [2.0] * 49)) == 1.0
+    assert unit_weight(np.array([1.0] * 2 + [2.0] * 50)) == 2.0
 
 
 def test_negligible_weights():

@@ -170,7 +170,7 @@ def test_thresholds_follow_the_weights(clean):
     # The threshold is the one that the weighted left-out rows give.
     left_out = heavy._left_out
     expected = F1Thresholds("micro").fit(
-        left_out.chances.labels, left_out.Y, sample_weight=weights[heavy.validation_indices_]
+        left_out.chances.alone, left_out.Y, sample_weight=weights[heavy.validation_indices_]
     )
     np.testing.assert_array_equal(heavy.threshold_.thresholds_, expected.thresholds_)
 

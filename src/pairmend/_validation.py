@@ -166,7 +166,7 @@ def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
 
     Single precision is checked only where it is computed in: elsewhere it is converted.
     """
-    values = X.data if sparse.issparse(X) else X
+    values = getattr(X, "data", None) if sparse.issparse(X) else X
     if type(values) is not np.ndarray or values.dtype != dtype:
         return
     limit = LARGEST[dtype]

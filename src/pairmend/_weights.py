@@ -9,7 +9,7 @@ import numpy as np
 
 from pairmend._typing import FloatArray, IntArray
 
-SHARE = 0.05
+SHARE = 0.02
 """Share of the total weight that rows lighter than the unit, and those of the unit, hold."""
 NEGLIGIBLE = 1e-6
 """Rows that weigh less than this many units are left out, as rows of weight 0 are."""
@@ -20,8 +20,8 @@ SLACK = 1e-9
 def unit_weight(weights: FloatArray) -> float:
     """Return the weight that counts as one row.
 
-    It is the smallest weight such that the rows with weights up to it hold at least 5 % of the
-    total weight. Rows of weight 1 among heavier ones are the unit as long as they hold 5 % of the
+    It is the smallest weight such that the rows with weights up to it hold at least 2 % of the
+    total weight. Rows of weight 1 among heavier ones are the unit as long as they hold 2 % of the
     total, and rows of very small weight do not move it.
 
     Parameters

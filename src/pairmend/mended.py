@@ -163,7 +163,7 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
     with these parameters. All other parameters need a new ``fit``.
 
     Shrinkage and other masses count in rows. With sample weights, one row is the smallest weight
-    such that rows with weights up to it hold at least 5 % of the total weight: all weights times a
+    such that rows with weights up to it hold at least 2 % of the total weight: all weights times a
     constant change nothing, if the base classifier has that property. Rows that weigh less than a
     millionth of it are left out, as rows of weight 0 are. A row is left out of its own
     neighbourhood with all of its weight. Range scaling takes the range of all other rows, whatever

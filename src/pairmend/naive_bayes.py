@@ -86,7 +86,7 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
     Notes
     -----
     Smoothing adds one row to each frequency. With sample weights, one row is the smallest weight
-    such that rows with weights up to it hold at least 5 % of the total weight: 1 where such rows
+    such that rows with weights up to it hold at least 2 % of the total weight: 1 where such rows
     weigh 1. All weights times a constant thus change nothing. Rows that weigh less than a
     millionth of it are left out, as rows of weight 0 are.
 
@@ -304,6 +304,8 @@ class RandomSubspaceNB(KnownParameters, ClassifierMixin, BaseEstimator):
 
     def _read(self, X: MatrixLike, encoder: FrameEncoder | None, *, reset: bool) -> Any:
         """Return X as a float array or CSR matrix, its features checked."""
+        if isinstance(X, list | tuple):
+            X = np.asarray(X)
         if getattr(X, "ndim", 2) == 2:  # else the check of the numbers says what is wrong
             if reset:
                 remember_features(self, X)

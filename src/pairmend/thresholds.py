@@ -194,7 +194,7 @@ class F1Thresholds(Threshold):
     shrinkage : float, default=0.0
         With so many rows that carry a label, its own threshold and the common one count alike.
         Only for "macro". With sample weights, one row is the smallest weight such that rows
-        with weights up to it hold at least 5 % of the total weight.
+        with weights up to it hold at least 2 % of the total weight.
 
     Attributes
     ----------
