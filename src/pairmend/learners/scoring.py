@@ -9,7 +9,6 @@ with it.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy import sparse
 
 from pairmend._basis import FAR, Basis, Expanded
 from pairmend._compiled import compiled_for
+from pairmend._lazy import lazy
 from pairmend._streaming import batches
 from pairmend._threads import in_threads, thread_count
 from pairmend._typing import FloatArray, IntArray
@@ -72,12 +72,12 @@ class Scorer:
         base *= sign
         return Scorer(columns, base, self.table)
 
-    @cached_property
+    @lazy
     def by_subspace(self) -> FloatArray:
         """Weights in each subspace, (n_subspaces, c, width + 1)."""
         return np.take(self.columns, self.table, axis=0).transpose(0, 2, 1)
 
-    @cached_property
+    @lazy
     def with_absent(self) -> FloatArray:
         """All weights in one array, those of features left out among them."""
         return np.concatenate([self.columns, -self.base])
