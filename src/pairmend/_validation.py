@@ -31,6 +31,7 @@ from sklearn.utils.validation import (
 )
 
 from pairmend._frames import EncodedFrame
+from pairmend._memory import empty
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._weights import without_negligible
 
@@ -268,7 +269,14 @@ def is_plain(X: Any) -> bool:
 
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     """Select rows of an array, a frame, a CSR matrix or a list."""
-    return X[rows] if type(X) in (np.ndarray, EncodedFrame) else _safe_indexing(X, rows)
+    if type(X) not in (np.ndarray, EncodedFrame):
+        return _safe_indexing(X, rows)
+    if type(X) is EncodedFrame or isinstance(rows, slice) or rows.dtype.kind != "i":
+        return X[rows]
+    if X.ndim != 2 or X.dtype.kind != "f":
+        return X[rows]
+    # With mode="raise" numpy would not write to `out` itself.
+    return np.take(X, rows, axis=0, out=empty((len(rows), X.shape[1]), X.dtype), mode="wrap")
 
 
 def check_target(

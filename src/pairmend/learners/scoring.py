@@ -17,6 +17,8 @@ from scipy import sparse
 from pairmend._basis import FAR, Basis, Expanded
 from pairmend._compiled import compiled_for
 from pairmend._lazy import lazy
+from pairmend._memory import empty
+from pairmend._products import multiply
 from pairmend._streaming import batches
 from pairmend._threads import in_threads, thread_count
 from pairmend._typing import FloatArray, IntArray
@@ -52,9 +54,9 @@ class Scorer:
     @classmethod
     def of(cls, terms: Terms, prior: FloatArray, basis: Basis) -> "Scorer":
         """Add what comes before any feature, a number for each class."""
-        constants = terms.base @ basis.subspace_masks + prior[:, np.newaxis]
+        constants = multiply(terms.base, basis.subspace_masks) + prior[:, np.newaxis]
         n_columns, table = len(basis.column_feature), basis.weight_table
-        columns = np.empty((n_columns + len(table) + 1, len(prior)))
+        columns = empty((n_columns + len(table) + 1, len(prior)))
         columns[:n_columns] = terms.weights.T
         columns[n_columns:-1] = constants.T
         columns[-1] = 0
@@ -80,7 +82,11 @@ class Scorer:
     @lazy
     def with_absent(self) -> FloatArray:
         """All weights in one array, those of features left out among them."""
-        return np.concatenate([self.columns, -self.base])
+        n_columns, n_features = len(self.columns), len(self.base)
+        weights = empty((n_columns + n_features, self.n_classes))
+        weights[:n_columns] = self.columns
+        np.negative(self.base, out=weights[n_columns:])
+        return weights
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,7 @@ class ScoredRows(ABC):
             parts += [] if absent is None else [absent]
             stack = sparse.hstack(parts, format="csr")
             return _SparseRows(stack, absent, n_subspaces, basis.subspace_table, kernels)
-        stack = np.empty((n_columns + 1, n_rows))
+        stack = empty((n_columns + 1, n_rows))
         np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
         stack[-1] = 1  # for the constant; what fills up a narrow subspace gets no weight
         return _DenseRows(stack, absent, n_subspaces, basis.value_table, kernels)
@@ -250,7 +256,7 @@ class _DenseRows(_CopiedRows):
         return int(self.stack.shape[1])
 
     def scores(self, scorer: Scorer) -> FloatArray:
-        scores = np.matmul(scorer.by_subspace, np.take(self.stack, self.table, axis=0))
+        scores = multiply(scorer.by_subspace, np.take(self.stack, self.table, axis=0))
         if self.absent is not None:
             scores -= self._wide(self.absent @ scorer.base)
         return scores
@@ -271,7 +277,7 @@ class CompiledRows(ScoredRows):
         if len(basis.numeric) != X.shape[1]:
             return None
         X = np.ascontiguousarray(X)
-        stack = np.empty((len(basis.column_feature) + 1, len(X)))
+        stack = empty((len(basis.column_feature) + 1, len(X)))
 
         def fill(rows: slice) -> None:
             kernels.stack_rows(X, basis.centre, basis.unit, rows.start, rows.stop, stack)
@@ -298,7 +304,7 @@ class CompiledRows(ScoredRows):
 
     def scores(self, scorer: Scorer) -> FloatArray:
         """Score rows, see :meth:`ScoredRows.scores`."""
-        out = np.empty((self.n_subspaces, scorer.n_classes, self.n_rows))
+        out = empty((self.n_subspaces, scorer.n_classes, self.n_rows))
         self.kernels.score(self.stack, self.table, self.rows, scorer.columns, scorer.table, out)
         return out
 
