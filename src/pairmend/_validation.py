@@ -363,9 +363,14 @@ def _row_index(part: Any) -> Any:
 
 
 def check_sample_weight(sample_weight: Any, X: MatrixLike, **options: Any) -> FloatArray:
-    """Read sample weights; None gives ones."""
+    """Read sample weights, None gives ones; refuse weights that are all zero.
+
+    Newer versions of scikit-learn refuse them, too, but 1.7 does not.
+    """
     check_row_order(X, sample_weight, "sample_weight")
     weights: FloatArray = _check_sample_weight(sample_weight, X, **options)
+    if np.all(weights == 0):
+        raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
 
 
