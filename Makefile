@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: study test lint format figures constraints clean
+OLDEST := .venv-oldest
+
+.PHONY: study test test-oldest test-oldest-core lint format figures constraints clean
 
 # make study ARGS='--data FOLDER' adds the sets in a folder, and so on: see pairmend study --help.
 study: $(READY)
@@ -14,6 +16,19 @@ study: $(READY)
 test: export OMP_NUM_THREADS = 1
 test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# All tests but those of browsers and clusters, with the oldest versions that pyproject.toml allows.
+test-oldest: TESTS = --ignore tests/report/test_browser.py --ignore tests/test_distributed.py \
+	--ignore tests/study/test_cluster.py
+
+# What most depends on versions: arrays, frames, compiled code, model files, processes.
+test-oldest-core: TESTS = tests/kernels tests/learners tests/mending tests/test_frames.py \
+	tests/test_compiled.py tests/test_inputs.py tests/test_mended.py tests/test_models.py \
+	tests/test_process.py tests/test_products.py tests/test_threads.py tests/cli/test_models.py
+
+test-oldest test-oldest-core: export OMP_NUM_THREADS = 1
+test-oldest test-oldest-core: $(OLDEST)/.ready
+	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal $(TESTS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -37,6 +52,12 @@ constraints: $(READY)
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --upgrade --all-extras --no-annotate --no-header \
 		--no-emit-index-url --no-emit-find-links --output-file constraints.txt pyproject.toml
+# And the oldest, for make test-oldest. river is left out, as it needs a newer numpy; tests do
+# without it.
+	echo "river ; python_version < '3'" > $(VENV)/left-out.txt
+	$(BIN)/uv pip compile --quiet --universal --upgrade --all-extras --no-annotate --no-header \
+		--no-emit-index-url --no-emit-find-links --python-version 3.11 --resolution lowest-direct \
+		--override $(VENV)/left-out.txt --output-file constraints-oldest.txt pyproject.toml
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,5 +66,13 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test]'
 	touch $(READY)
 
+# Many of the oldest versions have no wheels for newer versions of Python.
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in [(3, 11), (3, 12)])' || \
+		{ echo "the oldest versions need Python 3.11 or 3.12: make PYTHON=python3.11 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install --quiet --no-deps --requirement constraints-oldest.txt --editable .
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -15,26 +15,30 @@ ROOMS = {
     "_columns": [],
     "_pairs": ["_typing"],
     "_weights": ["_typing"],
-    "compiled": ["_typing"],
+    "_lazy": [],
+    "_memory": [],
+    "_products": ["_typing"],
+    "compiled": ["_products", "_typing"],
     "_compiled": ["compiled"],
-    "kernels": ["_compiled", "_pairs", "_threads", "_typing"],
+    "kernels": ["_compiled", "_memory", "_pairs", "_products", "_threads", "_typing"],
     "_frames": ["_typing"],
     "frames": ["_frames", "_typing", "_validation"],
     "_cells": ["_typing"],
     "_threads": [],
     "_survey": ["_cells", "_compiled", "_streaming", "_threads", "_typing", "frames"],
-    "_basis": ["_cells", "_survey", "_typing"],
-    "_validation": ["_columns", "_frames", "_typing", "_weights"],
+    "_basis": ["_cells", "_lazy", "_survey", "_typing"],
+    "_validation": ["_columns", "_frames", "_memory", "_typing", "_weights"],
     "_streaming": ["_typing"],
     "naive_bayes": [
         "_cells", "_frames", "_survey", "_typing", "_validation", "_weights", "frames",
     ],
     "neighbourhoods": [
-        "_cells", "_frames", "_typing", "_validation", "_weights", "frames", "kernels",
+        "_cells", "_frames", "_memory", "_typing", "_validation", "_weights", "frames", "kernels",
     ],
     "learners": [
-        "_basis", "_cells", "_compiled", "_frames", "_pairs", "_streaming", "_threads", "_typing",
-        "_validation", "_weights", "frames", "kernels", "naive_bayes",
+        "_basis", "_cells", "_compiled", "_frames", "_lazy", "_memory", "_pairs", "_products",
+        "_streaming", "_threads", "_typing", "_validation", "_weights", "frames", "kernels",
+        "naive_bayes",
     ],
     "model_selection": ["_typing"],
     "_parameters": ["_validation"],
@@ -154,3 +158,15 @@ def test_only_the_command_line_prints(path):
     if room_of(path) in WITHOUT_PRINT:
         calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
         assert not any(isinstance(c.func, ast.Name) and c.func.id == "print" for c in calls)
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_no_attribute_locks_its_class(path):
+    """On Python 3.11 a cached_property does, and a fork beside threads then waits forever."""
+    assert "cached_property" not in imported_names(path)
+
+
+def imported_names(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    froms = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    return {alias.name for node in froms for alias in node.names}

@@ -302,6 +302,13 @@ def test_kinds_can_be_given():
         FrameEncoder().fit(frame.to_numpy())
 
 
+def test_strings_of_numpy_are_strings():
+    values = pd.Series([np.str_("a"), "b", None, np.str_("b")], dtype=object)
+    encoder = encoded(values)
+    codes = encoder.transform(pd.DataFrame({"x": values}))[:, 0]
+    np.testing.assert_array_equal(codes, [0, 1, np.nan, 1])
+
+
 def test_rare_categories_count_as_one():
     often = np.repeat([f"c{i:03}" for i in range(MAX_CATEGORIES + 20)], 3)
     values = [*often, "once"]

@@ -377,7 +377,7 @@ def test_texts_and_dictionaries(small_set):
 
 
 def test_sparse_rows(rng):
-    X = sparse.random_array((80, 60), density=0.05, rng=0, format="csr")
+    X = sparse.csr_array(rng.rand(80, 60) * (rng.rand(80, 60) < 0.05))
     Y = (X[:, :3].toarray() + 0.3 * rng.rand(80, 3) > 0.3).astype(int)
     clf = MendedClassifier(random_state=0).fit(X, Y)
     assert set(clf.search_["scaling"]) == {"global", "unit", "supports"}
@@ -499,7 +499,7 @@ def test_mending_helps_where_it_should():
 
 def test_the_default_base_takes_frames_with_texts_and_holes(small_set):
     X, Y = small_set
-    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    frame = pd.DataFrame(X[:, :2].copy(), columns=["a", "b"])  # X is read-only
     frame["text"] = np.where(Y[:, 0] > 0, "sea", "town")
     frame.loc[::5, "a"] = None
     frame.loc[1, "text"] = None

@@ -76,7 +76,7 @@ LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 
 
 def frame(X):
-    table = pd.DataFrame(X, columns=list("abcdef"))
+    table = pd.DataFrame(X.copy(), columns=list("abcdef"))  # X may be read-only
     table["a"] = pd.Categorical(np.where(X[:, 0] > 1, "more", "less"), ["less", "more", "never"])
     table["b"] = pd.Categorical(np.round(X[:, 1]))
     table.loc[3, ["a", "c"]] = None
@@ -85,7 +85,9 @@ def frame(X):
 
 def wide(X):
     """So many features, and so few cells, that rows stay sparse."""
-    sparse_part = sparse.random_array((len(X), 300), density=0.01, rng=0)
+    sparse_part = sparse.csr_array(
+        np.random.default_rng(0).binomial(1, 0.01, (len(X), 300)).astype(float)
+    )
     return sparse.hstack([sparse.csr_array(X * (X > 3)), sparse_part], format="csr")
 
 

@@ -10,10 +10,10 @@ import time
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 from pairmend import CorrectedPairwiseClassifier, _threads
-from pairmend._threads import in_threads, single_blas, thread_count
+from pairmend._threads import in_threads, thread_count
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
@@ -92,45 +92,34 @@ def no_thread(**options):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # that threads and forks do not mix
-@pytest.mark.parametrize("held", ["nothing", "by us", "by another thread", "the lock"])
+@pytest.mark.parametrize("held", [False, True])
 def test_a_fork_has_threads_of_its_own(held):
     squares_in_threads(4)  # so that there is a pool
     entered, leave = threading.Event(), threading.Event()
 
     def hold():
-        with _threads._SINGLE.lock if held == "the lock" else single_blas():
+        with _threads._CREW.lock:
             entered.set()
             assert leave.wait(60)
 
-    def work():
-        with single_blas():
-            assert blas_threads() == {1}
-            assert squares_in_threads(4) == [0, 1, 4, 9]
-
-    def fork():
-        child = multiprocessing.get_context("fork").Process(target=work)
-        child.start()
-        child.join(30)
-        hangs = child.is_alive()
-        child.kill()
-        assert not hangs
-        assert child.exitcode == 0
-
-    if held == "by us":
-        with single_blas():
-            fork()
-    elif held == "nothing":
-        fork()
-    else:
-        other = threading.Thread(target=hold)
+    other = threading.Thread(target=hold)
+    if held:
         other.start()
         assert entered.wait(30)
-        fork()
+    child = multiprocessing.get_context("fork").Process(target=check_squares)
+    child.start()
+    child.join(30)
+    hangs = child.is_alive()
+    child.kill()
+    if held:
         leave.set()
         other.join()
-    with threadpool_limits(limits=2):
-        work()
-        assert blas_threads() == {2}
+    assert not hangs
+    assert child.exitcode == 0
+
+
+def check_squares():
+    assert squares_in_threads(4) == [0, 1, 4, 9]
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
@@ -175,24 +164,6 @@ def test_as_many_threads_as_matrix_products_take():
         assert thread_count(3) == 3
     with threadpool_limits(limits=2):
         assert thread_count(None) == 2
-
-
-def blas_threads():
-    return {
-        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
-    }
-
-
-def test_matrix_products_stay_in_one_thread_until_all_are_done():
-    with threadpool_limits(limits=2):
-        first, second = single_blas(), single_blas()
-        with first:
-            second.__enter__()
-            assert blas_threads() == {1}
-            assert thread_count(None) == 2  # the threads that BLAS does not use
-        assert blas_threads() == {1}  # the second still wants it
-        second.__exit__(None, None, None)
-        assert blas_threads() == {2}
 
 
 def test_work_at_the_interpreters_end_ends():

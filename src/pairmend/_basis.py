@@ -1,13 +1,13 @@
 """Rows in the columns on which naive Bayes log-odds are linear."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from pairmend._cells import Cells, densify
+from pairmend._lazy import lazy
 from pairmend._survey import FeatureSurvey
 from pairmend._typing import FloatArray, IntArray, Matrix
 
@@ -67,12 +67,12 @@ class Basis:
             centre = np.where(known, values, 0).sum(axis=0) / count
         return cls(survey, centre)
 
-    @cached_property
+    @lazy
     def numeric(self) -> IntArray:
         """Numbers of the numeric features."""
         return np.flatnonzero(~self.survey.categorical)
 
-    @cached_property
+    @lazy
     def base(self) -> IntArray:
         """Position of each categorical feature's base value among all values, else -1.
 
@@ -85,7 +85,7 @@ class Basis:
         zero = survey.positions(features, np.zeros(len(features)))
         return np.where(low == end, -1, np.where((zero >= low) & (zero < end), zero, low))
 
-    @cached_property
+    @lazy
     def value_column(self) -> IntArray:
         """Column of each value of the categorical features; -1 for base values."""
         is_base = np.zeros(len(self.survey.values), dtype=bool)
@@ -93,14 +93,14 @@ class Basis:
         columns = 2 * len(self.numeric) + np.cumsum(~is_base) - 1
         return np.where(is_base, -1, columns)
 
-    @cached_property
+    @lazy
     def column_feature(self) -> IntArray:
         """Feature of each column."""
         survey = self.survey
         of_value = np.repeat(np.arange(len(survey.categorical)), np.diff(survey.offsets))
         return np.concatenate([self.numeric, self.numeric, of_value[self.value_column >= 0]])
 
-    @cached_property
+    @lazy
     def subspace_table(self) -> IntArray:
         """Columns of each subspace, filled up with ``n_columns`` to the same length."""
         if len(self.numeric) == len(self.survey.categorical):
@@ -111,7 +111,7 @@ class Basis:
         table[np.arange(table.shape[1]) < count[:, np.newaxis]] = np.nonzero(chosen.T)[1]
         return table
 
-    @cached_property
+    @lazy
     def value_table(self) -> IntArray:
         """Where a row has the values of each subspace, a one being behind all columns.
 
@@ -120,7 +120,7 @@ class Basis:
         n_columns, table = len(self.column_feature), self.subspace_table
         return np.column_stack([table, np.full(len(table), n_columns)])
 
-    @cached_property
+    @lazy
     def weight_table(self) -> IntArray:
         """Where classes have the weights of these values.
 
@@ -130,7 +130,7 @@ class Basis:
         table = np.where(table < n_columns, table, n_columns + len(table))
         return np.column_stack([table, n_columns + np.arange(len(table))])
 
-    @cached_property
+    @lazy
     def subspace_masks(self) -> FloatArray:
         """Which features are in which subspace, (d, n_subspaces)."""
         masks = np.zeros((len(self.survey.categorical), len(self.survey.subspaces)))
@@ -155,7 +155,7 @@ class Basis:
         X = densify(X)
         return self._expand_sparse(X) if sparse.issparse(X) else self._expand_dense(X)
 
-    @cached_property
+    @lazy
     def unit(self) -> FloatArray:
         """What values of numeric features are multiplied by: one over their floors."""
         return 1 / self.survey.floor[self.numeric]

@@ -3,11 +3,7 @@
 Neither size changes a result. Both follow scikit-learn's ``working_memory`` setting.
 """
 
-import ctypes
-import os
 from collections.abc import Iterator
-from contextlib import suppress
-from functools import cache
 
 import numpy as np
 from sklearn import get_config
@@ -20,26 +16,6 @@ BLOCK_ARRAYS = 16
 def _budget() -> int:
     """Bytes that chunks, and blocks within a chunk, may take: half of the memory each."""
     return int(get_config()["working_memory"] * 2**20) // 2
-
-
-@cache
-def keep_freed_memory() -> None:
-    """Let the process keep memory that was freed, 128 MiB or more, for what comes next.
-
-    The GNU C library maps large blocks one by one, or gives the end of its heap back as soon as
-    it is free, and each new block comes page by page: a quarter of the time where arrays have a few
-    megabytes. Elsewhere, and where the environment tells the library what to do, this does
-    nothing.
-    """
-    told = [name for name in os.environ if name.startswith("MALLOC_")]
-    if told or "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", ""):
-        return
-    # What a function of the C library is called with: see mallopt(3).
-    trim_threshold, mmap_threshold = -1, -3
-    with suppress(OSError, AttributeError, TypeError):  # another C library
-        tell = ctypes.CDLL(None).mallopt
-        tell(mmap_threshold, 2**25)
-        tell(trim_threshold, 2**27)
 
 
 def batches(n: int, size: int) -> Iterator[slice]:

@@ -3,8 +3,7 @@
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import cache
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -35,29 +34,7 @@ def thread_count(n_jobs: int | None = None, *, nanoseconds: float = np.inf) -> i
         return 1
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
-    return max(int(effective_n_jobs(None)), _SINGLE.threads_before or _blas_threads(), 1)
-
-
-@contextmanager
-def single_blas() -> Iterator[None]:
-    """Keep matrix products in the thread that asks for them.
-
-    Threads of ours take their place: those of BLAS cost more than they gain on products as
-    small as these, and far more where other work wants the processor, as they wait by
-    spinning. The setting is the process's, so it lasts until all who want it are done.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> with single_blas():
-    ...     product = np.ones((2, 2)) @ np.ones((2, 2))
-    """
-    user = object()
-    try:
-        _SINGLE.enter(user)
-        yield
-    finally:
-        _SINGLE.leave(user)
+    return max(int(effective_n_jobs(None)), _blas_threads())
 
 
 def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int) -> None:
@@ -172,34 +149,6 @@ def _blas_threads() -> int:
     return max((library.num_threads for library in _blas().lib_controllers), default=1)
 
 
-class _Single:
-    """Who keeps BLAS to one thread, and what it was before."""
-
-    def __init__(self) -> None:
-        self.forget_users()
-        self.threads_before: int | None = None
-
-    def forget_users(self) -> None:
-        self.lock = Lock()
-        self.users: set[object] = set()
-
-    def enter(self, user: object) -> None:
-        with self.lock:
-            if self.threads_before is None:
-                threads = _blas_threads()
-                self.limit = _blas().limit(limits=1)
-                self.threads_before = threads
-            self.users.add(user)
-
-    def leave(self, user: object) -> None:
-        with self.lock:
-            self.users.discard(user)
-            if not self.users and self.threads_before is not None:
-                self.limit.restore_original_limits()
-                self.threads_before = None
-
-
-_SINGLE, _CREW = _Single(), _Crew()
+_CREW = _Crew()
 if hasattr(os, "register_at_fork"):  # a child lacks its parent's threads, and what they held
-    os.register_at_fork(after_in_child=_SINGLE.forget_users)
     os.register_at_fork(after_in_child=_CREW.forget_threads)

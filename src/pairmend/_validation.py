@@ -32,6 +32,7 @@ from sklearn.utils.validation import (
 
 from pairmend._columns import describe_frame
 from pairmend._frames import EncodedFrame
+from pairmend._memory import empty
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._weights import without_negligible
 
@@ -271,7 +272,14 @@ def is_plain(X: Any) -> bool:
 
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     """Select rows of an array, a frame, a CSR matrix or a list."""
-    return X[rows] if type(X) in (np.ndarray, EncodedFrame) else _safe_indexing(X, rows)
+    if type(X) not in (np.ndarray, EncodedFrame):
+        return _safe_indexing(X, rows)
+    if type(X) is EncodedFrame or isinstance(rows, slice) or rows.dtype.kind != "i":
+        return X[rows]
+    if X.ndim != 2 or X.dtype.kind != "f":
+        return X[rows]
+    # With mode="raise" numpy would not write to `out` itself.
+    return np.take(X, rows, axis=0, out=empty((len(rows), X.shape[1]), X.dtype), mode="wrap")
 
 
 def check_target(
@@ -358,9 +366,14 @@ def _row_index(part: Any) -> Any:
 
 
 def check_sample_weight(sample_weight: Any, X: MatrixLike, **options: Any) -> FloatArray:
-    """Read sample weights; None gives ones."""
+    """Read sample weights, None gives ones; refuse weights that are all zero.
+
+    Newer versions of scikit-learn refuse them, too, but 1.7 does not.
+    """
     check_row_order(X, sample_weight, "sample_weight")
     weights: FloatArray = _check_sample_weight(sample_weight, X, **options)
+    if np.all(weights == 0):
+        raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
 
 

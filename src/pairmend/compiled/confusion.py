@@ -2,8 +2,40 @@
 
 import numpy as np
 
+from pairmend._products import DEPTH, LARGEST, SIDE
 from pairmend._typing import BoolArray, FloatArray, IntArray
-from pairmend.compiled._numba import compile_loops
+from pairmend.compiled._numba import compile_inner, compile_loops
+
+
+@compile_inner()
+def _add_product(
+    cells: FloatArray, weights: FloatArray, rows: IntArray, products: FloatArray
+) -> None:
+    """Add the product of cells, transposed, and some rows of weights, in blocks.
+
+    Each block is small enough for BLAS to stay in this thread, see :mod:`pairmend._products`.
+    """
+    (depth, m), n = cells.shape, weights.shape[1]
+    width = min(n, max(1, LARGEST // (depth * min(m, SIDE))))
+    height = min(m, max(1, LARGEST // (depth * width)))
+    first, second = np.empty(depth * height), np.empty(depth * width)
+    product = np.empty(height * width)
+    for left in range(0, n, width):
+        right = min(left + width, n)
+        b = second[: depth * (right - left)].reshape((depth, right - left))
+        for i in range(depth):
+            b[i] = weights[rows[i], left:right]
+        for top in range(0, m, height):
+            bottom = min(top + height, m)
+            a = first[: depth * (bottom - top)].reshape((depth, bottom - top))
+            a[:] = cells[:, top:bottom]
+            block = product[: (bottom - top) * (right - left)]
+            block = block.reshape((bottom - top, right - left))
+            np.dot(a.T, b, block)
+            for j in range(bottom - top):
+                line = products[top + j, left:right]
+                for k in range(right - left):
+                    line[k] += block[j, k]
 
 
 @compile_loops
@@ -61,20 +93,24 @@ def multiply(
     n_shared = len(others)
     for k in range(n_shared):
         place[others[k]] = 2 * n_others + k
-    cells = np.zeros((n_rows, 2 * (n_others + n_shared)))
-    around = np.empty((n_rows, n_points))
-    for i in range(n_rows):
-        around[i] = weights[rows[i]]
-        carried, here = Y[rows[i]], cells[i]
-        for j in range(n_others):
-            smaller = abs(decided[i, first + j])
-            turned = np.signbit(decided[i, first + j])
-            own, other = (1 - smaller, smaller) if turned else (smaller, 1 - smaller)
-            if not carried[first + j]:
-                here[j], here[n_others + j] = own, other
-            elif place[j] >= 0:
-                here[place[j]], here[n_shared + place[j]] = own, other
-    products = np.dot(cells.T, around)
+    n_cells = 2 * (n_others + n_shared)
+    products = np.zeros((n_cells, n_points))
+    depth = min(n_rows, DEPTH)
+    cells = np.empty((depth, n_cells))
+    for start in range(0, n_rows, depth):
+        here = cells[: min(depth, n_rows - start)]
+        here[:] = 0
+        for i in range(len(here)):
+            carried, line = Y[rows[start + i]], here[i]
+            for j in range(n_others):
+                decision = decided[start + i, first + j]
+                smaller, turned = abs(decision), np.signbit(decision)
+                own, other = (1 - smaller, smaller) if turned else (smaller, 1 - smaller)
+                if not carried[first + j]:
+                    line[j], line[n_others + j] = own, other
+                elif place[j] >= 0:
+                    line[place[j]], line[n_shared + place[j]] = own, other
+        _add_product(here, weights, rows[start : start + depth], products)
     for j in range(n_others):
         own, other = products[j], products[n_others + j]
         if label < first + j:

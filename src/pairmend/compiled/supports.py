@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pairmend._products import LARGEST
 from pairmend._typing import FloatArray, IntArray
 from pairmend.compiled._numba import compile_inner, compile_loops
 
@@ -9,6 +10,8 @@ TILE = 2**15
 """Log-odds that are worked on at once: few enough to stay in the processor's cache."""
 ROWS = 256
 """Rows that are worked on at once, at the most, so that their columns stay there, too."""
+FEW_ROWS = 32
+"""Rows of one product, at the least: fewer make it slow."""
 CHUNK = 512
 """Log-odds whose exponentials are taken at once."""
 LIMIT = 700.0
@@ -102,6 +105,13 @@ def _gather(
 
 
 @compile_inner()
+def _block_sizes(n_rows: int, n_classes: int, width: int) -> tuple[int, int]:
+    """Return how many rows and classes one product has, see :mod:`pairmend._products`."""
+    rows = min(n_rows, max(FEW_ROWS, LARGEST // max(1, n_classes * width)))
+    return rows, min(n_classes, max(1, LARGEST // max(1, rows * width)))
+
+
+@compile_inner()
 def _fill_means(
     stack: FloatArray,
     table: IntArray,
@@ -114,24 +124,38 @@ def _fill_means(
     n_classes = weights.shape[1]
     classes = np.arange(n_classes)
     at_once = max(1, min(len(rows), ROWS, TILE // max(1, n_classes)))
-    chosen = np.empty(width * at_once)
-    own = np.empty((width, n_classes))
-    against, total = np.empty(n_classes * at_once), np.empty(n_classes * at_once)
+    n_block, c_block = _block_sizes(at_once, n_classes, width)
+    chosen, own = np.empty(width * n_block), np.empty(width * n_classes)
+    against, total = np.empty(c_block * n_block), np.empty(n_classes * at_once)
     powers = np.empty(CHUNK)
     for start in range(0, len(rows), at_once):
-        here = rows[start : start + at_once]
-        n, consecutive = len(here), _are_consecutive(here)
-        tile = chosen[: width * n].reshape((width, n))
-        scores, supports = against[: n_classes * n], total[: n_classes * n]
-        supports[:] = 0
+        stop = min(start + at_once, len(rows))
+        total[: n_classes * (stop - start)] = 0
         for s in range(n_subspaces):
-            _gather(stack, table[s], here, consecutive, tile)
-            _gather(weights, weight_table[s], classes, True, own)
-            np.dot(own.T, tile, scores.reshape((n_classes, n)))
-            add_logistic(scores, supports, powers)
-        for c in range(n_classes):
-            for i in range(n):
-                out[c, start + i] = supports[c * n + i] / n_subspaces
+            for c in range(0, n_classes, c_block):  # each block's weights are side by side
+                some = classes[c : c + c_block]
+                part = own[width * c : width * (c + len(some))].reshape((width, len(some)))
+                _gather(weights, weight_table[s], some, True, part)
+            low = 0
+            for left in range(start, stop, n_block):
+                here = rows[left : min(left + n_block, stop)]
+                n = len(here)
+                tile = chosen[: width * n].reshape((width, n))
+                _gather(stack, table[s], here, _are_consecutive(here), tile)
+                for c in range(0, n_classes, c_block):
+                    m = min(c_block, n_classes - c)
+                    part = own[width * c : width * (c + m)].reshape((width, m))
+                    scores = against[: m * n]
+                    np.dot(part.T, tile, scores.reshape((m, n)))
+                    add_logistic(scores, total[low : low + m * n], powers)
+                    low += m * n
+        low = 0
+        for left in range(start, stop, n_block):
+            n = min(n_block, stop - left)
+            for c in range(n_classes):
+                for i in range(n):
+                    out[c, left + i] = total[low + i] / n_subspaces
+                low += n
 
 
 @compile_loops
@@ -232,19 +256,22 @@ def score(
     n_subspaces, width = table.shape
     n_classes = weights.shape[1]
     classes = np.arange(n_classes)
-    at_once = max(1, min(len(rows), ROWS))
-    chosen, scores = np.empty(width * at_once), np.empty(n_classes * at_once)
-    own = np.empty((width, n_classes))
-    for start in range(0, len(rows), at_once):
-        here = rows[start : start + at_once]
-        n, consecutive = len(here), _are_consecutive(here)
-        tile = chosen[: width * n].reshape((width, n))
-        part = scores[: n_classes * n].reshape((n_classes, n))
-        for s in range(n_subspaces):
-            _gather(stack, table[s], here, consecutive, tile)
-            _gather(weights, weight_table[s], classes, True, own)
-            np.dot(own.T, tile, part)
-            out[s, :, start : start + n] = part
+    n_block, c_block = _block_sizes(max(1, min(len(rows), ROWS)), n_classes, width)
+    chosen, own = np.empty(width * n_block), np.empty(width * c_block)
+    scores = np.empty(c_block * n_block)
+    for s in range(n_subspaces):
+        for c in range(0, n_classes, c_block):
+            some = classes[c : c + c_block]
+            m = len(some)
+            part = own[: width * m].reshape((width, m))
+            _gather(weights, weight_table[s], some, True, part)
+            for start in range(0, len(rows), n_block):
+                here = rows[start : start + n_block]
+                n = len(here)
+                tile, block = chosen[: width * n], scores[: m * n].reshape((m, n))
+                _gather(stack, table[s], here, _are_consecutive(here), tile.reshape((width, n)))
+                np.dot(part.T, tile.reshape((width, n)), block)
+                out[s, c : c + m, start : start + n] = block
 
 
 @compile_loops

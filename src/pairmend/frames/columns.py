@@ -156,6 +156,7 @@ def _categories(
 
 def _read_objects(name: Any, cells: list[Any]) -> Column:
     """Read cells that are any objects, of which None and NaN are missing."""
+    cells = [str(cell) if isinstance(cell, np.str_) else cell for cell in cells]
     types = {type(cell) for cell in cells} - {type(None)}
     if types <= {str}:
         values = np.array([*cells, None], dtype=object)[:-1]

@@ -14,8 +14,10 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._compiled import compiled_for
+from pairmend._memory import empty
 from pairmend._pairs import LabelRows, pairs_of
-from pairmend._threads import in_threads, single_blas, thread_count
+from pairmend._products import multiply
+from pairmend._threads import in_threads, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.rrc import unfold
@@ -96,10 +98,12 @@ class ConfusionSums:
         """
         e = self.alone
         if overlap and len(self.sharing):
-            e = e.copy()
+            e = empty(e.shape, e.dtype)
+            e[:] = self.alone
             e[:, :, self.sharing] += (overlap * self.shared).astype(e.dtype, copy=False)
         if balance is not None:
-            e = e * np.stack(balance).astype(e.dtype)[:, np.newaxis, :, np.newaxis]
+            factors = np.stack(balance).astype(e.dtype)[:, np.newaxis, :, np.newaxis]
+            e = np.multiply(e, factors, out=empty(e.shape, e.dtype))
         return e.transpose(3, 2, 0, 1)
 
 
@@ -265,7 +269,8 @@ def confusion_sums(
     n_labels, n_points = watched.carried.n_labels, weights.shape[1]
     pairs = pairs_of(labels, n_labels)
     block = _Block(labels, n_labels)
-    alone = np.zeros((2, 2, pairs.stop - pairs.start, n_points), dtype=weights.dtype)
+    alone = empty((2, 2, pairs.stop - pairs.start, n_points), weights.dtype)
+    alone[:] = 0
     skipped = np.zeros((n_labels, n_points)) if cut else None
     # Of rows that carry both labels, by the first of them.
     nothing = np.empty(0, dtype=np.intp), np.empty((2, 0, n_points), dtype=weights.dtype)
@@ -302,10 +307,9 @@ def confusion_sums(
             sharing = block.start(label) + labels.start + others
             both[label - labels.start] = sharing, left.reshape(2, len(others), n_points)
 
-    with single_blas():
-        present = np.flatnonzero(np.diff(watched.carried.indptr[labels.start :])) + labels.start
-        size = 0.1 * watched.decided.size * n_points
-        in_threads(add_rows, present.tolist(), thread_count(nanoseconds=size))
+    present = np.flatnonzero(np.diff(watched.carried.indptr[labels.start :])) + labels.start
+    size = 0.1 * watched.decided.size * n_points
+    in_threads(add_rows, present.tolist(), thread_count(nanoseconds=size))
     which, sums = zip(nothing, *both, strict=True)
     return ConfusionSums(alone, np.concatenate(sums, axis=1), np.concatenate(which), skipped)
 
@@ -357,7 +361,7 @@ def _multiply(
     """Multiply the cells of a label with the weights of its rows, dense or CSR."""
     if not sparse.issparse(weights):
         cells, others = watched.cells(label, labels, slice(None), shared=shared)
-        return cells.astype(weights.dtype, copy=False).T @ weights, others
+        return multiply(cells.astype(weights.dtype, copy=False).T, weights), others
     chosen = np.flatnonzero(np.diff(weights.indptr))  # most rows may be far from all points
     cells, others = watched.cells(label, labels, chosen, shared=shared)
     cells = cells.astype(weights.dtype, copy=False)

@@ -34,7 +34,9 @@ def mean_logistic(against: FloatArray) -> FloatArray:
     np.exp(against, out=against)
     against += 1
     np.divide(1, against, out=against)
-    share = np.full(len(against), 1 / len(against), dtype=against.dtype)
     if against.ndim == 3 and not against.flags.c_contiguous:
+        share = np.full(len(against), 1 / len(against), dtype=against.dtype)
         return (share @ against.transpose(2, 0, 1)).T
-    return (share @ against.reshape(len(against), -1)).reshape(against.shape[1:])
+    mean: FloatArray = np.add.reduce(against, axis=0)
+    mean /= len(against)
+    return mean

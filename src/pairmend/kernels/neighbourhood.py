@@ -8,7 +8,9 @@ confusion sums read them that way.
 import numpy as np
 from scipy import sparse
 
-from pairmend._threads import in_threads, single_blas, thread_count
+from pairmend._memory import empty
+from pairmend._products import multiply
+from pairmend._threads import in_threads, thread_count
 from pairmend._typing import FloatArray, IntArray, Matrix
 
 KTH_NEIGHBOUR_WEIGHT = 0.3
@@ -37,18 +39,17 @@ def offsets_to(queries: Matrix, points: FloatArray) -> FloatArray:
         offsets *= -2
         offsets += norms
         return offsets
-    offsets = np.empty((len(points), queries.shape[0]), dtype=np.result_type(points, queries))
+    offsets = empty((len(points), queries.shape[0]), np.result_type(points, queries))
     n_threads = thread_count(nanoseconds=0.03 * points.size * queries.shape[0])
     at_once = max(1, min(AT_ONCE, -(-len(points) // n_threads)))
 
     def fill(start: int) -> None:
         part = slice(start, start + at_once)
-        out = np.matmul(points[part], queries.T, out=offsets[part])
+        out = multiply(points[part], queries.T, out=offsets[part])
         out *= -2
         out += norms[part]
 
-    with single_blas():
-        in_threads(fill, range(0, len(points), at_once), n_threads)
+    in_threads(fill, range(0, len(points), at_once), n_threads)
     return offsets
 
 

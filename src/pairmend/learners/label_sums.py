@@ -8,6 +8,7 @@ from scipy import sparse
 
 from pairmend._basis import FAR, Basis
 from pairmend._compiled import compiled_for
+from pairmend._products import multiply
 from pairmend._streaming import batches
 from pairmend._threads import in_threads, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
@@ -103,7 +104,7 @@ def _count_together(Y: BoolArray) -> IntArray:
     """Count the rows of each two labels, and of each label."""
     if Y.shape[1] <= FEW_LABELS:
         counted = Y.astype(float)
-        return (counted.T @ counted).astype(np.intp)
+        return multiply(counted.T, counted).astype(np.intp)
     carried = sparse.csr_array(Y, dtype=np.intp)
     return (carried.T @ carried).toarray()
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from pairmend._basis import Basis
 from pairmend._cells import densify
+from pairmend._memory import empty
 from pairmend._pairs import LabelRows
-from pairmend._streaming import batches, keep_freed_memory, row_chunks
-from pairmend._threads import in_threads, single_blas, thread_count
+from pairmend._streaming import batches, row_chunks
+from pairmend._threads import in_threads, thread_count
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import check_sample_weight, seed_estimator
 from pairmend._weights import unit_weight
@@ -61,12 +62,10 @@ class SubspaceNBPairLearner:
         self.n_jobs = n_jobs
         self.seed = seed
 
-    @single_blas()
     def fit(
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
     ) -> "SubspaceNBPairLearner":
         """Train all pairs, each on the rows that carry exactly one of its labels."""
-        keep_freed_memory()
         estimator = seed_estimator(self.estimator, self.seed)
         weights = fit_params.get("sample_weight")
         if weights is not None:
@@ -89,7 +88,6 @@ class SubspaceNBPairLearner:
         self._settle(sums)
         return self
 
-    @single_blas()
     def partial_fit(
         self,
         X: MatrixLike,
@@ -155,7 +153,6 @@ class SubspaceNBPairLearner:
         for block in blocks:
             yield self._all_rows(block, rows, scores, dtype).T
 
-    @single_blas()
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs."""
         numbers = self._read_numbers(X)
@@ -234,7 +231,6 @@ class SubspaceNBPairLearner:
             out[entries, label + 1 :] = supports[ahead[:, np.newaxis], rows].T
             out[entries, :label] = 1 - supports[behind[:, np.newaxis], rows].T
 
-    @single_blas()
     def _all_rows(
         self, block: slice, rows: ScoredRows, scores: list[FloatArray], dtype: str = "float64"
     ) -> FloatArray:
@@ -244,7 +240,7 @@ class SubspaceNBPairLearner:
         """
         first, second = self._pairs[block].T
         separable = self._separable[first, second]
-        supports = np.empty((len(first), rows.n_rows), dtype=dtype)
+        supports = empty((len(first), rows.n_rows), dtype)
         if separable.any():
             if not scores:
                 scores += self._label_scores(rows)
@@ -272,7 +268,6 @@ class SubspaceNBPairLearner:
         return supports
 
     def _read_numbers(self, X: MatrixLike) -> Any:
-        keep_freed_memory()
         numbers = read_numbers(self.estimator, X, self.survey_.encoder)
         if numbers.shape[1] != len(self.survey_.categorical):
             raise ValueError(
@@ -321,7 +316,7 @@ class SubspaceNBPairLearner:
     def _own(self, first: IntArray, second: IntArray, rows: ScoredRows) -> FloatArray:
         """Return the supports for first labels of pairs with models of their own, (pairs, n)."""
         scorer = self._against(first, second)
-        supports = np.empty((len(first), rows.n_rows))
+        supports = empty((len(first), rows.n_rows))
 
         def fill(tile: slice) -> None:
             supports[:, tile] = rows.at(tile).supports(scorer)
@@ -341,7 +336,11 @@ class SubspaceNBPairLearner:
         scores: list[Any] = [None] * len(tiles)
 
         def fill(number: int) -> None:
-            scores[number] = np.ascontiguousarray(rows.at(tiles[number]).scores(self._labels))
+            found = rows.at(tiles[number]).scores(self._labels)
+            if not found.flags.c_contiguous:
+                found, source = empty(found.shape), found
+                found[:] = source
+            scores[number] = found
 
         self._each(fill, range(len(tiles)), 0.1 * rows.n_rows * n_labels * rows.table.size)
         return scores

@@ -9,7 +9,6 @@ with it.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,9 @@ from scipy import sparse
 
 from pairmend._basis import FAR, Basis, Expanded
 from pairmend._compiled import compiled_for
+from pairmend._lazy import lazy
+from pairmend._memory import empty
+from pairmend._products import multiply
 from pairmend._streaming import batches
 from pairmend._threads import in_threads, thread_count
 from pairmend._typing import FloatArray, IntArray
@@ -53,9 +55,9 @@ class Scorer:
     @classmethod
     def of(cls, terms: Terms, prior: FloatArray, basis: Basis) -> "Scorer":
         """Add what comes before any feature, a number for each class."""
-        constants = terms.base @ basis.subspace_masks + prior[:, np.newaxis]
+        constants = multiply(terms.base, basis.subspace_masks) + prior[:, np.newaxis]
         n_columns, table = len(basis.column_feature), basis.weight_table
-        columns = np.empty((n_columns + len(table) + 1, len(prior)))
+        columns = empty((n_columns + len(table) + 1, len(prior)))
         columns[:n_columns] = terms.weights.T
         columns[n_columns:-1] = constants.T
         columns[-1] = 0
@@ -73,15 +75,19 @@ class Scorer:
         base *= sign
         return Scorer(columns, base, self.table)
 
-    @cached_property
+    @lazy
     def by_subspace(self) -> FloatArray:
         """Weights in each subspace, (n_subspaces, c, width + 1)."""
         return np.take(self.columns, self.table, axis=0).transpose(0, 2, 1)
 
-    @cached_property
+    @lazy
     def with_absent(self) -> FloatArray:
         """All weights in one array, those of features left out among them."""
-        return np.concatenate([self.columns, -self.base])
+        n_columns, n_features = len(self.columns), len(self.base)
+        weights = empty((n_columns + n_features, self.n_classes))
+        weights[:n_columns] = self.columns
+        np.negative(self.base, out=weights[n_columns:])
+        return weights
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ class ScoredRows(ABC):
             parts += [] if absent is None else [absent]
             stack = sparse.hstack(parts, format="csr")
             return _SparseRows(stack, absent, n_subspaces, basis.subspace_table, kernels)
-        stack = np.empty((n_columns + 1, n_rows))
+        stack = empty((n_columns + 1, n_rows))
         np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
         stack[-1] = 1  # for the constant; what fills up a narrow subspace gets no weight
         return _DenseRows(stack, absent, n_subspaces, basis.value_table, kernels)
@@ -255,7 +261,7 @@ class _DenseRows(_CopiedRows):
         return int(self.stack.shape[1])
 
     def scores(self, scorer: Scorer) -> FloatArray:
-        scores = np.matmul(scorer.by_subspace, np.take(self.stack, self.table, axis=0))
+        scores = multiply(scorer.by_subspace, np.take(self.stack, self.table, axis=0))
         if self.absent is not None:
             scores -= self._wide(self.absent @ scorer.base)
         return scores
@@ -276,7 +282,7 @@ class CompiledRows(ScoredRows):
         if len(basis.numeric) != X.shape[1]:
             return None
         X = np.ascontiguousarray(X)
-        stack = np.empty((len(basis.column_feature) + 1, len(X)))
+        stack = empty((len(basis.column_feature) + 1, len(X)))
         check_shape(stack, (2 * X.shape[1] + 1, len(X)), "columns")
         for part in (basis.centre, basis.unit):
             check_shape(part, (X.shape[1],), "centres or units")
@@ -313,7 +319,7 @@ class CompiledRows(ScoredRows):
     def scores(self, scorer: Scorer) -> FloatArray:
         """Score rows, see :meth:`ScoredRows.scores`."""
         self.check_scorer(scorer)
-        out = np.empty((self.n_subspaces, scorer.n_classes, self.n_rows))
+        out = empty((self.n_subspaces, scorer.n_classes, self.n_rows))
         self.kernels.score(self.stack, self.table, self.rows, scorer.columns, scorer.table, out)
         return out
 

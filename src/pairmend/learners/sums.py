@@ -12,6 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._basis import Basis, Expanded
+from pairmend._memory import empty
+from pairmend._products import multiply
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 
 CANCELLED = 8
@@ -69,7 +71,9 @@ class Sums:
             return cls(mass, count, weighted @ rows.blocks[0], absent, n_absent)
         if weighted.nnz > DENSE_GROUPS * np.prod(groups.shape):
             weighted = weighted.toarray()
-        columns = np.hstack([weighted @ block for block in rows.blocks])
+            columns = np.hstack([multiply(weighted, block) for block in rows.blocks])
+        else:
+            columns = np.hstack([weighted @ block for block in rows.blocks])
         return cls(mass, count, columns, absent, n_absent)
 
     def at(self, groups: IntArray | slice) -> "Sums":
@@ -87,7 +91,7 @@ class Sums:
         return Sums(
             self.mass - part.mass,
             self.count - part.count,
-            self.columns - part.columns,
+            np.subtract(self.columns, part.columns, out=empty(self.columns.shape)),
             None if self.absent is None else self.absent - part.absent,
             None if self.n_absent is None else self.n_absent - part.n_absent,
         )
@@ -163,7 +167,7 @@ class Terms:
         if sums.absent is not None:
             usable = survey.categorical | (sums.count[:, np.newaxis] > sums.n_absent)
             known = np.maximum(known - sums.absent, 0)
-        weights = np.empty(sums.columns.shape)
+        weights = empty(sums.columns.shape)
         base = np.zeros((m, len(survey.categorical)))
         if n:
             divisor = known if known.shape[1] == 1 else known[:, numeric]
@@ -207,8 +211,8 @@ def _count_values(
     features = np.flatnonzero(basis.base >= 0)
     own = basis.column_feature[2 * len(basis.numeric) :]
     total = known if known.shape[1] == 1 else known[:, features]
-    counts = np.maximum(counts, 0)
-    log_base = np.empty((len(counts), len(features)))
+    counts = np.maximum(counts, 0, out=empty(counts.shape))
+    log_base = empty((len(counts), len(features)))
     log_base[:] = total
     if len(own):
         starts = np.flatnonzero(np.diff(own, prepend=-1))
@@ -219,14 +223,16 @@ def _count_values(
     np.log(log_base, out=log_base)
     counts += 1
     np.log(counts, out=weights)
-    weights -= log_base[:, np.searchsorted(features, own)]
+    of_column = np.searchsorted(features, own)
+    weights -= np.take(log_base, of_column, axis=1, out=empty(weights.shape), mode="clip")
     # Few numbers of values are different.
     sizes, which = np.unique(np.diff(survey.offsets)[features], return_inverse=True)
     if total.shape[1] == 1:
         log_total = np.log(total + sizes)[:, which]
     else:
         log_total = np.log(total + sizes[which])
-    base[:, features] = log_base - log_total
+    log_base -= log_total
+    base[:, features] = log_base
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,63 @@
+"""Matrix products that stay in the calling thread, whatever the settings of BLAS.
+
+The threads of this library (:mod:`pairmend._threads`) multiply many small matrices at a time. If
+BLAS started threads of its own for each product, they would wait for each other. The number of
+threads of BLAS is a setting of the whole process, which belongs to the user. So products are
+computed in blocks that are too small for BLAS to use more than one thread.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pairmend._typing import FloatArray
+
+LARGEST = 2**18
+"""Multiplications of a product up to which OpenBLAS uses one thread."""
+DEPTH = 128
+"""Multiplications that are added up for each cell of a block, at the most."""
+SIDE = 48
+"""Rows of a block, if there are many columns, too."""
+
+
+def multiply(a: Any, b: Any, out: FloatArray | None = None) -> FloatArray:
+    """Multiply matrices, or stacks of matrices, in blocks.
+
+    Parameters
+    ----------
+    a : ndarray of shape (..., m, k)
+        First factor.
+    b : ndarray of shape (..., k, n)
+        Second factor.
+    out : ndarray of shape (..., m, n), optional
+        The result is written there.
+
+    Returns
+    -------
+    ndarray of shape (..., m, n)
+
+    Examples
+    --------
+    >>> multiply(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist()
+    [[11.0]]
+    """
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    if m * k * n <= LARGEST:
+        return np.matmul(a, b, out=out)
+    if out is None:
+        stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        out = np.empty((*stack, m, n), dtype=np.result_type(a, b))
+    depth = min(k, DEPTH)
+    columns = min(n, max(1, LARGEST // (depth * min(m, SIDE))))
+    rows = min(m, max(1, LARGEST // (depth * columns)))
+    for top in range(0, m, rows):
+        for left in range(0, n, columns):
+            block = out[..., top : top + rows, left : left + columns]
+            for start in range(0, k, depth):
+                first = a[..., top : top + rows, start : start + depth]
+                second = b[..., start : start + depth, left : left + columns]
+                if start == 0:
+                    np.matmul(first, second, out=block)
+                else:
+                    block += np.matmul(first, second)
+    return out

@@ -1,0 +1,145 @@
+"""The process of the user stays as it is: settings, memory, forks."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from pairmend import CorrectedPairwiseClassifier, MendedClassifier
+
+
+def run_program(program, *, timeout, **variables):
+    """Run a program in a process of its own, and return what it prints."""
+    environment = {**os.environ, **variables}
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+FIT_AND_PREDICT = """
+import numpy as np
+from pairmend import CorrectedPairwiseClassifier
+rng = np.random.RandomState(0)
+X, Y = rng.rand(120, 6), rng.rand(120, 4) < 0.4
+clf = CorrectedPairwiseClassifier(random_state=0).fit(X, Y)
+expected = clf.predict_proba(X[:20])
+"""
+
+SETTINGS_OF_MALLOC = """
+import ctypes, sys
+
+class Info(ctypes.Structure):
+    names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
+
+library = ctypes.CDLL(None)
+if not hasattr(library, "mallinfo2"):
+    sys.exit(print("no such function"))
+library.mallinfo2.restype = Info
+library.malloc.restype = ctypes.c_void_p
+library.malloc.argtypes = [ctypes.c_size_t]
+library.free.argtypes = [ctypes.c_void_p]
+
+def is_mapped(size):
+    before = library.mallinfo2().hblks
+    block = library.malloc(size)
+    mapped = library.mallinfo2().hblks > before
+    library.free(block)
+    return mapped
+
+import numpy, scipy, sklearn, pairmend  # may themselves have freed large blocks
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the GNU C library")
+def test_malloc_keeps_its_settings():
+    """A block of 24 MiB is mapped by default, and not after mallopt(M_MMAP_THRESHOLD, 32 MiB)."""
+    program = SETTINGS_OF_MALLOC + FIT_AND_PREDICT + "print(is_mapped(24 * 2**20))"
+    clean = {name: "" for name in os.environ if name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+    printed = run_program(program, timeout=120, **clean).strip()
+    if printed == "no such function":
+        pytest.skip("needs mallinfo2 of the GNU C library")
+    assert printed == "True"
+
+
+def blas_threads():
+    return {
+        library["filepath"]: library["num_threads"]
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    }
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [CorrectedPairwiseClassifier(n_jobs=2, random_state=0), MendedClassifier(random_state=0)],
+    ids=lambda clf: type(clf).__name__,
+)
+def test_other_threads_see_their_own_number_of_blas_threads(clf, rng):
+    X, Y = rng.rand(600, 20), rng.rand(600, 8) < 0.3
+    seen, end = [], threading.Event()
+
+    def look():
+        while not end.is_set():
+            seen.append(blas_threads())
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        other = threading.Thread(target=look)
+        other.start()
+        try:
+            clf.fit(X, Y).predict_proba(X)
+        finally:
+            end.set()
+            other.join()
+        assert len(seen) > 2
+        assert all(threads == before for threads in seen)
+
+
+FORKS = """
+import os, signal, sys, threading, time
+
+sys.setswitchinterval(0.0005)
+end = threading.Event()
+def predict():
+    while not end.is_set():
+        clf.predict_proba(X[:20])
+
+threads = [threading.Thread(target=predict) for _ in range(3)]
+for thread in threads:
+    thread.start()
+hung = wrong = 0
+for _ in range(200):
+    child = os.fork()
+    if child == 0:
+        same = np.array_equal(clf.predict_proba(X[:20]), expected)
+        os._exit(0 if same else 1)
+    give_up = time.monotonic() + 30
+    ended, status = 0, 0
+    while not ended and time.monotonic() < give_up:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        time.sleep(0.001)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        hung += 1
+        if hung == 3:
+            break
+    wrong += status != 0
+end.set()
+for thread in threads:
+    thread.join()
+print("hung:", hung, "wrong:", wrong)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forks_beside_threads_that_predict():
+    """One thread of BLAS: OpenBLAS itself does not survive a fork beside more."""
+    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    printed = run_program(FIT_AND_PREDICT + FORKS, timeout=240, PYTHONWARNINGS="ignore", **one)
+    assert printed == "hung: 0 wrong: 0\n"
