@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: study test lint format figures constraints clean
+.PHONY: study test soak lint format figures constraints clean
 
 # make study ARGS='--data FOLDER' adds the sets in a folder, and so on: see pairmend study --help.
 study: $(READY)
@@ -14,6 +14,13 @@ study: $(READY)
 test: export OMP_NUM_THREADS = 1
 test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# Random tests for an hour, on two processors; the next run goes on where this one stopped.
+# make soak ARGS='--only readers --minutes 10', and so on: see make soak ARGS=--help.
+soak: export OMP_NUM_THREADS = 1
+soak: $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[soak,test]'
+	$(BIN)/python -m soak $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -46,4 +53,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .soak
