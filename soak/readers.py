@@ -7,15 +7,16 @@ import sys
 import time
 from pathlib import Path
 
-from soak.formats import check_bytes, formats
+from soak.formats import CORPUS, check_bytes, formats
 from soak.state import State
 
 NAME = "readers"
 TARGET = 1_000_000
-CORPUS = Path(__file__).parent / "corpus"
 DICTIONARY = Path(__file__).parent / "dictionary.txt"
 MAX_SECONDS = 20
 """Seconds that one input may take."""
+_BLIND = "no interesting inputs were found so far"
+"""What libFuzzer prints if the code is not instrumented."""
 MAX_MEMORY = 2048
 """MiB that the process may take."""
 
@@ -38,7 +39,7 @@ def run_slice(state: State, deadline: float) -> None:
         sys.executable, "-m", "soak.fuzz", name, str(counter), str(found), str(CORPUS / name),
         f"-runs={n_wanted}", f"-max_total_time={seconds}", f"-timeout={MAX_SECONDS}",
         f"-rss_limit_mb={MAX_MEMORY}", f"-artifact_prefix={artifacts}/", f"-seed={seed + 1}",
-        f"-dict={DICTIONARY}", "-max_len=8192", "-verbosity=0",
+        f"-dict={DICTIONARY}", "-max_len=8192", "-len_control=0", "-verbosity=0",
     ]  # fmt: skip
     started = time.monotonic()
     ran = subprocess.run(
@@ -53,6 +54,10 @@ def run_slice(state: State, deadline: float) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.move(artifact, folder / artifact.name)
         (state.folder / f"{artifact.name}.log").write_text(ran.stdout[-20_000:])
+    if _BLIND in ran.stdout:
+        raise RuntimeError(
+            f"the fuzzer of {name} gets no coverage: the readers are not instrumented"
+        )
     if ran.returncode != 0 and failures == 0:
         raise RuntimeError(
             f"the fuzzer of {name} ended with {ran.returncode}:\n{ran.stdout[-2000:]}"

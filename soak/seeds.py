@@ -4,14 +4,13 @@ import bz2
 import gzip
 import io
 import lzma
-from pathlib import Path
 
 import numpy as np
 import pyarrow
 from pyarrow import parquet
 from scipy.io import savemat
 
-CORPUS = Path(__file__).parent / "corpus"
+from soak.formats import CORPUS, formats
 
 DENSE = b"""% comment
 @relation 'some set: -C 2'
@@ -118,7 +117,8 @@ def main() -> None:
         folder = CORPUS / name
         folder.mkdir(parents=True, exist_ok=True)
         for number, content in enumerate(contents):
-            (folder / f"seed-{number}").write_bytes(content)
+            prefix = b"\0" if formats()[name].binary else b""
+            (folder / f"seed-{number}").write_bytes(prefix + content)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 import json
 import random
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sklearn.base import is_classifier
@@ -14,7 +16,7 @@ from soak.state import State
 FAILURES = Path(readers.__file__).parent / "failures"
 CASES = sorted(path for path in FAILURES.rglob("*") if path.suffix == ".json")
 INPUTS = sorted(path for path in (FAILURES / "readers").rglob("*") if path.is_file())
-CORPUS = sorted(path for path in readers.CORPUS.rglob("seed-*"))
+CORPUS = sorted(path for path in formats.CORPUS.rglob("seed-*"))
 
 
 def name_of(path):
@@ -34,14 +36,15 @@ def test_input_that_failed_once(path):
 
 @pytest.mark.parametrize("path", CORPUS, ids=name_of)
 def test_inputs_that_the_fuzzer_starts_from(path):
-    """Most are read whole; changed ones are refused by an error that names the file."""
-    content = path.read_bytes()
-    formats.check_bytes(path.parent.name, content)
+    """As they are, with a byte changed, and with changes as the fuzzer makes them."""
+    name, content = path.parent.name, path.read_bytes()
+    formats.check_bytes(name, content)
     dice = random.Random(0)
     for _ in range(5):
         changed = bytearray(content)
         changed[dice.randrange(len(changed))] = dice.randrange(256)
-        formats.check_bytes(path.parent.name, bytes(changed))
+        formats.check_bytes(name, bytes(changed))
+        formats.check_bytes(name, dice.randbytes(21))
 
 
 def test_every_format_has_inputs_to_start_from():
@@ -121,3 +124,29 @@ def test_workers_record_errors_ends_and_hangs_and_go_on(tmp_path, monkeypatch):
     assert "a failure" in reasons["kind-1"]
     assert "ended with 3" in reasons["kind-2"]
     assert "more than 5 s" in reasons["kind-3"]
+
+
+def test_the_fuzzer_is_guided_by_coverage(tmp_path, monkeypatch):
+    """Inputs that reach new lines are kept; without instrumentation none would be."""
+    pytest.importorskip("atheris")
+    monkeypatch.setattr(readers, "TARGET", 1000)
+    monkeypatch.setenv("PYTHONPATH", str(Path(readers.__file__).parents[1]), prepend=":")
+    state = State(tmp_path / "state", tmp_path / "failures")
+    names = ("csv", "parquet")
+    for name in names:
+        monkeypatch.setattr(readers, "formats", lambda name=name: {name: formats.formats()[name]})
+        readers.run_slice(state, time.monotonic() + 20)
+        assert len(list((tmp_path / "state/corpus" / name).iterdir())) > 3
+    assert [row[1] for row in state.rows()] == list(names)
+    assert all(row[2] > 100 and row[3] == 0 for row in state.rows())
+
+
+def test_a_fuzzer_without_coverage_is_refused(tmp_path, monkeypatch):
+    state = State(tmp_path / "state", tmp_path / "failures")
+    output = f"WARNING: {readers._BLIND}. Is the code instrumented for coverage?"
+    monkeypatch.setattr(
+        readers.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=output, returncode=0)
+    )
+    with pytest.raises(RuntimeError, match="gets no coverage"):
+        readers.run_slice(state, time.monotonic() + 5)
+    assert not state.n_done("readers")
