@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 OLDEST := .venv-oldest
 
-.PHONY: study test test-oldest test-oldest-core lint format figures constraints clean
+.PHONY: study test test-oldest test-oldest-core soak lint format figures constraints clean
 
 # make study ARGS='--data FOLDER' adds the sets in a folder, and so on: see pairmend study --help.
 study: $(READY)
@@ -29,6 +29,13 @@ test-oldest-core: TESTS = tests/kernels tests/learners tests/mending tests/test_
 test-oldest test-oldest-core: export OMP_NUM_THREADS = 1
 test-oldest test-oldest-core: $(OLDEST)/.ready
 	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal $(TESTS)
+
+# Random tests for an hour, on two processors; the next run goes on where this one stopped.
+# make soak ARGS='--only readers --minutes 10', and so on: see make soak ARGS=--help.
+soak: export OMP_NUM_THREADS = 1
+soak: $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[soak,test]'
+	$(BIN)/python -m soak $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -75,4 +82,4 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .soak

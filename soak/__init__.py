@@ -1,0 +1,4 @@
+"""Long random tests: kills of studies, damaged files, forged models, degenerate fits, forks.
+
+``make soak`` runs all campaigns; it goes on where an earlier run stopped.
+"""

@@ -1,0 +1,152 @@
+"""Failures that ``make soak`` found once, and the parts of the campaigns."""
+
+import json
+import random
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from sklearn.base import is_classifier
+
+import pairmend
+from soak import fits, formats, readers, workers
+from soak.state import State
+
+FAILURES = Path(readers.__file__).parent / "failures"
+CASES = sorted(path for path in FAILURES.rglob("*") if path.suffix == ".json")
+INPUTS = sorted(path for path in (FAILURES / "readers").rglob("*") if path.is_file())
+CORPUS = sorted(path for path in formats.CORPUS.rglob("seed-*"))
+
+
+def name_of(path):
+    return "-".join(path.relative_to(path.parents[2]).parts)
+
+
+@pytest.mark.parametrize("path", CASES, ids=name_of)
+def test_case_that_failed_once(path):
+    case = json.loads(path.read_text())
+    workers.check_case(case["campaign"], case["kind"], case["seed"])
+
+
+@pytest.mark.parametrize("path", INPUTS, ids=name_of)
+def test_input_that_failed_once(path):
+    readers.replay(path)
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=name_of)
+def test_inputs_that_the_fuzzer_starts_from(path):
+    """As they are, with a byte changed, and with changes as the fuzzer makes them."""
+    name, content = path.parent.name, path.read_bytes()
+    formats.check_bytes(name, content)
+    dice = random.Random(0)
+    for _ in range(5):
+        changed = bytearray(content)
+        changed[dice.randrange(len(changed))] = dice.randrange(256)
+        formats.check_bytes(name, bytes(changed))
+        formats.check_bytes(name, dice.randbytes(21))
+
+
+def test_every_format_has_inputs_to_start_from():
+    assert {path.parent.name for path in CORPUS} == set(formats.formats())
+    assert sum(kind.share for kind in formats.formats().values()) == pytest.approx(1)
+
+
+def test_a_reader_that_fails_is_found(monkeypatch):
+    def fail(path):
+        raise KeyError("a bug")
+
+    monkeypatch.setitem(formats.formats(), "csv", formats.Format(".csv", fail, 1.0))
+    with pytest.raises(KeyError, match="a bug"):
+        formats.check_bytes("csv", b"a,b\n")
+
+    def refuse(path):
+        raise ValueError("no name")
+
+    monkeypatch.setitem(formats.formats(), "csv", formats.Format(".csv", refuse, 1.0))
+    with pytest.raises(AssertionError, match="does not name the file"):
+        formats.check_bytes("csv", b"a,b\n")
+
+
+def test_degenerate_fits_are_of_all_classifiers():
+    classes = {getattr(pairmend, name) for name in pairmend.__all__}
+    # Of one label each: the base of others, and the one for classes instead of labels.
+    of_one = {pairmend.RandomSubspaceNB, pairmend.CorrectedMulticlassClassifier}
+    covered = {type(make()) for make in fits.CLASSIFIERS.values()}
+    assert covered == {each for each in classes if is_classifier_class(each)} - of_one
+
+
+def is_classifier_class(each):
+    return isinstance(each, type) and hasattr(each, "predict") and is_classifier_or_multilabel(each)
+
+
+def is_classifier_or_multilabel(each):
+    try:
+        return is_classifier(each())
+    except TypeError:  # it needs a base classifier
+        return True
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "neighbours"])
+def test_degenerate_fits(kind):
+    for seed in range(10):
+        fits.check(kind, seed)
+
+
+CAMPAIGN = """
+import os, time
+NAME, TARGET = "planted", 5
+
+def check(kind, seed):
+    if seed == 1:
+        raise ValueError("a failure")
+    if seed == 2:
+        os._exit(3)
+    if seed == 3:
+        time.sleep(60)
+"""
+
+
+def test_workers_record_errors_ends_and_hangs_and_go_on(tmp_path, monkeypatch):
+    package = Path(workers.__file__).parent
+    (tmp_path / "planted.py").write_text(CAMPAIGN)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{package.parent}")
+    state = State(tmp_path / "state", tmp_path / "failures")
+    for _ in range(2):  # the second goes on behind the first
+        workers.run_seeds(state, "planted", "kind", 5, float("inf"), max_seconds=5)
+    (row,) = state.rows()
+    assert row[:4] == ("planted", "kind", 10, 3)
+    reasons = {
+        path.stem: json.loads(path.read_text())["reason"]
+        for path in (tmp_path / "failures/planted").iterdir()
+    }
+    assert reasons.keys() == {"kind-1", "kind-2", "kind-3"}
+    assert "a failure" in reasons["kind-1"]
+    assert "ended with 3" in reasons["kind-2"]
+    assert "more than 5 s" in reasons["kind-3"]
+
+
+def test_the_fuzzer_is_guided_by_coverage(tmp_path, monkeypatch):
+    """Inputs that reach new lines are kept; without instrumentation none would be."""
+    pytest.importorskip("atheris")
+    monkeypatch.setattr(readers, "TARGET", 1000)
+    monkeypatch.setenv("PYTHONPATH", str(Path(readers.__file__).parents[1]), prepend=":")
+    state = State(tmp_path / "state", tmp_path / "failures")
+    names = ("csv", "parquet")
+    for name in names:
+        monkeypatch.setattr(readers, "formats", lambda name=name: {name: formats.formats()[name]})
+        readers.run_slice(state, time.monotonic() + 20)
+        assert len(list((tmp_path / "state/corpus" / name).iterdir())) > 3
+    assert [row[1] for row in state.rows()] == list(names)
+    assert all(row[2] > 100 and row[3] == 0 for row in state.rows())
+
+
+def test_a_fuzzer_without_coverage_is_refused(tmp_path, monkeypatch):
+    state = State(tmp_path / "state", tmp_path / "failures")
+    output = f"WARNING: {readers._BLIND}. Is the code instrumented for coverage?"
+    monkeypatch.setattr(
+        readers.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=output, returncode=0)
+    )
+    with pytest.raises(RuntimeError, match="gets no coverage"):
+        readers.run_slice(state, time.monotonic() + 5)
+    assert not state.n_done("readers")
