@@ -156,7 +156,14 @@ class _Crew:
             future = self._next_done()
             job = self.at_work.pop(future)
             try:
-                performed, worker = future.result()
+                performed, worker = future.result(timeout=PATIENCE)
+            except TimeoutError as error:
+                if future.status == "error":
+                    yield from failures(self.study, job.batch, error)
+                else:
+                    # It was lost with its worker, and is computed again. Until then others have
+                    # their turn, whose workers may have to be restarted before that can happen.
+                    self._expect(future, job)
             except KilledWorker:
                 killed.append(job)
                 self._begin_anew()
@@ -167,6 +174,7 @@ class _Crew:
             else:
                 yield from performed.outcomes
                 if performed.is_late:
+                    self.client.cancel([future])  # else it is computed again, elsewhere
                     self._restart(worker)
                 if performed.rest:
                     self._submit(Job(performed.rest, job.place))
@@ -202,6 +210,9 @@ class _Crew:
         if job.place != self.place:
             self.place, self.sent_set = job.place, self._send(_in_memory(open_set(job.place)))
         future = self.client.submit(_perform, self.sent_study, job.batch, self.sent_set, pure=False)
+        self._expect(future, job)
+
+    def _expect(self, future: Any, job: Job) -> None:
         self.at_work[future] = job
         future.add_done_callback(self.done.put)
 
