@@ -27,7 +27,7 @@ ROOMS = {
     "_threads": [],
     "_survey": ["_cells", "_compiled", "_streaming", "_threads", "_typing", "frames"],
     "_basis": ["_cells", "_lazy", "_survey", "_typing"],
-    "_validation": ["_columns", "_frames", "_memory", "_typing", "_weights"],
+    "_validation": ["_columns", "_frames", "_memory", "_products", "_typing", "_weights"],
     "_streaming": ["_typing"],
     "naive_bayes": [
         "_cells", "_frames", "_survey", "_typing", "_validation", "_weights", "frames",

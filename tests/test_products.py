@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pairmend import _compiled, _products
 from pairmend._pairs import LabelRows
-from pairmend._products import DEPTH, LARGEST, multiply
+from pairmend._products import DEPTH, LARGEST, LONGEST, multiply, sum_squares
 from pairmend.kernels.confusion import Watched, confusion_sums
 from pairmend.kernels.logistic import mean_logistic
 
@@ -34,6 +34,20 @@ def test_it_is_the_product(m, k, n, dtype, turned):
     out = np.empty((m, 2 * n), dtype=dtype)[:, ::2]
     assert multiply(a, b, out=out) is out
     np.testing.assert_allclose(out, product, rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 2), (LONGEST,), (3, LONGEST + 1), (7, 5, 1000)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sum_of_squares(shape, dtype, rng):
+    values = rng.normal(size=shape).astype(dtype)
+    expected = np.sum(values.astype(float) ** 2)
+    tolerance = 1e-12 if dtype == "float64" else 1e-5
+    for form in (values, values.T, values[::-1]):
+        assert sum_squares(form) == pytest.approx(expected, rel=tolerance)
+    for odd in (np.nan, np.inf):
+        if values.size:
+            values.flat[-1] = odd
+            assert not np.isfinite(sum_squares(values))
 
 
 def test_stacks_of_matrices():

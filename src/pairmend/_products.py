@@ -18,6 +18,8 @@ DEPTH = 128
 """Multiplications that are added up for each cell of a block, at the most."""
 SIDE = 48
 """Rows of a block, if there are many columns, too."""
+LONGEST = 2**13
+"""Length of vectors up to which OpenBLAS uses one thread for their product."""
 
 
 def multiply(a: Any, b: Any, out: FloatArray | None = None) -> FloatArray:
@@ -61,3 +63,27 @@ def multiply(a: Any, b: Any, out: FloatArray | None = None) -> FloatArray:
                 else:
                     block += np.matmul(first, second)
     return out
+
+
+def sum_squares(values: FloatArray) -> float:
+    """Add up the squares of all values, in pieces.
+
+    Parameters
+    ----------
+    values : ndarray
+        Values of any shape.
+
+    Returns
+    -------
+    float
+        NaN or infinite if a value is.
+
+    Examples
+    --------
+    >>> sum_squares(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    30.0
+    """
+    flat = values.ravel(order="K")
+    n_whole = len(flat) - len(flat) % LONGEST
+    pieces, rest = flat[:n_whole].reshape(-1, LONGEST), flat[n_whole:]
+    return float(np.vecdot(pieces, pieces).sum() + np.vecdot(rest, rest))

@@ -33,6 +33,7 @@ from sklearn.utils.validation import (
 from pairmend._columns import describe_frame
 from pairmend._frames import EncodedFrame
 from pairmend._memory import empty
+from pairmend._products import sum_squares
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._weights import without_negligible
 
@@ -185,9 +186,8 @@ def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
 
 def is_moderate(values: FloatArray, limit: float = LARGEST["float64"]) -> bool:
     """Return whether all values are finite and surely below a limit, in one pass."""
-    flat = values.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.vdot(flat, flat) < limit**2)
+        return sum_squares(values) < limit**2
 
 
 def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:
