@@ -71,7 +71,7 @@ def run_slice(state: State, deadline: float) -> None:
     """Check the classifier with the fewest fits so far."""
     done = {kind: n for campaign, kind, n, *_ in state.rows() if campaign == NAME}
     kind = min(CLASSIFIERS, key=lambda name: done.get(name, 0))
-    run_seeds(state, NAME, kind, 100, deadline, max_seconds=60)
+    run_seeds(state, NAME, kind, 200, deadline, max_seconds=60)
 
 
 def check(kind: str, seed: int) -> None:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from copy import copy
-from functools import cached_property
 
 from pairmend.datasets.arff.dates import seconds
 from pairmend.datasets.arff.model import Attribute
@@ -49,10 +48,16 @@ class RowParser:
         self.bags: dict[int, list[tuple[int, str]]] = {
             c: [] for c, a in enumerate(attributes) if a.kind == "relational"
         }
+        self._places: list[dict[str, float]] | None = None
 
-    @cached_property
+    @property
     def places(self) -> list[dict[str, float]]:
         """The place of each nominal value; attributes with the same values share a dict."""
+        if self._places is None:  # made when the first row needs it
+            self._places = self._make_places()
+        return self._places
+
+    def _make_places(self) -> list[dict[str, float]]:
         shared: dict[tuple[str, ...], dict[str, float]] = {}
         for attribute in self.attributes:
             if attribute.values not in shared:
