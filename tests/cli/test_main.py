@@ -53,3 +53,35 @@ def test_a_reader_that_has_had_enough(tmp_path):
     command = f"{sys.executable} -m pairmend datasets list | head -n 1"
     ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["datasets", "info", "nothing"],
+        ["datasets", "describe", "nowhere.arff"],
+        ["datasets", "fetch", "nothing"],
+        ["datasets", "convert", "nowhere.arff", "out.csv"],
+        ["report", "nowhere"],
+        ["fit", "nowhere.csv", "--labels", "a", "--out", "m.model"],
+        ["predict", "nowhere.model", "nowhere.csv", "--out", "p.csv"],
+        ["evaluate", "nowhere.csv", "--labels", "a"],
+        ["explain", "nowhere.model", "nowhere.csv", "--row", "1"],
+        ["study", "nowhere.toml"],
+        ["study", "nowhere.toml", "--dry-run"],
+        ["study", "--sets", "azotobacter", "--dry-run"],
+        ["study", "--sets", "simplehc", "--out", __file__, "--dry-run"],
+        ["study", "--sets", "simplehc", "--out", __file__],
+        ["study", "--trust"],
+        ["study", "--resume"],
+        ["study", "--time-limit", "0"],
+    ],
+)
+def test_mistakes_end_with_status_2(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    try:
+        status = main(words)
+    except SystemExit as error:  # argparse
+        status = error.code
+    assert status == 2
+    assert capsys.readouterr().err.strip()

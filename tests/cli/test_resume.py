@@ -201,35 +201,3 @@ def test_the_paper_s_study_is_resumed_by_its_name(tmp_path):
     forget(out)
     assert study("--resume", "--out", out) == 0
     assert len(read_study(out).tasks) == 2
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["datasets", "info", "nothing"],
-        ["datasets", "describe", "nowhere.arff"],
-        ["datasets", "fetch", "nothing"],
-        ["datasets", "convert", "nowhere.arff", "out.csv"],
-        ["report", "nowhere"],
-        ["fit", "nowhere.csv", "--labels", "a", "--out", "m.model"],
-        ["predict", "nowhere.model", "nowhere.csv", "--out", "p.csv"],
-        ["evaluate", "nowhere.csv", "--labels", "a"],
-        ["explain", "nowhere.model", "nowhere.csv", "--row", "1"],
-        ["study", "nowhere.toml"],
-        ["study", "nowhere.toml", "--dry-run"],
-        ["study", "--sets", "azotobacter", "--dry-run"],
-        ["study", "--sets", "simplehc", "--out", __file__, "--dry-run"],
-        ["study", "--sets", "simplehc", "--out", __file__],
-        ["study", "--trust"],
-        ["study", "--resume"],
-        ["study", "--time-limit", "0"],
-    ],
-)
-def test_mistakes_end_with_status_2(words, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    try:
-        status = main(words)
-    except SystemExit as error:  # argparse
-        status = error.code
-    assert status == 2
-    assert capsys.readouterr().err.strip()
