@@ -365,6 +365,8 @@ def check_nothing_global_changes(clf):
             end.set()
             other.join()
         after = _process_state()
+        if clf.get_params().get("random_state", 0) is None:  # draws from that generator
+            state["random state of numpy"] = after["random state of numpy"]
         changed = [name for name in state if state[name] != after[name]]
         assert changed == []
         assert _blas_threads() == threads

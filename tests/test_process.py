@@ -92,11 +92,11 @@ def test_other_threads_see_their_own_number_of_blas_threads(clf, rng):
         other = threading.Thread(target=look)
         other.start()
         try:
-            clf.fit(X, Y).predict_proba(X)
+            while len(seen) <= 2:  # on a busy machine one fit may end before the other thread runs
+                clf.fit(X, Y).predict_proba(X)
         finally:
             end.set()
             other.join()
-        assert len(seen) > 2
         assert all(threads == before for threads in seen)
 
 

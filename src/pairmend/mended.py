@@ -526,7 +526,8 @@ def _for_all_labels(base: Any, n_labels: int) -> Any:
     tags = get_tags(base).classifier_tags
     if tags is not None and tags.multi_label and n_labels > 1:
         return base
-    return BinaryRelevance(base)
+    # The base is seeded already; a seed here keeps numpy's global generator out of it.
+    return BinaryRelevance(base, random_state=0)
 
 
 def _as_labels(target: Target) -> Target:

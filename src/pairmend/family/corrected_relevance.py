@@ -100,7 +100,7 @@ class CorrectedBinaryRelevance(LocallyCorrected):
         parts: list[IntArray],
     ) -> list[Any]:
         return [
-            BinaryRelevance(base, n_jobs=self.n_jobs).fit(
+            BinaryRelevance(base, n_jobs=self.n_jobs, random_state=0).fit(
                 take_rows(X, rows),
                 target.Y[rows].astype(np.int64),
                 **take_params(X, fit_params, rows),
