@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import warnings
 
 import numpy as np
@@ -27,6 +26,7 @@ from pairmend import (
 da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
 dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[dask]'")
 
+from dask_tasks import slow  # noqa: E402
 from pairmend import distributed  # noqa: E402
 
 NEAR = 1e-9
@@ -256,11 +256,6 @@ def test_partitions_may_be_empty(small_set, on_cluster):
     for base in (None, GaussianNB()):
         with pytest.raises(ValueError, match="0 rows in all its blocks"):
             distributed.fit(PairwiseClassifier(base), none[features], none[names])
-
-
-def slow(block):
-    time.sleep(0.2)
-    return block
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(small_set, labels, on_cluster):
