@@ -4,16 +4,7 @@ scikit-learn's common checks say little about labels. Each check here takes an u
 classifier with a deterministic base and raises an AssertionError where it fails.
 """
 
-import gc
-import locale
-import logging
-import os
 import pickle
-import random
-import signal
-import socket
-import sys
-import threading
 import warnings
 from functools import cache
 
@@ -21,7 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from scipy import sparse
-from sklearn import config_context, get_config
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import GridSearchCV, cross_val_predict
@@ -30,9 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
-from threadpoolctl import threadpool_info, threadpool_limits
 
-from pairmend import RandomSubspaceNB
 from pairmend._pairs import label_pairs
 from pairmend.frames import ColumnWarning
 from pairmend.frames.encoder import takes_encoded_frames
@@ -306,74 +295,6 @@ def check_a_failed_fit_leaves_the_old_one(clf):
         raise AssertionError("bad input was accepted")
     for old, new in zip(before, _outputs(clf, X), strict=True):
         np.testing.assert_array_equal(old, new)
-
-
-def _process_state():
-    """Settings that belong to the process, or to all code in it, as of now."""
-    state = {
-        "environment": dict(os.environ),
-        "folder": os.getcwd(),
-        "import path": list(sys.path),
-        "warning filters": list(warnings.filters),
-        "floating point errors": np.geterr(),
-        "printing of arrays": np.get_printoptions(),
-        "random state of numpy": pickle.dumps(np.random.get_state()),  # noqa: NPY002
-        "random state": random.getstate(),
-        "scikit-learn": get_config(),
-        "locale": locale.setlocale(locale.LC_ALL),
-        "signal handlers": {number: signal.getsignal(number) for number in signal.valid_signals()},
-        "exception hooks": (sys.excepthook, threading.excepthook, sys.unraisablehook),
-        "streams": (sys.stdin, sys.stdout, sys.stderr),
-        "recursion limit": sys.getrecursionlimit(),
-        "switch interval": sys.getswitchinterval(),
-        "garbage collection": (gc.isenabled(), gc.get_threshold()),
-        "level of logging": logging.getLogger().level,
-        "handlers of logging": list(logging.getLogger().handlers),
-        "timeout of sockets": socket.getdefaulttimeout(),
-    }
-    if hasattr(os, "sched_getaffinity"):
-        state["processors"] = os.sched_getaffinity(0)
-    return state
-
-
-def _blas_threads():
-    """Number of threads of BLAS, as of now. (That of OpenMP belongs to the thread.)"""
-    libraries = (library for library in threadpool_info() if library["user_api"] == "blas")
-    return {library["filepath"]: library["num_threads"] for library in libraries}
-
-
-def check_nothing_global_changes(clf):
-    X, Y = _data()
-    clone(clf).fit(X, Y).predict(X)  # what is imported on demand is there now
-    # With more threads of BLAS, other bases take long where the processors are busy.
-    of_bayes = isinstance(clf.get_params().get("estimator"), RandomSubspaceNB)
-    with threadpool_limits(limits=2 if of_bayes else None, user_api="blas"):
-        state, threads = _process_state(), _blas_threads()
-        seen, end = [], threading.Event()
-
-        def look():
-            while not end.is_set():
-                seen.append((_blas_threads(), dict(os.environ), list(sys.path), os.getcwd()))
-                end.wait(0.002)
-
-        other = threading.Thread(target=look)
-        other.start()
-        try:
-            _outputs(clf.fit(X, Y), X)
-            clf.predict(X)
-        finally:
-            end.set()
-            other.join()
-        after = _process_state()
-        if clf.get_params().get("random_state", 0) is None:  # draws from that generator
-            state["random state of numpy"] = after["random state of numpy"]
-        changed = [name for name in state if state[name] != after[name]]
-        assert changed == []
-        assert _blas_threads() == threads
-        # Other threads see no change in between, either.
-        expected = (threads, state["environment"], state["import path"], state["folder"])
-        assert seen
-        assert all(found == expected for found in seen)
 
 
 CHECKS = [check for name, check in list(globals().items()) if name.startswith("check_")]

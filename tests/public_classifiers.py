@@ -13,7 +13,7 @@ QUICK = {"cv": 2, "scaling": "range", "beta": 1.0, "shrinkage": 1.0}
 ARGUMENTS = {
     "MendedClassifier": QUICK,
     "ThresholdedClassifier": {
-        "estimator": pairmend.BinaryRelevance(LogisticRegression(C=0.1)),
+        "estimator": pairmend.BinaryRelevance(LogisticRegression(C=0.1), random_state=0),
         "cv": 2,
     },
     "ClassifierChainEnsemble": {"n_chains": 2},

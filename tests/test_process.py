@@ -1,14 +1,66 @@
 """The process of the user stays as it is: settings, memory, forks."""
 
+import gc
+import locale
+import logging
 import os
+import pickle
+import random
+import signal
+import socket
 import subprocess
 import sys
 import threading
+import warnings
 
+import numpy as np
 import pytest
+from sklearn import get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier
+from public_classifiers import CLASSIFIERS, data_for, made
+
+
+def process_state():
+    """Settings that belong to the process, or to all code in it, as of now."""
+    state = {
+        "environment": dict(os.environ),
+        "folder": os.getcwd(),
+        "import path": list(sys.path),
+        "warning filters": list(warnings.filters),
+        "floating point errors": np.geterr(),
+        "printing of arrays": np.get_printoptions(),
+        "random state of numpy": pickle.dumps(np.random.get_state()),  # noqa: NPY002
+        "random state": random.getstate(),
+        "scikit-learn": get_config(),
+        "locale": locale.setlocale(locale.LC_ALL),
+        "signal handlers": {number: signal.getsignal(number) for number in signal.valid_signals()},
+        "exception hooks": (sys.excepthook, threading.excepthook, sys.unraisablehook),
+        "streams": (sys.stdin, sys.stdout, sys.stderr),
+        "recursion limit": sys.getrecursionlimit(),
+        "switch interval": sys.getswitchinterval(),
+        "garbage collection": (gc.isenabled(), gc.get_threshold()),
+        "level of logging": logging.getLogger().level,
+        "handlers of logging": list(logging.getLogger().handlers),
+        "timeout of sockets": socket.getdefaulttimeout(),
+    }
+    if hasattr(os, "sched_getaffinity"):
+        state["processors"] = os.sched_getaffinity(0)
+    return state
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_settings_of_the_process_stay_as_they_are(name):
+    X, y = data_for(name)
+    made(name).fit(X, y).predict(X)  # what is imported on demand is there now
+    before = process_state()
+    clf = made(name).fit(X, y)
+    clf.predict(X)
+    if hasattr(clf, "predict_proba"):
+        clf.predict_proba(X)
+    after = process_state()
+    assert [setting for setting in before if before[setting] != after[setting]] == []
 
 
 def run_program(program, *, timeout, **variables):
@@ -66,12 +118,11 @@ def test_malloc_keeps_its_settings():
     assert printed == "True"
 
 
-def blas_threads():
-    return {
-        library["filepath"]: library["num_threads"]
-        for library in threadpool_info()
-        if library["user_api"] == "blas"
-    }
+def settings_seen_elsewhere():
+    """Settings that another thread sees; the number of threads of OpenMP belongs to each thread."""
+    libraries = (library for library in threadpool_info() if library["user_api"] == "blas")
+    blas = {library["filepath"]: library["num_threads"] for library in libraries}
+    return blas, dict(os.environ), list(sys.path), os.getcwd()
 
 
 @pytest.mark.parametrize(
@@ -79,16 +130,17 @@ def blas_threads():
     [CorrectedPairwiseClassifier(n_jobs=2, random_state=0), MendedClassifier(random_state=0)],
     ids=lambda clf: type(clf).__name__,
 )
-def test_other_threads_see_their_own_number_of_blas_threads(clf, rng):
+def test_other_threads_see_no_change_meanwhile(clf, rng):
     X, Y = rng.rand(600, 20), rng.rand(600, 8) < 0.3
     seen, end = [], threading.Event()
 
     def look():
         while not end.is_set():
-            seen.append(blas_threads())
+            seen.append(settings_seen_elsewhere())
+            end.wait(0.001)
 
     with threadpool_limits(limits=2, user_api="blas"):
-        before = blas_threads()
+        before = settings_seen_elsewhere()
         other = threading.Thread(target=look)
         other.start()
         try:
@@ -97,7 +149,7 @@ def test_other_threads_see_their_own_number_of_blas_threads(clf, rng):
         finally:
             end.set()
             other.join()
-        assert all(threads == before for threads in seen)
+        assert all(settings == before for settings in seen)
 
 
 FORKS = """
