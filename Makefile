@@ -62,7 +62,7 @@ constraints: $(READY)
 # And the oldest, for make test-oldest. river is left out, as it needs a newer numpy; tests do
 # without it.
 	echo "river ; python_version < '3'" > $(VENV)/left-out.txt
-	$(BIN)/uv pip compile --quiet --universal --upgrade --all-extras --no-annotate --no-header \
+	$(BIN)/uv pip compile --quiet --universal --upgrade --extra test --no-annotate --no-header \
 		--no-emit-index-url --no-emit-find-links --python-version 3.11 --resolution lowest-direct \
 		--override $(VENV)/left-out.txt --output-file constraints-oldest.txt pyproject.toml
 

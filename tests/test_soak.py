@@ -23,18 +23,18 @@ def name_of(path):
     return "-".join(path.relative_to(path.parents[2]).parts)
 
 
-@pytest.mark.parametrize("path", CASES, ids=name_of)
+@pytest.mark.parametrize("path", CASES, ids=[*map(name_of, CASES)])
 def test_case_that_failed_once(path):
     case = json.loads(path.read_text())
     workers.check_case(case["campaign"], case["kind"], case["seed"])
 
 
-@pytest.mark.parametrize("path", INPUTS, ids=name_of)
+@pytest.mark.parametrize("path", INPUTS, ids=[*map(name_of, INPUTS)])
 def test_input_that_failed_once(path):
     readers.replay(path)
 
 
-@pytest.mark.parametrize("path", CORPUS, ids=name_of)
+@pytest.mark.parametrize("path", CORPUS, ids=[*map(name_of, CORPUS)])
 def test_inputs_that_the_fuzzer_starts_from(path):
     """As they are, with a byte changed, and with changes as the fuzzer makes them."""
     name, content = path.parent.name, path.read_bytes()
