@@ -74,7 +74,7 @@ class _Owner:
         self.__array_interface__ = {
             "shape": shape,
             "typestr": dtype.str,
-            "data": (self.block.ctypes.data, False),
+            "data": (self.block.__array_interface__["data"][0], False),
             "version": 3,
         }
 

@@ -14,10 +14,10 @@ from pairmend._typing import FloatArray
 
 LARGEST = 2**18
 """Multiplications of a product up to which OpenBLAS uses one thread."""
-DEPTH = 128
-"""Multiplications that are added up for each cell of a block, at the most."""
-SIDE = 48
+ROWS = 16
 """Rows of a block, if there are many columns, too."""
+DEPTH = 2**10
+"""Products that are added up for each cell of a block, at the most."""
 LONGEST = 2**13
 """Length of vectors up to which OpenBLAS uses one thread for their product."""
 
@@ -49,20 +49,30 @@ def multiply(a: Any, b: Any, out: FloatArray | None = None) -> FloatArray:
     if out is None:
         stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         out = np.empty((*stack, m, n), dtype=np.result_type(a, b))
-    depth = min(k, DEPTH)
-    columns = min(n, max(1, LARGEST // (depth * min(m, SIDE))))
-    rows = min(m, max(1, LARGEST // (depth * columns)))
-    for top in range(0, m, rows):
-        for left in range(0, n, columns):
-            block = out[..., top : top + rows, left : left + columns]
-            for start in range(0, k, depth):
-                first = a[..., top : top + rows, start : start + depth]
-                second = b[..., start : start + depth, left : left + columns]
-                if start == 0:
-                    np.matmul(first, second, out=block)
-                else:
-                    block += np.matmul(first, second)
+    for start in range(0, k, DEPTH):
+        part = out if start == 0 else np.empty_like(out)
+        _fill(a[..., start : start + DEPTH], b[..., start : start + DEPTH, :], part)
+        if start:
+            out += part
     return out
+
+
+def _fill(a: Any, b: Any, out: FloatArray) -> None:
+    """Fill in a product of little depth, all blocks with the same columns in one call."""
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    columns = min(n, max(1, LARGEST // (min(m, ROWS) * k)))
+    rows = min(m, max(1, LARGEST // (columns * k)))
+    whole = m - m % rows
+    b = np.ascontiguousarray(b)
+    blocks, filled = (
+        part[..., :whole, :].reshape(*part.shape[:-2], -1, rows, part.shape[-1])
+        for part in (a, out)
+    )
+    for left in range(0, n, columns):
+        here = slice(left, left + columns)
+        np.matmul(blocks, b[..., np.newaxis, :, here], out=filled[..., here])
+        if whole < m:
+            np.matmul(a[..., whole:, :], b[..., here], out=out[..., whole:, here])
 
 
 def sum_squares(values: FloatArray) -> float:

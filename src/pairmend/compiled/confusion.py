@@ -2,9 +2,14 @@
 
 import numpy as np
 
-from pairmend._products import DEPTH, LARGEST, SIDE
+from pairmend._products import LARGEST
 from pairmend._typing import BoolArray, FloatArray, IntArray
 from pairmend.compiled._numba import compile_inner, compile_loops
+
+DEPTH = 128
+"""Rows whose cells are multiplied at once."""
+SIDE = 48
+"""Cells of a block, if there are many points, too."""
 
 
 @compile_inner()
