@@ -32,7 +32,6 @@ from sklearn.utils.validation import (
 
 from pairmend._columns import describe_frame
 from pairmend._frames import EncodedFrame
-from pairmend._memory import empty
 from pairmend._products import sum_squares
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._weights import without_negligible
@@ -279,7 +278,7 @@ def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     if X.ndim != 2 or X.dtype.kind != "f":
         return X[rows]
     # With mode="raise" numpy would not write to `out` itself.
-    return np.take(X, rows, axis=0, out=empty((len(rows), X.shape[1]), X.dtype), mode="wrap")
+    return np.take(X, rows, axis=0, mode="wrap")
 
 
 def check_target(

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._cells import densify
 from pairmend._frames import EncodedFrame, is_frame
-from pairmend._memory import empty
 from pairmend._typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend._validation import (
     LARGEST,
@@ -127,7 +126,7 @@ class _DistanceNeighbourhood(KnownParameters, BaseEstimator):
             filled.data[missing] = self.mean_[filled.indices[missing]]
             return (filled @ sparse.diags_array(factor)).tocsr()
         # The shift cancels in distances; taking it out keeps digits where values are large.
-        centred = np.subtract(numbers, self.mean_, out=empty(numbers.shape, numbers.dtype))
+        centred = np.subtract(numbers, self.mean_, dtype=numbers.dtype)
         centred *= factor
         missing = np.isnan(centred)
         if missing.any():

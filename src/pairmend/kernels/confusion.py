@@ -14,7 +14,6 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._compiled import compiled_for
-from pairmend._memory import empty
 from pairmend._pairs import LabelRows, pairs_of
 from pairmend._products import multiply
 from pairmend._threads import in_threads, thread_count
@@ -98,12 +97,11 @@ class ConfusionSums:
         """
         e = self.alone
         if overlap and len(self.sharing):
-            e = empty(e.shape, e.dtype)
-            e[:] = self.alone
+            e = self.alone.copy()
             e[:, :, self.sharing] += (overlap * self.shared).astype(e.dtype, copy=False)
         if balance is not None:
             factors = np.stack(balance).astype(e.dtype)[:, np.newaxis, :, np.newaxis]
-            e = np.multiply(e, factors, out=empty(e.shape, e.dtype))
+            e = e * factors
         return e.transpose(3, 2, 0, 1)
 
 
@@ -269,7 +267,7 @@ def confusion_sums(
     n_labels, n_points = watched.carried.n_labels, weights.shape[1]
     pairs = pairs_of(labels, n_labels)
     block = _Block(labels, n_labels)
-    alone = empty((2, 2, pairs.stop - pairs.start, n_points), weights.dtype)
+    alone = np.empty((2, 2, pairs.stop - pairs.start, n_points), weights.dtype)
     alone[:] = 0
     skipped = np.zeros((n_labels, n_points)) if cut else None
     # Of rows that carry both labels, by the first of them.

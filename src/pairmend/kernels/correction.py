@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from pairmend._memory import empty_like
 from pairmend._typing import BoolArray, FloatArray
 
 
@@ -31,15 +30,11 @@ def competences(confusion: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     def share(decision: int, undefined: float) -> FloatArray:
         hit = confusion[..., 0, decision]
-        total = empty_like(hit, np.result_type(hit, np.float32))
-        np.add(hit, confusion[..., 1, decision], out=total)
-        unknown = ~(total > 0)
-        if not unknown.any():
-            return np.divide(hit, total, out=total)
-        np.copyto(total, 1, where=unknown)
-        np.divide(hit, total, out=total)
-        np.copyto(total, undefined, where=unknown)
-        return total
+        total = hit + confusion[..., 1, decision]
+        known = total > 0
+        if known.all():
+            return hit / total
+        return np.where(known, hit / np.where(known, total, 1), undefined)
 
     return share(0, undefined=1.0), share(1, undefined=0.0)
 
@@ -66,12 +61,7 @@ def correct(decided: FloatArray, confusion: FloatArray) -> FloatArray:
     (0.5, 0.75)
     """
     given_first, given_second = competences(confusion)
-    dtype = np.result_type(decided, given_first)
-    corrected = np.multiply(decided, given_first, out=empty_like(decided, dtype))
-    second = np.subtract(1, decided, out=empty_like(decided, dtype))
-    second *= given_second
-    corrected += second
-    return corrected
+    return decided * given_first + (1 - decided) * given_second
 
 
 def unsettled(

@@ -8,7 +8,6 @@ confusion sums read them that way.
 import numpy as np
 from scipy import sparse
 
-from pairmend._memory import empty
 from pairmend._products import multiply
 from pairmend._threads import in_threads, thread_count
 from pairmend._typing import FloatArray, IntArray, Matrix
@@ -39,7 +38,7 @@ def offsets_to(queries: Matrix, points: FloatArray) -> FloatArray:
         offsets *= -2
         offsets += norms
         return offsets
-    offsets = empty((len(points), queries.shape[0]), np.result_type(points, queries))
+    offsets = np.empty((len(points), queries.shape[0]), np.result_type(points, queries))
     n_threads = thread_count(nanoseconds=0.03 * points.size * queries.shape[0])
     at_once = max(1, min(AT_ONCE, -(-len(points) // n_threads)))
 

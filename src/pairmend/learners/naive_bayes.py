@@ -8,7 +8,6 @@ import numpy as np
 
 from pairmend._basis import Basis
 from pairmend._cells import densify
-from pairmend._memory import empty
 from pairmend._pairs import LabelRows
 from pairmend._streaming import batches, row_chunks
 from pairmend._threads import in_threads, thread_count
@@ -240,7 +239,7 @@ class SubspaceNBPairLearner:
         """
         first, second = self._pairs[block].T
         separable = self._separable[first, second]
-        supports = empty((len(first), rows.n_rows), dtype)
+        supports = np.empty((len(first), rows.n_rows), dtype)
         if separable.any():
             if not scores:
                 scores += self._label_scores(rows)
@@ -316,7 +315,7 @@ class SubspaceNBPairLearner:
     def _own(self, first: IntArray, second: IntArray, rows: ScoredRows) -> FloatArray:
         """Return the supports for first labels of pairs with models of their own, (pairs, n)."""
         scorer = self._against(first, second)
-        supports = empty((len(first), rows.n_rows))
+        supports = np.empty((len(first), rows.n_rows))
 
         def fill(tile: slice) -> None:
             supports[:, tile] = rows.at(tile).supports(scorer)
@@ -336,11 +335,7 @@ class SubspaceNBPairLearner:
         scores: list[Any] = [None] * len(tiles)
 
         def fill(number: int) -> None:
-            found = rows.at(tiles[number]).scores(self._labels)
-            if not found.flags.c_contiguous:
-                found, source = empty(found.shape), found
-                found[:] = source
-            scores[number] = found
+            scores[number] = np.ascontiguousarray(rows.at(tiles[number]).scores(self._labels))
 
         self._each(fill, range(len(tiles)), 0.1 * rows.n_rows * n_labels * rows.table.size)
         return scores

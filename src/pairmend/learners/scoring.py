@@ -17,7 +17,6 @@ from scipy import sparse
 from pairmend._basis import FAR, Basis, Expanded
 from pairmend._compiled import compiled_for
 from pairmend._lazy import lazy
-from pairmend._memory import empty
 from pairmend._products import multiply
 from pairmend._streaming import batches
 from pairmend._threads import in_threads, thread_count
@@ -57,7 +56,7 @@ class Scorer:
         """Add what comes before any feature, a number for each class."""
         constants = multiply(terms.base, basis.subspace_masks) + prior[:, np.newaxis]
         n_columns, table = len(basis.column_feature), basis.weight_table
-        columns = empty((n_columns + len(table) + 1, len(prior)))
+        columns = np.empty((n_columns + len(table) + 1, len(prior)))
         columns[:n_columns] = terms.weights.T
         columns[n_columns:-1] = constants.T
         columns[-1] = 0
@@ -84,7 +83,7 @@ class Scorer:
     def with_absent(self) -> FloatArray:
         """All weights in one array, those of features left out among them."""
         n_columns, n_features = len(self.columns), len(self.base)
-        weights = empty((n_columns + n_features, self.n_classes))
+        weights = np.empty((n_columns + n_features, self.n_classes))
         weights[:n_columns] = self.columns
         np.negative(self.base, out=weights[n_columns:])
         return weights
@@ -142,7 +141,7 @@ class ScoredRows(ABC):
             parts += [] if absent is None else [absent]
             stack = sparse.hstack(parts, format="csr")
             return _SparseRows(stack, absent, n_subspaces, basis.subspace_table, kernels)
-        stack = empty((n_columns + 1, n_rows))
+        stack = np.empty((n_columns + 1, n_rows))
         np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
         stack[-1] = 1  # for the constant; what fills up a narrow subspace gets no weight
         return _DenseRows(stack, absent, n_subspaces, basis.value_table, kernels)
@@ -282,7 +281,7 @@ class CompiledRows(ScoredRows):
         if len(basis.numeric) != X.shape[1]:
             return None
         X = np.ascontiguousarray(X)
-        stack = empty((len(basis.column_feature) + 1, len(X)))
+        stack = np.empty((len(basis.column_feature) + 1, len(X)))
         check_shape(stack, (2 * X.shape[1] + 1, len(X)), "columns")
         for part in (basis.centre, basis.unit):
             check_shape(part, (X.shape[1],), "centres or units")
@@ -319,7 +318,7 @@ class CompiledRows(ScoredRows):
     def scores(self, scorer: Scorer) -> FloatArray:
         """Score rows, see :meth:`ScoredRows.scores`."""
         self.check_scorer(scorer)
-        out = empty((self.n_subspaces, scorer.n_classes, self.n_rows))
+        out = np.empty((self.n_subspaces, scorer.n_classes, self.n_rows))
         self.kernels.score(self.stack, self.table, self.rows, scorer.columns, scorer.table, out)
         return out
 

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._basis import Basis, Expanded
-from pairmend._memory import empty
 from pairmend._products import multiply
 from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
 
@@ -91,7 +90,7 @@ class Sums:
         return Sums(
             self.mass - part.mass,
             self.count - part.count,
-            np.subtract(self.columns, part.columns, out=empty(self.columns.shape)),
+            self.columns - part.columns,
             None if self.absent is None else self.absent - part.absent,
             None if self.n_absent is None else self.n_absent - part.n_absent,
         )
@@ -167,7 +166,7 @@ class Terms:
         if sums.absent is not None:
             usable = survey.categorical | (sums.count[:, np.newaxis] > sums.n_absent)
             known = np.maximum(known - sums.absent, 0)
-        weights = empty(sums.columns.shape)
+        weights = np.empty(sums.columns.shape)
         base = np.zeros((m, len(survey.categorical)))
         if n:
             divisor = known if known.shape[1] == 1 else known[:, numeric]
@@ -211,8 +210,8 @@ def _count_values(
     features = np.flatnonzero(basis.base >= 0)
     own = basis.column_feature[2 * len(basis.numeric) :]
     total = known if known.shape[1] == 1 else known[:, features]
-    counts = np.maximum(counts, 0, out=empty(counts.shape))
-    log_base = empty((len(counts), len(features)))
+    counts = np.maximum(counts, 0)
+    log_base = np.empty((len(counts), len(features)))
     log_base[:] = total
     if len(own):
         starts = np.flatnonzero(np.diff(own, prepend=-1))
@@ -224,7 +223,7 @@ def _count_values(
     counts += 1
     np.log(counts, out=weights)
     of_column = np.searchsorted(features, own)
-    weights -= np.take(log_base, of_column, axis=1, out=empty(weights.shape), mode="clip")
+    weights -= np.take(log_base, of_column, axis=1, mode="clip")
     # Few numbers of values are different.
     sizes, which = np.unique(np.diff(survey.offsets)[features], return_inverse=True)
     if total.shape[1] == 1:
