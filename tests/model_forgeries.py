@@ -81,7 +81,7 @@ def originals():
     words = np.where(X[:, :1] > 0, "a red photo of the sea", "blue sky over town").ravel().tolist()
     logistic = make_pipeline(StandardScaler(), LogisticRegression())
     S = sparse.csr_array(X * (X > 0))
-    near = GaussianNeighbourhood(n_neighbors=3)
+    near = GaussianNeighbourhood(2.0)
     models = [
         (PairwiseClassifier(random_state=0), X),
         (CorrectedPairwiseClassifier(validation=2, random_state=0), X),

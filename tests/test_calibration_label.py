@@ -18,9 +18,7 @@ from pairmend import (
     GaussianNeighbourhood,
     GlobalNeighbourhood,
     RandomSubspaceNB,
-    corrected,
 )
-from pairmend.kernels.confusion import add_up_again
 
 BASE = LogisticRegression(C=0.5)
 SETTINGS = [
@@ -111,20 +109,18 @@ def test_binary_problems_are_corrected_alone_for_a_single_label(small_set):
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 @pytest.mark.parametrize("validation", [0.6, 3])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_closed_form_and_one_classifier_a_pair_give_the_same(small_set, setting, validation, dtype):
+def test_closed_form_and_one_classifier_a_pair_give_the_same(small_set, setting, validation):
     X, Y = small_set
     fast, slow = (
-        fitted(X, Y, kind(5, 0.5), validation=validation, dtype=dtype, **setting)
+        fitted(X, Y, kind(5, 0.5), validation=validation, **setting)
         for kind in (RandomSubspaceNB, Slow)
     )
     assert type(fast.learner_) is not type(slow.learner_)
-    close = 1e-9 if dtype == "float64" else 1e-4
+    close = 1e-9
     np.testing.assert_allclose(fast.pair_corrected(X), slow.pair_corrected(X), atol=close)
     np.testing.assert_allclose(fast.confusion(X), slow.confusion(X), atol=close)
-    if dtype == "float64":
-        np.testing.assert_allclose(fast.predict_proba(X), slow.predict_proba(X), atol=close)
-        np.testing.assert_array_equal(fast.predict(X), slow.predict(X))
+    np.testing.assert_allclose(fast.predict_proba(X), slow.predict_proba(X), atol=close)
+    np.testing.assert_array_equal(fast.predict(X), slow.predict(X))
 
 
 def test_perfect_reference_leaves_the_ranking_uncorrected(rng):
@@ -157,10 +153,9 @@ def test_votes_are_counted_against_those_of_the_virtual_label(small_set):
     assert 0 < found < Y.size
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_parameters_of_prediction_need_no_new_fit(small_set, dtype):
+def test_parameters_of_prediction_need_no_new_fit(small_set):
     X, Y = small_set
-    clf = fitted(X, Y, dtype=dtype)
+    clf = fitted(X, Y)
     together = clf.predict_each(X, SETTINGS)
     for setting, predicted in zip(SETTINGS, together, strict=True):
         singly = clone(clf).set_params(**setting).fit(X, Y)
@@ -229,44 +224,6 @@ def test_sparse_rows_and_frames(small_set, base, validation):
         clf = fitted(rows, target, base, validation=validation)
         np.testing.assert_allclose(clf.predict_proba(rows), plain.predict_proba(X), atol=1e-8)
     assert clf.classes_.tolist() == ["sea", "sun", "rain", "snow"]
-
-
-@pytest.mark.parametrize("beta", [0.1, 300.0, 1e4])
-@pytest.mark.parametrize("base", [RandomSubspaceNB(5, 0.7), GaussianNB()], ids=["nb", "gaussian"])
-def test_rows_whose_weights_vanish_may_be_left_out(rng, monkeypatch, beta, base):
-    cluster = rng.randint(9, size=240)
-    X = cluster[:, np.newaxis] * [1.0, 0.3] + rng.normal(scale=0.03, size=(240, 2))
-    Y = rng.rand(240, 5) < np.where(cluster[:, np.newaxis] % 3 == [0, 1, 2, 0, 1], 0.7, 0.0)
-    clf = fitted(X, Y, base, validation=3, neighbourhood=GaussianNeighbourhood(beta))
-    again = []
-
-    def counted(sums, pairs, *args, **named):
-        again.append(pairs.mean())
-        add_up_again(sums, pairs, *args, **named)
-
-    monkeypatch.setattr(corrected, "worth_skipping", lambda *_: False)
-    queries = np.vstack([X, rng.rand(60, 2) * [8.0, 2.4]])
-    expected = [clf._variant(setting).pair_corrected(queries) for setting in SETTINGS]
-    monkeypatch.setattr(corrected, "worth_skipping", lambda *_: True)
-    monkeypatch.setattr(corrected, "cut_for", lambda _: 1e-12)  # so much that it often matters
-    monkeypatch.setattr(corrected, "add_up_again", counted)
-    for setting, supports in zip(SETTINGS, expected, strict=True):
-        got = clf._variant(setting).pair_corrected(queries)
-        np.testing.assert_allclose(got, supports, rtol=0, atol=2e-13)
-    assert beta < 1e4 or 0 < np.mean(again) < 1
-
-
-@pytest.mark.parametrize("beta", [1.0, 300.0, 1e4])
-def test_single_precision_differs_by_rounding_only(small_set, beta):
-    X, Y = small_set
-    double, single = (
-        fitted(X, Y, dtype=dtype, validation=3, neighbourhood=GaussianNeighbourhood(beta))
-        for dtype in ("float64", "float32")
-    )
-    for setting in SETTINGS:
-        one, other = (each._variant(setting).pair_corrected(X) for each in (double, single))
-        assert other.dtype == np.float32
-        np.testing.assert_allclose(other, one, rtol=0, atol=2e-5)
 
 
 @settings(max_examples=20)

@@ -69,7 +69,6 @@ SETTINGS = {
     "adaptive": {"neighbourhood": AdaptiveNeighbourhood(k=7)},
     "information": {"weighting": "information"},
     "crisp": {"reference": "crisp"},
-    "single precision": {"dtype": "float32"},
 }
 LAYOUTS = {
     "dense": np.asarray,
@@ -98,9 +97,8 @@ def test_classifiers_say_the_same(problem, setting, layout, given_to_fit):
             clf.fit(X, Y, **given_to_fit)
             each = clf.predict_each(X, [{}, {"balance": "labels"}, {"overlap": 0.5}])
             found.append([plain.pair_support(X), clf.pair_corrected(X), clf.confusion(X), *each])
-    atol = 1e-9 if setting.get("dtype") is None else 1e-5
     for compiled, ours in zip(*found, strict=True):
-        np.testing.assert_allclose(compiled, ours, rtol=0, atol=atol)
+        np.testing.assert_allclose(compiled, ours, rtol=0, atol=1e-9)
 
 
 @needs_numba

@@ -179,18 +179,6 @@ def test_a_virtual_label_is_corrected_on_workers(
     assert_same(ours, expected, here)
 
 
-@pytest.mark.parametrize("validation", [0.6, 3])
-@pytest.mark.parametrize("virtual", [False, True])
-def test_single_precision_asks_about_a_few_rows_at_a_time(small_set, labels, validation, virtual):
-    X, _ = small_set
-    clf = CorrectedPairwiseClassifier(
-        calibration_label=virtual, validation=validation, dtype="float32", random_state=0
-    )
-    ours = distributed.fit(clone(clf), in_chunks(X), in_chunks(labels))
-    scores = clone(clf).fit(X, labels).predict_proba(X)
-    np.testing.assert_allclose(ours.predict_proba(X), scores, atol=1e-5)
-
-
 @pytest.mark.parametrize("base", [GaussianNB(), DecisionTreeClassifier(), LogisticRegression()])
 @pytest.mark.parametrize(
     "kind", [PairwiseClassifier, CalibratedLabelRanking, CorrectedPairwiseClassifier]

@@ -34,7 +34,6 @@ from pairmend import (
     CorrectedMulticlassClassifier,
     CorrectedPairwiseClassifier,
     FourClassPairsClassifier,
-    GaussianNeighbourhood,
     GlobalNeighbourhood,
     LabelPowerset,
     MendedClassifier,
@@ -118,18 +117,11 @@ MODELS = {
         CorrectedPairwiseClassifier(LOGISTIC, validation=3, overlap=0.5, random_state=0),
         "dense",
     ),
-    "nearest rows": (
-        CorrectedPairwiseClassifier(
-            LOGISTIC, neighbourhood=GaussianNeighbourhood(4.0, n_neighbors=9), random_state=0
-        ),
-        "dense",
-    ),
     "adaptive": (
         CorrectedPairwiseClassifier(
             LOGISTIC,
             neighbourhood=AdaptiveNeighbourhood(5, transform=StandardScaler()),
             reference="crisp",
-            dtype="float32",
             random_state=np.random.RandomState(0),
         ),
         "dense",

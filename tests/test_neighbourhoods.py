@@ -191,35 +191,3 @@ def test_many_features_do_not_hide_coinciding_points(rng):
     X = rng.rand(6, 10_000)
     X[1] = X[0]
     assert AdaptiveNeighbourhood(k=2).fit(X).weights(X[:1])[0, :2].tolist() == [1, 1]
-
-
-@pytest.mark.parametrize("d", [3, 20])  # found by a tree, and by looking at all rows
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-@pytest.mark.parametrize("k", [1, 5, 40])
-def test_only_the_nearest_rows_count(rng, d, make, k):
-    X = rng.rand(40, d) * (rng.rand(40, d) < 0.1 if make is sparse.csr_array else 1)
-    X[:, 0] = rng.rand(40)  # no two rows at the same distance
-    queries = rng.rand(7, d)
-    queries[0] += 1e5
-    every = GaussianNeighbourhood(3.0).fit(make(X)).weights(make(queries))
-    kept = every >= np.sort(every, axis=1)[:, [-k]]
-    nearest = GaussianNeighbourhood(3.0, n_neighbors=k).fit(make(X)).weights(make(queries))
-    assert (np.diff(nearest.indptr) == k).all()
-    np.testing.assert_allclose(nearest.toarray()[1:], np.where(kept, every, 0)[1:], atol=1e-12)
-    np.testing.assert_allclose(nearest.toarray()[0], np.where(kept, every, 0)[0], atol=1e-4)
-
-
-def test_categories_and_missing_values_among_the_nearest(rng):
-    frame = pd.DataFrame({"n": rng.rand(30), "c": pd.Categorical(rng.choice(["u", "v"], 30))})
-    frame.loc[::6, "n"] = None
-    frame.loc[1::6, "c"] = None
-    every = GaussianNeighbourhood().fit(frame).weights(frame)
-    same = GaussianNeighbourhood(n_neighbors=30).fit(frame).weights(frame)
-    np.testing.assert_allclose(same.toarray(), every)
-
-
-def test_there_must_be_that_many_neighbours():
-    with pytest.raises(ValueError, match="n_neighbors=5.*got 3. Choose fewer"):
-        GaussianNeighbourhood(n_neighbors=5).fit(np.eye(3))
-    with pytest.raises(ValueError, match="'n_neighbors' parameter"):
-        GaussianNeighbourhood(n_neighbors=0).fit(np.eye(3))

@@ -82,15 +82,6 @@ def test_explanations_add_up(voting, calibration_label, small_set):
             assert gained == pytest.approx(label.after, abs=1e-9)
 
 
-def test_single_precision(small_set):
-    X, _ = small_set
-    double, single = (
-        fit(small_set, weighting="information", dtype=dtype).predict_proba(X)
-        for dtype in ("float64", "float32")
-    )
-    np.testing.assert_allclose(single, double, atol=1e-5)
-
-
 def test_classes_still_sum_to_one(rng):
     X = rng.randn(90, 3)
     y = X.argmax(axis=1)

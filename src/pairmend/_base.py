@@ -87,7 +87,6 @@ class PairwiseVoting(KnownParameters, DefaultParts, ClassifierMixin, BaseEstimat
     estimator: Any
     voting: str
     threshold: float
-    dtype: str
     random_state: Any
     learner_: PairLearner
     classes_: np.ndarray[Any, Any]
@@ -95,7 +94,6 @@ class PairwiseVoting(KnownParameters, DefaultParts, ClassifierMixin, BaseEstimat
     multilabel_: bool
 
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": RandomSubspaceNB}
-    _dtype: str
     prediction_parameters: ClassVar[tuple[str, ...]]
     needs_probabilities: bool = True
     """Whether the base classifier must have predict_proba; else its predictions are votes."""
@@ -244,7 +242,6 @@ class PairwiseVoting(KnownParameters, DefaultParts, ClassifierMixin, BaseEstimat
         self.classes_ = problem.target.classes
         self.multilabel_ = problem.target.multilabel
         self.pairs_ = problem.pairs
-        self._dtype = self.dtype
 
     def _variant(self, setting: Mapping[str, Any]) -> Self:
         """Return a classifier of the same fit with other parameters of prediction."""
@@ -274,6 +271,11 @@ class PairwiseVoting(KnownParameters, DefaultParts, ClassifierMixin, BaseEstimat
     def _ballots(self, supports: FloatArray) -> FloatArray:
         """Return what pairs put into the vote."""
         return vote(supports) if self.voting == "votes" else supports
+
+    @property
+    def _digits(self) -> int:
+        """Number of decimals to which scores are rounded."""
+        return 12
 
     @property
     def _min_labels(self) -> int:
@@ -327,7 +329,7 @@ class PairwiseVoting(KnownParameters, DefaultParts, ClassifierMixin, BaseEstimat
     def _supports(self, X: MatrixLike) -> Blocks:
         blocks = self._blocks(X)
         pairs = [pairs_of(labels, self._n_ranked) for labels in blocks]
-        return zip(blocks, self.learner_.supports(X, pairs, self._dtype), strict=True)
+        return zip(blocks, self.learner_.supports(X, pairs), strict=True)
 
     def _collect(self, X: MatrixLike, blocks: Any) -> FloatArray:
         """Put the blocks of all chunks together into one array (n_samples, n_pairs, ...)."""
@@ -344,4 +346,4 @@ class PairwiseVoting(KnownParameters, DefaultParts, ClassifierMixin, BaseEstimat
 
         A tie is then a tie, whatever the order of labels and the sizes of blocks and chunks.
         """
-        return np.round(scores, 12 if self._dtype == "float64" else 6)
+        return np.round(scores, self._digits)

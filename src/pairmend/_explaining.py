@@ -5,7 +5,6 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import take_rows
@@ -59,9 +58,8 @@ def _check_number(name: str, value: Any) -> None:
 def _weights(classifier: Any, X: MatrixLike) -> Iterator[FloatArray]:
     """Yield the weights of the validation rows around each row, in double precision."""
     for rows in classifier._chunks(X):
-        weights = classifier._double_weights(take_rows(X, rows))
-        for k in range(weights.shape[0]):
-            around = weights[[k]].toarray()[0] if sparse.issparse(weights) else weights[k]
+        weights = classifier._weights(take_rows(X, rows))
+        for around in weights:
             yield around * classifier._row_weights
 
 

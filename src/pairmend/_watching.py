@@ -1,21 +1,18 @@
 """How trained pairs are watched on validation rows, and what weighs these around a point."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from pairmend._pairs import LabelRows
-from pairmend._streaming import BLOCK_ARRAYS, batches, row_chunks
-from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._streaming import BLOCK_ARRAYS, row_chunks
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import count_rows, take_rows
 from pairmend.kernels.confusion import Watched
 from pairmend.kernels.rrc import decide
 from pairmend.learners import PairWitness
-
-FEW = 10
-"""Parts of the rows that are worked on in double precision, one after another."""
 
 
 def watch(
@@ -23,7 +20,6 @@ def watch(
     Y: BoolArray,
     asked: Iterable[tuple[IntArray, Callable[[IntArray], PairWitness]]],
     reference: Callable[[FloatArray], FloatArray],
-    dtype: str,
     *,
     has_virtual: bool = False,
 ) -> Watched:
@@ -40,8 +36,6 @@ def watch(
         the witness that answers for it about some of them.
     reference : callable
         What makes probabilities of decisions out of supports.
-    dtype : str
-        Precision of the result.
     has_virtual : bool, default=False
         Whether there is a virtual label, too.
 
@@ -52,36 +46,26 @@ def watch(
     """
     carried = LabelRows.of(Y, has_virtual=has_virtual)
     decided: FloatArray | None = None
-    for asked_rows, witness in asked:
-        # In single precision, what a learner says in double is never there as a whole.
-        parts = [slice(None)] if dtype == "float64" else few(len(asked_rows))
-        for rows in (asked_rows[part] for part in parts):
-            if len(rows) == len(Y):
-                supports = witness(rows).support_at(X, carried)
-            else:
-                here, chosen = carried.among(rows, len(Y))
-                supports = witness(rows).support_at(take_rows(X, rows), here)
-            for part in row_chunks(len(supports), BLOCK_ARRAYS * carried.n_labels):
-                supports[part] = decide(supports[part], reference)
-            if len(rows) == len(Y):
-                decided = supports.astype(dtype, copy=False)
-            else:
-                if decided is None:
-                    decided = np.empty((len(carried.rows), carried.n_labels), dtype=dtype)
-                decided[chosen] = supports
+    for rows, witness in asked:
+        everything = len(rows) == len(Y)
+        here, chosen = (carried, slice(None)) if everything else carried.among(rows, len(Y))
+        supports = witness(rows).support_at(X if everything else take_rows(X, rows), here)
+        for part in row_chunks(len(supports), BLOCK_ARRAYS * carried.n_labels):
+            supports[part] = decide(supports[part], reference)
+        if everything:
+            decided = supports
+        else:
+            if decided is None:
+                decided = np.empty((len(carried.rows), carried.n_labels))
+            decided[chosen] = supports
     assert decided is not None
     if has_virtual:
         Y = np.column_stack([Y, np.zeros(len(Y), dtype=bool)])
     return Watched(carried, Y, decided)
 
 
-def few(n_rows: int) -> Iterator[slice]:
-    """Cut rows into a few parts."""
-    return batches(n_rows, max(1, -(-n_rows // FEW)))
-
-
-def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int) -> Matrix:
-    """Return a neighbourhood's weights around rows, dense or CSR, or say what is wrong.
+def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int) -> FloatArray:
+    """Return a neighbourhood's weights around rows after checking shape and values.
 
     Parameters
     ----------
@@ -94,17 +78,17 @@ def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int) -> Matrix:
 
     Returns
     -------
-    ndarray or CSR of shape (t, M)
+    ndarray of shape (t, M)
     """
     weights = neighbourhood.weights(X)
-    weights = sparse.csr_array(weights) if sparse.issparse(weights) else np.asarray(weights)
+    weights = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
     shape = (count_rows(X), n_rows)
     if weights.shape != shape:
         raise ValueError(
             f"{type(neighbourhood).__name__} gave weights of shape {weights.shape}; "
             f"expected {shape}, a weight for each row and validation row."
         )
-    weights = weights.astype(np.result_type(weights.dtype, np.float32), copy=False)
+    weights = weights.astype(np.float64, copy=False)
     if not (weights.min() >= 0 and weights.max() < np.inf):
         raise ValueError(
             f"{type(neighbourhood).__name__} gave weights that are negative or not "

@@ -26,8 +26,6 @@ class CalibratedLabelRanking(PairwiseClassifier):
     voting : {"soft", "votes"}, default="soft"
         Whether supports are averaged, or each pair gives its vote to the winner, half a vote
         to each in a tie. "votes" is the published method.
-    dtype : {"float64", "float32"}, default="float64"
-        Precision of what is large: the supports of pairs.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -89,7 +87,6 @@ class CalibratedLabelRanking(PairwiseClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit"]), None],
         "voting": [StrOptions({"soft", "votes"})],
-        "dtype": [StrOptions({"float64", "float32"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -104,13 +101,11 @@ class CalibratedLabelRanking(PairwiseClassifier):
         estimator: Any = None,
         *,
         voting: str = "soft",
-        dtype: str = "float64",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.estimator = estimator
         self.voting = voting
-        self.dtype = dtype
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -6,43 +6,36 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 
 from pairmend._base import Blocks, Problem
 from pairmend._explaining import explain_rows
 from pairmend._growing import GrowingVoting, Split, Stream
 from pairmend._pairs import pairs_of
-from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
     HasMethods,
     Interval,
     StrOptions,
-    count_rows,
     fit_context,
     fit_with_weights,
     seed_estimator,
     take_params,
     take_rows,
 )
-from pairmend._watching import checked_weights, few, watch
+from pairmend._watching import checked_weights, watch
 from pairmend._weights import all_equal
 from pairmend.explanation import Explanation
 from pairmend.kernels.confusion import (
     ConfusionSums,
-    add_up_again,
     balance_weights,
     confusion_sums,
 )
-from pairmend.kernels.correction import correct, unsettled
+from pairmend.kernels.correction import correct
 from pairmend.kernels.information import WEIGHTINGS, weigh
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.kernels.vanishing import TOLERANCE, cut_for, worth_skipping
 from pairmend.learners import PairLearner, PairWitness, make_pair_learner
 from pairmend.model_selection import given_split, hold_out, shuffled_folds
 from pairmend.neighbourhoods import GaussianNeighbourhood
-
-SINGLE_TOLERANCE = 1e-7
-"""How much weights lost in single precision may move a corrected support."""
 
 
 class CorrectedPairwiseClassifier(GrowingVoting):
@@ -96,11 +89,6 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         label i is the binary problem "i or not i", corrected like any other pair, and what
         beats it is predicted. The virtual label's place is a score of 1/2, so leave `threshold`
         there.
-    dtype : {"float64", "float32"}, default="float64"
-        Precision of what is large: supports of pairs, weights, decisions on the
-        validation rows and confusion sums. "float32" halves their memory and changes supports
-        by some 1e-6; distances stay in double precision, and so does the correction where
-        weights that single precision cannot hold matter.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict. None means one, but
         for :class:`RandomSubspaceNB` as many threads as matrix products may take.
@@ -204,7 +192,6 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         "weighting": [StrOptions(set(WEIGHTINGS)), None],
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "calibration_label": ["boolean"],
-        "dtype": [StrOptions({"float64", "float32"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -236,7 +223,6 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         weighting: str | None = None,
         threshold: float = 0.5,
         calibration_label: bool = False,
-        dtype: str = "float64",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
@@ -251,7 +237,6 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         self.weighting = weighting
         self.threshold = threshold
         self.calibration_label = calibration_label
-        self.dtype = dtype
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -341,7 +326,6 @@ class CorrectedPairwiseClassifier(GrowingVoting):
             Y_validation,
             asked,
             REFERENCES[self.reference],
-            self.dtype,
             has_virtual=self.has_virtual_label,
         )
 
@@ -424,23 +408,8 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         train, validation = hold_out(len(present), float(self.validation), problem.rng)
         return present[train], present[validation], []
 
-    def _weights(self, X: MatrixLike) -> Matrix:
-        """Return the weights of the validation rows around rows, dense or CSR."""
-        if self._dtype == "float64":
-            return self._double_weights(X)
-        # Distances need double precision: for few rows at a time.
-        weights: list[Matrix] = []
-        for rows in few(count_rows(X)):
-            part = self._double_weights(take_rows(X, rows))
-            if sparse.issparse(part):
-                weights.append(part.astype(np.float32))
-                continue
-            if not weights:
-                weights = [np.empty((part.shape[1], count_rows(X)), dtype=np.float32).T]
-            weights[0][rows] = part
-        return sparse.vstack(weights, format="csr") if len(weights) > 1 else weights[0]
-
-    def _double_weights(self, X: MatrixLike) -> Matrix:
+    def _weights(self, X: MatrixLike) -> FloatArray:
+        """Return the weights of the validation rows around rows."""
         return checked_weights(self.neighbourhood_, X, len(self.validation_indices_))
 
     def _row_size(self) -> int:
@@ -452,41 +421,10 @@ class CorrectedPairwiseClassifier(GrowingVoting):
     ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
         shared = any(variant.overlap for variant in variants)
         by_row = self._by_row(self._weights(X))
-        single = self._dtype == "float32"
-        cut = cut_for(by_row.shape[0])
-        dense = not sparse.issparse(by_row) and by_row.dtype == np.float64
-        if not (dense and worth_skipping(by_row, self._watched.carried, cut)):
-            cut = 0.0
         for labels, supports in self._supports(X):
             decided = self._reference(supports)
-            sums = confusion_sums(by_row, self._watched, labels, shared=shared, cut=cut)
-            if sums.skipped is not None and sums.skipped.any():
-                unsure = self._unsettled(decided, sums, labels, variants)
-                add_up_again(sums, unsure.T, by_row, self._watched, labels, shared=shared)
-            vanished = self._vanished(decided, sums, labels, variants) if single else []
-            yield labels, self._correct_each(X, decided, sums, labels, variants, vanished)
-
-    def _correct_each(
-        self,
-        X: MatrixLike,
-        decided: FloatArray,
-        sums: ConfusionSums,
-        labels: slice,
-        variants: Sequence[Any],
-        vanished: list[IntArray],
-    ) -> Iterator[FloatArray]:
-        """Yield the corrected supports in each variant, some rows in double precision."""
-        each = (variant._mend(decided, sums, labels) for variant in variants)
-        if not vanished:
-            yield from each
-            return
-        corrected = list(each)
-        for rows in vanished:
-            by_row = self._by_row(self._double_weights(take_rows(X, rows)))
-            double = confusion_sums(by_row, self._watched, labels, shared=bool(len(sums.sharing)))
-            for variant, supports in zip(variants, corrected, strict=True):
-                supports[rows] = variant._mend(decided[rows], double, labels)
-        yield from corrected
+            sums = confusion_sums(by_row, self._watched, labels, shared=shared)
+            yield labels, (variant._mend(decided, sums, labels) for variant in variants)
 
     def _mend(self, decided: FloatArray, sums: ConfusionSums, labels: slice) -> FloatArray:
         """Return corrected supports, or weighted ballots, if pairs are weighted."""
@@ -498,48 +436,6 @@ class CorrectedPairwiseClassifier(GrowingVoting):
 
     def _ballots(self, supports: FloatArray) -> FloatArray:
         return super()._ballots(supports) if self.weighting is None else supports
-
-    def _vanished(
-        self, decided: FloatArray, sums: ConfusionSums, labels: slice, variants: Sequence[Any]
-    ) -> list[IntArray]:
-        """Return rows, few at a time, with sums too small to be trusted in single precision.
-
-        A weight that single precision cannot hold is below its smallest normal number, so the
-        bound on rows left out tells where it may matter.
-        """
-        tiny = float(np.finfo(np.float32).tiny)
-        lost = np.diff(self._watched.carried.indptr)[:, np.newaxis] * tiny
-        lost = lost * max(1.0, float(self._row_weights.max()))  # around every point
-        double = ConfusionSums(sums.alone, sums.shared, sums.sharing, skipped=lost)
-        unsure = self._unsettled(decided, double, labels, variants, SINGLE_TOLERANCE)
-        rows = np.flatnonzero(unsure.any(axis=1))
-        return [rows[part] for part in few(len(rows))]
-
-    def _unsettled(
-        self,
-        decided: FloatArray,
-        sums: ConfusionSums,
-        labels: slice,
-        variants: Sequence[Any],
-        tolerance: float = TOLERANCE,
-    ) -> BoolArray:
-        """Tell which pairs need the rows left out in any of the variants."""
-        unsure = np.zeros(decided.shape, dtype=bool)
-        for variant in variants:
-            confusion = variant._confusion(sums, labels)
-            skipped = variant._skipped(sums.skipped, labels)
-            unsure |= unsettled(decided, confusion, skipped, tolerance)
-        return unsure
-
-    def _skipped(self, skipped: FloatArray, labels: slice) -> FloatArray:
-        """Return the weight that no class of a pair misses more of, given that of labels."""
-        first, second = self._pairs_of(labels)
-        missed = [skipped[first], skipped[second]]
-        if (balance := self._balance(labels)) is not None:
-            missed = [
-                one * weight[:, np.newaxis] for one, weight in zip(missed, balance, strict=True)
-            ]
-        return np.maximum(*missed).T
 
     def _corrected(self, X: MatrixLike) -> Blocks:
         for labels, (corrected,) in self._votes(X, [self._variant({"weighting": None})]):
@@ -558,15 +454,11 @@ class CorrectedPairwiseClassifier(GrowingVoting):
             sums = confusion_sums(by_row, self._watched, labels, shared=bool(self.overlap))
             yield labels, self._confusion(sums, labels) / size
 
-    def _by_row(self, weights: Matrix) -> Matrix:
+    def _by_row(self, weights: FloatArray) -> FloatArray:
         """Return weights times those of the validation rows themselves, a row for each."""
-        by_row = weights.T.tocsr() if sparse.issparse(weights) else weights.T
         if (self._row_weights == 1).all():
-            return by_row
-        own = self._row_weights.astype(weights.dtype)
-        if sparse.issparse(by_row):
-            return sparse.diags_array(own).tocsr() @ by_row
-        return by_row * own[:, np.newaxis]
+            return weights.T
+        return weights.T * self._row_weights[:, np.newaxis]
 
     def _confusion(self, sums: ConfusionSums, labels: slice) -> FloatArray:
         """Make the confusion matrices that `balance` and `overlap` ask for."""

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.spatial import KDTree
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
@@ -38,12 +37,7 @@ from pairmend.frames import FrameEncoder
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,
     gaussian_weights,
-    gaussian_weights_at,
-    nearest_points,
 )
-
-INDEX_FEATURES = 10
-"""In at most so many coordinates a tree finds the nearest rows sooner than a look at all."""
 
 _ADVICE = (
     "Distances between rows need numbers. Give the neighbourhood a scikit-learn transformer "
@@ -162,9 +156,6 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
     transform : transformer, default=None
         Makes numbers of rows: any scikit-learn transformer, fitted with the classifier on
         the validation rows. For texts or images, or to read frames in another way.
-    n_neighbors : int, default=None
-        Only so many nearest validation rows count, all others weigh 0: faster, and an
-        approximation. None means all. Rows are counted whatever their sample weights.
 
     Attributes
     ----------
@@ -184,7 +175,6 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "beta": [Interval(Real, 0, None, closed="neither")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         **_DistanceNeighbourhood._parameter_constraints,
     }
 
@@ -194,50 +184,10 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         *,
         scale: str | None = "range",
         transform: Any = None,
-        n_neighbors: int | None = None,
     ):
         self.beta = beta
         self.scale = scale
         self.transform = transform
-        self.n_neighbors = n_neighbors
-
-    def fit(
-        self, X: MatrixLike, y: TargetLike = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Note the validation rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
-            Validation rows; NaN, where the transformer leaves any, stands at the mean.
-        y : array-like, default=None
-            Their labels, handed to the transformer.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights, by which means and standard deviations of features are weighted. The
-            transformer is fitted without them.
-
-        Returns
-        -------
-        self
-        """
-        super().fit(X, y, sample_weight)
-        self._index = self._make_index()
-        return self
-
-    def _make_index(self) -> KDTree | None:
-        low = not sparse.issparse(self.points_) and 0 < self.points_.shape[1] <= INDEX_FEATURES
-        return KDTree(self.points_) if low and self.n_neighbors is not None else None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A tree of raw places in memory is not to be trusted from a file; points make a new one.
-        return {name: value for name, value in super().__getstate__().items() if name != "_index"}
-
-    def _check_rows(self, n_rows: int) -> None:
-        if self.n_neighbors is not None and self.n_neighbors > n_rows:
-            raise ValueError(
-                f"GaussianNeighbourhood(n_neighbors={self.n_neighbors}) needs at least as many "
-                f"validation rows, got {n_rows}. Choose fewer, or None for all rows."
-            )
 
     def weights(self, X: MatrixLike) -> Matrix:
         """Weigh the validation rows around each row of X.
@@ -250,20 +200,10 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         Returns
         -------
         ndarray of shape (n_samples, n_validation_rows)
-            Relative to the nearest validation row, which weighs 1; CSR with `n_neighbors`.
+            Relative to the nearest validation row, which weighs 1.
         """
         check_is_fitted(self)
-        queries, beta = self._place(X), float(self.beta)
-        if self.n_neighbors is None:
-            return gaussian_weights(queries, self.points_, beta)
-        self._check_rows(self.points_.shape[0])  # a model from a file may have any number
-        if "_index" not in vars(self):  # from a file, or a copy
-            self._index = self._make_index()
-        if self._index is None:
-            nearest = nearest_points(queries, self.points_, self.n_neighbors)
-        else:
-            nearest = self._index.query(queries, [*range(1, self.n_neighbors + 1)])[1]
-        return gaussian_weights_at(queries, self.points_, beta, nearest)
+        return gaussian_weights(self._place(X), self.points_, float(self.beta))
 
 
 class AdaptiveNeighbourhood(_DistanceNeighbourhood):

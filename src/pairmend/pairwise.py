@@ -32,8 +32,6 @@ class PairwiseClassifier(PairwiseVoting):
         to each in a tie.
     threshold : float, default=0.5
         Labels with a score above it are predicted. Not used after a fit on 1-D classes.
-    dtype : {"float64", "float32"}, default="float64"
-        Precision of what is large: the supports of pairs.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict. None means one, but
         for :class:`RandomSubspaceNB` as many threads as matrix products may take.
@@ -93,7 +91,6 @@ class PairwiseClassifier(PairwiseVoting):
         "estimator": [HasMethods(["fit"]), None],
         "voting": [StrOptions({"soft", "votes"})],
         "threshold": [Interval(Real, 0, 1, closed="both")],
-        "dtype": [StrOptions({"float64", "float32"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -107,14 +104,12 @@ class PairwiseClassifier(PairwiseVoting):
         *,
         voting: str = "soft",
         threshold: float = 0.5,
-        dtype: str = "float64",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.estimator = estimator
         self.voting = voting
         self.threshold = threshold
-        self.dtype = dtype
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -35,7 +35,6 @@ BASES = {"nb": RandomSubspaceNB(subspace=0.5), "logistic": LOGISTIC, "gaussian":
 NEIGHBOURHOODS = {
     "wide": None,
     "narrow": GaussianNeighbourhood(50.0),
-    "few": GaussianNeighbourhood(4.0, n_neighbors=7),
     "adaptive": AdaptiveNeighbourhood(5),
     "global": GlobalNeighbourhood(),
 }

@@ -84,13 +84,6 @@ def test_pairs_without_rows():
     assert e[0, 1].tolist() == [[0, 0], [0.25, 0.75]]
 
 
-def test_float32(rng):
-    Y, weights, decided = rng.rand(40, 4) < 0.4, rng.rand(5, 40), rng.rand(40, 6)
-    single = sums(weights.astype(np.float32), Y, decided.astype(np.float32), 0.5)
-    assert single.dtype == np.float32
-    np.testing.assert_allclose(single, sums(weights, Y, decided, 0.5), rtol=1e-5)
-
-
 @given(st.integers(0, 9), st.integers(0, 9))
 def test_balance_equalises_the_classes(n_first, n_second):
     w_first, w_second = balance_weights(np.array([n_first]), np.array([n_second]))

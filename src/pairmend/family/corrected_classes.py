@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
     StrOptions,
     Target,
@@ -159,7 +159,7 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
     def _note(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
         return {"_Y": Y, "_decided": CLASS_REFERENCES[self.reference](supports)}
 
-    def _confusion(self, weights: Matrix) -> FloatArray:
+    def _confusion(self, weights: FloatArray) -> FloatArray:
         return class_confusion(weights, self._Y, self._decided)
 
     def _correct(self, supports: FloatArray, confusion: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._validation import StrOptions, Target, take_params, take_rows
 from pairmend.family.correcting import LocallyCorrected
 from pairmend.kernels.classes import label_cells, label_confusion
@@ -114,7 +114,7 @@ class CorrectedBinaryRelevance(LocallyCorrected):
     def _note(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
         return {"_cells": label_cells(Y, decide(supports, REFERENCES[self.reference]))}
 
-    def _confusion(self, weights: Matrix) -> FloatArray:
+    def _confusion(self, weights: FloatArray) -> FloatArray:
         return label_confusion(weights, self._cells)
 
     def _correct(self, supports: FloatArray, confusion: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._streaming import row_chunks
-from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
+from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._validation import (
     HasMethods,
     Interval,
@@ -95,7 +95,7 @@ class LocallyCorrected(Wrapping):
         """Return what is kept of the validation rows, by name of the attribute."""
 
     @abstractmethod
-    def _confusion(self, weights: Matrix) -> FloatArray:
+    def _confusion(self, weights: FloatArray) -> FloatArray:
         """Return local confusion matrices."""
 
     @abstractmethod
@@ -198,10 +198,8 @@ class LocallyCorrected(Wrapping):
         size = 4 * len(self.validation_indices_) + 4 * len(self.classes_) ** 2
         return row_chunks(count_rows(X), size)
 
-    def _weights(self, X: MatrixLike) -> Matrix:
+    def _weights(self, X: MatrixLike) -> FloatArray:
         weights = checked_weights(self.neighbourhood_, X, len(self.validation_indices_))
         if (self._row_weights == 1).all():
             return weights
-        if isinstance(weights, np.ndarray):
-            return weights * self._row_weights
-        return weights.multiply(self._row_weights).tocsr()
+        return weights * self._row_weights

@@ -40,7 +40,6 @@ class FrugalVoting(CalibratedLabelRanking):
     """
 
     voting = "votes"  # no parameter: what is asked next depends on who won
-    dtype = "float64"
     needs_probabilities = False
 
     @abstractmethod

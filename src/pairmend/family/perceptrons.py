@@ -311,5 +311,9 @@ class PairwisePerceptrons(PairwiseVoting):
         check_magnitude(numbers, self.learner_.dtype)
         return numbers
 
+    @property
+    def _digits(self) -> int:
+        return 12 if self.learner_.dtype == "float64" else 6
+
     def _base_classifier(self) -> Any:
         return Perceptron()

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from pairmend._typing import BoolArray, FloatArray, Matrix
+from pairmend._typing import BoolArray, FloatArray
 from pairmend.kernels.rrc import unfold
 
 
-def class_confusion(weights: Matrix, Y: BoolArray, decided: FloatArray) -> FloatArray:
+def class_confusion(weights: FloatArray, Y: BoolArray, decided: FloatArray) -> FloatArray:
     """Add up local confusion matrices of a problem with C classes.
 
     Parameters
@@ -87,7 +87,7 @@ def label_cells(Y: BoolArray, decided: FloatArray) -> FloatArray:
     return np.hstack([np.where(truth, part, 0) for truth in (Y, ~Y) for part in decisions])
 
 
-def label_confusion(weights: Matrix, cells: FloatArray) -> FloatArray:
+def label_confusion(weights: FloatArray, cells: FloatArray) -> FloatArray:
     """Add up local confusion matrices of labels against the rest.
 
     Parameters

@@ -11,16 +11,14 @@ in the pair of the two, never for both, and a row without it for the virtual lab
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from pairmend._compiled import compiled_for
 from pairmend._pairs import LabelRows, pairs_of
 from pairmend._products import multiply
 from pairmend._threads import in_threads, thread_count
-from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
+from pairmend._typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.rrc import unfold
-from pairmend.kernels.vanishing import leave_out
 
 COMPILED = 4
 """Weights, for each of the labels, that are as much work as a value is elsewhere."""
@@ -68,14 +66,11 @@ class ConfusionSums:
         Over rows that carry both labels; indices: decision, pair among `sharing`, point.
     sharing : ndarray of int, shape (n_sharing,)
         Pairs whose labels share rows; none if they were not asked for.
-    skipped : ndarray of shape (L, t) or None
-        No label misses more weight than this, of rows that were left out; None if none was.
     """
 
     alone: FloatArray
     shared: FloatArray
     sharing: IntArray
-    skipped: FloatArray | None = None
 
     def confusion(
         self, overlap: float = 0.0, balance: tuple[FloatArray, FloatArray] | None = None
@@ -98,10 +93,9 @@ class ConfusionSums:
         e = self.alone
         if overlap and len(self.sharing):
             e = self.alone.copy()
-            e[:, :, self.sharing] += (overlap * self.shared).astype(e.dtype, copy=False)
+            e[:, :, self.sharing] += overlap * self.shared
         if balance is not None:
-            factors = np.stack(balance).astype(e.dtype)[:, np.newaxis, :, np.newaxis]
-            e = e * factors
+            e = e * np.stack(balance)[:, np.newaxis, :, np.newaxis]
         return e.transpose(3, 2, 0, 1)
 
 
@@ -144,9 +138,7 @@ class Watched:
         own[self.carried.rows, self.carried.label] = row_weights[self.carried.rows]
         return own.T @ ~self.Y
 
-    def cells(
-        self, label: int, labels: slice, chosen: IntArray | slice, *, shared: bool
-    ) -> tuple[FloatArray, IntArray]:
+    def cells(self, label: int, labels: slice, *, shared: bool) -> tuple[FloatArray, IntArray]:
         """Return what weights are multiplied with for the pairs of one label in a block.
 
         Parameters
@@ -155,8 +147,6 @@ class Watched:
             The label, not below the first of the block.
         labels : slice
             First labels of the block's pairs.
-        chosen : ndarray of int or slice
-            Which of the label's rows, n of them.
         shared : bool
             Whether rows that carry both labels are summed, too.
 
@@ -166,8 +156,7 @@ class Watched:
             For each other label of the block decisions for this one, then for the other, at
             rows without the other; then the same at rows with it, for some others.
         others : ndarray of int
-            Those others, counted from the start of the block: all that share a row, chosen
-            or not.
+            Those others, counted from the start of the block: all that share a row.
         """
         n_labels = self.carried.n_labels
         entries = self.carried.entries(label)
@@ -178,8 +167,7 @@ class Watched:
         if shared and is_first:
             low = label + 1 - labels.start
             others = low + np.flatnonzero(also[:, low:].any(axis=0))
-        also = also[chosen]
-        decisions = unfold(self.decided[entries, columns][chosen])
+        decisions = unfold(self.decided[entries, columns])
         cells = [np.where(also, 0, part) for part in decisions]
         if len(others):
             cells += [np.where(also[:, others], part[:, others], 0) for part in decisions]
@@ -194,22 +182,19 @@ class _Block:
         first = np.arange(labels.start, labels.stop)
         self.offset = np.cumsum(n_labels - 1 - first) - n_labels
 
-    def put(
-        self, label: int, products: FloatArray, alone: FloatArray, points: IntArray | slice
-    ) -> FloatArray:
-        """Write a label's sums at some points; return what is left, that over shared rows."""
+    def put(self, label: int, products: FloatArray, alone: FloatArray) -> FloatArray:
+        """Write the sums of a label's pairs; return the rest, sums over shared rows."""
         labels, is_first = self.labels, label < self.labels.stop
         n_columns = (self.n_labels if is_first else labels.stop) - labels.start
         own, other = products[:n_columns], products[n_columns : 2 * n_columns]
         if is_first:
             at, low = self.start(label), label + 1 - labels.start
             here = slice(at + label + 1, at + self.n_labels)
-            alone[0, 0][here, points], alone[0, 1][here, points] = own[low:], other[low:]
+            alone[0, 0][here], alone[0, 1][here] = own[low:], other[low:]
         # Pairs in which the label is the second.
         where = self.offset[: max(0, label - labels.start)] + label
-        place = where if isinstance(points, slice) else where[:, np.newaxis]
-        alone[1, 0][place, points] = other[: len(where)]
-        alone[1, 1][place, points] = own[: len(where)]
+        alone[1, 0][where] = other[: len(where)]
+        alone[1, 1][where] = own[: len(where)]
         return products[2 * n_columns :]
 
     def columns(self, label: int) -> slice:
@@ -224,7 +209,7 @@ class _Block:
 
 
 def confusion_sums(
-    weights: Matrix, watched: Watched, labels: slice, *, shared: bool, cut: float = 0.0
+    weights: FloatArray, watched: Watched, labels: slice, *, shared: bool
 ) -> ConfusionSums:
     """Count, around each point, what the pair classifiers decided against the truth.
 
@@ -239,7 +224,7 @@ def confusion_sums(
 
     Parameters
     ----------
-    weights : ndarray or CSR of shape (M, t)
+    weights : ndarray of shape (M, t)
         Weights of the validation rows around each point.
     watched : Watched
         What the pairs decided on the validation rows.
@@ -247,9 +232,6 @@ def confusion_sums(
         First labels of the pairs in question.
     shared : bool
         Whether rows that carry both labels are summed, too.
-    cut : float
-        Rows of a label that weigh less, relative to the label's row nearest to the point, may
-        be left out; `skipped` of the result tells. For dense weights.
 
     Returns
     -------
@@ -267,17 +249,12 @@ def confusion_sums(
     n_labels, n_points = watched.carried.n_labels, weights.shape[1]
     pairs = pairs_of(labels, n_labels)
     block = _Block(labels, n_labels)
-    alone = np.empty((2, 2, pairs.stop - pairs.start, n_points), weights.dtype)
-    alone[:] = 0
-    skipped = np.zeros((n_labels, n_points)) if cut else None
+    alone = np.zeros((2, 2, pairs.stop - pairs.start, n_points))
     # Of rows that carry both labels, by the first of them.
-    nothing = np.empty(0, dtype=np.intp), np.empty((2, 0, n_points), dtype=weights.dtype)
+    nothing = np.empty(0, dtype=np.intp), np.empty((2, 0, n_points))
     both = [nothing] * (labels.stop - labels.start)
 
-    kernels = None
-    double = weights.dtype == watched.decided.dtype == np.float64
-    if double and not sparse.issparse(weights) and skipped is None:
-        kernels = compiled_for(weights.size * n_labels // COMPILED)
+    kernels = compiled_for(weights.size * n_labels // COMPILED)
     if kernels is not None:
         weights = np.ascontiguousarray(weights)  # as neighbourhoods of the library give them
         carried = watched.carried
@@ -296,11 +273,8 @@ def confusion_sums(
                 label, columns, first_shared, block.offset, alone,
             )  # fmt: skip
         else:
-            here = weights[rows]
-            if skipped is not None:
-                here, skipped[label] = leave_out(here, cut)
-            products, others = _multiply(here, watched, label, labels, shared=shared)
-            left = block.put(label, products, alone, slice(None))
+            cells, others = watched.cells(label, labels, shared=shared)
+            left = block.put(label, multiply(cells.T, weights[rows]), alone)
         if len(others):
             sharing = block.start(label) + labels.start + others
             both[label - labels.start] = sharing, left.reshape(2, len(others), n_points)
@@ -309,58 +283,4 @@ def confusion_sums(
     size = 0.1 * watched.decided.size * n_points
     in_threads(add_rows, present.tolist(), thread_count(nanoseconds=size))
     which, sums = zip(nothing, *both, strict=True)
-    return ConfusionSums(alone, np.concatenate(sums, axis=1), np.concatenate(which), skipped)
-
-
-def add_up_again(
-    sums: ConfusionSums,
-    pairs: BoolArray,
-    weights: FloatArray,
-    watched: Watched,
-    labels: slice,
-    *,
-    shared: bool,
-) -> None:
-    """Sum pairs again around some points, in place, with no row left out.
-
-    Parameters
-    ----------
-    sums : ConfusionSums
-        Sums of a block from which rows were left out.
-    pairs : ndarray of bool, shape (B, t)
-        Which pairs around which points.
-    weights, watched, labels, shared
-        As they were in :func:`confusion_sums`.
-    """
-    assert sums.skipped is not None
-    n_labels = watched.carried.n_labels
-    block = _Block(labels, n_labels)
-    wanted = np.zeros(sums.skipped.shape, dtype=bool)
-    for label in range(labels.start, labels.stop):
-        own = pairs[block.start(label) + label + 1 : block.start(label) + n_labels]
-        wanted[label] |= own.any(axis=0)
-        wanted[label + 1 :] |= own
-    wanted &= sums.skipped > 0
-    for label in np.flatnonzero(wanted.any(axis=1)).tolist():
-        points = np.flatnonzero(wanted[label])
-        rows = watched.carried.rows[watched.carried.entries(label)]
-        here = weights[np.ix_(rows, points)]
-        products, others = _multiply(here, watched, label, labels, shared=shared)
-        left = block.put(label, products, sums.alone, points)
-        if len(others):
-            start = np.searchsorted(sums.sharing, block.start(label) + labels.start + others[0])
-            place = slice(start, start + len(others))
-            sums.shared[:, place, points] = left.reshape(2, len(others), len(points))
-
-
-def _multiply(
-    weights: Matrix, watched: Watched, label: int, labels: slice, *, shared: bool
-) -> tuple[FloatArray, IntArray]:
-    """Multiply the cells of a label with the weights of its rows, dense or CSR."""
-    if not sparse.issparse(weights):
-        cells, others = watched.cells(label, labels, slice(None), shared=shared)
-        return multiply(cells.astype(weights.dtype, copy=False).T, weights), others
-    chosen = np.flatnonzero(np.diff(weights.indptr))  # most rows may be far from all points
-    cells, others = watched.cells(label, labels, chosen, shared=shared)
-    cells = cells.astype(weights.dtype, copy=False)
-    return (weights[chosen].T @ cells).T, others
+    return ConfusionSums(alone, np.concatenate(sums, axis=1), np.concatenate(which))

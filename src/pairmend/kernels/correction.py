@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pairmend._typing import BoolArray, FloatArray
+from pairmend._typing import FloatArray
 
 
 def competences(confusion: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -62,49 +62,3 @@ def correct(decided: FloatArray, confusion: FloatArray) -> FloatArray:
     """
     given_first, given_second = competences(confusion)
     return decided * given_first + (1 - decided) * given_second
-
-
-def unsettled(
-    decided: FloatArray, confusion: FloatArray, skipped: FloatArray, tolerance: float
-) -> BoolArray:
-    """Tell where rows left out of the confusion matrices may matter.
-
-    Let a and b be the two cells of the column of decision h, D = a + b > 0, and let the rows
-    left out add a' and b', neither above S. They move the competence from a / D to
-    (a + a') / (D + a' + b'), that is by
-
-        |a' b - a b'| / (D (D + a' + b')) <= max(a', b') / D <= S / D ,
-
-    as a' b lies between 0 and max(a', b') D, and so does a b'. Where D = 0 it moves by at most 1.
-    The corrected support is the mean of the two competences by P(h | z), so it moves by at most
-    the sum over h of P(h | z) min(1, S / D). Where both summands are at most half of the
-    tolerance, what was left out is too little to matter.
-
-    Parameters
-    ----------
-    decided : ndarray of shape (...)
-        P(h = first | z).
-    confusion : ndarray of shape (..., 2, 2)
-        Confusion matrices, [truth, decision], from which rows were left out.
-    skipped : ndarray of shape (...)
-        S: no class misses more weight.
-    tolerance : float
-        How much the corrected support may move.
-
-    Returns
-    -------
-    ndarray of bool, shape (...)
-
-    Examples
-    --------
-    >>> confusion = np.array([[3.0, 1.0], [1.0, 3.0]])
-    >>> [bool(unsettled(np.array(0.5), confusion, np.array(s), 0.1)) for s in (0.0, 0.4, 0.5)]
-    [False, False, True]
-    """
-    half = tolerance / 2
-
-    def matters(probability: FloatArray, decision: int) -> BoolArray:
-        total = confusion[..., 0, decision] + confusion[..., 1, decision]
-        return (probability * skipped > half * total) & (probability > half)
-
-    return matters(decided, 0) | matters(1 - decided, 1)

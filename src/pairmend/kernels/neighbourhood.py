@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pairmend._products import multiply
 from pairmend._threads import in_threads, thread_count
-from pairmend._typing import FloatArray, IntArray, Matrix
+from pairmend._typing import FloatArray, Matrix
 
 KTH_NEIGHBOUR_WEIGHT = 0.3
 """The weight the k-th neighbour gets in an adaptive neighbourhood."""
@@ -111,73 +111,6 @@ def gaussian_weights(
     weights -= weights.min(axis=0)
     weights *= -beta
     return exponential(weights).T
-
-
-def nearest_points(queries: Matrix, points: Matrix, k: int) -> IntArray:
-    """Find the k points nearest to each query by looking at all of them.
-
-    Parameters
-    ----------
-    queries : ndarray or CSR of shape (t, d)
-        Points in question.
-    points : ndarray or CSR of shape (M, d)
-        Validation points.
-    k : int
-        How many, from 1 to M. Which of several at the same distance is anybody's guess.
-
-    Returns
-    -------
-    ndarray of int, shape (t, k)
-        In no order.
-
-    Examples
-    --------
-    >>> nearest_points(np.array([[0.9]]), np.array([[0.0], [1.0], [5.0]]), k=1).tolist()
-    [[1]]
-    """
-    return np.argpartition(offsets_to(queries, points), k - 1, axis=0)[:k].T
-
-
-def gaussian_weights_at(queries: Matrix, points: Matrix, beta: float, nearest: IntArray) -> Matrix:
-    """Weigh some points around each query as :func:`gaussian_weights` does, all others 0.
-
-    Parameters
-    ----------
-    queries : ndarray or CSR of shape (t, d)
-        Points in question.
-    points : ndarray or CSR of shape (M, d)
-        Validation points.
-    beta : float
-        How fast the weights fall.
-    nearest : ndarray of int, shape (t, k)
-        Points that count around each query.
-
-    Returns
-    -------
-    CSR of shape (t, M)
-
-    Examples
-    --------
-    >>> points = np.array([[0.0], [1.0], [2.0]])
-    >>> gaussian_weights_at(np.array([[0.0]]), points, 1.0, np.array([[0, 1]])).toarray().round(3)
-    array([[1.   , 0.368, 0.   ]])
-    """
-    (n_queries, k), n_points = nearest.shape, points.shape[0]
-    offsets = np.ascontiguousarray(squared_norms(points)[nearest])
-    if sparse.issparse(points):
-        row = np.repeat(np.arange(n_queries), k)
-        products = queries[row].multiply(points[nearest.ravel()]).sum(axis=1)
-        offsets -= 2 * np.asarray(products).reshape(nearest.shape)
-    else:
-        for query, column in zip(queries.T, points.T, strict=True):  # feature by feature
-            offsets -= 2 * query[:, np.newaxis] * column[nearest]
-    offsets -= offsets.min(axis=1, keepdims=True)
-    offsets *= -beta
-    order = np.argsort(nearest, axis=1)
-    weights = np.take_along_axis(exponential(offsets), order, axis=1)
-    columns = np.take_along_axis(nearest, order, axis=1)
-    indptr = np.arange(0, n_queries * k + 1, k)
-    return sparse.csr_array((weights.ravel(), columns.ravel(), indptr), (n_queries, n_points))
 
 
 def adaptive_weights(

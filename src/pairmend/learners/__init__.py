@@ -50,9 +50,7 @@ class PairLearner(PairWitness, Protocol):
         label is trained on all rows, those with it and those without.
         """
 
-    def supports(
-        self, X: MatrixLike, blocks: Iterable[slice], dtype: str = "float64"
-    ) -> Iterator[FloatArray]:
+    def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
 
 

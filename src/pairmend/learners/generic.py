@@ -144,16 +144,14 @@ class GenericPairLearner:
         """Return rows as the classifiers of the pairs take them."""
         return X if self._encoder is None else self._encoder.encode(X)
 
-    def supports(
-        self, X: MatrixLike, blocks: Iterable[slice], dtype: str = "float64"
-    ) -> Iterator[FloatArray]:
+    def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
         X = self._encoded(X)
         for block in blocks:
             answers = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(_ask)(model, X) for model in self.models_[block]
             )
-            yield np.stack(answers, axis=1, dtype=dtype, casting="same_kind")
+            yield np.stack(answers, axis=1)
 
     def support_of(self, X: MatrixLike, pair: int) -> FloatArray:
         """Return the support of one pair for its first label."""

@@ -143,14 +143,12 @@ class SubspaceNBPairLearner:
         self._constant = (mass + 1) / (mass + mass.T + 2)
         self._keep_terms()
 
-    def supports(
-        self, X: MatrixLike, blocks: Iterable[slice], dtype: str = "float64"
-    ) -> Iterator[FloatArray]:
+    def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
         rows = self._expand(self._read_numbers(X))
         scores: list[FloatArray] = []
         for block in blocks:
-            yield self._all_rows(block, rows, scores, dtype).T
+            yield self._all_rows(block, rows, scores).T
 
     def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs."""
@@ -230,16 +228,14 @@ class SubspaceNBPairLearner:
             out[entries, label + 1 :] = supports[ahead[:, np.newaxis], rows].T
             out[entries, :label] = 1 - supports[behind[:, np.newaxis], rows].T
 
-    def _all_rows(
-        self, block: slice, rows: ScoredRows, scores: list[FloatArray], dtype: str = "float64"
-    ) -> FloatArray:
+    def _all_rows(self, block: slice, rows: ScoredRows, scores: list[FloatArray]) -> FloatArray:
         """Return the supports of a block of pairs, (pairs, n).
 
         Scores of labels are kept in `scores` for the next block.
         """
         first, second = self._pairs[block].T
         separable = self._separable[first, second]
-        supports = np.empty((len(first), rows.n_rows), dtype)
+        supports = np.empty((len(first), rows.n_rows))
         if separable.any():
             if not scores:
                 scores += self._label_scores(rows)

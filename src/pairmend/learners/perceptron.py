@@ -118,9 +118,7 @@ class PerceptronPairLearner:
             mistakes += teach(pair, side, weight, values, features)
         return mistakes
 
-    def supports(
-        self, X: Matrix, blocks: Iterable[slice], dtype: str = "float64"
-    ) -> Iterator[FloatArray]:
+    def supports(self, X: Matrix, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each.
 
         Half of one plus the cosine of the angle between a pair's weights and the row: 1/2 on
@@ -141,7 +139,7 @@ class PerceptronPairLearner:
             ours, theirs = mass[first, second], mass[second, first]
             constant = (ours == 0) | (theirs == 0)
             supports[:, constant] = ((ours + 1) / (ours + theirs + 2))[constant]
-            yield supports.astype(dtype, copy=False)
+            yield supports
 
     def averaged(self, block: slice = slice(None)) -> FloatArray:
         """Return the weights that decide, the intercept behind all others, (pairs, ...)."""
