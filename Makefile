@@ -18,13 +18,13 @@ test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # All tests but those of browsers and clusters, with the oldest versions that pyproject.toml allows.
-test-oldest: TESTS = --ignore tests/report/test_browser.py --ignore tests/test_distributed.py \
+test-oldest: TESTS = --ignore tests/report/test_browser.py --ignore tests/distributed \
 	--ignore tests/study/test_cluster.py
 
 # What most depends on versions: arrays, frames, compiled code, model files, processes.
-test-oldest-core: TESTS = tests/kernels tests/learners tests/mending tests/test_frames.py \
-	tests/test_compiled.py tests/test_inputs.py tests/test_mended.py tests/test_models.py \
-	tests/test_process.py tests/test_products.py tests/test_threads.py tests/cli/test_models.py
+test-oldest-core: TESTS = tests/kernels tests/pairwise/learners tests/mended tests/frames tests/_utils \
+	tests/test_inputs.py tests/persistence/test_persistence.py tests/test_process.py \
+	tests/cli/test_models.py
 
 test-oldest test-oldest-core: export OMP_NUM_THREADS = 1
 test-oldest test-oldest-core: $(OLDEST)/.ready

@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from pairmend._utils.files import OPENERS
 from pairmend.datasets import read_arff
-from pairmend.datasets.files import OPENERS
 
 MEMORY_OF = """
 import sys

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import track
 
 from pairmend import BinaryRelevance, MendedClassifier
-from pairmend.bases import logistic_regression
+from pairmend.base_classifiers import logistic_regression
 from pairmend.datasets import load
 from pairmend.metrics import brier_by_label, log_loss_by_label, reliability
 from pairmend.model_selection import MultilabelStratifiedKFold

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
 from distributed.diagnostics import MemorySampler
 from rich.console import Console
 from rich.table import Table
 
+from distributed import Client, LocalCluster
 from pairmend import CorrectedPairwiseClassifier, distributed
 
 N_LABELS, N_TRAINING, CHECKED = 8, 3000, 3

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-import pairmend.mended
+import pairmend.mended.estimator
 from pairmend import MendedClassifier, RandomSubspaceNB
 from pairmend.datasets import load
 
@@ -45,7 +45,7 @@ class Watch:
     """Notes when the cross-fitting starts and ends, and when the final training starts."""
 
     def __init__(self):
-        self.cross_fit = pairmend.mended.cross_fit
+        self.cross_fit = pairmend.mended.estimator.cross_fit
 
     def __call__(self, model, *args, **options):
         """Cross-fit, and watch the model."""
@@ -64,11 +64,11 @@ class Watch:
 
 def time_fit(base, criterion: str, X, Y) -> dict[str, float]:
     watch = Watch()
-    pairmend.mended.cross_fit = watch
+    pairmend.mended.estimator.cross_fit = watch
     try:
         MendedClassifier(base, criterion=criterion, random_state=0).fit(X, Y)
     finally:
-        pairmend.mended.cross_fit = watch.cross_fit
+        pairmend.mended.estimator.cross_fit = watch.cross_fit
     return {
         "cross_fitting": watch.crossed - watch.started,
         "choosing": watch.chosen - watch.crossed,

@@ -43,9 +43,9 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
-from pairmend._cells import densify
-from pairmend._pairs import label_pairs
+from pairmend._utils.cells import densify
 from pairmend.datasets import load
+from pairmend.kernels.pairs import label_pairs
 from pairmend.model_selection import hold_out, shuffled_folds
 
 SETTINGS = [{}, {"balance": "labels"}, {"overlap": 0.5}]

@@ -12,7 +12,7 @@ import argparse
 from matplotlib.figure import Figure
 
 from pairmend import BinaryRelevance, MendedClassifier
-from pairmend.bases import logistic_regression
+from pairmend.base_classifiers import logistic_regression
 from pairmend.datasets import load_packaged
 from pairmend.metrics import brier_by_label, log_loss_by_label
 from pairmend.plots import plot_reliability

@@ -90,9 +90,8 @@ def _fill_disk(path: Path, out: Path, dice: random.Random) -> None:
 
 def _kill_dask_workers(path: Path, out: Path, dice: random.Random) -> None:
     """Run the study on a cluster, whose workers are killed and started again."""
-    from distributed import Client, LocalCluster
-
     import study_kills
+    from distributed import Client, LocalCluster
     from pairmend.study import load_study, run_study
 
     os.environ["PYTHONPATH"] = study_kills.environment()["PYTHONPATH"]  # of the workers

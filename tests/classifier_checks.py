@@ -22,9 +22,9 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from pairmend._pairs import label_pairs
 from pairmend.frames import ColumnWarning
 from pairmend.frames.encoder import takes_encoded_frames
+from pairmend.kernels.pairs import label_pairs
 
 
 def _data(n_samples=90, n_classes=4):

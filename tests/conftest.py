@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 from sklearn.datasets import make_multilabel_classification
 
-from pairmend import _compiled
+from pairmend._utils import compilation
 
 settings.register_profile("pairmend", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("pairmend")
@@ -36,9 +36,9 @@ def shared() -> Path:
 def either_way(request):
     """Work is done by numpy, or by compiled code however little it is."""
     compiled = request.param == "compiled"
-    if compiled and _compiled._kernels() is None:
+    if compiled and not compilation.has_numba():
         pytest.skip("needs pip install 'pairmend[fast]'")
-    with mock.patch.object(_compiled, "WORTHWHILE", 0 if compiled else np.inf):
+    with mock.patch.object(compilation, "WORTHWHILE", 0 if compiled else np.inf):
         yield
 
 

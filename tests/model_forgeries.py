@@ -42,8 +42,8 @@ from pairmend import (
     MLkNN,
     PairwiseClassifier,
 )
-from pairmend.models import ModelFileError, load_model, save_model
-from pairmend.models.container import Container, read_container, write_container
+from pairmend.persistence import ModelFileError, load_model, save_model
+from pairmend.persistence.container import Container, read_container, write_container
 
 MEMORY = 3 * 2**30
 """Bytes of address space for a batch."""
@@ -61,7 +61,8 @@ NAMES = [
     ("os", "system"), ("subprocess", "Popen"), ("numpy", "ndarray"), ("numpy", "void"),
     ("numpy", "int64"), ("scipy.sparse._csr", "csr_array"), ("sklearn.pipeline", "Pipeline"),
     ("sklearn.tree._tree", "Tree"), ("sklearn.svm._classes", "SVC"), ("numpy", "dtype"),
-    ("sklearn.linear_model._logistic", "LogisticRegression"), ("pairmend.rivals.ml_knn", "MLkNN"),
+    ("sklearn.linear_model._logistic", "LogisticRegression"),
+    ("pairmend.baselines.ml_knn", "MLkNN"),
 ]  # fmt: skip
 LOADERS = [
     "DictNode", "ListNode", "TupleNode", "SetNode", "JsonNode", "ObjectNode", "TypeNode",

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pairmend._validation import check_row_order
-from pairmend.bases import ScaledLogisticRegression
+from pairmend._utils.targets import check_row_order
+from pairmend.base_classifiers import ScaledLogisticRegression
 from public_classifiers import CLASSIFIERS, data_for, made
 
 every = pytest.mark.parametrize("name", CLASSIFIERS)

@@ -3,9 +3,17 @@
 from importlib import import_module
 from typing import Any
 
-from pairmend.calibrated import CalibratedLabelRanking
-from pairmend.corrected import CorrectedPairwiseClassifier
-from pairmend.family import (
+from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
+from pairmend.mended.estimator import MendedClassifier
+from pairmend.naive_bayes.estimator import RandomSubspaceNB
+from pairmend.neighbourhoods import (
+    AdaptiveNeighbourhood,
+    GaussianNeighbourhood,
+    GlobalNeighbourhood,
+)
+from pairmend.pairwise.calibrated import CalibratedLabelRanking
+from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
+from pairmend.pairwise.family import (
     BradleyTerryClassifier,
     CorrectedBinaryRelevance,
     CorrectedMulticlassClassifier,
@@ -16,16 +24,8 @@ from pairmend.family import (
     SharedFirstClassifier,
     TwoStageVoting,
 )
-from pairmend.mended import MendedClassifier
-from pairmend.naive_bayes import RandomSubspaceNB
-from pairmend.neighbourhoods import (
-    AdaptiveNeighbourhood,
-    GaussianNeighbourhood,
-    GlobalNeighbourhood,
-)
-from pairmend.pairwise import PairwiseClassifier
-from pairmend.rivals import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
-from pairmend.thresholded import ThresholdedClassifier
+from pairmend.pairwise.voting import PairwiseClassifier
+from pairmend.thresholds.classifier import ThresholdedClassifier
 
 __version__ = "0.1.0"
 
@@ -55,22 +55,31 @@ __all__ = [
     "TwoStageVoting",
 ]
 
-_PARTS = (
+_SUBMODULES = [
+    "base_classifiers",
     "datasets",
     "distributed",
-    "models",
-    "model_selection",
+    "explanation",
+    "frames",
     "metrics",
+    "model_selection",
+    "persistence",
     "plots",
     "published",
     "report",
     "stats",
     "study",
-)
+    "thresholds",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a part of the library when it is asked for, as ``pairmend.plots``."""
-    if name in _PARTS:
+    """Import a public submodule when it is first used, as in ``pairmend.plots``."""
+    if name in _SUBMODULES:
         return import_module(f"pairmend.{name}")
     raise AttributeError(f"module 'pairmend' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted([*__all__, *_SUBMODULES])

@@ -12,8 +12,8 @@ from scipy.special import xlogy
 from sklearn.metrics import f1_score, hamming_loss, zero_one_loss
 from sklearn.utils import check_array
 
-from pairmend._typing import BoolArray, FloatArray, IntArray, TargetLike
-from pairmend._validation import check_indicators
+from pairmend._utils.targets import check_indicators
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
 
 __all__ = [
     "LOSSES",

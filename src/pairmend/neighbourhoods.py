@@ -17,22 +17,20 @@ from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._cells import densify
-from pairmend._frames import EncodedFrame, is_frame
-from pairmend._typing import FloatArray, Matrix, MatrixLike, TargetLike
-from pairmend._validation import (
-    LARGEST,
+from pairmend._utils.cells import densify
+from pairmend._utils.fit_params import check_sample_weight
+from pairmend._utils.frames import EncodedFrame, is_frame
+from pairmend._utils.sklearn_private import (
+    CachedParameterNames,
     HasMethods,
     Interval,
-    KnownParameters,
     StrOptions,
-    check_sample_weight,
     count_rows,
     fit_context,
-    is_moderate,
-    is_plain,
 )
-from pairmend._weights import all_equal
+from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
+from pairmend._utils.validation import LARGEST, is_moderate, is_plain
+from pairmend._utils.weights import all_equal
 from pairmend.frames import FrameEncoder
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,
@@ -45,7 +43,7 @@ _ADVICE = (
 )
 
 
-class _DistanceNeighbourhood(KnownParameters, BaseEstimator):
+class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
     """What neighbourhoods by distance share: rows become points in a scaled space."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -21,7 +21,7 @@ from pairmend.cli.methods import BASES, METHODS
 from pairmend.datasets import load_table, make_hypercubes, save_file
 from pairmend.datasets.parquet import write_parquet
 from pairmend.metrics import hamming_loss
-from pairmend.models import load_model, save_model
+from pairmend.persistence import load_model, save_model
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
 

@@ -12,13 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from pairmend._utils.files import OPENERS
 from pairmend.datasets.arff import ArffError, ArffFile, Attribute, read_arff, write_arff
 from pairmend.datasets.arff.bulk import BulkParser
 from pairmend.datasets.arff.dates import seconds
 from pairmend.datasets.arff.digits import NotPlain, parse_table
 from pairmend.datasets.arff.rows import RowParser
 from pairmend.datasets.arff.tokens import quote, split, unquote
-from pairmend.datasets.files import OPENERS
 from pairmend.datasets.limits import DEFAULT_LIMITS, CellCount
 
 NO_LIMIT = CellCount(Path("file.arff"), DEFAULT_LIMITS)

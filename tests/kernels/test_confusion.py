@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import references
-from pairmend._pairs import LabelRows
 from pairmend.kernels.confusion import Watched, balance_weights, confusion_sums
+from pairmend.kernels.pairs import LabelRows
 from pairmend.kernels.rrc import decide, identity_reference
 
 pytestmark = pytest.mark.usefixtures("either_way")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import references
-from pairmend._pairs import pairs_of
+from pairmend.kernels.pairs import pairs_of
 from pairmend.kernels.ranking import sum_supports, vote
 from pairmend.kernels.threshold import accept
 

@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import precision_recall_fscore_support
 
-from pairmend._typing import IntArray
+from pairmend._utils.files import written
+from pairmend._utils.predictions import predicted_labels
+from pairmend._utils.typing import IntArray
 from pairmend.cli.display import progress, show_table, show_text, told_as_notes
 from pairmend.cli.modelling import (
     DEFAULT_METHOD,
@@ -24,9 +26,8 @@ from pairmend.cli.modelling import (
 )
 from pairmend.cli.predict import predict_rows
 from pairmend.datasets import one_hot, take_labels
-from pairmend.datasets.files import written
-from pairmend.model_selection import stratified_folds
-from pairmend.study.criteria import CRITERIA, predicted_labels
+from pairmend.model_selection.splits import stratified_folds
+from pairmend.study.criteria import CRITERIA
 
 DESCRIPTION = """\
 Tell how good predictions are. With MODEL: of a saved model, on rows with labels that it has not

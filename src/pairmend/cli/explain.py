@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pairmend._utils.files import replaced
 from pairmend.cli.display import show_text, told_as_notes
 from pairmend.cli.modelling import add_data, add_model_options, at_least, read_model, read_rows
-from pairmend.datasets.files import replaced
 
 DESCRIPTION = """\
 Tell why a model gives a row its labels: what was said of them before and after mending, and the

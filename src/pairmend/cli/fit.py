@@ -14,8 +14,8 @@ from pairmend.cli.modelling import (
     refuse_overwriting,
 )
 from pairmend.datasets import one_hot
-from pairmend.models import save_model
-from pairmend.models.saving import require_skops
+from pairmend.persistence import save_model
+from pairmend.persistence.saving import require_skops
 
 DESCRIPTION = """\
 Learn to predict labels from the other columns of a file, and save what was learnt as a model file.

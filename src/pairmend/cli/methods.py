@@ -11,8 +11,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from pairmend.bases import logistic_regression
-from pairmend.naive_bayes import RandomSubspaceNB
+from pairmend.base_classifiers import logistic_regression
+from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
 
 @dataclass(frozen=True)

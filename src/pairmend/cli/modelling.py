@@ -10,8 +10,8 @@ from pairmend.cli.limits import add_limit_options, limits_of
 from pairmend.cli.methods import BASES, METHODS, make_classifier
 from pairmend.datasets import MultiLabelData, drop_features, load_file, load_table
 from pairmend.metrics import LOSSES
-from pairmend.models import SavedModel, UntrustedTypesError, load_model
-from pairmend.models.saving import MAX_BYTES
+from pairmend.persistence import SavedModel, UntrustedTypesError, load_model
+from pairmend.persistence.saving import MAX_BYTES
 
 DEFAULT_METHOD = next(iter(METHODS))
 DATA_HELP = "a CSV, ARFF or Parquet file"

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from pairmend._utils.files import OPENERS, written
+from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend.cli.display import progress, show_text, told_as_notes
 from pairmend.cli.modelling import (
     add_data,
@@ -17,10 +19,8 @@ from pairmend.cli.modelling import (
     refuse_overwriting,
 )
 from pairmend.datasets import MultiLabelData
-from pairmend.datasets.files import OPENERS, written
 from pairmend.datasets.parquet import require_pyarrow, write_parquet
-from pairmend.models import SavedModel
-from pairmend.study.criteria import predicted_labels, predicted_scores
+from pairmend.persistence import SavedModel
 
 DESCRIPTION = """\
 Predict the labels of rows with a model that 'pairmend fit' has saved. Columns are found by name, so

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairmend._typing import FloatArray, Matrix
+from pairmend._utils.typing import FloatArray, Matrix
 from pairmend.datasets.arff import ArffError, ArffFile, Attribute
 from pairmend.datasets.data import MultiLabelData
 

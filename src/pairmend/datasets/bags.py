@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._typing import FloatArray, IntArray
-from pairmend._validation import Interval, StrOptions, fit_context
+from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
+from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.datasets.data import MultiLabelData
 
 Bags: TypeAlias = Any

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from pairmend._typing import FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.datasets.data import MultiLabelData
 
 

@@ -12,10 +12,11 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._typing import FloatArray
+from pairmend._utils.files import written
+from pairmend._utils.typing import FloatArray
 from pairmend.datasets.assembly import set_name
 from pairmend.datasets.data import MultiLabelData, category
-from pairmend.datasets.files import opened, written
+from pairmend.datasets.files import opened
 from pairmend.datasets.limits import DEFAULT_LIMITS, CellCount, ReadLimits
 from pairmend.datasets.text_codes import TextCodes
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairmend._typing import FloatArray
+from pairmend._utils.typing import FloatArray
 
 
 @dataclass(frozen=True)

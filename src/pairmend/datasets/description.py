@@ -11,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from pairmend import plots
-from pairmend._typing import IntArray
+from pairmend._utils.files import written
+from pairmend._utils.typing import IntArray
 from pairmend.datasets.characteristics import (
     characteristics,
     label_concurrence,
@@ -19,7 +20,6 @@ from pairmend.datasets.characteristics import (
     missing_per_feature,
 )
 from pairmend.datasets.data import MultiLabelData
-from pairmend.datasets.files import written
 
 WIDTH = 100
 MOST_BARS = 16

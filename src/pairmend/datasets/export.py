@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 from scipy import sparse
 
-from pairmend._typing import Matrix
+from pairmend._utils.typing import Matrix
 from pairmend.datasets.arff import ArffFile, Attribute
 from pairmend.datasets.data import MultiLabelData
 

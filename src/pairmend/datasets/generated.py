@@ -11,7 +11,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from pairmend._typing import BoolArray, FloatArray, IntArray
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.datasets.data import MultiLabelData
 
 RandomState = np.random.RandomState

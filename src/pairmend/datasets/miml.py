@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from pairmend._utils.files import OPENERS
 from pairmend.datasets.arff import ArffFile, read_arff
 from pairmend.datasets.assembly import column_values, label_indicator, set_name
 from pairmend.datasets.bags import MultiInstanceData
-from pairmend.datasets.files import OPENERS
 from pairmend.datasets.limits import COLUMN_CELLS, DEFAULT_LIMITS, ReadLimits
 from pairmend.datasets.matlab import load_variables
 

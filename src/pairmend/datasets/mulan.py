@@ -8,12 +8,13 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from pairmend._utils.files import written
 from pairmend.datasets.arff import read_arff, write_arff
 from pairmend.datasets.arff.text import Progress
 from pairmend.datasets.assembly import assemble, join, label_indicator, set_name
 from pairmend.datasets.data import MultiLabelData
 from pairmend.datasets.export import as_arff
-from pairmend.datasets.files import opened, written
+from pairmend.datasets.files import opened
 from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimits
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
+from pairmend._utils.files import OPENERS
 from pairmend.datasets.arff import read_arff
 from pairmend.datasets.arff.text import Progress
 from pairmend.datasets.assembly import assemble, set_name
 from pairmend.datasets.bags import MultiInstanceData
 from pairmend.datasets.csv import load_csv, read_csv_table, save_csv
 from pairmend.datasets.data import MultiLabelData
-from pairmend.datasets.files import OPENERS
 from pairmend.datasets.limits import COLUMN_CELLS, DEFAULT_LIMITS, ReadLimits
 from pairmend.datasets.meka import load_meka, save_meka
 from pairmend.datasets.miml import load_miml

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._typing import FloatArray
+from pairmend._utils.files import replaced
+from pairmend._utils.typing import FloatArray
 from pairmend.datasets.assembly import set_name
 from pairmend.datasets.data import MultiLabelData
-from pairmend.datasets.files import replaced
 from pairmend.datasets.limits import DEFAULT_LIMITS, CellCount, ReadLimitError, ReadLimits
 from pairmend.datasets.text_codes import TextCodes
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from pairmend._typing import FloatArray, IntArray, Matrix
+from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.datasets.assembly import column_values
 from pairmend.datasets.data import MultiLabelData
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._typing import FloatArray
+from pairmend._utils.typing import FloatArray
 from pairmend.datasets.limits import CellCount
 
 

@@ -10,8 +10,10 @@ import numpy as np
 from dask import delayed
 from scipy import sparse
 
-from pairmend._typing import BoolArray, IntArray, MatrixLike
-from pairmend._validation import check_target, check_training_rows, count_rows, take_rows
+from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.targets import check_target
+from pairmend._utils.typing import BoolArray, IntArray, MatrixLike
+from pairmend._utils.validation import check_training_rows, take_rows
 
 FAN_IN = 8
 """Results that are put together at once."""

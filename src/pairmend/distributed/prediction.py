@@ -8,10 +8,11 @@ import numpy as np
 from dask import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._base import PairwiseVoting
-from pairmend._typing import MatrixLike
-from pairmend._validation import check_columns, count_rows
+from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.typing import MatrixLike
+from pairmend._utils.validation import check_columns
 from pairmend.distributed.blocks import is_frame, with_whole_rows, without_rows
+from pairmend.pairwise.base import PairwiseVoting
 
 
 def predict(classifier: PairwiseVoting, X: Any) -> Any:

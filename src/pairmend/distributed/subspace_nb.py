@@ -9,17 +9,17 @@ import numpy as np
 from dask import delayed
 from scipy import sparse
 
-from pairmend._basis import Basis
-from pairmend._cells import SPARSE_SHARE
-from pairmend._frames import has_categories
-from pairmend._survey import Distinct
-from pairmend._typing import BoolArray, FloatArray, IntArray
-from pairmend._validation import seed_estimator
+from pairmend._utils.cells import SPARSE_SHARE
+from pairmend._utils.frames import has_categories
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray
+from pairmend._utils.validation import seed_estimator
 from pairmend.distributed.blocks import Block, in_a_tree
 from pairmend.frames import FrameEncoder
-from pairmend.learners import SubspaceNBPairLearner
-from pairmend.learners.sums import LabelSums, Sums, sum_alone
-from pairmend.naive_bayes import RandomSubspaceNB, read_numbers
+from pairmend.naive_bayes.design_matrix import Basis
+from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
+from pairmend.naive_bayes.feature_statistics import Distinct
+from pairmend.naive_bayes.sums import LabelSums, Sums, sum_alone
+from pairmend.pairwise.learners import SubspaceNBPairLearner
 
 MOST_GROUPS = 64
 """Groups of features whose distinct values are united apart from each other, at the most."""

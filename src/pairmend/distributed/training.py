@@ -8,12 +8,11 @@ import dask
 import numpy as np
 from dask import delayed
 
-from pairmend._base import PairwiseVoting, Problem
-from pairmend._pairs import LabelRows
-from pairmend._streaming import batches
-from pairmend._typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._validation import Target, check_base_classifier, check_target
-from pairmend.corrected import CorrectedPairwiseClassifier
+from pairmend._utils.chunking import batches
+from pairmend._utils.sklearn_private import check_params
+from pairmend._utils.targets import Target, check_target
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import check_base_classifier
 from pairmend.distributed.blocks import (
     Block,
     Collection,
@@ -25,9 +24,12 @@ from pairmend.distributed.blocks import (
     stack,
 )
 from pairmend.distributed.subspace_nb import train_subspace_nb
-from pairmend.learners import GenericPairLearner, PairLearner, PairWitness
-from pairmend.naive_bayes import RandomSubspaceNB
-from pairmend.pairwise import PairwiseClassifier
+from pairmend.kernels.pairs import LabelRows
+from pairmend.naive_bayes.estimator import RandomSubspaceNB
+from pairmend.pairwise.base import PairwiseVoting, Problem
+from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
+from pairmend.pairwise.learners import GenericPairLearner, PairLearner, PairWitness
+from pairmend.pairwise.voting import PairwiseClassifier
 
 TASKS = 64
 """Tasks over which pairs are spread, at the most."""
@@ -86,7 +88,7 @@ def fit(classifier: Classifier, X: Any, y: Any) -> Classifier:
             "fit on Dask collections takes a PairwiseClassifier or a CorrectedPairwiseClassifier, "
             f"got {type(classifier).__name__}"
         )
-    classifier._validate_params()
+    check_params(classifier, classifier.get_params(deep=False))
     check_base_classifier(classifier._base_classifier())
     rows = Collection.of(X, "X")
     labels = Collection.of(aligned(X, y), "y")

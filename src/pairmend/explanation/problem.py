@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairmend._typing import BoolArray, FloatArray, IntArray
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.explanation.data import Neighbour, ProblemExplanation
 from pairmend.kernels.correction import correct
 from pairmend.kernels.ranking import vote

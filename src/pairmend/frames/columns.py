@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairmend._frames import is_frame
-from pairmend._typing import BoolArray, FloatArray
+from pairmend._utils.frames import is_frame
+from pairmend._utils.typing import BoolArray, FloatArray
 
 DAY = 86_400_000_000
 """Microseconds of a day."""
@@ -93,7 +93,7 @@ def require_numbers(X: Any, user: str) -> None:
             raise ValueError(
                 f"Column {column.name!r} holds {column.holds}, and {user} takes numbers only. "
                 "Encode the frame first: sklearn.pipeline.make_pipeline("
-                f"pairmend.bases.DenseScaler(), {user}(...))."
+                f"pairmend.base_classifiers.DenseScaler(), {user}(...))."
             )
 
 

@@ -10,9 +10,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._frames import EncodedFrame, frame_columns, is_frame
-from pairmend._typing import FloatArray, IntArray, MatrixLike
-from pairmend._validation import check_columns, check_params, remember_features
+from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
+from pairmend._utils.sklearn_private import check_params
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import check_columns, remember_features
 from pairmend.frames.columns import Column, read_column
 from pairmend.frames.kinds import KINDS, ColumnSummary, choose_reader
 
@@ -22,7 +23,7 @@ def takes_encoded_frames(estimator: Any) -> bool:
 
     Examples
     --------
-    >>> from pairmend.bases import logistic_regression
+    >>> from pairmend.base_classifiers import logistic_regression
     >>> takes_encoded_frames(logistic_regression()), takes_encoded_frames(FrameEncoder())
     (True, False)
     """
@@ -69,7 +70,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    pairmend.bases.DenseScaler : Standardized and one-hot encoded features of a frame.
+    pairmend.base_classifiers.DenseScaler : Standardized and one-hot encoded features of a frame.
 
     Notes
     -----

@@ -10,7 +10,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from pairmend._typing import FloatArray
+from pairmend._utils.typing import FloatArray
 from pairmend.frames.columns import Column, category_key
 from pairmend.frames.parsing import date_formats_of, dates_of, numbers_of
 

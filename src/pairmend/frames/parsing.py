@@ -6,7 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
-from pairmend._typing import FloatArray
+from pairmend._utils.typing import FloatArray
 from pairmend.frames.columns import days_of
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")

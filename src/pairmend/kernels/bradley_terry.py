@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pairmend._typing import FloatArray
+from pairmend._utils.typing import FloatArray
 
 SCALE_STEPS = 5
 """Cheap steps of the common scale of all strengths in each step of the strengths."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betainc, betaln
 
-from pairmend._typing import FloatArray
+from pairmend._utils.typing import FloatArray
 from pairmend.kernels.rrc import beta_reference, decide, identity_reference, unfold
 
 CELLS = 2**20

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pairmend._typing import BoolArray, FloatArray
+from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend.kernels.rrc import unfold
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import xlogy
 
-from pairmend._typing import FloatArray
+from pairmend._utils.typing import FloatArray
 
 
 def information(confusion: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pairmend._typing import BoolArray, FloatArray, IntArray, Matrix
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.kernels.correction import competences
 from pairmend.kernels.neighbourhood import exponential, offsets_to
 

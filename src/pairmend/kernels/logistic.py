@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pairmend._typing import FloatArray
+from pairmend._utils.typing import FloatArray
 
 LIMIT = 700.0
 """Log-odds beyond which the exponential leaves its range, and its fast path."""

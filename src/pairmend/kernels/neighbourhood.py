@@ -8,9 +8,9 @@ confusion sums read them that way.
 import numpy as np
 from scipy import sparse
 
-from pairmend._products import multiply
-from pairmend._threads import in_threads, thread_count
-from pairmend._typing import FloatArray, Matrix
+from pairmend._utils.products import multiply
+from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.typing import FloatArray, Matrix
 
 KTH_NEIGHBOUR_WEIGHT = 0.3
 """The weight the k-th neighbour gets in an adaptive neighbourhood."""

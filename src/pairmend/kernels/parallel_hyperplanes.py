@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from pairmend._typing import BoolArray, FloatArray, Matrix
+from pairmend._utils.typing import BoolArray, FloatArray, Matrix
 
 SIDES = np.array([1.0, -1.0])
 """The first label lies on the positive side of its hyperplane, the second on the negative."""

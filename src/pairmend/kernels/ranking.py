@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pairmend._typing import FloatArray
+from pairmend._utils.typing import FloatArray
 
 
 def vote(supports: FloatArray) -> FloatArray:

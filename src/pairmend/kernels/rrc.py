@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import betainc
 
-from pairmend._compiled import compiled_for
-from pairmend._typing import FloatArray
+from pairmend._utils.compilation import compiled, use_compiled
+from pairmend._utils.typing import FloatArray
 from pairmend.kernels.ranking import vote
 
 BETA_SERIES = (
@@ -34,6 +34,40 @@ COMPILED = 4
 """How many times what other loops work on a value costs here."""
 TILE = 2**14
 """Values that are worked on at once, few enough to stay in the processor's cache."""
+
+
+CHUNK = 512
+"""Values that are worked on at once."""
+
+
+@compiled(fastmath={"contract"})
+def _fill_beta(support: FloatArray, series: FloatArray, out: FloatArray) -> None:
+    out[:] = series[0]
+    for c in range(1, len(series)):
+        coefficient = series[c]
+        for i in range(len(support)):
+            q = min(support[i], 1 - support[i])
+            out[i] = out[i] * (4 * q - 1) + coefficient
+    for i in range(len(support)):
+        q = min(support[i], 1 - support[i])
+        p = out[i] * q * q
+        out[i] = 1 - p if support[i] > 0.5 else p
+
+
+@compiled()
+def beta_reference_loops(support: FloatArray, series: FloatArray, out: FloatArray) -> None:
+    """Fill in the probabilities of deciding for a label, see :mod:`pairmend.kernels.rrc`.
+
+    Parameters
+    ----------
+    support, out : ndarray of shape (n,)
+        Supports for the label, and where the probabilities are put.
+    series : ndarray
+        Coefficients of the polynomial, highest power first.
+    """
+    for start in range(0, len(support), CHUNK):
+        part = slice(start, start + CHUNK)
+        _fill_beta(support[part], series, out[part])
 
 
 def beta_reference(support: FloatArray) -> FloatArray:
@@ -68,9 +102,8 @@ def beta_reference(support: FloatArray) -> FloatArray:
     rows_first = support.ndim < 2 or support.flags.c_contiguous
     flat = (support if rows_first else support.T).ravel()
     out = np.empty_like(flat)
-    kernels = compiled_for(COMPILED * flat.size) if flat.dtype == np.float64 else None
-    if kernels is not None:
-        kernels.beta_reference(flat, np.array(BETA_SERIES), out)
+    if flat.dtype == np.float64 and use_compiled(COMPILED * flat.size):
+        beta_reference_loops(flat, np.array(BETA_SERIES), out)
         return out.reshape(support.shape) if rows_first else out.reshape(support.T.shape).T
     for start in range(0, len(flat), TILE):
         here = flat[start : start + TILE]

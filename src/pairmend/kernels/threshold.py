@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pairmend._typing import BoolArray, FloatArray, IntArray
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 
 DIGITS = 12
 """Decimal places to which shares of weights are compared."""

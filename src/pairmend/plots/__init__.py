@@ -5,9 +5,10 @@ probabilities are worked out here. Each drawing returns the Axes it is on, a who
 Figure; :func:`to_svg` turns it into an element of a page.
 """
 
+from pairmend._utils.text import one_line
 from pairmend.plots.comparison import bars, fold_spread
 from pairmend.plots.data import ENDS, MOST_BARS, co_occurrence, label_frequencies, labels_per_row
-from pairmend.plots.drawing import FAINT, INK, PALETTE, one_line, to_svg
+from pairmend.plots.drawing import FAINT, INK, PALETTE, to_svg
 from pairmend.plots.explanation import (
     explained_confusion,
     explained_neighbours,

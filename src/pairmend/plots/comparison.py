@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pairmend._utils.text import one_line
 from pairmend.plots.drawing import (
     BLUE,
     FAINT,
@@ -15,7 +16,6 @@ from pairmend.plots.drawing import (
     add_legend,
     axes_or_new,
     make_plain,
-    one_line,
     short,
     style_of,
     write,

@@ -6,12 +6,13 @@ are long.
 
 import io
 import re
-import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
+
+from pairmend._utils.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,30 +59,6 @@ def style_of(number: int, n_styles: int) -> Style:
         MARKERS[number % len(MARKERS)],
         LINES[number % len(LINES)],
         9.0 - 3.0 * number / max(1, n_styles - 1),
-    )
-
-
-def one_line(name: str) -> str:
-    r"""Replace what would break a line of a page, or act on a terminal, by spaces.
-
-    Parameters
-    ----------
-    name : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Without control and format characters, and with single spaces.
-
-    Examples
-    --------
-    >>> one_line("the \n blue\tsea")
-    'the blue sea'
-    """
-    separators = ("C", "Z")  # Unicode's classes of control characters and of separators
-    return " ".join(
-        "".join(" " if unicodedata.category(c).startswith(separators) else c for c in name).split()
     )
 
 

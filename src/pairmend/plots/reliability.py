@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairmend._typing import TargetLike
+from pairmend._utils.typing import TargetLike
 from pairmend.metrics import reliability
 from pairmend.plots.drawing import (
     FAINT,

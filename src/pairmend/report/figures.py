@@ -6,6 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from pairmend import plots
+from pairmend._utils.text import listed
 from pairmend.report.probabilities import (
     EQUIVALENT,
     FIRST,
@@ -16,7 +17,6 @@ from pairmend.report.probabilities import (
 )
 from pairmend.report.published import GENERATED
 from pairmend.report.summary import Summary
-from pairmend.report.wording import listed
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pairmend._utils.text import counted, listed
 from pairmend.report.conclusions import BETTER_THAN_LPW, HOLDS, TENDS, UNTESTED
 from pairmend.report.headline import by_nemenyi, lead, point
 from pairmend.report.published import GENERATED
 from pairmend.report.table import text_of
-from pairmend.report.wording import counted, listed
 
 
 def finding(summary: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pairmend._utils.text import counted, listed
 from pairmend.report.probabilities import EQUIVALENT, FIRST, LEVEL, SECOND, between
 from pairmend.report.table import text_of
-from pairmend.report.wording import counted, listed
 
 _VERDICTS = (
     (FIRST, "for it"),

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from pairmend._utils.text import listed
 from pairmend.report.probabilities import LEVEL, MOST_PAIRS, pairs_on_sets, shown_pairs
 from pairmend.report.summary import Summary
-from pairmend.report.wording import listed
 from pairmend.stats.bayesian import ROPE
 
 

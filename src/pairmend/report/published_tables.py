@@ -3,12 +3,12 @@
 from typing import Any
 
 from pairmend import published
+from pairmend._utils.text import listed
 from pairmend.report.conclusions import NOT_CONTRADICTED
 from pairmend.report.published import GENERATED, IMPOSSIBLE, POSSIBLE
 from pairmend.report.summary import Summary
 from pairmend.report.table import Cell, Column, Table
 from pairmend.report.tables import set_cells, set_columns
-from pairmend.report.wording import listed
 
 HEAPS = {
     POSSIBLE: "could come from the method",

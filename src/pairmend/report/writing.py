@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairmend.datasets.files import written
+from pairmend._utils.files import written
 from pairmend.report.contents import contents, tables_of
 from pairmend.report.formats import FORMATS
 from pairmend.report.render import render

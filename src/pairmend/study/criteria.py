@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
-from pairmend._cross_fitting import label_scores
 from pairmend.metrics import LOSSES
 from pairmend.study.objects import describe
 
@@ -74,32 +72,3 @@ class Criterion:
 
 CRITERIA = {name: Criterion(function, TITLES[name]) for name, function in LOSSES.items()}
 """The four criteria of the paper by name."""
-
-
-def predicted_labels(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
-    """Return a fitted classifier's label indicators, refusing anything else."""
-    predicted = model.predict(X)
-    Y = predicted.toarray() if sparse.issparse(predicted) else np.asarray(predicted)
-    expected = (X.shape[0], n_labels)
-    # Metrics take -1 or 2 for a label that is there, without a word.
-    if Y.shape != expected or Y.dtype.kind not in "biuf" or not np.isin(Y, (0, 1)).all():
-        raise ValueError(
-            f"{type(model).__name__} predicted an array of shape {Y.shape} and type {Y.dtype}, "
-            f"expected 0 and 1 in shape {expected}"
-        )
-    return Y.astype(np.int64)
-
-
-def predicted_scores(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
-    """Return a fitted classifier's scores, a column for each label.
-
-    Classifiers that treat labels as outputs give a list with the probabilities of each
-    label's classes.
-    """
-    for method in ("predict_proba", "decision_function"):
-        if hasattr(model, method):
-            return label_scores(model, X, method, n_labels)
-    raise ValueError(
-        f"{type(model).__name__} has neither predict_proba nor decision_function, which a "
-        "criterion of scores needs"
-    )

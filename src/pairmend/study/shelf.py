@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from pairmend._typing import IntArray
+from pairmend._utils.typing import IntArray
 from pairmend.datasets import MultiLabelData
 
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairmend._typing import IntArray
-from pairmend._validation import seed_estimator, take_rows
-from pairmend.model_selection import shuffled_folds, stratified_folds
-from pairmend.study.criteria import predicted_labels, predicted_scores
+from pairmend._utils.predictions import predicted_labels, predicted_scores
+from pairmend._utils.typing import IntArray
+from pairmend._utils.validation import seed_estimator, take_rows
+from pairmend.model_selection.splits import shuffled_folds, stratified_folds
 from pairmend.study.definition import Study
 from pairmend.study.interrupts import is_interrupt
 from pairmend.study.memory import peak_bytes, reset_peak

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pairmend._typing import FloatArray, IntArray
+from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.datasets.arff.digits import NotPlain, parse_sparse_rows, parse_table
 from pairmend.datasets.arff.model import Attribute
 

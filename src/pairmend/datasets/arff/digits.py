@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from pairmend._typing import FloatArray, IntArray
+from pairmend._utils.typing import FloatArray, IntArray
 
 MAX_DIGITS = 15
 POWERS_OF_TEN = 10.0 ** np.arange(MAX_DIGITS + 1)

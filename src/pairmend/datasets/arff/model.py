@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pairmend._typing import FloatArray, Matrix
+from pairmend._utils.typing import FloatArray, Matrix
 
 Kind = Literal["numeric", "nominal", "string", "date", "relational"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._typing import Matrix
+from pairmend._utils.typing import Matrix
 from pairmend.datasets.arff.bulk import BulkParser
 from pairmend.datasets.arff.digits import NotPlain
 from pairmend.datasets.arff.header import read_header

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pairmend._utils.files import written
 from pairmend.datasets.arff.model import ArffFile, Attribute
 from pairmend.datasets.arff.tokens import quote
 from pairmend.datasets.data import category
-from pairmend.datasets.files import written
 
 
 def write_arff(path: str | Path, content: ArffFile) -> None:

@@ -1,0 +1,1 @@
+"""What several parts of the package need: validation, chunking, threads, frames, files."""

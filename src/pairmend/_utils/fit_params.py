@@ -1,0 +1,87 @@
+"""Parameters of fit: routed to the base classifier, with sample weights checked."""
+
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import has_fit_parameter
+
+from pairmend._utils.sklearn_private import (
+    check_method_params,
+    count_rows,
+    read_sample_weight,
+    routing_enabled,
+)
+from pairmend._utils.targets import check_row_order
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
+from pairmend._utils.weights import without_negligible
+
+
+def fit_with_weights(estimator: Any, given: tuple[Any, ...], weights: FloatArray | None) -> Any:
+    """Fit an estimator, with sample weights if there are any and its fit takes them."""
+    if weights is None or not has_fit_parameter(estimator, "sample_weight"):
+        return estimator.fit(*given)
+    return estimator.fit(*given, sample_weight=weights)
+
+
+def check_sample_weight(sample_weight: Any, X: MatrixLike, **options: Any) -> FloatArray:
+    """Read sample weights, None gives ones; refuse weights that are all zero.
+
+    Newer versions of scikit-learn refuse them, too, but 1.7 does not.
+    """
+    check_row_order(X, sample_weight, "sample_weight")
+    weights: FloatArray = read_sample_weight(sample_weight, X, **options)
+    if np.all(weights == 0):
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
+
+
+def check_row_weights(sample_weight: Any, X: MatrixLike) -> FloatArray:
+    """Read sample weights, those below a millionth of the unit of weight as 0; None gives ones."""
+    return without_negligible(check_sample_weight(sample_weight, X, ensure_non_negative=True))
+
+
+def route_fit_params(
+    estimator: BaseEstimator, base: Any, X: MatrixLike, params: dict[str, Any]
+) -> tuple[dict[str, Any], FloatArray]:
+    """Find what of fit's extra parameters goes to the base classifier's fit.
+
+    Returns
+    -------
+    params : dict
+        Parameters of the base classifier's ``fit``.
+    sample_weight : ndarray of shape (n,)
+        The weights among them, checked; ones if there are none. Those below a millionth of
+        the unit of weight are 0, here and in `params`.
+    """
+    if routing_enabled():
+        routed = dict(process_routing(estimator, "fit", **params).estimator.fit)
+    else:
+        routed = dict(params)
+    weights = routed.get("sample_weight")
+    if weights is None:
+        routed.pop("sample_weight", None)
+        return routed, np.ones(count_rows(X))
+    if not _takes_sample_weight(base):
+        raise ValueError(
+            f"The base classifier {type(base).__name__} takes no sample_weight in fit. Choose "
+            "one that does. For a pipeline, enable scikit-learn's metadata routing and let its "
+            "steps request sample_weight."
+        )
+    checked = check_row_weights(weights, X)
+    return {**routed, "sample_weight": checked}, checked
+
+
+def _takes_sample_weight(base: Any) -> bool:
+    # A meta-estimator that forwards **params decides for itself.
+    parameters = signature(base.fit).parameters.values()
+    forwards = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
+    return forwards or has_fit_parameter(base, "sample_weight") or routing_enabled()
+
+
+def take_params(X: MatrixLike, params: dict[str, Any], rows: IntArray) -> dict[str, Any]:
+    """Select rows of those fit parameters that have one value a row."""
+    selected: dict[str, Any] = check_method_params(X, params=params, indices=rows)
+    return selected

@@ -1,0 +1,299 @@
+"""Targets of classifiers: label indicators or classes, read and checked."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    column_or_1d,
+)
+
+from pairmend._utils.typing import BoolArray, IntArray, MatrixLike, TargetLike
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is to be learnt.
+
+    Attributes
+    ----------
+    Y : ndarray of bool, shape (n, L)
+        Label indicators; for a 1-D target, one true cell a row.
+    classes : ndarray of shape (L,)
+        Names of the labels.
+    multilabel : bool
+        False for a 1-D target, of which each row has exactly one class.
+    """
+
+    Y: BoolArray
+    classes: np.ndarray[Any, Any]
+    multilabel: bool
+
+    def as_given(self, rows: IntArray) -> np.ndarray[Any, Any]:
+        """Return rows of the target in its own form: 0/1 indicators, or 1-D classes."""
+        if self.multilabel:
+            return self.Y[rows].astype(np.int64)
+        return np.asarray(self.classes[self.Y[rows].argmax(axis=1)])
+
+
+def check_target(
+    estimator: BaseEstimator, X: MatrixLike, y: TargetLike, *, min_labels: int = 2
+) -> Target:
+    """Read the target: indicators of labels, or a 1-D array of classes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Named in error messages.
+    X : array-like
+        The rows the target belongs to.
+    y : array-like, frame or sparse matrix
+        Indicators of shape (n, L), or classes of shape (n,).
+    min_labels : {1, 2}, default=2
+        How many labels there must be.
+
+    Returns
+    -------
+    Target
+    """
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the "
+            "target y is None."
+        )
+    names = np.asarray(y.columns) if hasattr(y, "columns") else None
+    indicators = _as_array(y)
+    check_consistent_length(X, indicators)
+    check_row_order(X, y, "y")
+    if indicators.ndim == 2 and indicators.shape[1] != 1:
+        return Target(_check_indicators(indicators), _label_names(names, indicators), True)
+    if indicators.ndim > 2:
+        raise ValueError(
+            f"y has {indicators.ndim} dimensions, shape {indicators.shape}; expected label "
+            "indicators of shape (n_samples, n_labels) or classes of shape (n_samples,)."
+        )
+    if indicators.ndim == 2 and np.isin(indicators, [0, 1]).all():
+        if min_labels == 1:
+            return Target(_check_indicators(indicators), _label_names(names, indicators), True)
+        raise ValueError(
+            "y has one label only, and pairs need at least two. MendedClassifier and "
+            "CalibratedLabelRanking take a single label; to learn it as a binary problem here, "
+            "pass a 1-D y, for instance numpy.ravel(y)."
+        )
+    return _check_classes(column_or_1d(indicators, warn=True))
+
+
+def check_row_order(X: MatrixLike, other: Any, name: str) -> None:
+    """Refuse a frame or series whose index has the values of X's index in another order.
+
+    Rows are matched by position, as in scikit-learn. Where the two indices hold different values,
+    as after ``reset_index`` of one of them, the order cannot be judged by them.
+
+    Parameters
+    ----------
+    X : array-like, frame or series
+        Rows.
+    other : array-like, frame or series
+        What belongs to the rows.
+    name : str
+        Its name in the message.
+    """
+    ours, theirs = (_row_index(part) for part in (X, other))
+    if ours is None or theirs is None or len(ours) != len(theirs) or ours.equals(theirs):
+        return
+    if not len(ours.symmetric_difference(theirs, sort=False)):
+        row = int(np.argmax(np.asarray(ours != theirs)))
+        first, second = ours[[row]].tolist()[0], theirs[[row]].tolist()[0]
+        unique = ours.is_unique and theirs.is_unique
+        by_index = f"pass {name}.loc[X.index]" if unique else "give both an index without repeats"
+        raise ValueError(
+            f"X and {name} have the same index values in a different order: row {row} is "
+            f"{first!r} in X and {second!r} in {name}. Rows are matched by position. If they "
+            f"belong together by index, {by_index}; if by position, pass {name}.set_axis(X.index)."
+        )
+
+
+def _row_index(part: Any) -> Any:
+    """Return the index of a pandas frame or series, None of anything else."""
+    index = getattr(part, "index", None)
+    return index if hasattr(index, "symmetric_difference") else None
+
+
+def check_further_target(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: TargetLike,
+    classes: Any = None,
+    *,
+    min_labels: int = 2,
+) -> Target:
+    """Read the target of a ``partial_fit``, of which an earlier call may have told the labels.
+
+    Parameters
+    ----------
+    estimator : estimator
+        If it is fitted, its ``classes_`` and ``multilabel_`` say what labels there are.
+    X : array-like
+        The rows the target belongs to.
+    y : array-like, frame or sparse matrix
+        Indicators of shape (n, L), or classes of shape (n,), not all of which need occur.
+    classes : array-like of shape (L,), default=None
+        All classes, or names of the labels; if None, those of the first call's y.
+    min_labels : {1, 2}, default=2
+        How many labels there must be.
+
+    Returns
+    -------
+    Target
+    """
+    known = getattr(estimator, "classes_", None)
+    if classes is not None:
+        classes = np.asarray(classes)
+        if known is not None and not np.array_equal(np.sort(classes), np.sort(known)):
+            raise ValueError(
+                f"classes are {classes.tolist()}, but were {known.tolist()} in an earlier call; "
+                "leave them out, or start again with a new estimator."
+            )
+    single = y is not None and _as_array(y).ndim == 1
+    if known is not None and single is estimator.multilabel_:
+        forms = ["classes of shape (n_samples,)", "indicators of shape (n_samples, n_labels)"]
+        raise ValueError(f"y has {forms[not single]}, but an earlier call had {forms[single]}.")
+    if single and (known is not None or classes is not None):
+        check_consistent_length(X, y)
+        return _among_classes(_as_array(y), np.unique(classes) if known is None else known)
+    target = check_target(estimator, X, y, min_labels=min_labels)
+    names = classes if known is None else known
+    if names is None:
+        return target
+    if len(names) != target.Y.shape[1]:
+        raise ValueError(f"y has {target.Y.shape[1]} labels, expected {len(names)}.")
+    if hasattr(y, "columns") and not np.array_equal(target.classes, names):
+        raise ValueError(f"y has the labels {target.classes.tolist()}, expected {names.tolist()}.")
+    return replace(target, classes=names)
+
+
+def _among_classes(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> Target:
+    """Read classes of which all are known."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"classes has one class only, {classes[0]!r}; a classifier needs at least two classes."
+        )
+    if unknown := sorted(set(np.unique(y).tolist()) - set(classes.tolist())):
+        raise ValueError(
+            f"y has classes that are not among those of the first call: {unknown}. Give all that "
+            "will ever occur as `classes` in the first call."
+        )
+    return Target(
+        np.searchsorted(classes, y)[:, np.newaxis] == np.arange(len(classes)), classes, False
+    )
+
+
+def check_indicators(Y: TargetLike) -> BoolArray:
+    """Read label indicators of shape (n, L)."""
+    indicators = _as_array(Y)
+    if indicators.ndim != 2:
+        raise ValueError(
+            f"Y has the shape {indicators.shape}; expected label indicators of shape "
+            "(n_samples, n_labels)."
+        )
+    return _check_indicators(indicators)
+
+
+def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:
+    if sparse.issparse(y):
+        return np.asarray(y.toarray())
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        array = None
+        cause: Exception | None = error
+    else:
+        cause = None
+    if array is None or (array.dtype == object and array.ndim == 1 and _has_collections(array)):
+        raise ValueError(
+            "y holds collections of labels. Turn them into 0/1 indicators first, with "
+            "sklearn.preprocessing.MultiLabelBinarizer."
+        ) from cause
+    return array
+
+
+def _has_collections(array: np.ndarray[Any, Any]) -> bool:
+    return any(isinstance(cell, list | tuple | set | frozenset) for cell in array)
+
+
+def _label_names(
+    names: np.ndarray[Any, Any] | None, indicators: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    return np.arange(indicators.shape[1]) if names is None else names
+
+
+def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:
+    if indicators.shape[1] == 0:
+        raise ValueError("y has no label at all, shape (n_samples, 0); pairs need at least two.")
+    if indicators.dtype.kind == "f":
+        assert_all_finite(indicators, input_name="y")
+    if indicators.dtype == object:  # also what pandas' nullable numbers become
+        valid = np.vectorize(_is_indicator, otypes=[bool])(indicators)
+    else:
+        valid = np.asarray((indicators == 0) | (indicators == 1))
+    if not np.all(valid):
+        row, column = np.argwhere(~valid)[0]
+        found = indicators[row].tolist()[column]
+        raise ValueError(
+            f"Unknown label type: y must hold 0 and 1 only, but row {row}, column {column} "
+            f"is {found!r}. {_remedy(found, indicators)}"
+        )
+    return np.asarray(indicators == 1)
+
+
+PRESENT = ("yes", "y", "true", "t", "x", "+", "present", "positive")
+"""Texts that usually stand for a label that is present."""
+
+
+def _remedy(found: Any, indicators: np.ndarray[Any, Any]) -> str:
+    """Return what to do about a cell that is no indicator."""
+    if isinstance(found, str) and found.strip() in ("0", "1"):
+        return "Turn texts into numbers, y.astype(int)."
+    if isinstance(found, str):
+        return _remedy_of_texts(indicators)
+    if isinstance(found, int | float) and found == -1:
+        return "Where -1 stands for labels that are absent, pass (y > 0).astype(int)."
+    return "For classes instead of label indicators, pass a 1-D y."
+
+
+def _remedy_of_texts(indicators: np.ndarray[Any, Any]) -> str:
+    """Return what to do about a matrix with texts, by how many different ones there are."""
+    texts = sorted({cell for cell in indicators.ravel().tolist() if isinstance(cell, str)})
+    if len(texts) > 2:
+        return (
+            "If each row lists the names of its labels, use "
+            "sklearn.preprocessing.MultiLabelBinarizer. If each column is a label, compare with "
+            "the text that stands for its presence, (y == text).astype(int)."
+        )
+    present = next((repr(text) for text in texts if text.strip().lower() in PRESENT), "text")
+    where = "y" if all(isinstance(cell, str) for cell in indicators.flat) else "y[column]"
+    return (
+        "Compare with the text that stands for the presence of a label, "
+        f"({where} == {present}).astype(int)."
+    )
+
+
+def _is_indicator(cell: Any) -> bool:
+    return isinstance(cell, bool | int | float | np.number | np.bool_) and cell in (0, 1)
+
+
+def _check_classes(y: np.ndarray[Any, Any]) -> Target:
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only, {classes[0]!r}; a classifier needs at least two classes."
+        )
+    return Target(codes[:, np.newaxis] == np.arange(len(classes)), classes, False)

@@ -1,0 +1,196 @@
+"""Checks of rows, features and base classifiers."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils.validation import validate_data
+
+from pairmend._utils.columns import describe_frame
+from pairmend._utils.frames import EncodedFrame
+from pairmend._utils.products import sum_squares
+from pairmend._utils.sklearn_private import count_rows, safe_indexing
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
+
+
+def check_rows(X: MatrixLike) -> MatrixLike:
+    """Make rows of X selectable and leave everything else to whoever reads them.
+
+    The base classifier may be a pipeline that takes texts, frames or missing values, so
+    nothing is said here about what the cells hold.
+    """
+    if sparse.issparse(X):
+        X = X.tocsr()
+    elif isinstance(X, list | tuple):
+        X = _as_rows(X)
+    elif not hasattr(X, "__getitem__"):
+        X = np.asarray(X)
+    if count_rows(X) == 0:
+        raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
+    return X
+
+
+LARGEST = {"float64": 1e100, "float32": 1e15}
+"""Largest magnitude of a feature value by precision: products of larger values overflow."""
+ROUNDING = 1e-9
+"""How far rounding may put a probability outside of [0, 1]."""
+
+
+def check_training_rows(X: MatrixLike) -> MatrixLike:
+    """Check rows as :func:`check_rows` does, and that variances and distances do not overflow."""
+    X = check_rows(X)
+    check_magnitude(X)
+    return X
+
+
+def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
+    """Refuse arrays and sparse matrices with finite values too large for a precision.
+
+    Single precision is checked only where it is computed in: elsewhere it is converted.
+    """
+    values = getattr(X, "data", None) if sparse.issparse(X) else X
+    if type(values) is not np.ndarray or values.dtype != dtype:
+        return
+    limit = LARGEST[dtype]
+    if is_moderate(values, limit):
+        return
+    flat = values.ravel(order="K")
+    largest = np.max(np.abs(flat), where=np.isfinite(flat), initial=0.0)
+    if largest > limit:
+        raise ValueError(
+            f"X holds a value of magnitude {largest:.3g}; expected at most {limit:g}, because "
+            "products of larger values overflow. Scale the features, for example with "
+            "sklearn.preprocessing.MaxAbsScaler, and replace codes of missing values by NaN."
+        )
+
+
+def is_moderate(values: FloatArray, limit: float = LARGEST["float64"]) -> bool:
+    """Return whether all values are finite and surely below a limit, in one pass."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return sum_squares(values) < limit**2
+
+
+def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:
+    """Return ``predict_proba`` of a base classifier; refuse what are not probabilities."""
+    found = np.asarray(model.predict_proba(X), dtype=np.float64)
+    valid = (found >= -ROUNDING) & (found <= 1 + ROUNDING)
+    if found.ndim != 2 or not valid.all():
+        raise ValueError(
+            f"predict_proba of the base classifier {type(model).__name__} must give a column of "
+            f"probabilities in [0, 1] for each class; got an array of shape {found.shape} with "
+            f"{np.count_nonzero(np.isnan(found))} values NaN and "
+            f"{np.count_nonzero(~valid & ~np.isnan(found))} outside of [0, 1]. Check the scale of "
+            "the features, and constant features."
+        )
+    return np.clip(found, 0, 1)
+
+
+def _as_rows(X: list[Any] | tuple[Any, ...]) -> Any:
+    """Return rows of numbers as an array, anything else, texts for instance, as it is."""
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of different lengths, which a pipeline may take
+        return X
+    return array if array.dtype.kind in "biufc" else X
+
+
+def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
+    """Check X at prediction against the features seen in fit."""
+    X = check_rows(X)
+    if getattr(X, "ndim", 2) == 1 and hasattr(estimator, "n_features_in_"):
+        raise ValueError(
+            f"Expected a 2D array, got a 1D array of shape {X.shape}. Reshape your data: "
+            "X.reshape(1, -1) if it is a single sample, X.reshape(-1, 1) if it is a single "
+            "feature."
+        )
+    if isinstance(X, list | tuple):  # texts or tokens, not features
+        return X
+    check_magnitude(X)
+    return check_columns(estimator, X)
+
+
+def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
+    """Check number and names of the columns of X, which may have no rows, at prediction."""
+    if isinstance(X, EncodedFrame):  # its encoder has done so
+        return X
+    return validate_data(estimator, X, reset=False, skip_check_array=True)
+
+
+def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
+    """Set ``n_features_in_``, ``feature_names_in_`` and types of columns from the rows of fit."""
+    for name in ("n_features_in_", "feature_names_in_", "_frame_columns"):
+        if hasattr(estimator, name):
+            delattr(estimator, name)
+    if isinstance(X, EncodedFrame):
+        estimator.n_features_in_ = X.encoder.n_features_in_
+        if hasattr(X.encoder, "feature_names_in_"):
+            estimator.feature_names_in_ = X.encoder.feature_names_in_
+    elif not isinstance(X, list | tuple):
+        validate_data(estimator, X, skip_check_array=True)
+    if hasattr(estimator, "feature_names_in_") and is_classifier(estimator):
+        estimator._frame_columns = describe_frame(X)
+
+
+def is_plain(X: Any) -> bool:
+    """Return whether X is a matrix of finite floats, which needs no further check."""
+    plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size > 0
+    return plain and is_moderate(X)
+
+
+def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
+    """Select rows of an array, a frame, a CSR matrix or a list."""
+    if type(X) not in (np.ndarray, EncodedFrame):
+        return safe_indexing(X, rows)
+    if type(X) is EncodedFrame or isinstance(rows, slice) or rows.dtype.kind != "i":
+        return X[rows]
+    if X.ndim != 2 or X.dtype.kind != "f":
+        return X[rows]
+    # With mode="raise" numpy would not write to `out` itself.
+    return np.take(X, rows, axis=0, mode="wrap")
+
+
+def check_base_classifier(estimator: Any) -> None:
+    """Refuse a base classifier that gives no probabilities, and name the cure."""
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise TypeError(f"The base classifier is the class {name}; pass an instance, {name}().")
+    if not hasattr(estimator, "predict_proba"):
+        name = type(estimator).__name__
+        raise ValueError(
+            f"The base classifier {name} has no predict_proba, and supports are made of "
+            "probabilities. Wrap it: "
+            f"estimator=sklearn.calibration.CalibratedClassifierCV({name}(...))."
+        )
+
+
+def new_seed(rng: np.random.RandomState) -> int:
+    """Draw a seed."""
+    return int(rng.randint(np.iinfo(np.int32).max))
+
+
+def seed_estimator(estimator: Any, seed: int) -> Any:
+    """Clone an estimator with every ``random_state`` left at None set to one seed.
+
+    All pairs share the seed: which seed a pair gets must not depend on the order of the
+    labels or on who computes it. An object that is no scikit-learn estimator is copied.
+    """
+    estimator = clone(estimator, safe=False)
+    if not hasattr(estimator, "get_params"):
+        return estimator
+    params = estimator.get_params(deep=True)
+    unset = {
+        name: seed
+        for name, value in params.items()
+        if (name == "random_state" or name.endswith("__random_state"))
+        and value is None
+        and not _inside_none(name, params)
+    }
+    return estimator.set_params(**unset)
+
+
+def _inside_none(name: str, params: dict[str, Any]) -> bool:
+    """Tell whether a nested parameter is one of a default object, which its owner seeds."""
+    parts = name.split("__")
+    owners = ("__".join(parts[:depth]) for depth in range(1, len(parts)))
+    return any(owner in params and params[owner] is None for owner in owners)

@@ -1,0 +1,293 @@
+"""Base classifiers that suit most data."""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pairmend._utils.fit_params import check_sample_weight
+from pairmend._utils.frames import EncodedFrame, is_frame
+from pairmend._utils.targets import check_row_order
+from pairmend._utils.typing import FloatArray, MatrixLike
+from pairmend._utils.validation import remember_features
+from pairmend.frames import FrameEncoder
+
+__all__ = ["DenseScaler", "ScaledLogisticRegression", "logistic_regression"]
+
+
+class DenseScaler(TransformerMixin, BaseEstimator):
+    """Make comparable numbers of features, and leave sparse rows as they are.
+
+    Numbers are standardized, and missing ones become the mean; a feature without any value
+    becomes 0. Frames are read by a :class:`~pairmend.frames.FrameEncoder`: a category becomes a
+    0/1 column for each value, missing being one, and a new value is none of them; components of
+    texts and dates stay as they are. Sparse rows mostly count words or tags: division by the
+    standard deviation would blow up the rare ones.
+
+    Attributes
+    ----------
+    scaler_ : StandardScaler or None
+        What standardizes; None after a fit on sparse rows.
+    frame_encoder_ : FrameEncoder or None
+        What reads the columns of a frame; None after a fit on an array.
+    encoder_ : OneHotEncoder or None
+        What makes 0/1 columns of categories; None if there are none.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if fit saw a frame with string names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from scipy.sparse import csr_array
+    >>> DenseScaler().fit_transform([[0.0, 1.0], [2.0, 3.0]]).tolist()
+    [[-1.0, -1.0], [1.0, 1.0]]
+    >>> DenseScaler().fit_transform(csr_array([[0.0, 1.0], [2.0, 3.0]])).toarray().tolist()
+    [[0.0, 1.0], [2.0, 3.0]]
+    >>> photos = pd.DataFrame({"blue": [0.0, 2.0, None], "place": ["coast", "town", "coast"]})
+    >>> DenseScaler().fit_transform(photos).tolist()
+    [[-1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+
+    takes_encoded_frames = True
+    scaler_: Any
+    encoder_: Any
+    frame_encoder_: FrameEncoder | None
+
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn means, standard deviations and values of dense rows.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        self
+        """
+        self.scaler_ = self.encoder_ = self.frame_encoder_ = None
+        if sparse.issparse(X):
+            self._check(X, reset=True)
+            return self
+        if isinstance(X, EncodedFrame):
+            self.frame_encoder_ = X.encoder
+        elif is_frame(X):
+            self.frame_encoder_ = FrameEncoder().fit(X)
+        if self.frame_encoder_ is None:
+            numbers = self._check(X, reset=True)
+        else:
+            rows = self.frame_encoder_.encode(X)
+            remember_features(self, X)
+            numbers = rows.numbers
+            if rows.codes.shape[1]:
+                encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+                self.encoder_ = encoder.fit(rows.codes)
+            if not rows.values.shape[1]:
+                raise ValueError("No column of X can be used: see the warnings about columns.")
+        if numbers.shape[1]:
+            if sample_weight is not None:
+                sample_weight = check_sample_weight(sample_weight, numbers)
+            self.scaler_ = StandardScaler().fit(
+                _without_empty_columns(numbers, sample_weight), y, sample_weight
+            )
+        return self
+
+    def transform(self, X: MatrixLike) -> MatrixLike:
+        """Make comparable numbers of rows if those seen in fit were dense.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples, n_columns)
+        """
+        check_is_fitted(self)
+        if self.frame_encoder_ is None:
+            numbers = self._check(X, reset=False)
+            return numbers if self.scaler_ is None else self._scaled(numbers)
+        rows = self.frame_encoder_.encode(X)
+        parts = [rows.components]
+        if self.encoder_ is not None:
+            parts.insert(0, self.encoder_.transform(rows.codes))
+        if self.scaler_ is not None:
+            parts.insert(0, self._scaled(rows.numbers))
+        return np.hstack(parts)
+
+    def _scaled(self, numbers: Any) -> FloatArray:
+        """Return standardized numbers, the mean where one is missing, which is 0 by now."""
+        dense = numbers.toarray() if sparse.issparse(numbers) else numbers
+        return np.nan_to_num(self.scaler_.transform(dense), nan=0.0)
+
+    def _check(self, X: MatrixLike, *, reset: bool) -> MatrixLike:
+        return validate_data(
+            self, X, accept_sparse="csr", reset=reset, dtype="numeric",
+            ensure_all_finite="allow-nan",
+        )  # fmt: skip
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+
+def _without_empty_columns(numbers: FloatArray, sample_weight: Any) -> FloatArray:
+    """Return the numbers with 0 in columns without any value in rows that count."""
+    known = ~np.isnan(numbers)
+    if sample_weight is not None:
+        known &= np.asarray(sample_weight)[:, np.newaxis] > 0
+    empty = ~known.any(axis=0)
+    return np.where(empty, 0.0, numbers) if empty.any() else numbers
+
+
+class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
+    """Logistic regression of features that :class:`DenseScaler` makes comparable.
+
+    The same as a pipeline of the two, with these differences: the parameters are parameters of
+    one estimator, and sample weights reach both steps.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse of the strength of the L2 penalty.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as :class:`sklearn.linear_model.LogisticRegression` takes them.
+    max_iter : int, default=1000
+        Maximum number of iterations of the solver.
+
+    Attributes
+    ----------
+    scaler_ : DenseScaler
+        The fitted scaler.
+    classifier_ : LogisticRegression
+        The fitted logistic regression of the scaled features.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_iter_ : ndarray of int
+        Number of iterations of the solver.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if fit saw a frame with string names.
+
+    Examples
+    --------
+    >>> clf = ScaledLogisticRegression(C=10.0).fit([[0.0], [0.2], [0.9]], [0, 0, 1])
+    >>> clf.predict([[0.8]]).tolist()
+    [1]
+    """
+
+    takes_encoded_frames = True
+
+    def __init__(self, C: float = 1.0, *, class_weight: Any = None, max_iter: int = 1000):
+        self.C = C
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+
+    def fit(self, X: MatrixLike, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the scaler, then the logistic regression.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        self
+        """
+        check_row_order(X, y, "y")
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        scaler = DenseScaler().fit(X, y, sample_weight)
+        classifier = LogisticRegression(**self.get_params(deep=False))
+        classifier.fit(scaler.transform(X), y, sample_weight)
+        remember_features(self, X if hasattr(X, "shape") else np.asarray(X))
+        self.scaler_, self.classifier_ = scaler, classifier
+        self.classes_, self.n_iter_ = classifier.classes_, classifier.n_iter_
+        return self
+
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Return the log-odds of class 1, or the scores of all classes if there are more than two.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        scaled = self._scaled(X)
+        return np.asarray(self.classifier_.decision_function(scaled))
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the probabilities of classes.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        scaled = self._scaled(X)
+        return np.asarray(self.classifier_.predict_proba(scaled))
+
+    def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
+        """Predict the most probable class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scaled = self._scaled(X)
+        return np.asarray(self.classifier_.predict(scaled))
+
+    def _scaled(self, X: MatrixLike) -> MatrixLike:
+        check_is_fitted(self)
+        return self.scaler_.transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+
+def logistic_regression() -> ScaledLogisticRegression:
+    """Return a :class:`ScaledLogisticRegression` that requests sample weights.
+
+    Examples
+    --------
+    >>> logistic_regression().fit([[0.0], [0.2], [0.9]], [0, 0, 1]).predict([[0.8]]).tolist()
+    [1]
+    """
+    classifier = ScaledLogisticRegression()
+    if get_config()["enable_metadata_routing"]:
+        classifier.set_fit_request(sample_weight=True)
+    return classifier

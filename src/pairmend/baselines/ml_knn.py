@@ -1,0 +1,187 @@
+"""ML-kNN: labels by how many of the nearest rows carry them."""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from pairmend._utils.sklearn_private import Interval, count_rows, fit_context
+from pairmend._utils.targets import check_target
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._utils.validation import check_magnitude, check_training_rows
+from pairmend.baselines.base import Rival
+from pairmend.frames.columns import require_numbers
+
+
+class MLkNN(Rival):
+    """Multi-label classification by the labels of the nearest rows (ML-kNN).
+
+    For each label, Bayes' rule turns the number of a row's k nearest training rows that carry
+    it into a probability. What the numbers mean is learnt from the training rows themselves,
+    each without itself among its neighbours (Zhang and Zhou, 2007). Scale features first.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Number of neighbours k; one less than there are rows if these are too few.
+    s : float, default=1.0
+        Smoothing: what is added to each count. 1 is Laplace's.
+    metric : str or callable, default="euclidean"
+        Distance, as :class:`sklearn.neighbors.NearestNeighbors` takes it.
+    n_jobs : int, default=None
+        Number of workers of the neighbour search.
+
+    Attributes
+    ----------
+    prior_ : ndarray of shape (n_labels,)
+        Smoothed share of training rows that carry each label.
+    posterior_ : ndarray of shape (n_labels, k + 1)
+        Probability of each label given how many neighbours carry it.
+    neighbors_ : NearestNeighbors
+        The neighbour search.
+    classes_ : ndarray of shape (n_labels,)
+        Names of the labels; after a fit on 1-D classes, the classes.
+    multilabel_ : bool
+        Whether fit saw label indicators, not 1-D classes.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if fit saw a frame with string names.
+
+    Notes
+    -----
+    A label that never occurs in training has few neighbours that carry it by definition, none,
+    and smoothing leaves it a small probability; one that always does has a large one.
+
+    References
+    ----------
+    Zhang, M.-L., Zhou, Z.-H. (2007). ML-KNN: a lazy learning approach to multi-label learning.
+    Pattern Recognition 40(7), 2038-2048.
+
+    Examples
+    --------
+    >>> from pairmend import MLkNN
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = MLkNN().fit(X, Y)
+    >>> clf.predict(X[:2]).tolist()
+    [[0, 0, 0, 1, 1], [0, 0, 1, 0, 0]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "s": [Interval(Real, 0, None, closed="neither")],
+        "metric": [str, callable],
+        "n_jobs": [Integral, None],
+    }
+
+    prior_: FloatArray
+    posterior_: FloatArray
+    _points: MatrixLike
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        s: float = 1.0,
+        metric: str | Callable[..., float] = "euclidean",
+        n_jobs: int | None = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.s = s
+        self.metric = metric
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: TargetLike) -> Self:
+        """Learn what numbers of neighbours with a label mean.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators, 0 or 1. A 1-D array of classes is learnt as indicators of which
+            each row has one.
+
+        Returns
+        -------
+        self
+        """
+        X = check_training_rows(X)
+        require_numbers(X, type(self).__name__)
+        target = check_target(self, X, y, min_labels=1)
+        return self._remember(X, target, self._learn(X, target.Y))
+
+    def _learn(self, X: MatrixLike, Y: BoolArray) -> dict[str, Any]:
+        n_rows = count_rows(X)
+        if n_rows < 2:
+            raise ValueError("ML-kNN needs neighbours: X has 1 sample, expected at least 2.")
+        k = min(self.n_neighbors, n_rows - 1)
+        points = _points(X)
+        search = self._make_search(points)
+        carriers = sparse.csr_array(Y.astype(np.int64))
+        counts = _count(search.kneighbors_graph(), carriers)  # no row is its own neighbour
+        prior = (self.s + np.count_nonzero(Y, axis=0)) / (2 * self.s + n_rows)
+        with_label, without = (
+            _likelihood(counts, mask, k, self.s) * share[:, np.newaxis]
+            for mask, share in ((Y, prior), (~Y, 1 - prior))
+        )
+        return {
+            "prior_": prior,
+            "posterior_": with_label / (with_label + without),
+            "_search": search,
+            "_carriers": carriers,
+            "_points": points,
+        }
+
+    @property
+    def neighbors_(self) -> NearestNeighbors:
+        """The neighbour search; built from the training rows when it is first needed."""
+        if "_points" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no neighbors_ before fit")
+        if "_search" not in vars(self):
+            self._search = self._make_search(self._points)
+        return self._search
+
+    def _make_search(self, points: MatrixLike) -> NearestNeighbors:
+        k = min(self.n_neighbors, count_rows(points) - 1)
+        search = NearestNeighbors(n_neighbors=k, metric=self.metric, n_jobs=self.n_jobs)
+        return search.fit(points)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A tree of raw places in memory is not to be trusted from a file; points make a new one.
+        return {name: value for name, value in super().__getstate__().items() if name != "_search"}
+
+    def _scores(self, X: MatrixLike) -> FloatArray:
+        counts = _count(self.neighbors_.kneighbors_graph(_points(X)), self._carriers)
+        return self.posterior_[np.arange(counts.shape[1]), counts]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _points(X: MatrixLike) -> MatrixLike:
+    """Return rows without names of columns; values whose distances overflow are refused."""
+    points = X if sparse.issparse(X) else np.asarray(X)
+    check_magnitude(points)
+    return points
+
+
+def _count(neighbours: Any, carriers: Any) -> IntArray:
+    """Return how many neighbours of each row carry each label."""
+    counts: IntArray = (neighbours.astype(np.int64) @ carriers).toarray()
+    return counts
+
+
+def _likelihood(counts: IntArray, mask: BoolArray, k: int, s: float) -> FloatArray:
+    """Return how likely each number of neighbours is at the rows of a mask, (L, k + 1)."""
+    seen = np.array(
+        [np.bincount(c[m], minlength=k + 1) for c, m in zip(counts.T, mask.T, strict=True)]
+    )
+    return (s + seen) / (s * (k + 1) + seen.sum(axis=1, keepdims=True))

@@ -1,0 +1,146 @@
+"""Label powerset: each label set seen in training is a class."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from pairmend._utils.sklearn_private import HasMethods, count_rows
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import check_features, class_probabilities, new_seed, seed_estimator
+from pairmend.baselines.base import WrappingRival
+
+
+def _gives_probabilities(classifier: Any) -> bool:
+    # After fit, what counts is the classifier that was trained, if there was anything to learn.
+    fitted = getattr(classifier, "estimator_", None)
+    base = classifier._base_classifier() if fitted is None else fitted
+    return hasattr(base, "predict_proba")
+
+
+class LabelPowerset(WrappingRival):
+    """Multi-label classification as one problem whose classes are label sets (LP).
+
+    One classifier of many classes predicts the most probable of the label sets that occur in
+    training (Tsoumakas and Katakis, 2007). It knows how labels go together and aims at whole
+    rows being right, but never predicts a new combination, and label sets with few rows are
+    hard to learn.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Classifier for any number of classes. None means :class:`~pairmend.RandomSubspaceNB`.
+    random_state : int, RandomState or None, default=None
+        Seeds the classifier where its own ``random_state`` is None.
+
+    Attributes
+    ----------
+    label_sets_ : ndarray of shape (n_sets, n_labels)
+        The label sets seen in training.
+    estimator_ : classifier or None
+        The trained classifier, whose classes are the numbers of the label sets; None where
+        there is one set only.
+    classes_ : ndarray of shape (n_labels,)
+        Names of the labels; after a fit on 1-D classes, the classes.
+    multilabel_ : bool
+        Whether fit saw label indicators, not 1-D classes.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if fit saw a frame with string names.
+
+    Notes
+    -----
+    ``predict_proba``, there if the classifier has it, adds up the probabilities of all sets
+    with the label. The most probable set need not be that of the labels above 1/2. A label
+    that never occurs in training is in no set: its probability is 0; one that always does has
+    1.
+
+    References
+    ----------
+    Tsoumakas, G., Katakis, I. (2007). Multi-label classification: an overview. International
+    Journal of Data Warehousing and Mining 3(3), 1-13.
+
+    Examples
+    --------
+    >>> from pairmend import LabelPowerset
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = LabelPowerset(LogisticRegression(max_iter=1000)).fit(X, Y)
+    >>> clf.predict(X[:2]).tolist()
+    [[0, 0, 1, 1, 1], [0, 0, 1, 0, 0]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "random_state": ["random_state"],
+    }
+
+    label_sets_: IntArray
+    estimator_: Any
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimator = estimator
+        self.random_state = random_state
+
+    def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
+        """Predict the label sets of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples, n_labels)
+            Label sets seen in training. After a fit on 1-D classes: shape (n_samples,).
+        """
+        check_is_fitted(self)
+        X = check_features(self, X)
+        if self.estimator_ is None:
+            found = np.zeros(count_rows(X), dtype=np.int64)
+        else:
+            found = self.estimator_.predict(X)
+        labels = self.label_sets_[found]
+        return labels if self.multilabel_ else np.asarray(self.classes_[labels.argmax(axis=1)])
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the probabilities of labels: of all sets that hold them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        return super().predict_proba(X)
+
+    def _learn(
+        self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
+    ) -> dict[str, Any]:
+        seed = new_seed(check_random_state(self.random_state))
+        sets, number = np.unique(Y, axis=0, return_inverse=True)
+        estimator = None
+        if len(sets) > 1:
+            estimator = seed_estimator(self._base_classifier(), seed)
+            estimator = estimator.fit(X, number.reshape(-1), **fit_params)
+        return {"label_sets_": sets.astype(np.int64), "estimator_": estimator}
+
+    def _scores(self, X: MatrixLike) -> FloatArray:
+        if self.estimator_ is None:
+            return np.tile(self.label_sets_.astype(np.float64), (count_rows(X), 1))
+        # Sums of probabilities may exceed 1 by rounding.
+        return np.minimum(class_probabilities(self.estimator_, X) @ self.label_sets_, 1.0)

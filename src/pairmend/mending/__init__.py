@@ -1,1 +1,0 @@
-"""The parts of :class:`~pairmend.MendedClassifier`: opinions, label sets, decisions."""

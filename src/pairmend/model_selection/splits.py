@@ -1,0 +1,370 @@
+"""Splits of rows, as index arrays."""
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import BaseCrossValidator, KFold
+from sklearn.utils import check_consistent_length, check_random_state
+
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+
+
+def hold_out(n_rows: int, share: float, rng: np.random.RandomState) -> tuple[IntArray, IntArray]:
+    """Split rows at random into a training and a validation part.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    share : float
+        Share of the rows that go into the training part, rounded to whole rows.
+    rng : RandomState
+        Source of randomness.
+
+    Returns
+    -------
+    train, validation : ndarray of int
+        Row numbers, ascending.
+
+    Examples
+    --------
+    >>> train, validation = hold_out(10, 0.6, np.random.RandomState(0))
+    >>> train.tolist(), validation.tolist()
+    ([1, 2, 4, 6, 8, 9], [0, 3, 5, 7])
+    """
+    n_train = int(np.floor(share * n_rows + 0.5))
+    if not 0 < n_train < n_rows:
+        empty = "training" if n_train == 0 else "validation"
+        raise ValueError(
+            f"validation={share} leaves the {empty} part of {n_rows} sample(s) empty. Give "
+            "more samples, or another share."
+        )
+    order = rng.permutation(n_rows)
+    return np.sort(order[:n_train]), np.sort(order[n_train:])
+
+
+def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray]:
+    """Check a split into a training and a validation part that somebody else made.
+
+    Parameters
+    ----------
+    split : tuple of two array-likes of int
+        Numbers of the rows of both parts.
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    train, validation : ndarray of int
+        Row numbers, ascending.
+
+    Examples
+    --------
+    >>> train, validation = given_split(([3, 0], [1]), 4)
+    >>> train.tolist(), validation.tolist()
+    ([0, 3], [1])
+    """
+    parts = [np.sort(np.asarray(part)) for part in split]
+    fitting = all(
+        part.ndim == 1
+        and part.dtype.kind in "iu"
+        and len(part)
+        and 0 <= part[0] <= part[-1] < n_rows
+        for part in parts
+    )
+    if (
+        len(parts) != 2
+        or not fitting
+        or len(np.unique(np.concatenate(parts))) < sum(map(len, parts))
+    ):
+        raise ValueError(
+            "A split is a pair of arrays, the numbers of the rows to train on and of the "
+            f"validation rows: neither empty, no row twice, all from 0 to {n_rows - 1}. Got "
+            f"{split!r}."
+        )
+    return parts[0], parts[1]
+
+
+def shuffled_folds(
+    n_rows: int, n_folds: int, rng: np.random.RandomState | int
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the splits of a plain shuffled k-fold cross-validation.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    n_folds : int
+        Number of folds.
+    rng : RandomState or int
+        Source of randomness.
+
+    Yields
+    ------
+    rest, fold : ndarray of int
+        Row numbers, ascending: all rows but the fold's, and the fold's.
+
+    Examples
+    --------
+    >>> for rest, fold in shuffled_folds(5, 2, 0):
+    ...     print(rest, fold)
+    [3 4] [0 1 2]
+    [0 1 2] [3 4]
+    """
+    if n_folds > n_rows:
+        raise ValueError(f"{n_folds} folds need at least as many samples, got {n_rows}.")
+    yield from KFold(n_folds, shuffle=True, random_state=rng).split(np.empty(n_rows))
+
+
+def validation_split(
+    rows: IntArray, validation: float | int, rng: np.random.RandomState
+) -> tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]:
+    """Split rows into those that are trained on and those that tell how it errs.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Row numbers.
+    validation : float or int
+        A float: the share that is trained on, the others validate. An int K: all rows do both,
+        in K folds.
+    rng : RandomState
+        Source of randomness.
+
+    Returns
+    -------
+    train, validation : ndarray of int
+        Row numbers.
+    folds : list of (rest, fold)
+        Positions among the validation rows: those to train on, for those to ask about. None for
+        a share.
+
+    Examples
+    --------
+    >>> rows = np.array([3, 5, 7, 9])
+    >>> train, validation, folds = validation_split(rows, 0.5, np.random.RandomState(0))
+    >>> train.tolist(), validation.tolist(), folds
+    ([7, 9], [3, 5], [])
+    """
+    if isinstance(validation, Integral):
+        return rows, rows, list(shuffled_folds(len(rows), int(validation), rng))
+    train, held_out = hold_out(len(rows), float(validation), rng)
+    return rows[train], rows[held_out], []
+
+
+def stratified_folds(
+    Y: TargetLike, n_folds: int, rng: np.random.RandomState | int | None
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the splits of a k-fold cross-validation whose folds resemble each other in labels.
+
+    Parameters
+    ----------
+    Y : array-like, frame or sparse matrix of shape (n_samples, n_labels)
+        Label indicators, 0 or 1.
+    n_folds : int
+        Number of folds.
+    rng : RandomState, int or None
+        Source of randomness.
+
+    Yields
+    ------
+    rest, fold : ndarray of int
+        Row numbers, ascending: all rows but the fold's, and the fold's.
+
+    Notes
+    -----
+    This is the iterative stratification of K. Sechidis, G. Tsoumakas and I. Vlahavas, "On the
+    stratification of multi-label data", ECML PKDD 2011: the rows of the rarest label are dealt
+    out first, each to the fold that wants the label most, ties to the fold that wants most rows.
+
+    Two things are added. Sizes of folds differ by at most one: a full fold takes no more rows. And
+    where a fold lacks a label that has a row for every fold, rows of two folds change places as
+    long as that lowers the number of such gaps. If no row carries more than one label, no gap is
+    left. In general some data leaves no choice (three rows, three labels, each on two of the rows,
+    cannot be split in two without a gap); what holds then is that no exchange of two rows would
+    lower the number of gaps.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 0], [1, 0], [1, 1], [1, 1], [0, 0], [0, 0]])
+    >>> for rest, fold in stratified_folds(Y, 2, 0):
+    ...     print(rest, fold, Y[fold].sum(axis=0))
+    [0 2 4] [1 3 5] [2 1]
+    [1 3 5] [0 2 4] [2 1]
+    """
+    indicators = _check_indicators(Y)
+    n_rows = len(indicators)
+    if not isinstance(n_folds, Integral) or n_folds < 2:
+        raise ValueError(f"The number of folds is a whole number from 2 on, got {n_folds!r}.")
+    if n_folds > n_rows:
+        raise ValueError(f"{n_folds} folds need at least as many samples, got {n_rows}.")
+    fold_of = _deal_rows(indicators, n_folds, check_random_state(rng))
+    _fill_gaps(indicators, fold_of, n_folds)
+    for number in range(n_folds):
+        inside = fold_of == number
+        yield np.flatnonzero(~inside), np.flatnonzero(inside)
+
+
+class MultilabelStratifiedKFold(BaseCrossValidator):
+    """Stratified k-fold cross-validation for label indicators, as scikit-learn wants it.
+
+    Rows are always shuffled. `stratified_folds` says how rows are split and what is guaranteed.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    random_state : int, RandomState or None, default=None
+        Seed of the split. An int gives the same folds every time.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> cv = MultilabelStratifiedKFold(3, random_state=0)
+    >>> cross_val_score(KNeighborsClassifier(), X, Y, cv=cv, scoring="f1_micro").round(2)
+    array([0.57, 0.61, 0.62])
+    """
+
+    def __init__(
+        self, n_splits: int = 5, *, random_state: int | np.random.RandomState | None = None
+    ) -> None:
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def split(
+        self, X: MatrixLike, y: TargetLike, groups: Any = None
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the row numbers of the training and the test part of each split.
+
+        Parameters
+        ----------
+        X : array-like with n_samples rows
+            Features; only their number of rows is looked at.
+        y : array-like, frame or sparse matrix of shape (n_samples, n_labels)
+            Label indicators.
+        groups : object, default=None
+            Ignored; scikit-learn passes it.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Row numbers, ascending.
+        """
+        check_consistent_length(X, y)
+        yield from stratified_folds(y, self.n_splits, self.random_state)
+
+    def get_n_splits(self, X: MatrixLike = None, y: TargetLike = None, groups: Any = None) -> int:
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups : object, default=None
+            Ignored; scikit-learn passes them.
+
+        Returns
+        -------
+        int
+        """
+        return self.n_splits
+
+
+def _check_indicators(Y: TargetLike) -> BoolArray:
+    array = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+    if array.ndim != 2:
+        raise ValueError(
+            f"Y holds label indicators of shape (n_samples, n_labels), got shape {array.shape}. "
+            "Classes in one column are for sklearn.model_selection.StratifiedKFold."
+        )
+    if not np.isin(array, [0, 1]).all():
+        raise ValueError("Y holds label indicators, 0 or 1, got other values as well.")
+    return array.astype(bool)
+
+
+def _deal_rows(Y: BoolArray, n_folds: int, rng: np.random.RandomState) -> IntArray:
+    """Return the fold of each row by iterative stratification."""
+    n_rows = len(Y)
+    room = np.full(n_folds, n_rows // n_folds)
+    room[: n_rows % n_folds] += 1
+    left_of_label = Y.sum(axis=0)
+    wanted = np.outer(left_of_label, room / n_rows)
+    fold_of = np.empty(n_rows, dtype=np.int64)
+    left = rng.permutation(n_rows)
+    while left_of_label.any():
+        label = int(np.argmin(np.where(left_of_label, left_of_label, n_rows + 1)))
+        carries = Y[left, label]
+        for row in left[carries]:
+            wish = np.where(room > 0, wanted[label], -np.inf)
+            keen = np.flatnonzero(wish == wish.max())
+            keen = keen[room[keen] == room[keen].max()]
+            fold = keen[rng.randint(len(keen))]
+            fold_of[row] = fold
+            room[fold] -= 1
+            wanted[Y[row], fold] -= 1
+        left_of_label -= Y[left[carries]].sum(axis=0)
+        left = left[~carries]
+    fold_of[left] = np.repeat(np.arange(n_folds), room)
+    return fold_of
+
+
+def _fill_gaps(Y: BoolArray, fold_of: IntArray, n_folds: int) -> None:
+    """Exchange rows of two folds, in place, while that lowers the number of gaps.
+
+    A gap is a fold without a label that has a row for every fold.
+    """
+    has_enough = Y.sum(axis=0) >= n_folds
+    cells = Y[:, has_enough].astype(np.float32)
+    counts = np.array([cells[fold_of == fold].sum(axis=0) for fold in range(n_folds)])
+    improved = True
+    while improved:
+        improved = False
+        for fold, label in np.argwhere(counts == 0):
+            if counts[fold, label]:  # filled while another gap was
+                continue
+            incoming = np.flatnonzero(cells[:, label])
+            outgoing = np.flatnonzero(fold_of == fold)
+            change = _change_of_gaps(
+                cells[incoming], counts[fold_of[incoming]], cells[outgoing], counts[fold]
+            )
+            best_in, best_out = np.unravel_index(np.argmin(change), change.shape)
+            if change[best_in, best_out] >= 0:
+                continue
+            row_in, row_out = incoming[best_in], outgoing[best_out]
+            other = fold_of[row_in]
+            counts[fold] += cells[row_in] - cells[row_out]
+            counts[other] += cells[row_out] - cells[row_in]
+            fold_of[row_in], fold_of[row_out] = fold, other
+            improved = True
+
+
+def _change_of_gaps(
+    incoming: FloatArray, their_counts: FloatArray, outgoing: FloatArray, own_counts: FloatArray
+) -> FloatArray:
+    """Return by how much each exchange of rows changes the number of gaps.
+
+    Parameters
+    ----------
+    incoming : ndarray of shape (a, L)
+        Labels of rows of other folds.
+    their_counts : ndarray of shape (a, L)
+        How many rows of its fold carry each label, for every incoming row.
+    outgoing : ndarray of shape (b, L)
+        Labels of all rows of the fold.
+    own_counts : ndarray of shape (L,)
+        How many of them carry each label.
+
+    Returns
+    -------
+    ndarray of shape (a, b)
+    """
+    own_then, theirs_then = own_counts + incoming, their_counts - incoming
+    before = (own_counts == 0).sum() + (their_counts == 0).sum(axis=1)
+    between = (own_then == 0).sum(axis=1) + (theirs_then == 0).sum(axis=1)
+    # The outgoing row opens a gap where it is the last of its fold, and closes one in the other.
+    opened_less_closed = (own_then == 1).astype(np.float32) - (theirs_then == 0)
+    return (between - before)[:, None] + opened_less_closed @ outgoing.T

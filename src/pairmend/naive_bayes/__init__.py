@@ -1,0 +1,1 @@
+"""RandomSubspaceNB and everything that only it needs."""

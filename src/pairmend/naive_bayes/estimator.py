@@ -1,0 +1,512 @@
+"""Naive Bayes in random subspaces, the base classifier of the study."""
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import (
+    check_array,
+    check_consistent_length,
+    check_random_state,
+    metadata_routing,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pairmend._utils.cells import Cells, densify
+from pairmend._utils.fit_params import check_sample_weight
+from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
+from pairmend._utils.sklearn_private import (
+    CachedParameterNames,
+    Interval,
+    StrOptions,
+    check_params,
+    fit_context,
+)
+from pairmend._utils.targets import check_row_order
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._utils.validation import check_columns, check_magnitude, is_plain, remember_features
+from pairmend._utils.weights import unit_weight, without_negligible
+from pairmend.frames import FrameEncoder
+from pairmend.naive_bayes.feature_statistics import Distinct, FeatureSurvey, survey_features
+
+_FAR = 1e100
+"""Standard deviations beyond which values are as unlikely as can be."""
+
+
+class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
+    """Naive Bayes classifiers in random subspaces, their probabilities averaged.
+
+    Each of the classifiers sees its own random part of the features (Ho, 1998). A numeric
+    feature is Gaussian in each class, its standard deviation at least one sixth of the mean
+    gap between neighbouring distinct values; a categorical one has Laplace-smoothed
+    frequencies, as have the classes. A missing value leaves its feature out for its row.
+    Choose it where rows are few and features many, or for the results of the study.
+
+    Parameters
+    ----------
+    n_subspaces : int, default=20
+        Number of subspaces.
+    subspace : float or int, default=0.2
+        Size of a subspace: a share of the features, rounded and at least one, or their
+        number.
+    categorical : "auto", None or array-like, default="auto"
+        Which features are categorical. "auto" takes the columns of a frame that a
+        :class:`~pairmend.frames.FrameEncoder` reads as categories, and every feature with at
+        most two distinct values. An array-like of feature numbers,
+        of names (for a frame) or of bools, one a feature, says exactly which; None says none.
+    random_state : int, RandomState or None, default=None
+        Chooses the subspaces.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    survey_ : FeatureSurvey
+        Kinds, values, floors and subspaces of the features.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Log of the smoothed class frequencies.
+    mean_, scale_ : ndarray of shape (n_classes, n_features)
+        Mean and standard deviation of the numeric features in each class.
+    value_log_prob_ : ndarray of shape (n_classes, n_values)
+        Log of the smoothed frequencies of the categorical features' values, in the order of
+        ``survey_.values``.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if fit saw a frame with string names.
+
+    Notes
+    -----
+    Smoothing adds one row to each frequency. With sample weights, one row is the smallest weight
+    such that rows with weights up to it hold at least 2 % of the total weight: 1 where such rows
+    weigh 1. All weights times a constant thus change nothing. Rows that weigh less than a
+    millionth of it are left out, as rows of weight 0 are.
+
+    References
+    ----------
+    Ho, T. K. (1998). The random subspace method for constructing decision forests. IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 20(8), 832-844.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = RandomSubspaceNB(subspace=0.5, random_state=0).fit(X, y)
+    >>> clf.predict(X[[0, 75, 149]]).tolist()
+    [0, 1, 2]
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "n_subspaces": [Interval(Integral, 1, None, closed="left")],
+        "subspace": [
+            Interval(Real, 0, 1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "categorical": [StrOptions({"auto"}), "array-like", None],
+        "random_state": ["random_state"],
+    }
+    # A survey travels from a pair learner to its pairs, not from users through pipelines.
+    __metadata_request__fit = {"survey": metadata_routing.UNUSED}  # noqa: RUF012
+
+    def __init__(
+        self,
+        n_subspaces: int = 20,
+        subspace: float | int = 0.2,
+        categorical: str | ArrayLike | None = "auto",
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.n_subspaces = n_subspaces
+        self.subspace = subspace
+        self.categorical = categorical
+        self.random_state = random_state
+
+    def survey(self, X: MatrixLike, sample_weight: ArrayLike | None = None) -> FeatureSurvey:
+        """Find out about the features what needs no class labels.
+
+        An ensemble of many classifiers on parts of the same rows calls this once, on all
+        rows, and hands the result to the `fit` of each.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are not looked at. They also give the unit of weight.
+
+        Returns
+        -------
+        FeatureSurvey
+        """
+        return self.read_and_survey(X, sample_weight)[1]
+
+    def read_and_survey(
+        self, X: MatrixLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[Any, FeatureSurvey]:
+        """Return rows as numbers, and what :meth:`survey` finds out about them.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are not looked at. They also give the unit of weight.
+
+        Returns
+        -------
+        numbers : ndarray or CSR of shape (n_samples, n_features)
+            All rows; those that list many of their cells are dense.
+        survey : FeatureSurvey
+        """
+        check_params(self, self.get_params(deep=False))
+        declared, encoder = self.declare(X)
+        numbers = densify(read_numbers(self, X, encoder))
+        if sample_weight is None:
+            return numbers, self.survey_values(Distinct.of(numbers), declared, encoder)
+        weights = np.asarray(sample_weight, dtype=np.float64)
+        unit = unit_weight(weights)
+        present = without_negligible(weights, unit) > 0
+        found = self.survey_values(Distinct.of(numbers[present]), declared, encoder)
+        return numbers, replace(found, unit=unit)
+
+    def survey_values(
+        self, found: Distinct, declared: BoolArray | None, encoder: FrameEncoder | None
+    ) -> FeatureSurvey:
+        """Find out the same from the features' distinct values.
+
+        Parameters
+        ----------
+        found : Distinct
+            The values.
+        declared, encoder
+            What :meth:`declare` says of the rows they come from.
+
+        Returns
+        -------
+        FeatureSurvey
+        """
+        n_features = len(found.count)
+        return survey_features(
+            found,
+            declared=self._declared_by_number(n_features) if declared is None else declared,
+            count_two_valued=isinstance(self.categorical, str),
+            subspaces=self._draw_subspaces(n_features),
+            encoder=encoder,
+        )
+
+    @property
+    def takes_encoded_frames(self) -> bool:
+        """Whether frames are read by a FrameEncoder with default options."""
+        return isinstance(self.categorical, str)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        survey: FeatureSurvey | None = None,
+    ) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows. NaN is a missing value.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a row of weight 2 among rows of weight 1 counts as two rows.
+        survey : FeatureSurvey, default=None
+            What is known of the features, from :meth:`survey`. Found on X when None.
+
+        Returns
+        -------
+        self
+        """
+        check_row_order(X, y, "y")
+        y = validate_data(self, y=y)
+        check_classification_targets(y)
+        check_magnitude(X)
+        check_consistent_length(X, y)
+        weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        if survey is None:
+            survey = self.survey(X, weights)
+        unit = unit_weight(weights) if survey.unit is None else survey.unit
+        weights = without_negligible(weights, unit) / unit
+        numbers = self._read(X, survey.encoder, reset=True)
+        check_magnitude(numbers)
+        if numbers.shape[1] != len(survey.categorical):
+            raise ValueError(
+                f"The survey knows {len(survey.categorical)} features, but X has "
+                f"{numbers.shape[1]}."
+            )
+        present = weights > 0
+        if present.any() and not present.all():  # rows of weight 0 do not make a class
+            numbers, y, weights = numbers[present], np.asarray(y)[present], weights[present]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.survey_ = survey
+        self._count(Cells.of(numbers), codes, weights)
+        return self
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the class probabilities, averaged over the subspaces.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        numbers = self._read(X, self.survey_.encoder, reset=False)
+        subspaces = self._subspace_masks()
+        joint = np.stack(
+            [
+                self._log_likelihood(c, numbers, subspaces) + self.class_log_prior_[c]
+                for c in range(len(self.classes_))
+            ]
+        )
+        probabilities: FloatArray = softmax(joint, axis=0).mean(axis=2).T
+        return probabilities
+
+    def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        probabilities = self.predict_proba(X)
+        winners: np.ndarray[Any, Any] = self.classes_[np.argmax(probabilities, axis=1)]
+        return winners
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _read(self, X: MatrixLike, encoder: FrameEncoder | None, *, reset: bool) -> Any:
+        """Return X as a float array or CSR matrix, its features checked."""
+        if isinstance(X, list | tuple):
+            X = np.asarray(X)
+        if getattr(X, "ndim", 2) == 2:  # else the check of the numbers says what is wrong
+            if reset:
+                remember_features(self, X)
+            else:
+                check_columns(self, X)
+        return read_numbers(self, X, encoder)
+
+    def declare(self, X: MatrixLike) -> tuple[BoolArray | None, FrameEncoder | None]:
+        """Say which columns of a frame are categorical, and how the frame is read.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        declared : ndarray of bool, shape (n_encoded,), or None
+            For each column that the encoder makes.
+        encoder : FrameEncoder or None
+            None, as the former, if X is no frame.
+        """
+        if isinstance(X, EncodedFrame):
+            return X.encoder.n_categories_ > 0, X.encoder
+        if not is_frame(X):
+            return None, None
+        if isinstance(self.categorical, str):
+            encoder = FrameEncoder().fit(X)
+            return encoder.n_categories_ > 0, encoder
+        names, named = frame_columns(X), _names(self.categorical)
+        if unknown := set(named) - set(names):
+            raise ValueError(f"categorical names columns that X lacks: {sorted(unknown)}.")
+        if named:
+            declared = np.array([name in named for name in names], dtype=bool)
+        else:
+            declared = self._declared_by_number(len(names))
+        chosen = [name for name, is_chosen in zip(names, declared, strict=True) if is_chosen]
+        encoder = FrameEncoder(kinds=dict.fromkeys(chosen, "category")).fit(X)
+        if left := encoder.undeclared_categories(chosen):
+            raise ValueError(
+                f"Column {left[0]!r} holds strings and is not among those that `categorical` "
+                "names. Name it in RandomSubspaceNB's option `categorical`, leave the option at "
+                "'auto', or encode the column as numbers."
+            )
+        return declared[encoder.source_], encoder
+
+    def _declared_by_number(self, n_features: int) -> BoolArray:
+        """Return which features are categorical, by what the parameter alone says."""
+        declared = np.zeros(n_features, dtype=bool)
+        if self.categorical is None or isinstance(self.categorical, str):
+            return declared
+        chosen = np.asarray(self.categorical)
+        if named := _names(self.categorical):
+            raise ValueError(f"categorical names columns, {named}, but X is no DataFrame.")
+        if chosen.dtype == bool and chosen.shape != (n_features,):
+            raise ValueError(
+                f"categorical has {chosen.size} bools, but X has {n_features} features."
+            )
+        if chosen.size and (
+            chosen.dtype.kind not in "bi"
+            or (chosen.dtype.kind == "i" and not ((chosen >= 0) & (chosen < n_features)).all())
+        ):
+            raise ValueError(
+                f"categorical must hold feature numbers from 0 to {n_features - 1}, names of "
+                f"columns, or a bool for each feature; got {self.categorical!r}."
+            )
+        declared[chosen if chosen.size else []] = True
+        return declared
+
+    def _draw_subspaces(self, n_features: int) -> IntArray:
+        if isinstance(self.subspace, Integral):
+            size = int(self.subspace)
+            if size > n_features:
+                raise ValueError(f"subspace={size} features, but X has {n_features} features.")
+        else:
+            size = max(1, int(np.floor(self.subspace * n_features + 0.5)))
+        rng = check_random_state(self.random_state)
+        # What rng.choice without replacement gives, without its checks.
+        drawn = [rng.permutation(n_features)[:size] for _ in range(self.n_subspaces)]
+        return np.sort(drawn, axis=1)
+
+    def _count(self, cells: Cells, codes: IntArray, weights: FloatArray) -> None:
+        """Estimate all parameters from the cells of the training rows."""
+        survey = self.survey_
+        n_classes, n_features = len(self.classes_), cells.shape[1]
+        shape = (n_classes, n_features)
+        known = ~np.isnan(cells.value)
+        column, value, row = cells.column[known], cells.value[known], cells.row[known]
+        weight = weights[row]
+        group = codes[row] * n_features + column
+
+        def total(amount: FloatArray) -> NDArray[np.float64]:
+            # bincount of nothing is of integers
+            return np.bincount(group, amount, n_classes * n_features).astype(float)
+
+        class_weight = np.bincount(codes, weights=weights, minlength=n_classes)
+        listed = total(weight)
+        zeros = np.zeros_like(listed)
+        if cells.implicit_zeros:
+            missing = np.bincount(
+                (codes[cells.row] * n_features + cells.column)[~known],
+                weights=weights[cells.row[~known]],
+                minlength=n_classes * n_features,
+            )
+            zeros = np.maximum(np.repeat(class_weight, n_features) - listed - missing, 0)
+        count = listed + zeros
+        divisor = np.where(count > 0, count, 1)
+        mean = total(weight * value) / divisor
+        variance = (total(weight * (value - mean[group]) ** 2) + zeros * mean**2) / divisor
+        self.mean_ = mean.reshape(shape)
+        self.scale_ = np.maximum(np.sqrt(variance).reshape(shape), survey.floor)
+        # A numeric feature that a class never shows says nothing about that class.
+        self._usable = survey.categorical | (count.reshape(shape) > 0).all(axis=0)
+
+        self.class_log_prior_ = np.log((class_weight + 1) / (class_weight.sum() + n_classes))
+        self.value_log_prob_ = self._value_log_prob(
+            codes[row], column, value, weight, zeros.reshape(shape)
+        )
+
+    def _value_log_prob(
+        self,
+        code: IntArray,
+        column: IntArray,
+        value: FloatArray,
+        weight: FloatArray,
+        zeros: FloatArray,
+    ) -> FloatArray:
+        survey = self.survey_
+        n_classes, n_values = len(self.classes_), len(survey.values)
+        counted = survey.categorical[column]
+        slot = code[counted] * (n_values + 1) + survey.positions(column[counted], value[counted])
+        count = np.bincount(slot, weight[counted], n_classes * (n_values + 1)).astype(float)
+        count = count.reshape(n_classes, n_values + 1)[:, :-1]
+        # Zeros that a sparse matrix leaves out.
+        features = np.flatnonzero(survey.categorical)
+        place = survey.positions(features, np.zeros(len(features)))
+        known = place < n_values
+        count[:, place[known]] += zeros[:, features[known]]
+
+        n_of_feature = np.diff(survey.offsets)
+        feature = np.repeat(np.arange(len(n_of_feature)), n_of_feature)
+        total = np.stack([np.bincount(feature, weights=row) for row in count])
+        smoothed = (count + 1) / (total[:, feature] + n_of_feature[feature])
+        return np.log(smoothed)
+
+    def _subspace_masks(self) -> FloatArray:
+        """Return which usable features are in which subspace, (n_features, n_subspaces)."""
+        subspaces = self.survey_.subspaces
+        masks = np.zeros((len(self._usable), len(subspaces)))
+        np.put_along_axis(masks, subspaces.T, 1.0, axis=0)
+        return masks * self._usable[:, np.newaxis]
+
+    def _log_likelihood(self, c: int, X: Matrix, subspaces: FloatArray) -> FloatArray:
+        """Log-likelihood of class c in each subspace, up to a constant, (n, n_subspaces)."""
+        features = np.arange(X.shape[1])
+        if not sparse.issparse(X):
+            return self._cell_log_likelihood(c, features, X) @ subspaces
+        # The score of a row of zeros, and what the other cells change.
+        zero = self._cell_log_likelihood(c, features, np.zeros(len(features)))
+        change = self._cell_log_likelihood(c, X.indices, X.data) - zero[X.indices]
+        return sparse.csr_array((change, X.indices, X.indptr), X.shape) @ subspaces + (
+            zero @ subspaces
+        )
+
+    def _cell_log_likelihood(self, c: int, column: IntArray, value: FloatArray) -> FloatArray:
+        """Log-likelihood of cells; the last axis of `value` belongs to `column`."""
+        survey = self.survey_
+        mean, scale = self.mean_[c][column], self.scale_[c][column]
+        # Far outside, squares would overflow and leave nothing to compare.
+        with np.errstate(over="ignore"):
+            distance = np.clip((value - mean) / scale, -_FAR, _FAR)
+        log_density = -np.log(scale) - distance**2 / 2
+        counted = survey.categorical[column]
+        if counted.any():
+            with_unknown = np.append(self.value_log_prob_[c], 0.0)
+            places = survey.positions(column[counted], value[..., counted])
+            log_density[..., counted] = with_unknown[places]
+        return np.where(np.isnan(value), 0.0, log_density)
+
+
+def read_numbers(estimator: RandomSubspaceNB, X: MatrixLike, encoder: FrameEncoder | None) -> Any:
+    """Return rows as a float array or CSR matrix; the estimator is named in errors."""
+    if encoder is not None:
+        X = encoder.encode(X).values
+    if is_plain(X):
+        return X
+    with np.errstate(over="ignore", invalid="ignore"):  # the check adds up all values
+        numbers = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            estimator=estimator,
+            input_name="X",
+        )
+    if sparse.issparse(numbers) and not numbers.has_canonical_format:
+        numbers = numbers.copy()
+        numbers.sum_duplicates()
+    return numbers
+
+
+def _names(categorical: Any) -> list[Any]:
+    """Return the column names among the ways to say what is categorical."""
+    if categorical is None or isinstance(categorical, str):
+        return []
+    return [name for name in np.asarray(categorical).tolist() if isinstance(name, str)]

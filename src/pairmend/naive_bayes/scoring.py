@@ -1,0 +1,368 @@
+"""Scores of rows under many classes, in all subspaces at once.
+
+Three ways to the same numbers. Of dense rows, the columns of each subspace are copied out, and
+scores are a batch of matrix products; compiled code does so with few rows at a time. Sparse rows
+become one tall sparse matrix, a row of it for each row and subspace, and scores are one product
+with it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._utils.chunking import batches
+from pairmend._utils.compilation import use_compiled
+from pairmend._utils.lazy import lazy
+from pairmend._utils.products import multiply
+from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.typing import FloatArray, IntArray
+from pairmend.kernels.indexing import check_indices, check_shape
+from pairmend.kernels.logistic import mean_logistic
+from pairmend.naive_bayes import support_loops
+from pairmend.naive_bayes.design_matrix import FAR, Basis, Expanded
+from pairmend.naive_bayes.sums import Terms
+
+TILE = 2**17
+"""Log-odds that are worked on at once: few enough to stay in the processor's cache."""
+WORTH_A_TILE = 48
+"""Rows that compiled code is given at once, at the least."""
+STACKED = 128
+"""Rows that compiled code reads at once."""
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Terms of c classes, ready to score rows.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_columns + n_subspaces + 1, c)
+        Weights of a basis' columns, constants of the subspaces, and a row of zeros.
+    base : ndarray of shape (d, c)
+        What features add that are not left out, beside the columns.
+    table : ndarray of shape (n_subspaces, width + 1)
+        Rows of `columns` that belong to each subspace, filled up with that of zeros.
+    """
+
+    columns: FloatArray
+    base: FloatArray
+    table: IntArray
+
+    @classmethod
+    def of(cls, terms: Terms, prior: FloatArray, basis: Basis) -> "Scorer":
+        """Add what comes before any feature, a number for each class."""
+        constants = multiply(terms.base, basis.subspace_masks) + prior[:, np.newaxis]
+        n_columns, table = len(basis.column_feature), basis.weight_table
+        columns = np.empty((n_columns + len(table) + 1, len(prior)))
+        columns[:n_columns] = terms.weights.T
+        columns[n_columns:-1] = constants.T
+        columns[-1] = 0
+        return cls(columns, np.ascontiguousarray(terms.base.T), table)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.columns.shape[1]
+
+    def at(self, classes: IntArray, sign: FloatArray) -> "Scorer":
+        """Return some of the classes, their scores multiplied by signs."""
+        columns, base = (np.take(part, classes, axis=1) for part in (self.columns, self.base))
+        columns *= sign
+        base *= sign
+        return Scorer(columns, base, self.table)
+
+    @lazy
+    def by_subspace(self) -> FloatArray:
+        """Weights in each subspace, (n_subspaces, c, width + 1)."""
+        return np.take(self.columns, self.table, axis=0).transpose(0, 2, 1)
+
+    @lazy
+    def with_absent(self) -> FloatArray:
+        """All weights in one array, those of features left out among them."""
+        n_columns, n_features = len(self.columns), len(self.base)
+        weights = np.empty((n_columns + n_features, self.n_classes))
+        weights[:n_columns] = self.columns
+        np.negative(self.base, out=weights[n_columns:])
+        return weights
+
+
+@dataclass(frozen=True)
+class ScoredRows(ABC):
+    """Rows to be scored.
+
+    Attributes
+    ----------
+    stack : ndarray or CSR
+        The rows.
+    absent : CSR of shape (n * n_subspaces, d) or None
+        What the rows leave out of the subspaces.
+    n_subspaces : int
+        Number of subspaces.
+    table : ndarray of shape (n_subspaces, width + 1)
+        Rows of a dense stack that belong to each subspace.
+    compiled : bool
+        Whether to call compiled loops.
+    """
+
+    stack: Any
+    absent: Any
+    n_subspaces: int
+    table: IntArray
+    compiled: bool
+
+    @staticmethod
+    def reading(X: Any, basis: Basis) -> "ScoredRows":
+        """Prepare rows that are not yet written in a basis."""
+        compiled = use_compiled(basis.subspace_table.size * X.shape[0])
+        if compiled and isinstance(X, np.ndarray):
+            rows = CompiledRows.of_numbers(X, basis)
+            if rows is not None:
+                return rows
+        return ScoredRows.of(basis.expand(X), basis, compiled=compiled)
+
+    @staticmethod
+    def of(rows: Expanded, basis: Basis, *, compiled: bool = False) -> "ScoredRows":
+        """Prepare rows."""
+        n_columns, n_subspaces = len(basis.column_feature), len(basis.subspace_table)
+        absent = rows.absent
+        if absent is not None:
+            absent = _tall(absent, np.arange(absent.shape[1]), basis)
+        n_rows = rows.blocks[0].shape[0]
+        if sparse.issparse(rows.blocks[0]):
+            which = np.tile(np.arange(n_subspaces), n_rows)
+            constant = sparse.csr_array(
+                (np.ones(len(which)), which, np.arange(len(which) + 1)),
+                shape=(len(which), n_subspaces + 1),
+            )
+            parts = [_tall(rows.blocks[0], basis.column_feature, basis), constant]
+            parts += [] if absent is None else [absent]
+            stack = sparse.hstack(parts, format="csr")
+            return _SparseRows(stack, absent, n_subspaces, basis.subspace_table, compiled)
+        stack = np.empty((n_columns + 1, n_rows))
+        np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
+        stack[-1] = 1  # for the constant; what fills up a narrow subspace gets no weight
+        return _DenseRows(stack, absent, n_subspaces, basis.value_table, compiled)
+
+    def tiles(self, n_classes: int) -> Iterator[slice]:
+        """Cut the rows so that the scores of a tile stay in the processor's cache."""
+        return batches(self.n_rows, max(8, TILE // (n_classes * self.n_subspaces)))
+
+    @abstractmethod
+    def at(self, rows: IntArray | slice) -> "ScoredRows":
+        """Return some of the rows."""
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def scores(self, scorer: Scorer) -> FloatArray:
+        """Score rows.
+
+        Parameters
+        ----------
+        scorer : Scorer
+            Terms of c classes.
+
+        Returns
+        -------
+        ndarray of shape (n_subspaces, c, n)
+            A view, laid out as is best for the work.
+        """
+
+    def supports(self, scorer: Scorer) -> FloatArray:
+        """Average over the subspaces the supports against which scores speak, (c, n)."""
+        return mean_logistic(self.scores(scorer))
+
+    def supports_of_pairs(
+        self, scores: FloatArray, first: IntArray, second: IntArray
+    ) -> FloatArray:
+        """Average the supports for first labels of pairs, log-odds being differences of scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_subspaces, L, n)
+            Scores of some of the rows under labels.
+        first, second : ndarray of int, shape (n_pairs,)
+            Labels of the pairs, those of one first label together.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, n)
+        """
+        if self.compiled:
+            for labels in (first, second):
+                check_indices(labels, scores.shape[1], "labels")
+            return support_loops.mean_supports_of_pairs(scores, first, second)
+        starts = np.flatnonzero(np.diff(first, prepend=-1))
+        out = np.empty((len(first), scores.shape[2]))
+        for low, high in zip(starts, [*starts[1:], len(first)], strict=True):
+            others: Any = second[low:high]
+            if others[-1] - others[0] == high - low - 1:  # no need to copy
+                others = slice(others[0], others[-1] + 1)
+            out[low:high] = mean_logistic(scores[:, others] - scores[:, first[low], np.newaxis])
+        return out
+
+    def supports_at(self, scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
+        """Average supports for labels at rows against all labels, by the same differences.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_subspaces, L, n)
+            Scores of some of the rows under labels.
+        label, row : ndarray of int, shape (m,)
+            Which label, and which of these rows.
+
+        Returns
+        -------
+        ndarray of shape (m, L)
+        """
+        if self.compiled:
+            check_indices(label, scores.shape[1], "labels")
+            check_indices(row, scores.shape[2], "rows")
+            return support_loops.mean_supports_at(scores, label, row)
+        against = scores[:, :, row]
+        against -= against[:, label, np.arange(len(label))][:, np.newaxis]
+        return mean_logistic(against).T
+
+
+class _CopiedRows(ScoredRows):
+    """Rows of which some are copied out."""
+
+    def at(self, rows: IntArray | slice) -> ScoredRows:
+        absent = None if self.absent is None else self._tall_at(self.absent, rows)
+        return replace(self, stack=self._stack_at(rows), absent=absent)
+
+    @abstractmethod
+    def _stack_at(self, rows: IntArray | slice) -> Any: ...
+
+    def _tall_at(self, tall: Any, rows: IntArray | slice) -> Any:
+        n = self.n_subspaces
+        if isinstance(rows, slice):
+            return tall[rows.start * n : rows.stop * n]
+        return tall[(rows[:, np.newaxis] * n + np.arange(n)).ravel()]
+
+    def _wide(self, products: FloatArray) -> FloatArray:
+        """Turn a product with a tall matrix to the shape of scores."""
+        shape = (-1, self.n_subspaces, products.shape[1])
+        return products.reshape(shape).transpose(1, 2, 0)
+
+
+class _DenseRows(_CopiedRows):
+    """Rows as an array (columns and a one, n)."""
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.stack.shape[1])
+
+    def scores(self, scorer: Scorer) -> FloatArray:
+        scores = multiply(scorer.by_subspace, np.take(self.stack, self.table, axis=0))
+        if self.absent is not None:
+            scores -= self._wide(self.absent @ scorer.base)
+        return scores
+
+    def _stack_at(self, rows: IntArray | slice) -> Any:
+        return self.stack[:, rows] if isinstance(rows, slice) else self.stack.take(rows, axis=1)
+
+
+@dataclass(frozen=True)
+class CompiledRows(ScoredRows):
+    """Some of the rows of an array (columns and a one, n), none of which leaves out a feature."""
+
+    rows: IntArray
+
+    @classmethod
+    def of_numbers(cls, X: FloatArray, basis: Basis) -> "CompiledRows | None":
+        """Prepare dense rows of numbers; None where there are other values."""
+        if len(basis.numeric) != X.shape[1]:
+            return None
+        X = np.ascontiguousarray(X)
+        stack = np.empty((len(basis.column_feature) + 1, len(X)))
+        check_shape(stack, (2 * X.shape[1] + 1, len(X)), "columns")
+        for part in (basis.centre, basis.unit):
+            check_shape(part, (X.shape[1],), "centres or units")
+        check_indices(basis.value_table, len(stack), "columns")
+
+        def fill(rows: slice) -> None:
+            support_loops.stack_rows(X, basis.centre, basis.unit, rows.start, rows.stop, stack)
+
+        in_threads(fill, list(batches(len(X), STACKED)), thread_count(nanoseconds=2 * X.size))
+        if not stack[X.shape[1] : -1].max(initial=0) < FAR**2:  # NaN or far beyond
+            return None
+        table = basis.value_table
+        return cls(stack, None, len(table), table, True, np.arange(len(X)))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    def tiles(self, n_classes: int) -> Iterator[slice]:
+        """Cut the rows so that there is work for all threads; compiled code cuts them further."""
+        n_tiles = max(1, min(self.n_rows // WORTH_A_TILE, max(4, 2 * thread_count())))
+        return batches(self.n_rows, max(1, -(-self.n_rows // n_tiles)))
+
+    def at(self, rows: IntArray | slice) -> "ScoredRows":
+        """Return some of the rows, which stay where they are."""
+        return replace(self, rows=self.rows[rows])
+
+    def check_scorer(self, scorer: Scorer) -> None:
+        """Refuse weights that do not belong to the columns of the rows."""
+        check_shape(scorer.table, self.table.shape, "places of weights")
+        check_indices(scorer.table, len(scorer.columns), "weights")
+
+    def scores(self, scorer: Scorer) -> FloatArray:
+        """Score rows, see :meth:`ScoredRows.scores`."""
+        self.check_scorer(scorer)
+        out = np.empty((self.n_subspaces, scorer.n_classes, self.n_rows))
+        support_loops.score(self.stack, self.table, self.rows, scorer.columns, scorer.table, out)
+        return out
+
+    def supports(self, scorer: Scorer) -> FloatArray:
+        """Average supports without ever having the scores of all subspaces."""
+        self.check_scorer(scorer)
+        out = np.empty((scorer.n_classes, self.n_rows))
+        support_loops.mean_supports(
+            self.stack, self.table, self.rows, scorer.columns, scorer.table, out
+        )
+        return out
+
+
+class _SparseRows(_CopiedRows):
+    """Rows as CSR (n * n_subspaces, columns of a scorer and features left out)."""
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.stack.shape[0]) // self.n_subspaces
+
+    def scores(self, scorer: Scorer) -> FloatArray:
+        columns = scorer.columns if self.absent is None else scorer.with_absent
+        return self._wide(self.stack @ columns)
+
+    def _stack_at(self, rows: IntArray | slice) -> Any:
+        return self._tall_at(self.stack, rows)
+
+
+def _tall(matrix: Any, features: IntArray, basis: Basis) -> Any:
+    """Return a sparse matrix with a row for each row and subspace, cut to the subspace.
+
+    Parameters
+    ----------
+    matrix : CSR of shape (n, n_columns)
+        Rows.
+    features : ndarray of shape (n_columns,)
+        Feature of each column.
+    basis : Basis
+        Knows the subspaces.
+    """
+    n_subspaces = len(basis.subspace_table)
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    cell, subspace = np.nonzero(basis.subspace_masks[features[matrix.indices]])
+    cells = (matrix.data[cell], (row[cell] * n_subspaces + subspace, matrix.indices[cell]))
+    shape = (matrix.shape[0] * n_subspaces, matrix.shape[1])
+    return sparse.coo_array(cells, shape=shape).tocsr()

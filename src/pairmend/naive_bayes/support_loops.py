@@ -1,0 +1,373 @@
+"""Compiled twins of the numpy functions of :mod:`pairmend.naive_bayes.scoring`."""
+
+import numpy as np
+
+from pairmend._utils.compilation import compiled
+from pairmend._utils.products import LARGEST
+from pairmend._utils.typing import FloatArray, IntArray
+
+WITHIN = 8
+"""Columns that are read together: a line of the processor's cache."""
+TILE = 2**15
+"""Log-odds that are worked on at once: few enough to stay in the processor's cache."""
+ROWS = 256
+"""Rows that are worked on at once, at the most, so that their columns stay there, too."""
+FEW_ROWS = 32
+"""Rows of one product, at the least: fewer make it slow."""
+CHUNK = 512
+"""Log-odds whose exponentials are taken at once."""
+LIMIT = 700.0
+"""Log-odds beyond which the exponential leaves its range."""
+ROUNDING = 1.5 * 2.0**52
+"""Added to a number and taken away again, it leaves the nearest whole number."""
+LOG2_E = 1.4426950408889634
+LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+"""The logarithm of 2 in two parts; a small whole number times the first is exact."""
+EXPONENT_OF_ONE = np.int64(1023 << 52)
+
+
+@compiled(fastmath={"contract"})
+def _add_few_logistic(
+    against: FloatArray, total: FloatArray, powers: FloatArray, bits: IntArray
+) -> None:
+    n = len(against)
+    for i in range(n):
+        x = against[i]
+        x = -LIMIT if x < -LIMIT else x
+        x = LIMIT if x > LIMIT else x
+        shifted = x * LOG2_E + ROUNDING
+        k = shifted - ROUNDING
+        r = (x - k * LN2_HIGH) - k * LN2_LOW
+        p = 1 / 479001600
+        p = p * r + 1 / 39916800
+        p = p * r + 1 / 3628800
+        p = p * r + 1 / 362880
+        p = p * r + 1 / 40320
+        p = p * r + 1 / 5040
+        p = p * r + 1 / 720
+        p = p * r + 1 / 120
+        p = p * r + 1 / 24
+        p = p * r + 1 / 6
+        p = p * r + 0.5
+        p = p * r + 1.0
+        p = p * r + 1.0
+        against[i] = p
+        powers[i] = shifted
+    for i in range(n):  # the last bits of the shifted number are those of k
+        bits[i] = (bits[i] << 52) + EXPONENT_OF_ONE
+    for i in range(n):
+        total[i] += 1.0 / (1.0 + against[i] * powers[i])
+
+
+@compiled()
+def add_logistic(against: FloatArray, total: FloatArray, powers: FloatArray) -> None:
+    """Add the probabilities that log-odds stand for to a total.
+
+    The exponential of a number is 2^k times that of a rest of at most half of log 2, which is
+    that of its series.
+
+    Parameters
+    ----------
+    against : ndarray of shape (n,)
+        Log-odds against the event; holds anything afterwards.
+    total : ndarray of shape (n,)
+        What is added to.
+    powers : ndarray of shape (CHUNK,)
+        Holds anything before and afterwards.
+    """
+    bits = powers.view(np.int64)
+    for start in range(0, len(against), CHUNK):
+        part = slice(start, start + CHUNK)
+        _add_few_logistic(against[part], total[part], powers, bits)
+
+
+@compiled()
+def _are_consecutive(places: IntArray) -> bool:
+    for i in range(1, len(places)):
+        if places[i] != places[i - 1] + 1:
+            return False
+    return len(places) > 0
+
+
+@compiled()
+def _gather(
+    source: FloatArray, lines: IntArray, places: IntArray, consecutive: bool, out: FloatArray
+) -> None:
+    """Copy places of lines out."""
+    n = len(places)
+    for k in range(len(lines)):
+        line, copy = source[lines[k]], out[k]
+        if consecutive:
+            here = line[places[0] : places[0] + n]
+            for i in range(n):
+                copy[i] = here[i]
+        else:
+            for i in range(n):
+                copy[i] = line[places[i]]
+
+
+@compiled()
+def _block_sizes(n_rows: int, n_classes: int, width: int) -> tuple[int, int]:
+    """Return how many rows and classes one product has, see :mod:`pairmend._utils.products`."""
+    rows = min(n_rows, max(FEW_ROWS, LARGEST // max(1, n_classes * width)))
+    return rows, min(n_classes, max(1, LARGEST // max(1, rows * width)))
+
+
+@compiled()
+def _fill_means(
+    stack: FloatArray,
+    table: IntArray,
+    rows: IntArray,
+    weights: FloatArray,
+    weight_table: IntArray,
+    out: FloatArray,
+) -> None:
+    n_subspaces, width = table.shape
+    n_classes = weights.shape[1]
+    classes = np.arange(n_classes)
+    at_once = max(1, min(len(rows), ROWS, TILE // max(1, n_classes)))
+    n_block, c_block = _block_sizes(at_once, n_classes, width)
+    chosen, own = np.empty(width * n_block), np.empty(width * n_classes)
+    against, total = np.empty(c_block * n_block), np.empty(n_classes * at_once)
+    powers = np.empty(CHUNK)
+    for start in range(0, len(rows), at_once):
+        stop = min(start + at_once, len(rows))
+        total[: n_classes * (stop - start)] = 0
+        for s in range(n_subspaces):
+            for c in range(0, n_classes, c_block):  # each block's weights are side by side
+                some = classes[c : c + c_block]
+                part = own[width * c : width * (c + len(some))].reshape((width, len(some)))
+                _gather(weights, weight_table[s], some, True, part)
+            low = 0
+            for left in range(start, stop, n_block):
+                here = rows[left : min(left + n_block, stop)]
+                n = len(here)
+                tile = chosen[: width * n].reshape((width, n))
+                _gather(stack, table[s], here, _are_consecutive(here), tile)
+                for c in range(0, n_classes, c_block):
+                    m = min(c_block, n_classes - c)
+                    part = own[width * c : width * (c + m)].reshape((width, m))
+                    scores = against[: m * n]
+                    np.dot(part.T, tile, scores.reshape((m, n)))
+                    add_logistic(scores, total[low : low + m * n], powers)
+                    low += m * n
+        low = 0
+        for left in range(start, stop, n_block):
+            n = min(n_block, stop - left)
+            for c in range(n_classes):
+                for i in range(n):
+                    out[c, left + i] = total[low + i] / n_subspaces
+                low += n
+
+
+@compiled()
+def mean_supports(
+    stack: FloatArray,
+    table: IntArray,
+    rows: IntArray,
+    weights: FloatArray,
+    weight_table: IntArray,
+    out: FloatArray,
+) -> None:
+    """Average over the subspaces the supports that classes' scores of rows stand for.
+
+    Parameters
+    ----------
+    stack : ndarray of shape (n_columns, n)
+        The rows in a basis' columns.
+    table : ndarray of shape (n_subspaces, width)
+        Columns of each subspace.
+    rows : ndarray of int, shape (m,)
+        Which rows.
+    weights : ndarray of shape (n_weights, c)
+        Weights in the log-odds against each class.
+    weight_table : ndarray of shape (n_subspaces, width)
+        Which weights belong to these columns.
+    out : ndarray of shape (c, m)
+        Filled in there.
+    """
+    _fill_means(stack, table, rows, weights, weight_table, out)
+
+
+@compiled()
+def mean_supports_of_labels(
+    stack: FloatArray,
+    table: IntArray,
+    rows: IntArray,
+    indptr: IntArray,
+    weights: FloatArray,
+    weight_table: IntArray,
+    places: IntArray,
+    label: int,
+    out: FloatArray,
+) -> None:
+    """Average the supports for a label at its rows, against labels it has models with.
+
+    Parameters
+    ----------
+    stack, table
+        The rows, as for :func:`mean_supports`.
+    rows, indptr : ndarray of int
+        Rows of each label, as CSR has them.
+    weights : ndarray of shape (n_weights, n_models)
+        Weights in the log-odds against the first label of each model's pair.
+    weight_table : ndarray of shape (n_subspaces, width)
+        Which weights belong to these columns.
+    places : ndarray of int, shape (L, L)
+        Model of each two labels; -1 where there is none.
+    label : int
+        Which label.
+    out : ndarray of shape (len(rows), L)
+        Filled in there.
+    """
+    others = np.flatnonzero(places[label] >= 0)
+    n_others, n_columns = len(others), len(stack)
+    if n_others == 0:
+        return
+    own = np.empty((len(weights), n_others))
+    for c in range(n_others):
+        sign = 1.0 if label < others[c] else -1.0
+        for k in range(len(weights)):
+            own[k, c] = sign * weights[k, places[label, others[c]]]
+    low, high = indptr[label], indptr[label + 1]
+    columns = np.arange(n_columns)
+    for start in range(low, high, ROWS):
+        here = rows[start : min(start + ROWS, high)]
+        # Columns are in several subspaces: first all of them once, from where the rows are.
+        mine, supports = np.empty((n_columns, len(here))), np.empty((n_others, len(here)))
+        _gather(stack, columns, here, False, mine)
+        _fill_means(mine, table, np.arange(len(here)), own, weight_table, supports)
+        for i in range(len(here)):
+            for c in range(n_others):
+                out[start + i, others[c]] = supports[c, i]
+
+
+@compiled()
+def score(
+    stack: FloatArray,
+    table: IntArray,
+    rows: IntArray,
+    weights: FloatArray,
+    weight_table: IntArray,
+    out: FloatArray,
+) -> None:
+    """Score rows under classes in each subspace.
+
+    Takes what :func:`mean_supports` takes, but `out` is (n_subspaces, c, m).
+    """
+    n_subspaces, width = table.shape
+    n_classes = weights.shape[1]
+    classes = np.arange(n_classes)
+    n_block, c_block = _block_sizes(max(1, min(len(rows), ROWS)), n_classes, width)
+    chosen, own = np.empty(width * n_block), np.empty(width * c_block)
+    scores = np.empty(c_block * n_block)
+    for s in range(n_subspaces):
+        for c in range(0, n_classes, c_block):
+            some = classes[c : c + c_block]
+            m = len(some)
+            part = own[: width * m].reshape((width, m))
+            _gather(weights, weight_table[s], some, True, part)
+            for start in range(0, len(rows), n_block):
+                here = rows[start : start + n_block]
+                n = len(here)
+                tile, block = chosen[: width * n], scores[: m * n].reshape((m, n))
+                _gather(stack, table[s], here, _are_consecutive(here), tile.reshape((width, n)))
+                np.dot(part.T, tile.reshape((width, n)), block)
+                out[s, c : c + m, start : start + n] = block
+
+
+@compiled()
+def mean_supports_of_pairs(scores: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+    """Average the supports for first labels of pairs whose log-odds are differences of scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_subspaces, L, n)
+        Scores of rows under labels.
+    first, second : ndarray of int, shape (n_pairs,)
+        Labels of the pairs.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs, n)
+    """
+    n_subspaces, _, n = scores.shape
+    out = np.zeros((len(first), n))
+    against, powers = np.empty(n), np.empty(CHUNK)
+    for m in range(len(first)):
+        for s in range(n_subspaces):
+            ours, theirs = scores[s, first[m]], scores[s, second[m]]
+            for i in range(n):
+                against[i] = theirs[i] - ours[i]
+            add_logistic(against, out[m], powers)
+    return out / n_subspaces
+
+
+@compiled()
+def mean_supports_at(scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
+    """Average the supports for labels at rows, against all labels, by the same differences.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_subspaces, L, n)
+        Scores of rows under labels.
+    label, row : ndarray of int, shape (m,)
+        Which label at which row.
+
+    Returns
+    -------
+    ndarray of shape (m, L)
+    """
+    n_subspaces, n_labels, _ = scores.shape
+    size = n_subspaces * n_labels
+    against, supports, powers = np.empty(size), np.empty(size), np.empty(CHUNK)
+    out = np.zeros((len(label), n_labels))
+    for m in range(len(label)):
+        for s in range(n_subspaces):
+            own = scores[s, label[m], row[m]]
+            for j in range(n_labels):
+                against[s * n_labels + j] = scores[s, j, row[m]] - own
+        supports[:] = 0
+        add_logistic(against, supports, powers)
+        for s in range(n_subspaces):
+            for j in range(n_labels):
+                out[m, j] += supports[s * n_labels + j]
+    return out / n_subspaces
+
+
+@compiled()
+def stack_rows(
+    X: FloatArray,
+    centre: FloatArray,
+    unit: FloatArray,
+    start: int,
+    stop: int,
+    stack: FloatArray,
+) -> None:
+    """Write some rows in units from a centre, with their squares, column after column.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Rows.
+    centre, unit : ndarray of shape (d,)
+        Where each feature is 0, and what it is multiplied by from there.
+    start, stop : int
+        Which rows.
+    stack : ndarray of shape (2 d + 1, n)
+        Filled in there: values, squares, and ones.
+    """
+    n_features = X.shape[1]
+    for first in range(0, n_features, WITHIN):
+        last = min(first + WITHIN, n_features)
+        for i in range(start, stop):
+            row = X[i, first:last]
+            for f in range(len(row)):
+                stack[first + f, i] = row[f]
+    for f in range(n_features):
+        values, squares = stack[f, start:stop], stack[n_features + f, start:stop]
+        zero, scale = centre[f], unit[f]
+        for i in range(len(values)):
+            value = (values[i] - zero) * scale
+            values[i], squares[i] = value, value * value
+    stack[2 * n_features, start:stop] = 1.0

@@ -1,0 +1,1 @@
+"""Classifiers that train a binary classifier for each pair of labels."""

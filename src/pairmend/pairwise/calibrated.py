@@ -1,0 +1,115 @@
+"""Calibrated label ranking: the label-pairwise ensemble with a virtual label."""
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pairmend._utils.sklearn_private import HasMethods, StrOptions
+from pairmend.pairwise.voting import PairwiseClassifier
+
+
+class CalibratedLabelRanking(PairwiseClassifier):
+    """Multi-label classification by a vote of all pairs with a virtual label among them (CLR).
+
+    A ranking of labels does not say where to cut it. Here a virtual label marks the place:
+    its pair with label i is the binary problem "i or not i", trained on all rows, and labels
+    that rank above it are predicted (Fürnkranz et al., 2008). Choose it over
+    :class:`PairwiseClassifier` wherever labels are to be decided on, not only ranked.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Base classifier with ``predict_proba``, cloned for each pair. None means
+        :class:`RandomSubspaceNB`, whose parameters can be set and searched like those of any
+        other, as ``estimator__n_subspaces``.
+    voting : {"soft", "votes"}, default="soft"
+        Whether supports are averaged, or each pair gives its vote to the winner, half a vote
+        to each in a tie. "votes" is the published method.
+    n_jobs : int, default=None
+        Number of processes that train pairs, and of threads that predict.
+    random_state : int, RandomState or None, default=None
+        Seeds the base classifiers whose own ``random_state`` is None. All pairs get the same
+        seed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
+        classes, the classes.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Numbers of the labels of each pair; the virtual label has the number ``n_labels``.
+    multilabel_ : bool
+        Whether fit saw label indicators, not 1-D classes.
+    learner_ : PairLearner
+        The trained pairs.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if fit saw a frame with string names.
+
+    See Also
+    --------
+    PairwiseClassifier : The same vote without a virtual label, cut at a threshold.
+    pairmend.thresholds : Other ways to decide.
+
+    Notes
+    -----
+    With L labels there are L (L + 1) / 2 binary problems. Each label's support is averaged
+    over its L pairs, the virtual label's likewise, and ``predict_proba`` gives half of one plus
+    the label's mean less the virtual label's: 1/2 is the virtual label's place, and `predict`
+    takes what lies above, strictly. With votes, a label is thus predicted if it has more votes
+    than the virtual label. A single label (``y`` of shape (n, 1)) leaves the binary problem
+    alone, and its score is the base classifier's probability.
+
+    After a fit on 1-D classes the virtual label votes, too, but the best class is predicted
+    wherever the virtual label ranks. `voting` takes effect at prediction, so ``set_params``
+    changes it on a fitted classifier. All other parameters need a new ``fit``.
+
+    References
+    ----------
+    Fürnkranz, J., Hüllermeier, E., Loza Mencía, E., Brinker, K. (2008). Multilabel
+    classification via calibrated label ranking. Machine Learning 73(2), 133-153.
+
+    Examples
+    --------
+    >>> from pairmend import CalibratedLabelRanking
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = CalibratedLabelRanking(LogisticRegression()).fit(X, Y)
+    >>> clf.predict(X[:2]).tolist()
+    [[0, 0, 1, 1, 1], [0, 0, 1, 0, 0]]
+    >>> clf.predict_proba(X[:1]).round(2).tolist()
+    [[0.27, 0.39, 0.5, 0.67, 0.74]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "voting": [StrOptions({"soft", "votes"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    prediction_parameters: ClassVar[tuple[str, ...]] = ("voting",)
+    """Parameters that take effect at prediction: changing them needs no new fit."""
+
+    threshold = 0.5  # the virtual label's place, no parameter
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        voting: str = "soft",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimator = estimator
+        self.voting = voting
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def has_virtual_label(self) -> bool:
+        """Whether the next fit adds a virtual label to the vote: always."""
+        return True

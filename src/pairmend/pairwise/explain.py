@@ -1,0 +1,191 @@
+"""How a corrected pairwise classifier came to its labels."""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import take_rows
+from pairmend.explanation import (
+    Explanation,
+    LabelExplanation,
+    ProblemExplanation,
+    explain_problem,
+)
+from pairmend.kernels.ranking import sum_supports, vote
+from pairmend.kernels.rrc import unfold
+
+VIRTUAL = "the virtual label"
+
+
+def explain_rows(
+    classifier: Any, X: MatrixLike, *, n_neighbors: int, n_problems: int | None
+) -> list[Explanation]:
+    """Explain the predictions of a fitted corrected pairwise classifier."""
+    _check_number("n_neighbors", n_neighbors)
+    if n_problems is not None:
+        _check_number("n_problems", n_problems)
+    X = classifier._check_predict(X)
+    before, after = classifier.pair_support(X), classifier.pair_corrected(X)
+    labels = _explain_labels(classifier, X, before, after)
+    problems = _PairExplainer(classifier, n_neighbors)
+    n_pairs = len(classifier.pairs_)
+    turned = vote(before) != vote(after)
+    explanations = []
+    for row, weights in zip(count(), _weights(classifier, X)):
+        pairs = np.arange(n_pairs)
+        if n_problems is not None and n_problems < n_pairs:
+            moved = np.abs(after[row] - before[row])
+            pairs = np.sort(np.lexsort((-moved, ~turned[row]))[:n_problems])
+        explained = (
+            problems.explain(pair, before[row, pair], after[row, pair], weights)
+            for pair in pairs.tolist()
+        )
+        n_turned = int(np.count_nonzero(turned[row]))
+        explanations.append(
+            Explanation(row, tuple(labels[row]), tuple(explained), n_pairs, n_turned)
+        )
+    return explanations
+
+
+def _check_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
+
+
+def _weights(classifier: Any, X: MatrixLike) -> Iterator[FloatArray]:
+    """Yield the weights of the validation rows around each row, in double precision."""
+    for rows in classifier._chunks(X):
+        weights = classifier._weights(take_rows(X, rows))
+        for around in weights:
+            yield around * classifier._row_weights
+
+
+def _explain_labels(
+    classifier: Any, X: MatrixLike, before: FloatArray, after: FloatArray
+) -> list[list[LabelExplanation]]:
+    """Add up the scores of all labels of all rows."""
+    n_labels, n_ranked = len(classifier.classes_), classifier._n_ranked
+    names = [str(name) for name in classifier.classes_.tolist()]
+    plain = classifier._variant({"weighting": None})
+    cast = after if classifier.weighting is None else classifier._collect(X, classifier._cast)
+    ballots = [
+        ballots.astype(np.float64)
+        for ballots in (plain._ballots(before), classifier._ballots(cast))
+    ]
+    means = [
+        sum_supports(each, slice(0, n_ranked - 1), n_ranked) / (n_ranked - 1) for each in ballots
+    ]
+    scalings = [classifier._scaling(each) for each in means]
+    uncorrected = classifier._scale(means[0])
+    if classifier.multilabel_:
+        uncorrected = classifier._without_rounding(uncorrected)
+    scores = np.stack([uncorrected, classifier.predict_proba(X)])
+    accepted = np.stack([_accepted(classifier, each) for each in scores])
+    threshold = float(classifier.threshold) if classifier.multilabel_ else None
+
+    # Pairs of each label, with the labels below it first: the order in which they add up.
+    pair_of = np.zeros((n_ranked, n_ranked), dtype=np.intp)
+    first, second = classifier.pairs_.T
+    pair_of[first, second] = pair_of[second, first] = np.arange(len(first))
+    explained: list[list[LabelExplanation]] = [[] for _ in range(len(before))]
+    for label, name in enumerate(names):
+        others = np.delete(np.arange(n_ranked), label)
+        against: list[tuple[int | None, str]]
+        against = [(other, names[other]) for other in others.tolist() if other < n_labels]
+        gains = [
+            _for_label(each, pair_of[label, others], label < others) / (n_ranked - 1) * factor
+            for each, (factor, _) in zip(ballots, scalings, strict=True)
+        ]
+        if n_ranked > n_labels:
+            against.append((None, _absence(name)))
+        if n_ranked > n_labels and classifier.multilabel_:
+            # What all labels together say against the virtual one is part of every score.
+            against.append((n_labels, VIRTUAL))
+            gains = [
+                np.hstack([each, summand])
+                for each, (_, summand) in zip(gains, scalings, strict=True)
+            ]
+        for row, labels in enumerate(explained):
+            labels.append(
+                LabelExplanation.of(
+                    label,
+                    name,
+                    against,
+                    gains[0][row].tolist(),
+                    gains[1][row].tolist(),
+                    scores=(float(scores[0, row, label]), float(scores[1, row, label])),
+                    accepted=(bool(accepted[0, row, label]), bool(accepted[1, row, label])),
+                    threshold=threshold,
+                )
+            )
+    return explained
+
+
+def _absence(name: str) -> str:
+    """Say what a label stands against in its pair with the virtual one."""
+    return f"not {name}"
+
+
+def _for_label(ballots: FloatArray, pairs: IntArray, is_first: BoolArray) -> FloatArray:
+    """Return what pairs say for a label that is the first of some of them."""
+    return np.where(is_first, ballots[:, pairs], 1 - ballots[:, pairs])
+
+
+def _accepted(classifier: Any, scores: FloatArray) -> BoolArray:
+    decisions = classifier._decide(scores)
+    if classifier.multilabel_:
+        return np.asarray(decisions == 1)
+    return np.asarray(decisions[:, np.newaxis] == classifier.classes_)
+
+
+class _PairExplainer:
+    """Explains pairs of a classifier, with what does not depend on the row worked out once."""
+
+    def __init__(self, classifier: Any, n_neighbors: int):
+        self.classifier, self.n_neighbors = classifier, n_neighbors
+        balance = classifier._balance(slice(0, classifier._n_ranked - 1))
+        self.class_weights = np.ones((2, len(classifier.pairs_))) if balance is None else balance
+
+    def explain(
+        self, pair: int, before: Any, after: Any, weights: FloatArray
+    ) -> ProblemExplanation:
+        """Explain a pair at a row with these weights of the validation rows around it."""
+        classifier = self.classifier
+        first, second = classifier.pairs_[pair].tolist()
+        is_virtual = second == len(classifier.classes_)
+        name = str(classifier.classes_[first])
+        rows, decisions = self._decisions(first, second)
+        truth = classifier._watched.Y[rows][:, [first, second]]
+        if is_virtual:
+            truth[:, 1] = ~truth[:, 0]
+        w_first, w_second = (float(each[pair]) for each in self.class_weights)
+        return explain_problem(
+            (first, None if is_virtual else second),
+            (name, _absence(name) if is_virtual else str(classifier.classes_[second])),
+            before=before,
+            decided=float(classifier._reference(np.atleast_1d(before))[0]),
+            weights=weights[rows],
+            truth=truth,
+            decisions=decisions,
+            rows=classifier.validation_indices_[rows],
+            overlap=float(classifier.overlap),
+            class_weights=(w_first, w_second),
+            after=after,
+            n_neighbors=self.n_neighbors,
+            reference=classifier.reference,
+        )
+
+    def _decisions(self, first: int, second: int) -> tuple[IntArray, FloatArray]:
+        """Return the rows of a pair, and how likely it decided for each label there."""
+        watched = self.classifier._watched
+        own, other = watched.carried.entries(first), watched.carried.entries(second)
+        alone = ~watched.Y[watched.carried.rows[other], first]
+        rows = np.concatenate([watched.carried.rows[own], watched.carried.rows[other][alone]])
+        for_first, for_second = unfold(watched.decided[own, second].astype(np.float64))
+        mirrored = unfold(watched.decided[other, first][alone].astype(np.float64))
+        return rows, np.column_stack(
+            [np.concatenate([for_first, mirrored[1]]), np.concatenate([for_second, mirrored[0]])]
+        )

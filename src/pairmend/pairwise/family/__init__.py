@@ -1,0 +1,25 @@
+"""Relatives of the pairwise vote and its correction, behind one way of use."""
+
+from pairmend.pairwise.family.bradley_terry import BradleyTerryClassifier
+from pairmend.pairwise.family.corrected_classes import CorrectedMulticlassClassifier
+from pairmend.pairwise.family.corrected_relevance import CorrectedBinaryRelevance
+from pairmend.pairwise.family.four_classes import FourClassPairsClassifier
+from pairmend.pairwise.family.frugal import Poll
+from pairmend.pairwise.family.parallel_hyperplanes import ParallelHyperplanesSVM
+from pairmend.pairwise.family.perceptrons import PairwisePerceptrons
+from pairmend.pairwise.family.qweighted import QWeightedVoting
+from pairmend.pairwise.family.shared_first import SharedFirstClassifier
+from pairmend.pairwise.family.two_stage import TwoStageVoting
+
+__all__ = [
+    "BradleyTerryClassifier",
+    "CorrectedBinaryRelevance",
+    "CorrectedMulticlassClassifier",
+    "FourClassPairsClassifier",
+    "PairwisePerceptrons",
+    "ParallelHyperplanesSVM",
+    "Poll",
+    "QWeightedVoting",
+    "SharedFirstClassifier",
+    "TwoStageVoting",
+]

@@ -1,0 +1,200 @@
+"""What classifiers share that are corrected around a point by validation rows, without pairs."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from pairmend._utils.chunking import row_chunks
+from pairmend._utils.fit_params import fit_with_weights, route_fit_params
+from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows, fit_context
+from pairmend._utils.targets import Target, check_target
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._utils.validation import (
+    check_base_classifier,
+    check_features,
+    check_training_rows,
+    new_seed,
+    seed_estimator,
+    take_rows,
+)
+from pairmend._utils.weights import all_equal
+from pairmend.baselines.base import Wrapping
+from pairmend.model_selection.splits import validation_split
+from pairmend.neighbourhoods import GaussianNeighbourhood
+from pairmend.pairwise.validation_decisions import checked_weights
+
+
+class LocallyCorrected(Wrapping):
+    """A base classifier whose supports for labels are corrected around each point."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "validation": [
+            Interval(Real, 0, 1, closed="neither"),
+            Interval(Integral, 2, None, closed="left"),
+        ],
+        "neighbourhood": [HasMethods(["fit", "weights"]), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
+        **Wrapping._default_parts,
+        "neighbourhood": GaussianNeighbourhood,
+    }
+
+    model_: Any
+    neighbourhood_: Any
+    train_indices_: IntArray
+    validation_indices_: IntArray
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        validation: float | int = 0.6,
+        neighbourhood: Any = None,
+        reference: str = "beta",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimator = estimator
+        self.validation = validation
+        self.neighbourhood = neighbourhood
+        self.reference = reference
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @abstractmethod
+    def _train(
+        self,
+        base: Any,
+        X: MatrixLike,
+        target: Target,
+        fit_params: dict[str, Any],
+        parts: list[IntArray],
+    ) -> list[Any]:
+        """Return a model for each part of the rows."""
+
+    @abstractmethod
+    def _ask(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
+        """Return a model's supports for labels, of shape (n, L), in [0, 1]."""
+
+    @abstractmethod
+    def _note(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
+        """Return what is kept of the validation rows, by name of the attribute."""
+
+    @abstractmethod
+    def _confusion(self, weights: FloatArray) -> FloatArray:
+        """Return local confusion matrices."""
+
+    @abstractmethod
+    def _correct(self, supports: FloatArray, confusion: FloatArray) -> FloatArray:
+        """Return corrected supports."""
+
+    def _read_target(self, X: MatrixLike, y: TargetLike) -> Target:
+        return check_target(self, X, y, min_labels=1)
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
+        """Train the base classifier and watch it on validation rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows: whatever the base classifier and the neighbourhood take.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
+            Label indicators, 0 or 1, where the classifier takes them, or a 1-D array of classes.
+        **fit_params : dict
+            Parameters of the base classifier's ``fit``; those with one value a row, such as
+            ``sample_weight``, are cut to the rows trained on. With metadata routing enabled,
+            those the base classifier requests. Sample weights also weigh the validation rows.
+
+        Returns
+        -------
+        self
+        """
+        X = check_training_rows(X)
+        target = self._read_target(X, y)
+        base = self._base_classifier()
+        check_base_classifier(base)
+        params, row_weights = route_fit_params(self, base, X, fit_params)
+        rng = check_random_state(self.random_state)
+        seed = new_seed(rng)
+        present = np.flatnonzero(row_weights > 0)  # weight 0 is as good as not there
+        train, validation, folds = validation_split(present, self.validation, rng)
+
+        # What can go wrong with distances goes wrong before the long work begins.
+        X_validation = take_rows(X, validation)
+        neighbourhood = seed_estimator(self._part("neighbourhood"), seed)
+        weights = row_weights[validation]
+        given = X_validation, target.as_given(validation)
+        fit_with_weights(neighbourhood, given, None if all_equal(weights) else weights)
+
+        parts = [train, *(validation[rest] for rest, _ in folds)]
+        models = self._train(seed_estimator(base, seed), X, target, params, parts)
+        supports = np.empty((len(validation), len(target.classes)))
+        # Each part of the validation rows, and who is asked about it.
+        asked = [fold for _, fold in folds] or [np.arange(len(validation))]
+        for model, rows in zip(models[1:] or models, asked, strict=True):
+            supports[rows] = self._ask(model, take_rows(X_validation, rows), supports.shape[1])
+        return self._remember(
+            X,
+            target,
+            {
+                "model_": models[0],
+                "neighbourhood_": neighbourhood,
+                "train_indices_": train,
+                "validation_indices_": validation,
+                "_row_weights": weights,
+                "_reference": self.reference,
+                **self._note(target.Y[validation], supports),
+            },
+        )
+
+    def confusion(self, X: MatrixLike) -> FloatArray:
+        """Return local fuzzy confusion matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, ..., n_decisions, n_decisions)
+            ``[..., truth, decision]``: the share of the neighbourhood of the row that each
+            cell holds.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X)
+        parts = []
+        for rows in self._chunks(X):
+            found = self._confusion(self._weights(take_rows(X, rows)))
+            size = found.sum(axis=(-2, -1), keepdims=True)
+            parts.append(found / np.where(size > 0, size, 1))
+        return np.concatenate(parts)
+
+    def _scores(self, X: MatrixLike) -> FloatArray:
+        parts = []
+        for rows in self._chunks(X):
+            here = take_rows(X, rows)
+            supports = self._ask(self.model_, here, len(self.classes_))
+            parts.append(self._correct(supports, self._confusion(self._weights(here))))
+        return np.clip(np.concatenate(parts), 0, 1)
+
+    def _chunks(self, X: MatrixLike) -> Any:
+        """Cut rows: weights, what they are made of, and confusion matrices take memory."""
+        size = 4 * len(self.validation_indices_) + 4 * len(self.classes_) ** 2
+        return row_chunks(count_rows(X), size)
+
+    def _weights(self, X: MatrixLike) -> FloatArray:
+        weights = checked_weights(self.neighbourhood_, X, len(self.validation_indices_))
+        if (self._row_weights == 1).all():
+            return weights
+        return weights * self._row_weights

@@ -1,0 +1,311 @@
+"""Multi-label pairwise perceptrons."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import Perceptron
+from sklearn.utils import check_array
+
+from pairmend._utils.fit_params import check_row_weights
+from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
+from pairmend._utils.targets import Target, check_further_target, check_target
+from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
+from pairmend._utils.validation import check_features, check_magnitude, check_training_rows
+from pairmend._utils.weights import unit_weight
+from pairmend.frames.columns import require_numbers
+from pairmend.pairwise.base import PairwiseVoting, Problem
+from pairmend.pairwise.learners.perceptron import PerceptronPairLearner
+
+
+class PairwisePerceptrons(PairwiseVoting):
+    """Multi-label classification by a vote of perceptrons, one for each pair of labels.
+
+    A row teaches the perceptrons of one of its labels with one that it lacks, all at once, so
+    rows may come one after another and are never needed again (MLPP; Loza Mencía and Fürnkranz,
+    2008). With `calibration_label`, perceptrons "label or not" decide how many labels are
+    predicted, too (CMLPP). Choose it for many rows, sparse ones above all, or for rows that
+    keep coming; scale features first.
+
+    Parameters
+    ----------
+    calibration_label : bool, default=True
+        Whether a virtual label takes part, as in :class:`CalibratedLabelRanking`: its pair with
+        label i is the binary problem "i or not i", and what beats it is predicted.
+    max_iter : int, default=5
+        How often `fit` goes through the rows; less often if it finds no mistake.
+    shuffle : bool, default=True
+        Whether `fit` goes through the rows in a new order each time. ``partial_fit`` never
+        changes the order.
+    average : bool, default=False
+        Whether each pair's weights are averaged over all rows it has seen (Freund and Schapire,
+        1999): twice the memory, and decisions that hang less on the last rows.
+    fit_intercept : bool, default=True
+        Whether hyperplanes need not go through the origin.
+    voting : {"votes", "soft"}, default="votes"
+        Whether each pair gives its vote to the winner, half a vote to each in a tie, or supports
+        are averaged: 1/2 plus half the cosine of the angle between weights and row. "votes" is
+        the published method.
+    threshold : float, default=0.5
+        Labels with a score above it are predicted; 0.5 is the virtual label's place. Not used
+        after a fit on 1-D classes.
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of the weights and of supports.
+    random_state : int, RandomState or None, default=None
+        Shuffles the rows.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_pairs, n_features)
+        Weights of each pair, positive for its first label.
+    intercept_ : ndarray of shape (n_pairs,)
+        Intercepts.
+    n_iter_ : int
+        How often `fit` went through the rows.
+    classes_ : ndarray of shape (n_labels,)
+        Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
+        classes, the classes.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Numbers of the labels of each pair; a virtual label has the number ``n_labels``.
+    multilabel_ : bool
+        Whether fit saw label indicators, not 1-D classes.
+    learner_ : PerceptronPairLearner
+        The trained pairs.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if fit saw a frame with string names.
+
+    See Also
+    --------
+    CalibratedLabelRanking : The same vote with any base classifier.
+
+    Notes
+    -----
+    Each pair's perceptron is scikit-learn's with steps of 1, no penalty and the same rows in the
+    same order, one that starts at 0 and steps where its margin is 0 or of the wrong sign.
+    A row with c of L labels costs c (L - c) margins, and L more with a virtual label. Weights
+    take L (L - 1) / 2 numbers a feature, those of sparse rows included. As for all pairwise
+    classifiers, a pair that has seen only one of its labels says that label's smoothed share.
+
+    What counts as one row there is found in the weights of the rows of `fit`, or of the first
+    ``partial_fit``: see :class:`~pairmend.RandomSubspaceNB`. All weights times a constant change
+    no prediction. Twice the weight is one step of twice the size, not two steps.
+
+    `voting` and `threshold` take effect at prediction, so ``set_params`` changes them on a
+    fitted classifier. All other parameters need a new ``fit``.
+
+    References
+    ----------
+    Loza Mencía, E., Fürnkranz, J. (2008). Pairwise learning of multilabel classifications with
+    perceptrons. IEEE International Joint Conference on Neural Networks, 2900-2907.
+
+    Freund, Y., Schapire, R. E. (1999). Large margin classification using the perceptron
+    algorithm. Machine Learning 37(3), 277-296.
+
+    Examples
+    --------
+    >>> from pairmend import PairwisePerceptrons
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = PairwisePerceptrons(average=True, random_state=0).fit(X, Y)
+    >>> clf.predict(X[:2]).tolist()
+    [[0, 0, 0, 1, 1], [0, 0, 1, 0, 0]]
+
+    Rows that keep coming:
+
+    >>> clf = PairwisePerceptrons()
+    >>> for start in range(0, 100, 20):
+    ...     clf = clf.partial_fit(X[start : start + 20], Y[start : start + 20])
+    >>> clf.predict_proba(X[:1]).round(2).tolist()
+    [[0.3, 0.6, 0.5, 0.7, 0.7]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "calibration_label": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "average": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "voting": [StrOptions({"soft", "votes"})],
+        "threshold": [Interval(Real, 0, 1, closed="both")],
+        "dtype": [StrOptions({"float64", "float32"})],
+        "random_state": ["random_state"],
+    }
+
+    prediction_parameters: ClassVar[tuple[str, ...]] = ("voting", "threshold")
+    """Parameters that take effect at prediction: changing them needs no new fit."""
+
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {}  # there is no base classifier
+    learner_: Any
+
+    def __init__(
+        self,
+        *,
+        calibration_label: bool = True,
+        max_iter: int = 5,
+        shuffle: bool = True,
+        average: bool = False,
+        fit_intercept: bool = True,
+        voting: str = "votes",
+        threshold: float = 0.5,
+        dtype: str = "float64",
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.calibration_label = calibration_label
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.voting = voting
+        self.threshold = threshold
+        self.dtype = dtype
+        self.random_state = random_state
+
+    @property
+    def has_virtual_label(self) -> bool:
+        """Whether the next fit adds a virtual label to the vote."""
+        return bool(self.calibration_label)
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Weights of each pair, positive for its first label."""
+        return self.learner_.averaged()[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """Intercept of each pair."""
+        if not self.learner_.fit_intercept:
+            return np.zeros(len(self.pairs_))
+        return self.learner_.averaged()[:, -1]
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: MatrixLike, y: TargetLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Teach all pairs, going through the rows `max_iter` times.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Rows.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators, 0 or 1. A 1-D array of classes is learnt as one-vs-one
+            classification.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What the steps of each row are multiplied with; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        X = check_training_rows(X)
+        target = check_target(self, X, y, min_labels=self._min_labels)
+        problem, numbers = self._read(X, target, sample_weight)
+        learner = self._new_learner(problem, numbers)
+        rows = np.flatnonzero(problem.row_weights > 0)
+        n_iter, mistakes = 0, 1
+        # Averages change as long as rows are seen.
+        while n_iter < self.max_iter and (mistakes or self.average):
+            order = problem.rng.permutation(rows) if self.shuffle else rows
+            mistakes = learner.learn(numbers[order], target.Y[order], problem.row_weights[order])
+            n_iter += 1
+        # Nothing of an earlier fit is touched before all went well.
+        self._remember_problem(problem)
+        self.learner_, self.n_iter_ = learner, n_iter
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: TargetLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Teach all pairs further rows, once, in the order they come in.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Rows; what the first call gives, dense or sparse, suits later ones best.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators, 0 or 1, or a 1-D array of classes.
+        classes : array-like of shape (n_labels,), default=None
+            For 1-D classes, all there will ever be; for indicators, names of the labels. Looked
+            at in the first call, and if given later must be the same. None means what the first
+            call's `y` shows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What the steps of each row are multiplied with; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        X = check_training_rows(X)
+        target = check_further_target(self, X, y, classes, min_labels=self._min_labels)
+        if hasattr(self, "learner_"):
+            X = check_features(self, X)
+        problem, numbers = self._read(X, target, sample_weight)
+        if not hasattr(self, "learner_"):
+            learner = self._new_learner(problem, numbers)
+            self._remember_problem(problem)
+            self.learner_, self.n_iter_ = learner, 1
+        rows = np.flatnonzero(problem.row_weights > 0)
+        self.learner_.learn(numbers[rows], target.Y[rows], problem.row_weights[rows])
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Say which extra parameters `fit` takes: its own.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        return BaseEstimator.get_metadata_routing(self)
+
+    def _read(
+        self, X: MatrixLike, target: Target, sample_weight: ArrayLike | None
+    ) -> tuple[Problem, Matrix]:
+        weights = check_row_weights(sample_weight, X)
+        require_numbers(X, type(self).__name__)
+        numbers = check_array(
+            X, accept_sparse="csr", dtype=self.dtype, estimator=self, input_name="X"
+        )
+        check_magnitude(numbers, self.dtype)
+        return self._pose_problem(X, target, {}, weights), numbers
+
+    def _new_learner(self, problem: Problem, numbers: Matrix) -> PerceptronPairLearner:
+        return PerceptronPairLearner(
+            len(problem.target.classes) + self.has_virtual_label,
+            numbers.shape[1],
+            has_virtual=self.has_virtual_label,
+            fit_intercept=self.fit_intercept,
+            average=self.average,
+            dtype=self.dtype,
+            unit=unit_weight(problem.row_weights),
+            by_feature=not isinstance(numbers, np.ndarray),
+        )
+
+    def _votes(
+        self, X: MatrixLike, variants: Sequence[Any]
+    ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
+        for labels, supports in self._supports(X):
+            yield labels, repeat(supports, len(variants))
+
+    def _check_predict(self, X: MatrixLike) -> Any:
+        X = super()._check_predict(X)
+        numbers = check_array(
+            X, accept_sparse="csr", dtype=self.learner_.dtype, estimator=self, input_name="X"
+        )
+        check_magnitude(numbers, self.learner_.dtype)
+        return numbers
+
+    @property
+    def _digits(self) -> int:
+        return 12 if self.learner_.dtype == "float64" else 6
+
+    def _base_classifier(self) -> Any:
+        return Perceptron()

@@ -1,0 +1,159 @@
+"""Training and asking the classifiers of many small problems, with two classes or more."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
+
+from pairmend._utils.fit_params import take_params
+from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import class_probabilities, take_rows
+from pairmend._utils.weights import unit_weight
+
+
+@dataclass(frozen=True)
+class SmallProblem:
+    """Rows and their classes.
+
+    Attributes
+    ----------
+    name : str
+        What the problem is, told where its training fails.
+    rows : ndarray of int
+        Numbers of its rows.
+    y : ndarray of int
+        Class of each of them, from 0 on.
+    n_classes : int
+        Number of classes there may be.
+    """
+
+    name: str
+    rows: IntArray
+    y: IntArray
+    n_classes: int = 2
+
+
+@dataclass(frozen=True)
+class ConstantClassifier:
+    """What stands in for a classifier where all rows are of one class, or there are none.
+
+    Attributes
+    ----------
+    shares : tuple of float
+        The Laplace-smoothed share of each class.
+    """
+
+    shares: tuple[float, ...]
+
+    @property
+    def classes_(self) -> IntArray:
+        """All classes."""
+        return np.arange(len(self.shares))
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the shares for every row."""
+        return np.tile(self.shares, (count_rows(X), 1))
+
+
+def train_problems(
+    estimator: Any,
+    X: MatrixLike,
+    problems: Iterable[SmallProblem],
+    fit_params: dict[str, Any],
+    *,
+    n_jobs: int | None,
+) -> list[Any]:
+    """Train a clone of a classifier on each problem.
+
+    Parameters
+    ----------
+    estimator : classifier
+        The base classifier. One with a method ``survey`` learns what it can of the features
+        from all rows, once.
+    X : array-like
+        All rows; no weight among the fit parameters is 0.
+    problems : iterable of SmallProblem
+        What is to be learnt.
+    fit_params : dict
+        Parameters of the classifier's ``fit``.
+    n_jobs : int or None
+        Number of processes.
+
+    Returns
+    -------
+    list of classifiers
+        In the order of the problems.
+    """
+    survey = None
+    if hasattr(estimator, "survey") and has_fit_parameter(estimator, "survey"):
+        survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
+    weights = fit_params.get("sample_weight")
+    unit = 1.0 if weights is None else unit_weight(weights)
+    return list(
+        Parallel(n_jobs=n_jobs)(
+            delayed(_train)(estimator, X, problem, fit_params, survey, unit) for problem in problems
+        )
+    )
+
+
+def _train(
+    estimator: Any,
+    X: MatrixLike,
+    problem: SmallProblem,
+    fit_params: dict[str, Any],
+    survey: Any,
+    unit: float,
+) -> Any:
+    params = take_params(X, fit_params, problem.rows)
+    weights = params.get("sample_weight")
+    counts = np.bincount(problem.y, weights=weights, minlength=problem.n_classes)
+    if np.count_nonzero(counts) < 2:
+        mass = counts / unit
+        return ConstantClassifier(tuple(((mass + 1) / (mass.sum() + len(mass))).tolist()))
+    if survey is not None:
+        params["survey"] = survey
+    try:
+        return clone(estimator).fit(take_rows(X, problem.rows), problem.y, **params)
+    except Exception as error:
+        n_rows = np.bincount(problem.y, minlength=problem.n_classes).tolist()
+        error.add_note(f"while training {problem.name} on {n_rows} rows of its classes")
+        raise
+
+
+def ask_models(
+    models: Sequence[Any], X: MatrixLike, *, n_classes: int = 2, n_jobs: int | None
+) -> FloatArray:
+    """Return what classifiers say of rows.
+
+    Parameters
+    ----------
+    models : sequence of classifiers
+        Trained by :func:`train_problems`.
+    X : array-like
+        Rows.
+    n_classes : int, default=2
+        Number of classes; one that a classifier has not seen has the probability 0.
+    n_jobs : int or None
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_models, n_classes)
+    """
+    answers = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_ask)(model, X, n_classes) for model in models
+    )
+    if not answers:
+        return np.zeros((count_rows(X), 0, n_classes))
+    return np.stack(answers, axis=1)
+
+
+def _ask(model: Any, X: MatrixLike, n_classes: int) -> FloatArray:
+    probabilities = np.zeros((count_rows(X), n_classes))
+    probabilities[:, np.asarray(model.classes_, dtype=np.int64)] = class_probabilities(model, X)
+    return probabilities

@@ -1,0 +1,98 @@
+"""How trained pairs are watched on validation rows, and what weighs these around a point."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._utils.chunking import BLOCK_ARRAYS, row_chunks
+from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import take_rows
+from pairmend.kernels.confusion import Watched
+from pairmend.kernels.pairs import LabelRows
+from pairmend.kernels.rrc import decide
+from pairmend.pairwise.learners import PairWitness
+
+
+def watch(
+    X: MatrixLike,
+    Y: BoolArray,
+    asked: Iterable[tuple[IntArray, Callable[[IntArray], PairWitness]]],
+    reference: Callable[[FloatArray], FloatArray],
+    *,
+    has_virtual: bool = False,
+) -> Watched:
+    """Ask trained pairs about the validation rows that belong to them.
+
+    Parameters
+    ----------
+    X : array-like of M rows
+        Validation rows.
+    Y : ndarray of bool, shape (M, L)
+        Their labels.
+    asked : iterable of (rows, callable)
+        Which of the rows each learner is asked about, together all rows once; and what gives
+        the witness that answers for it about some of them.
+    reference : callable
+        What makes probabilities of decisions out of supports.
+    has_virtual : bool, default=False
+        Whether there is a virtual label, too.
+
+    Returns
+    -------
+    Watched
+        What the pairs :func:`~pairmend.kernels.rrc.decide` there.
+    """
+    carried = LabelRows.of(Y, has_virtual=has_virtual)
+    decided: FloatArray | None = None
+    for rows, witness in asked:
+        everything = len(rows) == len(Y)
+        here, chosen = (carried, slice(None)) if everything else carried.among(rows, len(Y))
+        supports = witness(rows).support_at(X if everything else take_rows(X, rows), here)
+        for part in row_chunks(len(supports), BLOCK_ARRAYS * carried.n_labels):
+            supports[part] = decide(supports[part], reference)
+        if everything:
+            decided = supports
+        else:
+            if decided is None:
+                decided = np.empty((len(carried.rows), carried.n_labels))
+            decided[chosen] = supports
+    assert decided is not None
+    if has_virtual:
+        Y = np.column_stack([Y, np.zeros(len(Y), dtype=bool)])
+    return Watched(carried, Y, decided)
+
+
+def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int) -> FloatArray:
+    """Return a neighbourhood's weights around rows after checking shape and values.
+
+    Parameters
+    ----------
+    neighbourhood : neighbourhood
+        Anything with a method ``weights``.
+    X : array-like of t rows
+        Rows in question.
+    n_rows : int
+        Number M of validation rows.
+
+    Returns
+    -------
+    ndarray of shape (t, M)
+    """
+    weights = neighbourhood.weights(X)
+    weights = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
+    shape = (count_rows(X), n_rows)
+    if weights.shape != shape:
+        raise ValueError(
+            f"{type(neighbourhood).__name__} gave weights of shape {weights.shape}; "
+            f"expected {shape}, a weight for each row and validation row."
+        )
+    weights = weights.astype(np.float64, copy=False)
+    if not (weights.min() >= 0 and weights.max() < np.inf):
+        raise ValueError(
+            f"{type(neighbourhood).__name__} gave weights that are negative or not "
+            "finite. Are there features with values too large to be squared?"
+        )
+    return weights

@@ -1,0 +1,229 @@
+"""Checking what a model file describes, before anything is made of it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from zipfile import ZipFile
+
+from pairmend.persistence.archive import (
+    ArrayHead,
+    Budget,
+    TooLargeError,
+    check_sparse,
+    open_archive,
+    read_head,
+    read_member,
+)
+from pairmend.persistence.attributes import check_attributes
+from pairmend.persistence.nodes import check_tree, literal
+from pairmend.persistence.schema import Node, is_reference, members, type_name
+from pairmend.persistence.trust import is_scalar, is_trusted
+
+SCHEMA = "schema.json"
+PROTOCOL = 2
+"""Protocol of skops whose loaders are known here."""
+SCHEMA_FACTOR = 10
+"""Bytes of Python objects for a byte of the description."""
+NODE_BYTES = 400
+"""Bytes that a node takes at least while it is read and made."""
+MAX_NODES = 20_000_000
+"""Nodes at the most, each counted as often as it is referred to."""
+KEYS = ("builtins.str", "builtins.int", "builtins.float", "builtins.bool")
+ARRAYS = ("NdArrayNode", "SparseMatrixNode", "MaskedArrayNode", "DTypeNode", "TreeNode")
+"""Loaders that make known types only."""
+
+
+@dataclass
+class Audit:
+    """What a file describes.
+
+    Attributes
+    ----------
+    types : set of str
+        Full names of all types in it.
+    refused : set of str
+        Those that are neither known to be harmless nor trusted.
+    """
+
+    types: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+
+
+def audit(content: bytes, trusted: frozenset[str], max_bytes: int) -> Audit:
+    """Check all that an archive describes.
+
+    Parameters
+    ----------
+    content : bytes
+        An archive of skops in the form of :func:`~pairmend.persistence.packing.pack`.
+    trusted : frozenset of str
+        Full names of types that are trusted beyond those known to be harmless.
+    max_bytes : int
+        Bytes that the estimator may take.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    ValueError
+        If anything in it is not as skops writes it, or too large.
+    """
+    budget = Budget(max_bytes)
+    with open_archive(content) as archive:
+        text = read_member(archive, SCHEMA, budget)
+        budget.spend(SCHEMA_FACTOR * len(text))
+        root = json.loads(text)
+        if not isinstance(root, dict) or type(root.get("protocol")) is not int:
+            raise ValueError("its description is no JSON object with a protocol")
+        if root["protocol"] != PROTOCOL:
+            raise ValueError(
+                f"it is written in protocol {root['protocol']} of skops, expected {PROTOCOL}"
+            )
+        auditor = _Auditor(archive, trusted, budget)
+        auditor.visit(root)
+    return auditor.found
+
+
+class _Auditor:
+    """Walks through a description in the order in which skops reads it."""
+
+    def __init__(self, archive: ZipFile, trusted: frozenset[str], budget: Budget):
+        self.archive, self.trusted, self.budget = archive, trusted, budget
+        self.found = Audit()
+        self.sizes: dict[int, int | None] = {}
+        self.nodes: dict[int, Node] = {}
+        self.heads: dict[Any, ArrayHead] = {}
+        self.sparse: dict[tuple[Any, bool], int] = {}
+        self.checks: dict[str, Callable[[Node], None]] = {
+            "JsonNode": self._check_json,
+            "DictNode": self._check_dict,
+            "NdArrayNode": self._check_array,
+            "SparseMatrixNode": self._check_sparse,
+            "SliceNode": self._check_slice,
+            "BytesNode": self._check_bytes,
+            "BytearrayNode": self._check_bytes,
+            "TreeNode": self._check_tree,
+            "ObjectNode": self._check_object,
+        }
+
+    def visit(self, node: Any) -> int:
+        """Check a node and all below it; return how many nodes that are."""
+        if not isinstance(node, dict):
+            raise ValueError(f"expected the description of an object, got {type(node).__name__}")
+        number = node.get("__id__")
+        if number is not None and (type(number) is not int or number < 1):
+            raise ValueError("an object has an impossible number")
+        if is_reference(node):
+            size = None if number is None else self.sizes.get(number)
+            if size is None or len(node) != 1:
+                raise ValueError("an object is referred to that is not there, or holds itself")
+            return size
+        if number in self.sizes:
+            raise ValueError("two objects have the same number")
+        if number is not None:
+            self.sizes[number] = None
+            self.nodes[number] = node
+        self.budget.spend(NODE_BYTES)
+        self._check_type(node)
+        if check := self.checks.get(node["__loader__"]):
+            check(node)
+        size = 1
+        for member in members(node):
+            size += self.visit(member)
+            if size > MAX_NODES:
+                raise TooLargeError(f"it holds more than {MAX_NODES} objects")
+        if number is not None:
+            self.sizes[number] = size
+        return size
+
+    def _check_type(self, node: Node) -> None:
+        for key in ("__class__", "__module__", "__loader__"):
+            if not isinstance(node.get(key), str):
+                raise ValueError("an object has no type")
+        loader, name = node["__loader__"], type_name(node)
+        if loader == "MethodNode":
+            name = f"{name}.{_field(node, 'func')}"
+        self.found.types.add(name)
+        by_user = name in self.trusted and loader not in ARRAYS
+        if not (by_user or is_trusted(loader, name)):
+            self.found.refused.add(name)
+
+    def _check_json(self, node: Node) -> None:
+        literal(node)
+
+    def _check_dict(self, node: Node) -> None:
+        content, types = node.get("content"), node.get("key_types")
+        if not isinstance(content, dict) or not isinstance(types, dict):
+            raise ValueError("a dict has no keys or values")
+        kinds = types.get("content")
+        if types.get("__loader__") != "ListNode" or not isinstance(kinds, list):
+            raise ValueError("a dict has no types of keys")
+        if len(kinds) != len(content):
+            raise ValueError("a dict has another number of keys than of values")
+        for kind in kinds:
+            is_type = isinstance(kind, dict) and kind.get("__loader__") == "TypeNode"
+            if not is_type or not (type_name(kind) in KEYS or is_scalar(type_name(kind))):
+                raise ValueError("a dict has keys that are neither texts nor numbers")
+
+    def _check_array(self, node: Node) -> None:
+        if node.get("type") == "numpy":
+            head = self._head(node)
+            self.budget.spend(head.n_bytes)
+            if type_name(node) != "numpy.ndarray" and head.shape != ():
+                raise ValueError("a number is saved as an array of several")
+        elif node.get("type") == "json" and type_name(node) == "numpy.ndarray":
+            if not isinstance(node.get("content"), list):
+                raise ValueError("an array has no cells")
+        else:
+            raise ValueError("an array is of an unknown kind")
+
+    def _head(self, node: Node) -> ArrayHead:
+        name = node.get("file")
+        if name not in self.heads:
+            self.heads[name] = read_head(self._read(node))
+        return self.heads[name]
+
+    def _read(self, node: Node) -> bytes:
+        name = node.get("file")
+        if not isinstance(name, str):
+            raise ValueError("an object has no file")
+        return read_member(self.archive, name, self.budget)
+
+    def _check_sparse(self, node: Node) -> None:
+        if node.get("type") != "scipy":
+            raise ValueError("a sparse array is of an unknown kind")
+        key = node.get("file"), node["__class__"].endswith("array")
+        if key in self.sparse:
+            self.budget.spend(self.sparse[key])
+            return
+        before = self.budget.used
+        packed = self._read(node)
+        self.budget.spend(len(packed))
+        check_sparse(packed, is_array=key[1], budget=self.budget)
+        self.sparse[key] = self.budget.used - before
+
+    def _check_slice(self, node: Node) -> None:
+        content = node.get("content")
+        if not isinstance(content, dict) or set(content) != {"start", "stop", "step"}:
+            raise ValueError("a slice has other parts than start, stop and step")
+        if not all(value is None or type(value) is int for value in content.values()):
+            raise ValueError("a slice has parts that are no integers")
+
+    def _check_bytes(self, node: Node) -> None:
+        self.budget.spend(len(self._read(node)))  # bytes are rare: read each time
+
+    def _check_tree(self, node: Node) -> None:
+        check_tree(node, self._read)
+
+    def _check_object(self, node: Node) -> None:
+        name = type_name(node)
+        if name not in self.trusted and is_trusted("ObjectNode", name):
+            check_attributes(node, self.nodes, self._read)
+
+
+def _field(node: Node, name: str) -> Any:
+    content = node.get("content")
+    return content.get(name) if isinstance(content, dict) else None

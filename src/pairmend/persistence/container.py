@@ -1,0 +1,117 @@
+"""The layout of a model file, and whether it is whole.
+
+Three lines of text, then the estimator as skops writes it:
+
+1. ``pairmend-model`` and the version of the layout;
+2. the SHA-256 of all that follows, in hexadecimal;
+3. the manifest, as JSON: versions, names of features and labels, categories, types of columns.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pairmend._utils.files import replaced
+
+MAGIC = b"pairmend-model"
+LAYOUT = 2
+
+
+class ModelFileError(ValueError):
+    """A file that is no model, is damaged, or holds what it should not."""
+
+
+class ModelVersionWarning(UserWarning):
+    """A model was saved with another version of a library."""
+
+
+@dataclass(frozen=True)
+class Container:
+    """What a model file holds.
+
+    Attributes
+    ----------
+    manifest : dict
+        What is known of the model, as plain data.
+    content : bytes
+        The estimator, as skops writes it.
+    """
+
+    manifest: dict[str, Any]
+    content: bytes
+
+    @property
+    def body(self) -> bytes:
+        """What the checksum is of."""
+        return json.dumps(self.manifest).encode("ascii") + b"\n" + self.content
+
+
+def write_container(container: Container, path: str | Path) -> str:
+    """Write a model file, which is there whole or not at all.
+
+    Parameters
+    ----------
+    container : Container
+        What to write.
+    path : path
+        The file.
+
+    Returns
+    -------
+    str
+        The SHA-256 that identifies the model.
+    """
+    body = container.body
+    digest = hashlib.sha256(body).hexdigest()
+    head = b"%s %d\n%s\n" % (MAGIC, LAYOUT, digest.encode("ascii"))
+    with replaced(path) as temporary:
+        temporary.write_bytes(head + body)
+    return digest
+
+
+def read_container(path: str | Path, max_bytes: int | None = None) -> tuple[Container, str]:
+    """Read a model file and check that it is as it was written.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    max_bytes : int, default=None
+        Bytes that it may have; any number if None.
+
+    Returns
+    -------
+    container : Container
+    digest : str
+        The SHA-256 that identifies the model.
+    """
+    size = Path(path).stat().st_size
+    if max_bytes is not None and size > max_bytes:
+        raise ModelFileError(f"{path}: has {size} bytes, more than max_bytes={max_bytes}")
+    name, *rest = Path(path).read_bytes().split(b"\n", 2)
+    magic, _, layout = name.partition(b" ")
+    if magic != MAGIC or len(rest) != 2:
+        raise ModelFileError(f"{path}: not a model file of pairmend")
+    if layout != b"%d" % LAYOUT:
+        shown = layout.decode("ascii", "replace")[:20]
+        raise ModelFileError(
+            f"{path}: a model file of layout {shown!r}; this version of pairmend reads layout "
+            f"{LAYOUT}"
+        )
+    noted, body = rest
+    digest = hashlib.sha256(body).hexdigest()
+    if noted != digest.encode("ascii"):
+        raise ModelFileError(
+            f"{path}: damaged or changed since it was saved: its SHA-256 is {digest}, and it says "
+            f"{noted.decode('ascii', 'replace')[:64]}. Get the file anew, or fit the model again."
+        )
+    line, _, content = body.partition(b"\n")
+    try:
+        manifest = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{path}: the manifest in its third line is not JSON") from error
+    if not isinstance(manifest, dict):
+        raise ModelFileError(f"{path}: the manifest in its third line is no JSON object")
+    return Container(manifest, content), digest

@@ -1,0 +1,185 @@
+"""A model from a file, which predicts rows of any kind."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pairmend._utils.columns import FrameColumns
+from pairmend.datasets import MultiLabelData, one_hot
+from pairmend.persistence.matching import check_names, match_features
+from pairmend.persistence.rows import Columns, read_columns, to_frame, to_table
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model from a file, with what is needed to use it.
+
+    Attributes
+    ----------
+    estimator : classifier
+        The fitted classifier, or a pipeline that ends in one.
+    feature_names : tuple of str
+        Names of the features, in the order the estimator takes them; empty if not known.
+    label_names : tuple of str
+        Names of the labels, in the order of the columns it predicts; empty if not known.
+    categories : dict
+        Values of categorical features by feature number, as in
+        :class:`~pairmend.datasets.MultiLabelData`.
+    versions : dict
+        Versions of the packages that it was saved with.
+    sha256 : str
+        Identifies the model: no other file has it.
+    frame : FrameColumns or None
+        What the columns of the frame held that the estimator was fitted on; None if it was
+        fitted on an array.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import pandas as pd
+    >>> from pairmend import BinaryRelevance
+    >>> from pairmend.base_classifiers import logistic_regression
+    >>> from pairmend.persistence import load_model, save_model
+    >>> photos = pd.DataFrame({"blue": [0.1, 0.9, 0.8], "place": ["town", "sea", "sea"]})
+    >>> labels = pd.DataFrame({"water": [0, 1, 1], "people": [1, 0, 1]})
+    >>> clf = BinaryRelevance(logistic_regression()).fit(photos, labels)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "photos.model")
+    ...     _ = save_model(clf, path)
+    ...     saved = load_model(path)
+    >>> saved.predict([{"place": "sea", "blue": 0.9}, {"place": "town", "blue": "0.1"}]).tolist()
+    [[1, 1], [0, 1]]
+    """
+
+    estimator: Any
+    feature_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    categories: dict[int, tuple[str, ...]]
+    versions: dict[str, str]
+    sha256: str
+    frame: FrameColumns | None = None
+
+    def predict(self, rows: Any) -> Any:
+        """Predict the labels of rows.
+
+        Parameters
+        ----------
+        rows : DataFrame, MultiLabelData, list of dicts or array-like
+            Columns are found by name, in any order and beside others: those of a frame of pandas
+            or polars, of a table, or the keys of a dict for each row. Numbers may be written as
+            texts. Rows without names of columns, as of an array, go to the estimator as they are.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_labels)
+            What the estimator predicts.
+
+        Raises
+        ------
+        ValueError
+            If a column is not there, or holds texts where the model was fitted on numbers.
+
+        Warns
+        -----
+        UserWarning
+            If there are columns that the model does not use, or values of a column that were
+            never seen in training.
+        """
+        return self.estimator.predict(self._prepared(rows))
+
+    def predict_proba(self, rows: Any) -> Any:
+        """Predict probabilities of labels.
+
+        Parameters
+        ----------
+        rows : DataFrame, MultiLabelData, list of dicts or array-like
+            As for :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_labels)
+            What the estimator predicts.
+        """
+        return self.estimator.predict_proba(self._prepared(rows))
+
+    def prepare(self, rows: Any, *, ignore: Sequence[str] = ()) -> tuple[Any, list[str]]:
+        """Make of rows what the estimator takes.
+
+        Parameters
+        ----------
+        rows : DataFrame, MultiLabelData, list of dicts or array-like
+            As for :meth:`predict`.
+        ignore : sequence of str, default=()
+            Columns that the notes leave out.
+
+        Returns
+        -------
+        X : DataFrame, ndarray or CSR
+            Rows for ``estimator.predict``.
+        notes : list of str
+            What :meth:`predict` warns of.
+        """
+        columns = None if _is_sparse_table(rows) else read_columns(rows)
+        if columns is None and not isinstance(rows, MultiLabelData):
+            return rows, []
+        if not self.feature_names:
+            raise ValueError(
+                "the model does not know the names of its features; give them to save_model, or "
+                "predict an array"
+            )
+        source = rows.name if isinstance(rows, MultiLabelData) else "X"
+        found = rows.feature_names if columns is None else tuple(columns)
+        check_names(source, found, self.feature_names)
+        if self.frame is not None:
+            table = columns if columns is not None else read_columns(rows)
+            X, unknown = to_frame(rows, table or {}, self.feature_names, self.frame, source)
+            consequence = ""
+        else:
+            X, unknown = self._array(rows, columns, source)
+            consequence = ", which count as missing"
+        used = {*self.feature_names, *self.label_names, *ignore}
+        notes = []
+        if unused := [name for name in found if name not in used]:
+            notes.append(f"columns not used: {_some(unused)}")
+        notes += [
+            f"column {name!r} holds values never seen in training{consequence}: {_some(values)}"
+            for name, values in unknown.items()
+        ]
+        return X, notes
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the columns whose cells are texts, even if they look like numbers."""
+        if self.frame is None:
+            return tuple(self.feature_names[f] for f in self.categories)
+        kinds = zip(self.feature_names, self.frame.kinds, strict=True)
+        return tuple(name for name, kind in kinds if kind not in ("number", "other"))
+
+    def _prepared(self, rows: Any) -> Any:
+        X, notes = self.prepare(rows)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=3)
+        return X
+
+    def _array(
+        self, rows: Any, columns: Columns | None, source: str
+    ) -> tuple[Any, dict[str, tuple[str, ...]]]:
+        """Return numbers for an estimator that was fitted on an array."""
+        data = rows
+        if not isinstance(data, MultiLabelData):
+            data = to_table(columns or {}, source, self.texts())
+        matched = match_features(data, self.feature_names, self.categories)
+        X = one_hot(matched.data).X
+        expected = getattr(self.estimator, "n_features_in_", X.shape[1])
+        if X.shape[1] != expected == len(self.feature_names):  # fitted on numbers of categories
+            X = matched.data.X
+        return X, matched.unknown
+
+
+def _is_sparse_table(rows: Any) -> bool:
+    return isinstance(rows, MultiLabelData) and hasattr(rows.X, "tocsr")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more

@@ -1,0 +1,284 @@
+"""A multi-label classifier with a threshold fitted on cross-fitted scores."""
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from pairmend._utils.fit_params import fit_with_weights, route_fit_params, take_params
+from pairmend._utils.predictions import label_scores
+from pairmend._utils.sklearn_private import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    count_rows,
+    fit_context,
+)
+from pairmend._utils.targets import check_target
+from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
+from pairmend._utils.validation import (
+    check_features,
+    check_training_rows,
+    remember_features,
+    take_rows,
+)
+from pairmend._utils.weights import all_equal
+from pairmend.model_selection.out_of_fold import cross_fit, split_rows
+from pairmend.thresholds.strategies import CardinalityThreshold, FixedThreshold
+
+METHODS = ("predict_proba", "decision_function")
+
+
+def _scoring_method(classifier: "ThresholdedClassifier") -> str:
+    """Return the method that gives scores, or say that there is none."""
+    asked = METHODS if classifier.method == "auto" else (classifier.method,)
+    estimator = classifier.estimator
+    for method in asked:
+        if hasattr(estimator, method):
+            return method
+    raise ValueError(
+        f"{type(estimator).__name__} has no {' and no '.join(asked)}, and a threshold needs scores."
+    )
+
+
+def _has(method: str) -> Any:
+    return available_if(
+        lambda classifier: hasattr(getattr(classifier, "estimator_", classifier.estimator), method)
+    )
+
+
+class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Any multi-label classifier that gives scores, with a threshold of choice.
+
+    The threshold is fitted on cross-fitted scores: each row is scored by a clone of the
+    classifier trained without it, as new rows will be. The final classifier is trained on all
+    rows.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Multi-label classifier with ``predict_proba`` or ``decision_function``: of this library,
+        of scikit-learn, or any other. One that takes no label indicators is wrapped first,
+        ``BinaryRelevance(LogisticRegression())``.
+    threshold : threshold or float, default=None
+        How labels are decided on: what scores must exceed; an object of
+        :mod:`pairmend.thresholds`; or any with ``fit(scores, Y)`` and ``decide(scores)``. None
+        means :class:`~pairmend.thresholds.CardinalityThreshold`.
+    cv : int, splitter or iterable, default=5
+        The splits. An int is the number of folds of a
+        :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. Rows that are in no test
+        part are left out of the threshold's fit.
+    method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        Where the scores come from. "auto" takes the first the classifier has.
+    n_jobs : int, default=None
+        Number of processes that train on the splits.
+    random_state : int, RandomState or None, default=None
+        Shuffles the rows before they are split, if `cv` is an int.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The classifier, trained on all rows.
+    threshold_ : threshold
+        The fitted threshold; absent after a fit on 1-D classes.
+    classes_ : ndarray of shape (n_labels,)
+        Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
+        classes, the classes.
+    multilabel_ : bool
+        Whether fit saw label indicators, not 1-D classes.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if fit saw a frame with string names.
+
+    Notes
+    -----
+    After a fit on 1-D classes there is nothing to threshold: the classifier predicts as it is.
+    Sample weights go to the classifier and to the threshold, if its ``fit`` has a parameter
+    ``sample_weight``. Rows of weight 0, or of less than a millionth of what counts as one row
+    (see :class:`~pairmend.RandomSubspaceNB`), are left out. All parameters need
+    a new ``fit``.
+
+    Examples
+    --------
+    >>> from pairmend import PairwiseClassifier, ThresholdedClassifier
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(n_labels=1, random_state=0)
+    >>> plain = PairwiseClassifier(random_state=0)
+    >>> clf = ThresholdedClassifier(plain, random_state=0).fit(X, Y)
+    >>> [round(float(labels.sum(axis=1).mean()), 1)
+    ...  for labels in (Y, plain.fit(X, Y).predict(X), clf.predict(X))]
+    [1.0, 2.4, 1.1]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "threshold": [HasMethods(["fit", "decide"]), Real, None],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "array-like",
+               Iterator],
+        "method": [StrOptions({"auto", *METHODS})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        estimator: Any,
+        threshold: Any = None,
+        *,
+        cv: Any = 5,
+        method: str = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimator = estimator
+        self.threshold = threshold
+        self.cv = cv
+        self.method = method
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
+        """Fit the threshold on cross-fitted scores, and the classifier on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows: whatever the classifier takes.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators, 0 or 1, or a 1-D array of classes.
+        **fit_params : dict
+            Parameters of the classifier's ``fit``; those with one value a row, such as
+            ``sample_weight``, are cut to the rows of each split. With metadata routing
+            enabled, those the classifier requests.
+
+        Returns
+        -------
+        self
+        """
+        X = check_training_rows(X)
+        target = check_target(self, X, y, min_labels=1)
+        params, row_weights = route_fit_params(self, self.estimator, X, fit_params)
+        present = np.flatnonzero(row_weights > 0)
+        threshold, method = None, ""
+        if target.multilabel:
+            method = _scoring_method(self)
+            splits = split_rows(self.cv, X, target, row_weights > 0, self.random_state)
+            left_out = cross_fit(
+                self.estimator, X, target, params, splits, method=method,
+                purpose="scores for a threshold", n_jobs=self.n_jobs,
+            )  # fmt: skip
+            rows, scores = np.concatenate([test for _, test in splits]), np.concatenate(left_out)
+            weights = None if all_equal(row_weights[rows]) else row_weights[rows]
+            given = scores, target.as_given(rows)
+            threshold = fit_with_weights(self._unfitted_threshold(), given, weights)
+        # Without labels to threshold, the classifier itself reads the weights of all rows.
+        kept = present if target.multilabel else np.arange(count_rows(X))
+        if len(kept) < count_rows(X):
+            rows_to_fit, params = take_rows(X, kept), take_params(X, params, kept)
+        else:
+            rows_to_fit = X
+        estimator = clone(self.estimator).fit(rows_to_fit, target.as_given(kept), **params)
+        # Nothing of an earlier fit is touched before all went well.
+        remember_features(self, X)
+        self.classes_, self.multilabel_ = target.classes, target.multilabel
+        self.estimator_, self._method = estimator, method
+        if threshold is not None:
+            self.threshold_ = threshold
+        elif hasattr(self, "threshold_"):
+            del self.threshold_
+        return self
+
+    def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
+        """Predict the labels of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples, n_labels)
+            What the threshold decides. After a fit on 1-D classes: shape (n_samples,), what
+            the classifier predicts.
+        """
+        X = self._check_predict(X)
+        if not self.multilabel_:
+            return np.asarray(self.estimator_.predict(X))
+        scores = label_scores(self.estimator_, X, self._method, len(self.classes_))
+        return np.asarray(self.threshold_.decide(scores))
+
+    @_has("predict_proba")
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the classifier's probabilities, whatever the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        return self._asked(X, "predict_proba")
+
+    @_has("decision_function")
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Return the classifier's decision function, whatever the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        return self._asked(X, "decision_function")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_label = inner.classifier_tags.multi_label
+        tags.input_tags = inner.input_tags
+        return tags
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say where extra parameters of fit go: to the classifier's fit.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        return MetadataRouter(owner=self).add(
+            estimator=self.estimator,
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+        )
+
+    def _unfitted_threshold(self) -> Any:
+        if self.threshold is None:
+            return CardinalityThreshold()
+        if isinstance(self.threshold, Real):
+            return FixedThreshold(float(self.threshold))
+        return clone(self.threshold)
+
+    def _asked(self, X: MatrixLike, method: str) -> FloatArray:
+        X = self._check_predict(X)
+        if not self.multilabel_:
+            return np.asarray(getattr(self.estimator_, method)(X))
+        return label_scores(self.estimator_, X, method, len(self.classes_))
+
+    def _check_predict(self, X: MatrixLike) -> MatrixLike:
+        check_is_fitted(self)
+        return check_features(self, X)

@@ -1,0 +1,201 @@
+"""Compiled code and numpy give the same; which of the two works is nobody's business."""
+
+import os
+import subprocess
+import sys
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from scipy.special import expit
+
+from pairmend import (
+    AdaptiveNeighbourhood,
+    CorrectedPairwiseClassifier,
+    PairwiseClassifier,
+)
+from pairmend._utils import compilation
+from pairmend._utils.compilation import compiled, has_numba, use_compiled
+
+needs_numba = pytest.mark.skipif(not has_numba(), reason="needs pip install 'pairmend[fast]'")
+
+
+def compiled_from(n_values):
+    return mock.patch.object(compilation, "WORTHWHILE", n_values)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """Labels that share rows and labels that do not, features of all sizes."""
+    rng = np.random.RandomState(1)
+    n, n_labels = 300, 8
+    Y = rng.rand(n, n_labels) < [0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0, 1.0]
+    Y[:, 4] &= ~Y[:, :4].any(axis=1)
+    Y[:, 3] |= Y[:, 5]  # some rows of one label alone are few
+    X = rng.randn(n, 21) * np.logspace(-3, 3, 21) + (Y @ rng.randn(n_labels, 21))
+    return X, Y
+
+
+@needs_numba
+@given(arrays(float, 700, elements=st.floats(-2000, 2000)))
+def test_logistic_function(against):
+    from pairmend.naive_bayes.support_loops import CHUNK, add_logistic
+
+    total = np.full(700, 0.25)
+    add_logistic(against.copy(), total, np.empty(CHUNK))
+    np.testing.assert_allclose(total - 0.25, expit(-against), rtol=0, atol=3e-16)
+
+
+@needs_numba
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 30.0, 690.0])
+def test_small_probabilities_keep_their_digits(scale):
+    from pairmend.naive_bayes.support_loops import CHUNK, add_logistic
+
+    against, total = scale * np.linspace(0.5, 1, 99), np.zeros(99)
+    add_logistic(against.copy(), total, np.empty(CHUNK))
+    np.testing.assert_allclose(total, expit(-against), rtol=1e-15)
+
+
+SETTINGS = {
+    "default": {},
+    "cross-fitted": {"validation": 3},
+    "virtual label": {"calibration_label": True},
+    "adaptive": {"neighbourhood": AdaptiveNeighbourhood(k=7)},
+    "information": {"weighting": "information"},
+    "crisp": {"reference": "crisp"},
+}
+LAYOUTS = {
+    "dense": np.asarray,
+    "column by column": np.asfortranarray,
+    "every second": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "sparse": lambda X: sparse.csr_array(np.where(np.arange(21) % 9, 0, X)),
+    "missing": lambda X: np.where(np.arange(X.size).reshape(X.shape) % 17, X, np.nan),
+    "two-valued": lambda X: np.column_stack([X, X[:, :2] > 0]),
+    "far": lambda X: np.where(np.arange(X.size).reshape(X.shape) == 40, 1e99, X),
+}
+GIVEN = {"nothing": {}, "weights": {"sample_weight": np.arange(300) % 4 / 2}}
+
+
+@needs_numba
+@pytest.mark.parametrize("given_to_fit", GIVEN.values(), ids=GIVEN)
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_classifiers_say_the_same(problem, setting, layout, given_to_fit):
+    X, Y = problem
+    X = layout(X)
+    found = []
+    for worthwhile in (0, np.inf):
+        with compiled_from(worthwhile):
+            plain = PairwiseClassifier(random_state=0).fit(X, Y, **given_to_fit)
+            clf = CorrectedPairwiseClassifier(random_state=0, **setting)
+            clf.fit(X, Y, **given_to_fit)
+            each = clf.predict_each(X, [{}, {"balance": "labels"}, {"overlap": 0.5}])
+            found.append([plain.pair_support(X), clf.pair_corrected(X), clf.confusion(X), *each])
+    for loops, arrays_ in zip(*found, strict=True):
+        np.testing.assert_allclose(loops, arrays_, rtol=0, atol=1e-9)
+
+
+@needs_numba
+def test_what_is_given_is_not_written_to(problem):
+    X, Y = (part.copy() for part in problem)
+    X.flags.writeable = Y.flags.writeable = False
+    with compiled_from(0):
+        clf = CorrectedPairwiseClassifier(random_state=0).fit(X, Y)
+        assert np.isfinite(clf.predict_proba(X)).all()
+
+
+@needs_numba
+def test_a_machine_without_a_folder_for_a_cache():
+    def njit(cache=False, **options):
+        def decorate(function):
+            if cache:
+                raise RuntimeError("cannot cache function: no locator available")
+            return function
+
+        return decorate
+
+    @compiled()
+    def double(value):
+        return 2 * value
+
+    with mock.patch("numba.njit", njit):
+        assert double(21) == 42
+
+
+BROKEN_CACHE = """
+import os, pathlib, sys
+import numpy as np
+from pairmend.kernels.rrc import beta_reference_loops
+
+support, out = np.linspace(0, 1, 9), np.empty(9)
+if sys.argv[1] == "broken":
+    files = [*pathlib.Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*beta_reference*.nbc")]
+    assert files
+    for file in files:
+        file.write_bytes(b"")
+if sys.argv[1] == "full":
+    import resource, signal
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+beta_reference_loops(support, np.array([1.0, 0.0]), out)
+print(out.sum())
+"""
+
+
+@needs_numba
+def test_a_cache_that_cannot_be_used_is_done_without(tmp_path):
+    told = {
+        state: subprocess.run(
+            [sys.executable, "-c", BROKEN_CACHE, state],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / folder)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for state, folder in (("written", "one"), ("broken", "one"), ("full", "two"))
+    }
+    assert told["written"] == told["broken"] == told["full"] != ""
+
+
+def test_without_numba_numpy_does_it(problem):
+    has_numba.cache_clear()
+    try:
+        with mock.patch.dict(sys.modules, {"numba": None}), compiled_from(0):
+            assert not use_compiled(10**9)
+            assert CorrectedPairwiseClassifier().fit(*problem).predict(problem[0]).any()
+    finally:
+        has_numba.cache_clear()
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from pairmend import CorrectedPairwiseClassifier
+from pairmend._utils.compilation import use_compiled
+
+rng = np.random.RandomState(0)
+n, d = {shape}
+X, Y = rng.rand(n, d), rng.rand(n, 14) < 0.4
+CorrectedPairwiseClassifier(random_state=0).fit(X, Y).predict(X)
+print("numba" in sys.modules, use_compiled(10**9))
+"""
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    ("shape", "switch", "expected"),
+    [((150, 10), "0", "False True"), ((2000, 40), "0", "True True"), ((9, 2), "1", "False False")],
+)
+def test_little_work_does_not_load_it_and_its_own_switch_works(shape, switch, expected):
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(shape=shape)],
+        env={**os.environ, "NUMBA_DISABLE_JIT": switch},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.strip() == expected

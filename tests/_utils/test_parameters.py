@@ -1,0 +1,305 @@
+"""Parameters of all public classifiers: what acts after fit, what does not, default objects."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.metrics import f1_score, make_scorer
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import SVC
+
+import pairmend
+from pairmend import GlobalNeighbourhood, MendedClassifier, RandomSubspaceNB, ThresholdedClassifier
+from pairmend._utils.parameters import same_parameters
+from pairmend.thresholds import F1Thresholds, FixedThreshold, NeverEmpty, TopLabels
+from public_classifiers import CLASSIFIERS, QUICK, data_for, made, rows
+
+NESTED = NeverEmpty(FixedThreshold(0.5))
+
+every = pytest.mark.parametrize("name", CLASSIFIERS)
+with_default_base = pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, kind in CLASSIFIERS.items()
+        if "estimator" in (known := inspect.signature(kind).parameters)
+        and known["estimator"].default is None
+    ],
+)
+
+
+def outputs(clf, X):
+    methods = ("predict", "predict_proba", "decision_function", "pair_support", "pair_supports",
+               "pair_corrected", "confusion")  # fmt: skip
+    return {method: getattr(clf, method)(X) for method in methods if hasattr(clf, method)}
+
+
+def assert_same_outputs(first, second, about):
+    assert first.keys() == second.keys(), about
+    for method, found in first.items():
+        np.testing.assert_array_equal(found, second[method], err_msg=f"{method}: {about}")
+
+
+# Other values of the parameters that act at prediction, all tried one after another.
+AT_PREDICTION = {
+    "voting": ["soft", "votes"],
+    "threshold": [0.3, 0.6],
+    "candidate_threshold": [0.6],
+    "balance": ["pairs", "labels"],
+    "overlap": [0.5],
+    "weighting": ["information"],
+    "prior": [0.5],
+    "pair_weight": [0.9],
+    "criterion": ["macro_f1", "micro_f1", make_scorer(f1_score, average="micro"), "zero_one"],
+    "decision": ["labels", "sets", "auto"],
+}
+
+
+@every
+def test_parameters_of_prediction_act_as_in_a_new_fit(name):
+    X, y = data_for(name)
+    clf = made(name).fit(X, y)
+    for parameter in getattr(clf, "prediction_parameters", ()):
+        for value in AT_PREDICTION[parameter]:
+            clf.set_params(**{parameter: value})
+            expected = outputs(clone(clf).fit(X, y), X)
+            assert_same_outputs(outputs(clf, X), expected, f"{parameter}={value!r}")
+
+
+@pytest.mark.parametrize("decision", ["auto", "labels", "sets"])
+def test_parameters_of_decisions_act_at_once(decision):
+    """Each change is compared with a new fit, in a row of changes and after a first fit."""
+    X, Y = rows()
+    changes = [
+        {"threshold__threshold__value": 0.95},
+        {"threshold__threshold__value": 0.1},
+        {"decision": "labels"},
+        {"threshold__threshold__value": 0.95},
+        {"threshold": F1Thresholds("micro")},
+        {"threshold__shrinkage": 5.0, "threshold__average": "macro"},
+        {"decision": "sets"},
+        {"decision": "auto", "criterion": "zero_one"},
+        {"threshold": TopLabels(2), "decision": "labels"},
+        {"threshold__k": 1},
+        {"threshold": 0.95},
+        {"threshold": "auto", "criterion": "macro_f1"},
+    ]
+    start = MendedClassifier(GaussianNB(), decision=decision, threshold=clone(NESTED), **QUICK)
+    clf = start.set_params(random_state=0).fit(X, Y)
+    seen = []
+    for change in changes:
+        clf.set_params(**change)
+        fresh = clone(clf).fit(X, Y)
+        assert_same_outputs(outputs(clf, X), outputs(fresh, X), change)
+        for attribute in ("decision_", "sets_blend_", "dependence_"):
+            assert getattr(clf, attribute) == getattr(fresh, attribute), change
+        assert repr(clf.threshold_) == repr(fresh.threshold_)
+        assert clf.decisions_["loss"].tolist() == fresh.decisions_["loss"].tolist()
+        for one, other in zip(clf.explain(X[:3]), fresh.explain(X[:3]), strict=True):
+            assert str(one) == str(other)
+        seen.append(clf.predict(X).sum())
+    assert len(set(seen)) > 5  # the changes do change something
+
+
+def test_a_decision_is_not_chosen_again_without_need(monkeypatch):
+    X, Y = rows()
+    scorer = make_scorer(f1_score, average="micro")
+    clf = MendedClassifier(GaussianNB(), threshold=clone(NESTED), criterion=scorer, **QUICK)
+    clf.fit(X, Y)
+    monkeypatch.setattr("pairmend.mended.estimator.choose_decision", None)
+    clf.predict(X)
+    clf.set_params(threshold=clone(NESTED), threshold__threshold__value=0.5).predict(X)
+    with pytest.raises(TypeError, match="not callable"):
+        clf.set_params(threshold__threshold__value=0.6).predict(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [
+        ("MendedClassifier", "decision", "set"),
+        ("MendedClassifier", "threshold", 2.0),
+        ("MendedClassifier", "criterion", 3),
+        ("BradleyTerryClassifier", "prior", -1.0),
+        ("FourClassPairsClassifier", "pair_weight", 2.0),
+        ("SharedFirstClassifier", "voting", "loud"),
+        ("ParallelHyperplanesSVM", "voting", "loud"),
+    ],
+)
+def test_parameters_of_prediction_are_checked_at_prediction(name, parameter, value):
+    X, y = data_for(name)
+    clf = made(name).fit(X, y).set_params(**{parameter: value})
+    for method in (clf.predict, clf.predict_proba):
+        with pytest.raises(ValueError, match=f"'{parameter}' parameter of {name}"):
+            method(X)
+
+
+# Other valid values of all parameters that need a new fit, nested ones by their last name.
+AT_FIT = {
+    "C": 7.0,
+    "average": True,
+    "beta": 5.0,
+    "calibration_label": [True, False],
+    "categorical": None,
+    "class_weight": "balanced",
+    "cv": KFold(3),
+    "decay": 0.5,
+    "dtype": "float32",
+    "estimator": [SVC(), Perceptron(), GaussianNB()],
+    "fit_intercept": False,
+    "guard": False,
+    "k": 2,
+    "max_iter": 3,
+    "max_samples": 0.3,
+    "method": ["decision_function", "predict_proba"],
+    "metric": "manhattan",
+    "n_chains": 3,
+    "n_jobs": 2,
+    "n_models": 3,
+    "n_neighbors": 3,
+    "n_subspaces": 3,
+    "neighbourhood": GlobalNeighbourhood(),
+    "random_state": 7,
+    "reference": "crisp",
+    "s": 3.0,
+    "scale": [None, "range"],
+    "scaling": "supports",
+    "shrinkage": 3.0,
+    "shuffle": False,
+    "subspace": 0.9,
+    "threshold": 0.9,
+    "tol": 0.5,
+    "transform": np.log1p,
+    "transformer": MaxAbsScaler(),
+    "validation": 3,
+}
+
+
+@every
+def test_other_parameters_change_nothing_after_fit(name):
+    X, y = data_for(name)
+    fitted = made(name).fit(X, y)
+    before = outputs(fitted, X)
+    acting = getattr(fitted, "prediction_parameters", ())
+    for parameter in fitted.get_params(deep=True):
+        outer, last = parameter.partition("__")[0], parameter.rpartition("__")[2]
+        if outer in acting or parameter.startswith("estimator__estimator__"):
+            continue
+        values = AT_FIT[last]
+        for value in values if isinstance(values, list) else [values]:
+            fitted.set_params(**{parameter: value})
+            assert_same_outputs(outputs(fitted, X), before, f"{parameter}={value!r}")
+        fitted.set_params(**made(name).get_params(deep=False))
+    assert_same_outputs(outputs(fitted, X), before, "as before")
+
+
+@pytest.mark.parametrize("name", ["ThresholdedClassifier", "LabelPowerset"])
+def test_methods_are_those_of_the_fitted_classifier(name):
+    X, Y = rows()
+    clf = made(name).fit(X, Y)
+    before = outputs(clf, X)
+    clf.set_params(estimator=Perceptron())  # has no predict_proba
+    assert_same_outputs(outputs(clf, X), before, "estimator")
+
+
+class WithLogOdds(pairmend.BinaryRelevance):
+    """Gives probabilities and log-odds."""
+
+    def decision_function(self, X):
+        proba = np.clip(self.predict_proba(X), 1e-9, 1 - 1e-9)
+        return np.log(proba / (1 - proba))
+
+
+def test_scores_of_a_threshold_come_from_the_method_of_fit():
+    X, Y = rows()
+    clf = ThresholdedClassifier(WithLogOdds(), method="decision_function", cv=2, random_state=0)
+    before = clf.fit(X, Y).predict(X)
+    np.testing.assert_array_equal(clf.set_params(method="predict_proba").predict(X), before)
+
+
+# A parameter of each default base, and values to search.
+SEARCHED = {"MendedClassifier": ("estimator__C", [1e-3, 1.0, 100.0])}
+
+
+@with_default_base
+def test_parameters_of_the_default_base_can_be_searched(name):
+    X, y = data_for(name)
+    parameter, values = SEARCHED.get(name, ("estimator__n_subspaces", [1, 4]))
+    clf = made(name)
+    search = GridSearchCV(clf, {parameter: values}, cv=2).fit(X, y)
+    assert search.best_params_[parameter] in values
+    assert search.best_estimator_.get_params()[parameter] == search.best_params_[parameter]
+    assert clf.estimator is None
+    searched = clone(clf).set_params(**{parameter: values[0]}).fit(X, y)
+    base = clone(clf)._base_classifier().set_params(**{parameter.partition("__")[2]: values[0]})
+    given = clone(clf).set_params(estimator=base).fit(X, y)
+    assert_same_outputs(outputs(searched, X), outputs(given, X), parameter)
+    default = outputs(clone(clf).fit(X, y), X)
+    assert any((outputs(searched, X)[method] != default[method]).any() for method in default)
+
+
+@with_default_base
+def test_default_objects_follow_the_conventions_of_parameters(name):
+    X, y = data_for(name)
+    clf = made(name)
+    shallow, deep = clf.get_params(deep=False), clf.get_params()
+    base = type(clf._base_classifier()).__name__
+    assert shallow.items() <= deep.items()
+    assert shallow["estimator"] is None
+    assert any(parameter.startswith("estimator__") for parameter in deep)
+    assert base not in repr(clf)
+    for shown in (clf, make_pipeline(MaxAbsScaler(), clf)):
+        assert f"estimator: {base}" in shown._repr_html_()
+    assert clf.estimator is None  # neither look changed it
+    assert clone(clf).get_params() == deep
+    # All values of the defaults, set one by one, are the defaults.
+    again = clone(clf).set_params(**deep)
+    assert same_parameters(again.estimator, clf._base_classifier())
+    assert base in repr(again.estimator)
+    assert_same_outputs(
+        outputs(again.fit(X, y), X), outputs(clone(clf).fit(X, y), X), "set by set_params"
+    )
+    given = clone(clf).set_params(estimator=LogisticRegression(), estimator__C=3.0)
+    assert given.estimator.C == 3.0
+    assert "estimator: LogisticRegression" in given._repr_html_()
+    with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
+        clone(clf).set_params(estimator__nonsense=1)
+    with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
+        clone(clf).set_params(nonsense__C=1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["CorrectedPairwiseClassifier", "CorrectedBinaryRelevance", "CorrectedMulticlassClassifier"],
+)
+def test_parameters_of_the_default_neighbourhood_can_be_set(name):
+    X, y = data_for(name)
+    set_after = made(name).set_params(neighbourhood__beta=9.0)
+    given = made(name, neighbourhood=pairmend.GaussianNeighbourhood(beta=9.0))
+    assert_same_outputs(outputs(set_after.fit(X, y), X), outputs(given.fit(X, y), X), "beta")
+
+
+def test_default_bases_are_seeded_by_their_owner():
+    """Nested in another classifier, a default base gives what it gives there on its own."""
+    inner = pairmend.CalibratedLabelRanking()
+    clf = pairmend._utils.validation.seed_estimator(inner, 5)
+    assert clf.get_params(deep=False) == {**inner.get_params(deep=False), "random_state": 5}
+    given = pairmend._utils.validation.seed_estimator(pairmend.CalibratedLabelRanking(SVC()), 5)
+    assert given.estimator.random_state == 5
+
+
+def test_comparison_of_parameters():
+    assert same_parameters(NESTED, clone(NESTED))
+    assert not same_parameters(NESTED, NeverEmpty(FixedThreshold(0.4)))
+    assert not same_parameters(NESTED, FixedThreshold(0.5))
+    assert same_parameters((1, np.arange(3), [2.0]), (1, np.arange(3), [2.0]))
+    assert not same_parameters((1, np.arange(3)), (1, np.arange(4)))
+    assert not same_parameters((1, 2), (1,))
+    assert not same_parameters(1, True)
+    assert not same_parameters("auto", 0.5)
+    first, second = (RandomSubspaceNB(categorical=[1, 2]) for _ in range(2))
+    assert same_parameters(first, second)

@@ -1,0 +1,181 @@
+"""Work in threads."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from pairmend import CorrectedPairwiseClassifier
+from pairmend._utils import threads as _threads
+from pairmend._utils.threads import in_threads, thread_count
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
+@pytest.mark.parametrize("n_items", [0, 1, 7])
+def test_every_item_is_done_once(n_threads, n_items):
+    done = []
+    in_threads(done.append, range(n_items), n_threads)
+    assert sorted(done) == list(range(n_items))
+
+
+def test_threads_work_at_the_same_time():
+    together = threading.Barrier(3, timeout=30)
+    in_threads(lambda _: together.wait(), range(3), 3)  # would time out one after the other
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_errors_are_raised_after_all_have_ended(bad):
+    done, together = [], threading.Barrier(2, timeout=30)
+
+    def work(item):
+        together.wait()
+        if item == bad:
+            raise ValueError("odd")
+        time.sleep(0.05)
+        done.append(item)
+
+    with pytest.raises(ValueError, match="odd"):
+        in_threads(work, [0, 1], 2)
+    assert done == [1 - bad]
+
+
+def squares_in_threads(n, n_threads=4):
+    done = [0] * n
+    in_threads(lambda i: done.__setitem__(i, i * i), range(n), n_threads)
+    return done
+
+
+def test_work_may_itself_be_spread_over_threads():
+    done = []
+    many = 2 * 64  # more than there ever are threads
+    in_threads(lambda i: done.append(squares_in_threads(5)), range(many), many)
+    assert done == [[0, 1, 4, 9, 16]] * many
+
+
+def test_an_interrupted_caller_leaves_nothing_running():
+    begun, go_on = [], threading.Event()
+
+    def work(item):
+        begun.append(item)
+        if threading.current_thread() is threading.main_thread():
+            go_on.set()
+            raise KeyboardInterrupt
+        assert go_on.wait(30)
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(work, range(1000), 2)
+    n_begun = len(begun)
+    assert n_begun < 1000
+    assert squares_in_threads(3) == [0, 1, 4]
+    assert len(begun) == n_begun
+
+
+def test_no_new_threads_no_harm():
+    with pytest.MonkeyPatch.context() as patch:
+        crew = _threads._Crew()
+        patch.setattr(_threads, "_CREW", crew)
+        patch.setattr(_threads, "Thread", no_thread)
+        assert squares_in_threads(4) == [0, 1, 4, 9]
+        assert crew.waiting.empty()
+
+
+def no_thread(**options):
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # that threads and forks do not mix
+@pytest.mark.parametrize("held", [False, True])
+def test_a_fork_has_threads_of_its_own(held):
+    squares_in_threads(4)  # so that there is a pool
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold():
+        with _threads._CREW.lock:
+            entered.set()
+            assert leave.wait(60)
+
+    other = threading.Thread(target=hold)
+    if held:
+        other.start()
+        assert entered.wait(30)
+    child = multiprocessing.get_context("fork").Process(target=check_squares)
+    child.start()
+    child.join(30)
+    hangs = child.is_alive()
+    child.kill()
+    if held:
+        leave.set()
+        other.join()
+    assert not hangs
+    assert child.exitcode == 0
+
+
+def check_squares():
+    assert squares_in_threads(4) == [0, 1, 4, 9]
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_predictions_are_the_same_wherever_they_are_made(backend, rng):
+    X, Y = rng.rand(300, 20), rng.rand(300, 6) < 0.3
+    clf = CorrectedPairwiseClassifier(n_jobs=2, random_state=0).fit(X, Y)
+    expected = clf.pair_corrected(X)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_threads, "WORTHWHILE", 0.0)
+        jobs = (delayed(clf.pair_corrected)(X) for _ in range(4))
+        for found in Parallel(n_jobs=2, backend=backend)(jobs):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_threads", ["1", "2"])
+def test_threads_outlive_the_main_one(n_threads):
+    program = """
+import threading, time
+from pairmend._utils.threads import in_threads, thread_count
+done = []
+def work():
+    threading.main_thread().join()
+    time.sleep(0.1)  # by now the main thread is gone
+    in_threads(done.append, range(5), 3)
+    assert sorted(done) == [*range(5)]
+    print("done", thread_count())
+in_threads(done.append, [], 3)
+in_threads(done.append, [0], 2)
+done.clear()
+threading.Thread(target=work).start()
+"""
+    environment = {**os.environ, "OMP_NUM_THREADS": n_threads, "OPENBLAS_NUM_THREADS": n_threads}
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == (f"done {n_threads}\n", "")
+
+
+def test_as_many_threads_as_matrix_products_take():
+    with threadpool_limits(limits=1):
+        assert thread_count(None) == 1
+        assert thread_count(3) == 3
+    with threadpool_limits(limits=2):
+        assert thread_count(None) == 2
+
+
+def test_work_at_the_interpreters_end_ends():
+    program = """
+import time
+from pairmend._utils import threads as _threads
+
+class Late:
+    def __del__(self, in_threads=_threads.in_threads, sleep=time.sleep):
+        in_threads(lambda item: sleep(0.001), range(20), 2)
+
+late = Late()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -1,0 +1,363 @@
+"""Explanations of the mended classifier against its predictions, and its matrices against loops."""
+
+import json
+from dataclasses import asdict
+from functools import cache
+from itertools import accumulate
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+
+import references
+from pairmend import BinaryRelevance, MendedClassifier
+from pairmend.thresholds import CardinalityThreshold, F1Thresholds, NeverEmpty, TopLabels
+
+SETTINGS = [
+    {},
+    {"decision": "sets", "criterion": "zero_one"},
+    {"decision": "sets", "guard": False, "scaling": "range", "shrinkage": 2.0},
+    {"decision": "labels", "criterion": "macro_f1"},
+    {"decision": "labels", "threshold": F1Thresholds("micro"), "reference": "beta"},
+    {"decision": "labels", "threshold": CardinalityThreshold(), "scaling": "unit", "beta": 3.0},
+    {"guard": False, "shrinkage": 0.0, "beta": 50.0, "scaling": "standard", "decision": "labels"},
+    {"decision": "labels", "threshold": 0.3, "scaling": "supports", "reference": "crisp"},
+]
+all_settings = pytest.mark.parametrize("parameters", SETTINGS, ids=str)
+
+
+@pytest.fixture(scope="module")
+def rings():
+    """Labels that a straight line cannot tell, one of them rare: there is much to mend."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, size=(160, 3))
+    centres = rng.uniform(-0.6, 0.6, size=(4, 3))
+    Y = np.linalg.norm(X[:, np.newaxis] - centres, axis=2) < [0.9, 0.8, 0.7, 0.4]
+    return X, Y.astype(int)
+
+
+def fitted(X, Y, weights=None, **parameters):
+    fit_params = {} if weights is None else {"sample_weight": weights}
+    clf = MendedClassifier(LogisticRegression(), random_state=0, **parameters)
+    return clf.fit(X, Y, **fit_params)
+
+
+def of_labels(explanations, name):
+    return np.array([[getattr(label, name) for label in e.labels] for e in explanations])
+
+
+@all_settings
+def test_numbers_add_up_to_the_prediction(rings, parameters):
+    X, Y = rings
+    clf = fitted(X, Y, **parameters)
+    explanations = clf.explain(X[:25])
+    np.testing.assert_array_equal(of_labels(explanations, "after"), clf.predict_proba(X[:25]))
+    np.testing.assert_array_equal(of_labels(explanations, "accepted"), clf.predict(X[:25]))
+    base = BinaryRelevance(LogisticRegression()).fit(X, Y).predict_proba(X[:25])
+    np.testing.assert_allclose(of_labels(explanations, "before"), base)
+    for k, explanation in enumerate(explanations):
+        assert explanation.row == k
+        for label in explanation.labels:
+            for when in ("before", "after"):
+                added = [getattr(step, when) for step in label.steps]
+                totals = [getattr(step, f"total_{when}") for step in label.steps]
+                assert totals == list(accumulate(added))
+                assert totals[-1] == pytest.approx(getattr(label, when), abs=1e-15)
+
+
+@all_settings
+def test_steps_are_the_opinions_by_their_weights(rings, parameters):
+    X, Y = rings
+    clf = fitted(X, Y, **parameters)
+    counts = {name: weight for name, weight in clf.blend_.items() if weight > 0}
+    for explanation in clf.explain(X[:5]):
+        for label in explanation.labels:
+            opinions = {s.name: s for s in label.steps if s.kind == "opinion"}
+            expected = {"uncorrected": clf.blend_.get("uncorrected", 0)}
+            for name in counts:
+                if name != "uncorrected":
+                    expected[
+                        "errors everywhere" if name == "global" else f"neighbours ({name})"
+                    ] = counts[name]
+            assert {name: step.weight for name, step in opinions.items()} == expected
+            first = label.steps[0]
+            assert (first.name, first.before) == ("uncorrected", label.before)
+            assert first.after == first.weight * label.before
+            for problem in explanation.problems:
+                if problem.labels == (label.label, None):
+                    step = opinions[problem.opinion]
+                    assert step.after == step.weight * problem.after
+
+
+def test_few_examples_and_sets_are_changes_of_the_blend(rings):
+    X, Y = rings
+    Y = np.column_stack([Y[:, :3], 1 - Y[:, 3]])
+    Y = np.column_stack([Y, 1 - Y[:, 0]])  # what is never true with the first: sets help
+    clf = fitted(X, Y)
+    assert clf.sets_blend_["sets"] > 0
+    rarer = np.minimum(Y.sum(axis=0), len(Y) - Y.sum(axis=0))
+    for explanation in clf.explain(X[:8]):
+        for label, count in zip(explanation.labels, rarer, strict=True):
+            *opinions, back, sets = label.steps
+            assert (back.name, sets.name) == ("back towards uncorrected", "label sets seen")
+            assert back.kind == sets.kind == "change"
+            blend = opinions[-1].total_after
+            expected = 10 / (count + 10) * (label.before - blend)
+            assert back.after == pytest.approx(expected, abs=1e-12)
+            alone = back.total_after
+            assert sets.total_after == pytest.approx(label.after, abs=1e-15)
+            assert sets.after == pytest.approx(label.after - alone, abs=1e-15)
+
+
+@all_settings
+@pytest.mark.parametrize("weighted", [False, True])
+def test_confusion_matrices_equal_the_loops(rings, parameters, weighted):
+    X, Y = (each[:70] for each in rings)
+    weights = np.random.RandomState(1).randint(1, 4, len(Y)) * 0.5 if weighted else None
+    clf = fitted(X, Y, weights, **parameters)
+    own = np.ones(len(Y)) if weights is None else weights / 0.5  # the lightest count as one row
+    mender, V = clf._mender, clf.validation_indices_
+    said = clf.estimator_.predict_proba(X[:2])
+    slow_references = {name: cache(slow) for name, slow in references.RRC.items()}
+    for z, explanation in enumerate(clf.explain(X[:2], n_neighbors=len(X))):
+        assert explanation.n_problems == len(explanation.problems) == 4 * len(mender.scalings)
+        for problem in explanation.problems:
+            name = problem.opinion.removeprefix("neighbours (").removesuffix(")")
+            correction = mender.corrections[name]
+            assert problem.reference == correction.reference
+            label = problem.labels[0]
+            r = slow_references[correction.reference]
+            around = mender.scalings[name].weights(X[[z]], said[[z]])[0] * own[V]
+            around /= (around / own[V] * np.minimum(own[V], 1)).max()
+            local, everywhere = np.zeros((2, 2)), np.zeros((2, 2))
+            share = np.average(Y[V, label], weights=own[V])
+            supports = mender.evidence.supports[:, label].tolist()
+            for k, row in enumerate(V.tolist()):
+                decided = r(supports[k])
+                truth = 0 if Y[row, label] else 1
+                local[truth] += around[k] * np.array([decided, 1 - decided])
+                everywhere[truth] += own[row] * np.array([decided, 1 - decided])
+            everywhere += np.array([[share], [1 - share]])
+            towards = everywhere / everywhere.sum(axis=0)
+            mass = correction.shrinkage
+            np.testing.assert_allclose(problem.masses, local + mass * towards, atol=1e-9)
+            assert problem.shrinkage == pytest.approx(2 * mass)
+            assert problem.before == said[z, label]
+            assert problem.decided == pytest.approx(r(said[z, label]))
+            after = references.correct(problem.decided, problem.masses)
+            assert problem.after == pytest.approx(after, abs=1e-8)
+            rows = [neighbour.row for neighbour in problem.neighbours]
+            place = {row: k for k, row in enumerate(V.tolist())}
+            found = [neighbour.weight for neighbour in problem.neighbours]
+            assert found == sorted(found, reverse=True)
+            assert len(found) == np.count_nonzero(around)
+            np.testing.assert_allclose(found, around[[place[row] for row in rows]], rtol=1e-9)
+            truths = [neighbour.truth for neighbour in problem.neighbours]
+            assert truths == [(bool(Y[row, label]), not Y[row, label]) for row in rows]
+
+
+def test_sets_tell_who_won_and_who_came_next(rings):
+    X, Y = rings
+    clf = fitted(X, Y, decision="sets")
+    seen, counts = np.unique(Y, axis=0, return_counts=True)
+    carried = (Y.sum(axis=0) + 1) / (len(Y) + 2)
+
+    def together(p):
+        return np.array([np.prod(np.where(each == 1, p, 1 - p)) for each in seen])
+
+    def likely(p):
+        found = together(p) * (counts / len(Y) / together(carried)) ** clf.dependence_
+        return found / found.sum()
+
+    predicted, base = clf.predict(X[:40]), clf.estimator_.predict_proba(X[:40])
+    n_turned = 0
+    for explanation, winner, p in zip(clf.explain(X[:40]), predicted, base, strict=True):
+        alone = np.array([label.steps[-2].total_after for label in explanation.labels])
+        before, after = likely(p), likely(alone)
+        sets = explanation.sets
+        assert sets[0].accepted
+        assert not any(each.accepted for each in sets[1:])
+        assert np.flatnonzero(winner).tolist() == list(sets[0].labels)
+        assert [each.accepted_before for each in sets].count(True) == 1
+        order = np.argsort(-after)
+        for each, number in zip(sets, order[:2], strict=False):
+            assert list(each.labels) == np.flatnonzero(seen[number]).tolist()
+            assert each.before == pytest.approx(before[number], rel=1e-6, abs=1e-9)
+            assert each.after == pytest.approx(after[number], rel=1e-6, abs=1e-9)
+        (first,) = [each for each in sets if each.accepted_before]
+        assert list(first.labels) == np.flatnonzero(seen[np.argmax(before)]).tolist()
+        for label in explanation.labels:
+            assert label.accepted_before == (label.label in first.labels)
+            assert label.threshold is None
+        n_turned += first is not sets[0]
+    assert n_turned  # else the comparison says little
+    text = str(explanation)
+    assert "Of the label sets seen in training the most likely is predicted:" in text
+    assert "above" not in text
+
+
+def test_without_sets_nothing_is_told_of_them(rings):
+    clf = fitted(*rings, decision="labels")
+    (explanation,) = clf.explain(rings[0][:1])
+    assert explanation.sets == ()
+    assert "label sets" not in str(explanation)
+    assert explanation.to_frame("sets").empty
+
+
+@pytest.mark.parametrize(
+    ("threshold", "cuts"),
+    [
+        (0.35, [0.35] * 4),
+        (F1Thresholds(), "thresholds_"),
+        (CardinalityThreshold(), "threshold_"),
+        (TopLabels(2), [None] * 4),
+        (NeverEmpty(), [None] * 4),
+    ],
+)
+def test_thresholds_are_told_where_they_are_numbers(rings, threshold, cuts):
+    clf = fitted(*rings, decision="labels", threshold=threshold)
+    if isinstance(cuts, str):
+        cuts = np.broadcast_to(getattr(clf.threshold_, cuts), 4).tolist()
+    (explanation,) = clf.explain(rings[0][:1])
+    assert [label.threshold for label in explanation.labels] == cuts
+    told = "must exceed" if len(set(cuts)) > 1 else "is above" if cuts[0] is not None else ""
+    for words in ("must exceed", "is above"):
+        assert (words in str(explanation)) == (words == told)
+
+
+def test_a_label_that_no_row_carries_is_out_of_reach(rings):
+    X, Y = rings
+    Y = np.column_stack([Y, np.zeros(len(Y), dtype=int)])
+    clf = fitted(X, Y, decision="labels", threshold=F1Thresholds())
+    (explanation,) = clf.explain(X[:1])
+    assert explanation.labels[-1].threshold == 1
+    assert not explanation.labels[-1].accepted
+    json.dumps(asdict(explanation), allow_nan=False)
+
+
+def test_a_label_that_every_row_carries_is_valid_json(rings):
+    X, Y = rings
+    Y = np.column_stack([Y, np.ones(len(Y), dtype=int)])
+    clf = fitted(X, Y, decision="labels", threshold=F1Thresholds())
+    assert clf.threshold_.thresholds_[-1] == -np.inf
+    (explanation,) = clf.explain(X[:1])
+    label = explanation.labels[-1]
+    assert label.accepted
+    assert -1e-9 < label.threshold < 0  # exceeded by every probability, 0 among them
+    assert "-0.00" not in str(explanation)
+    read = json.loads(json.dumps(asdict(explanation), allow_nan=False))
+    assert [one["threshold"] for one in read["labels"]] == [
+        one.threshold for one in explanation.labels
+    ]
+
+
+def test_classes_instead_of_labels(rings):
+    X, Y = rings
+    y = np.array(["ant", "bee", "cat"])[Y[:, 0] + Y[:, 1]]
+    clf = MendedClassifier(GaussianNB(), cv=StratifiedKFold(3), random_state=0).fit(X, y)
+    base = BinaryRelevance(GaussianNB()).fit(X, np.eye(3, dtype=int)[Y[:, 0] + Y[:, 1]])
+    base = base.predict_proba(X)
+    explanations = clf.explain(X)
+    np.testing.assert_array_equal(of_labels(explanations, "after"), clf.predict_proba(X))
+    np.testing.assert_allclose(
+        of_labels(explanations, "before"), base / base.sum(axis=1, keepdims=True)
+    )
+    for e, winner, said in zip(explanations, clf.predict(X), base, strict=True):
+        assert [label.name for label in e.labels if label.accepted] == [winner]
+        assert [label.label for label in e.labels if label.accepted_before] == [np.argmax(said)]
+        for label in e.labels:
+            assert label.steps[-1].name == "classes sum to 1"
+            assert label.steps[-1].total_after == pytest.approx(label.after, abs=1e-15)
+            assert label.steps[-1].total_before == pytest.approx(label.before, abs=1e-15)
+            assert label.threshold is None
+    assert "above" not in str(explanations[0])
+
+
+def test_sparse_rows_and_texts(rings):
+    X, Y = rings
+    clf = fitted(sparse.csr_array(np.abs(X)), Y)
+    explanations = clf.explain(sparse.csr_array(np.abs(X[:3])))
+    after = clf.predict_proba(sparse.csr_array(np.abs(X[:3])))
+    np.testing.assert_array_equal(of_labels(explanations, "after"), after)
+    texts = ["sea and sand", "sea", "sand", "rain", "sand and rain"] * 8
+    Y = np.array([[1, 1], [1, 0], [0, 1], [0, 0], [0, 1]] * 8)
+    clf = MendedClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()), random_state=0)
+    (explanation,) = clf.fit(texts, Y).explain(["sea"])
+    after = clf.predict_proba(["sea"])[0].tolist()
+    assert [label.after for label in explanation.labels] == after
+
+
+def test_problems_can_be_limited_to_those_that_moved_most(rings):
+    X, Y = rings
+    clf = fitted(X, Y)
+    for every, some in zip(clf.explain(X[:30]), clf.explain(X[:30], n_problems=2), strict=True):
+        assert set(some.problems) == set(every.most_changed(2))
+        assert (some.labels, some.n_problems, some.n_changed) == (
+            every.labels, len(every.problems), sum(p.changed for p in every.problems),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["n_neighbors", "n_problems"])
+@pytest.mark.parametrize("value", [-1, 2.5, True])
+def test_numbers_are_checked(rings, name, value):
+    clf = fitted(*rings)
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 0, got"):
+        clf.explain(rings[0][:1], **{name: value})
+
+
+def test_chunks_change_nothing(rings, monkeypatch):
+    clf = fitted(*rings)
+    whole = clf.explain(rings[0][:7])
+    monkeypatch.setattr(
+        "pairmend.mended.explain.row_chunks",
+        lambda n, _: [slice(k, min(k + 3, n)) for k in range(0, n, 3)],
+    )
+    for one, other in zip(whole, clf.explain(rings[0][:7]), strict=True):
+        assert one.row == other.row
+        assert one.sets == other.sets
+        for a, b in zip(one.labels, other.labels, strict=True):
+            assert a.after == b.after
+            got = [step.total_after for step in b.steps]
+            assert got == pytest.approx([step.total_after for step in a.steps], abs=1e-12)
+        for a, b in zip(one.problems, other.problems, strict=True):
+            np.testing.assert_allclose(a.masses, b.masses, atol=1e-12)
+
+
+def test_text_and_frames_name_the_opinions(rings):
+    X, Y = rings
+    clf = fitted(X, pd.DataFrame(Y, columns=["a", "b", "c", "d"]))
+    explanation = max(clf.explain(X), key=lambda e: sum(label.changed for label in e.labels))
+    text = str(explanation)
+    (scaling, *_) = clf._mender.scalings
+    assert f"a or not a, by neighbours ({scaling})?" in explanation.text(n_problems=99)
+    label = next(lb for lb in explanation.telling_labels() if lb.changed)
+    assert f"How the score of {label.name} adds up, before and after:" in text
+    step = next(s for s in label.steps if s.name == f"neighbours ({scaling})")
+    told = f"neighbours ({scaling}), {100 * step.weight:.0f} % of {step.after / step.weight:.3f}"
+    assert told in text
+    assert "against" not in text
+    steps = explanation.to_frame("steps")
+    sums = steps.groupby("label")["after"].sum()
+    labels = explanation.to_frame("labels").set_index("label")
+    np.testing.assert_allclose(sums, labels["after"])
+    assert set(steps["step"]) >= {"uncorrected", "back towards uncorrected"}
+    problems = explanation.to_frame()
+    assert set(problems["opinion"]) == {f"neighbours ({name})" for name in clf._mender.scalings}
+    assert set(explanation.to_frame("neighbours")["opinion"]) == set(problems["opinion"])
+
+
+def test_drawing(rings):
+    plots = pytest.importorskip("pairmend.plots")
+    pytest.importorskip("matplotlib")
+    clf = fitted(*rings)
+    (explanation,) = clf.explain(rings[0][:1])
+    figure = plots.plot_explanation(explanation)
+    for k, problem in enumerate(explanation.most_changed(2)):
+        title = figure.axes[2 + 2 * k].get_title(loc="left")
+        assert title == f"{problem.opinion}: rows that weigh most"

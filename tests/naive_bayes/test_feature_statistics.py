@@ -1,0 +1,40 @@
+"""What is known of features before any class is looked at."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pairmend.naive_bayes import feature_statistics
+from pairmend.naive_bayes.feature_statistics import Distinct
+
+pytestmark = pytest.mark.usefixtures("either_way")
+
+VALUES = st.one_of(
+    st.integers(-(2**33), 2**33).map(lambda whole: whole / 1e6),  # short as millionths, or not
+    st.sampled_from([0.0, -0.0, 0.1 + 0.2, 1e-7, 2147.483647, 2147.483648, 1e300, np.nan]),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+
+
+@given(st.lists(st.lists(VALUES, min_size=4, max_size=4), min_size=1, max_size=6))
+def test_values_are_told_apart_however_they_are_sorted(rows):
+    X = np.array(rows)
+    with mock.patch.object(feature_statistics, "SORTED_AT_ONCE", 2 * len(X)):
+        found = Distinct.of(X)
+    for f, column in enumerate(X.T):
+        values = np.unique(column[~np.isnan(column)])
+        assert found.count[f] == len(values)
+        assert found.low[f] == (values[0] if len(values) else 0)
+        assert found.high[f] == (values[-1] if len(values) else 0)
+        assert found.listed(np.arange(4) == f).tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("decimals", [3, 6, 9])
+def test_values_of_few_and_of_many_digits_sort(decimals, rng):
+    values = rng.uniform(-2000, 2000, (5, 40)).round(decimals)
+    expected = np.sort(values, axis=1)
+    feature_statistics._sort(values)
+    assert np.array_equal(values, expected)

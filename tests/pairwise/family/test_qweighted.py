@@ -1,0 +1,201 @@
+"""QWeighted voting against the full vote in all outcomes, and against a slow loop of games."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC, LinearSVC
+
+from pairmend import CalibratedLabelRanking, QWeightedVoting
+from pairmend.kernels.pairs import label_pairs
+
+
+class Oracle:
+    """A learner whose supports are the rows themselves."""
+
+    row_size = 0
+
+    def supports(self, X, blocks, dtype="float64"):
+        for block in blocks:
+            yield X[:, block]
+
+
+def with_oracle(kind, n_labels, *, classes=False):
+    """A classifier whose rows say how every game ends."""
+    n_pairs = n_labels * (n_labels + 1) // 2
+    X, Y = np.eye(n_labels + 1, n_pairs), np.eye(n_labels + 1, n_labels, dtype=int)
+    clf = kind.fit(X, Y.argmax(axis=1) if classes else Y)
+    clf.learner_ = Oracle()
+    return clf
+
+
+def play_by_hand(outcome, n_labels):
+    """Relevant labels and the number of games, by the rule of the published method in a loop."""
+    support = {}
+    for (i, j), value in zip(label_pairs(n_labels + 1).tolist(), outcome, strict=True):
+        support[i, j], support[j, i] = value, 1 - value
+    labels = range(n_labels)
+    losses = {i: support[n_labels, i] for i in labels}  # what the virtual label won
+    virtual = sum(support[i, n_labels] for i in labels)
+    unplayed = {i: [j for j in labels if j != i] for i in labels}
+    n_games = n_labels
+    while True:
+        undecided = [i for i in labels if losses[i] < virtual <= losses[i] + len(unplayed[i])]
+        if not undecided:
+            return [int(losses[i] < virtual) for i in labels], n_games
+        player = min(undecided, key=lambda i: losses[i])
+        opponent = min(unplayed[player], key=lambda j: losses[j])
+        losses[player] += support[opponent, player]
+        losses[opponent] += support[player, opponent]
+        unplayed[player].remove(opponent)
+        unplayed[opponent].remove(player)
+        n_games += 1
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 4])
+def test_all_outcomes_of_small_votes(n_labels):
+    n_pairs = n_labels * (n_labels + 1) // 2
+    outcomes = np.array(list(product([0.0, 0.5, 1.0], repeat=n_pairs)))
+    full = with_oracle(CalibratedLabelRanking(voting="votes"), n_labels)
+    poll = with_oracle(QWeightedVoting(), n_labels).poll(outcomes)
+    np.testing.assert_array_equal(poll.labels, full.predict(outcomes))
+    some = np.random.RandomState(0).permutation(len(outcomes))[:2000]
+    for outcome, labels, n_asked in zip(
+        outcomes[some], poll.labels[some], poll.n_asked[some], strict=True
+    ):
+        assert (labels.tolist(), n_asked) == play_by_hand(outcome, n_labels)
+    if n_labels > 1:
+        assert poll.n_asked.min() == n_labels  # every label loses against the virtual one
+        assert poll.n_asked.max() == n_pairs
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 4])
+def test_all_outcomes_of_small_votes_for_one_class(n_labels):
+    n_pairs = n_labels * (n_labels + 1) // 2
+    outcomes = np.array(list(product([0.0, 0.5, 1.0], repeat=n_pairs)))
+    if n_labels == 4:
+        outcomes = outcomes[np.random.RandomState(0).permutation(len(outcomes))[:20_000]]
+    full = with_oracle(CalibratedLabelRanking(voting="votes"), n_labels, classes=True)
+    poll = with_oracle(QWeightedVoting(), n_labels, classes=True).poll(outcomes)
+    np.testing.assert_array_equal(poll.labels, full.predict(outcomes))
+    if n_labels > 2:
+        assert poll.n_asked.mean() < n_pairs
+
+
+@pytest.mark.parametrize("ties", [0.0, 0.1, 0.9])
+@pytest.mark.parametrize(("n_labels", "n_rows"), [(7, 300), (30, 120), (60, 40)])
+def test_random_large_votes(n_labels, n_rows, ties):
+    # From votes that follow a ranking with the virtual label near the top to votes at random.
+    rng = np.random.RandomState(n_labels)
+    strength = rng.normal(size=(n_rows, n_labels + 1))
+    strength[:, -1] += rng.uniform(0, 3, n_rows)
+    pairs = label_pairs(n_labels + 1)
+    lead = strength[:, pairs[:, 0]] - strength[:, pairs[:, 1]]
+    lead += rng.uniform(0, 3, (n_rows, 1)) * rng.normal(size=lead.shape)
+    outcomes = np.where(rng.uniform(size=lead.shape) < ties, 0.5, (lead > 0).astype(float))
+    full = with_oracle(CalibratedLabelRanking(voting="votes"), n_labels)
+    poll = with_oracle(QWeightedVoting(), n_labels).poll(outcomes)
+    np.testing.assert_array_equal(poll.labels, full.predict(outcomes))
+    for row in range(0, n_rows, 8):
+        by_hand = play_by_hand(outcomes[row], n_labels)
+        assert (poll.labels[row].tolist(), poll.n_asked[row]) == by_hand
+    assert (poll.n_asked >= n_labels).all()
+    assert poll.n_asked.mean() < len(pairs)
+
+
+class Watched(SVC):
+    """A kernel machine that remembers how many rows it was asked about, call by call."""
+
+    asked = []  # noqa: RUF012
+
+    def predict(self, X):
+        Watched.asked.append(X.shape[0])
+        return super().predict(X)
+
+
+@pytest.fixture(scope="module")
+def many_labels():
+    return make_multilabel_classification(
+        120, n_features=15, n_classes=15, n_labels=2, random_state=0
+    )
+
+
+def test_models_are_asked_as_often_as_told_and_in_batches(many_labels):
+    X, Y = many_labels
+    Y = np.maximum(Y, np.eye(120, 15, dtype=int))  # every pair has rows of both labels
+    clf = QWeightedVoting(Watched()).fit(X, Y)
+    Watched.asked = []
+    poll = clf.poll(X)
+    batches = Watched.asked
+    assert sum(batches) == poll.n_asked.sum()
+    assert len(batches) < sum(batches) / 6
+    assert poll.n_asked.mean() < len(clf.pairs_) / 2
+    np.testing.assert_array_equal(poll.labels, clf.predict_proba(X) > 0.5)
+    np.testing.assert_array_equal(poll.labels, clf.predict(X))
+    alone = [clf.poll(X[row : row + 1]) for row in range(5)]
+    np.testing.assert_array_equal([one.n_asked[0] for one in alone], poll.n_asked[:5])
+    np.testing.assert_array_equal(np.vstack([one.labels for one in alone]), poll.labels[:5])
+
+
+@pytest.mark.parametrize(
+    "base", [GaussianNB(), LogisticRegression(C=0.1), None], ids=["nb", "logistic", "closed"]
+)
+def test_the_same_labels_as_the_full_vote(many_labels, base):
+    X, Y = many_labels
+    Y = Y.copy()
+    Y[:, 2], Y[:, 5], Y[:, 7] = 0, 1, Y[:, 6]  # never, always, always with another
+    clf = QWeightedVoting(base, random_state=0).fit(X[:80], Y[:80, :8])
+    full = CalibratedLabelRanking(base, voting="votes", random_state=0).fit(X[:80], Y[:80, :8])
+    poll = clf.poll(X)
+    np.testing.assert_array_equal(poll.labels, full.predict(X))
+    np.testing.assert_allclose(clf.predict_proba(X), full.predict_proba(X), atol=1e-12)
+    assert not poll.labels[:, 2].any()
+    assert poll.labels[:, 5].all()
+    assert poll.n_asked.mean() < 36
+
+
+def test_threads_and_sparse_rows_change_nothing(many_labels):
+    X, Y = many_labels[0], many_labels[1][:, :6]
+    clf = QWeightedVoting(LogisticRegression(C=0.1, tol=1e-10, max_iter=1000)).fit(X, Y)
+    poll = clf.poll(X)
+    for other, rows in (
+        (clone(clf).set_params(n_jobs=2).fit(X, Y), X),
+        (clone(clf).fit(sparse.csr_array(X), Y), sparse.csc_array(X)),
+    ):
+        again = other.poll(rows)
+        np.testing.assert_array_equal(again.labels, poll.labels)
+        np.testing.assert_array_equal(again.n_asked, poll.n_asked)
+
+
+def test_predictions_vote_where_there_are_no_probabilities(small_set):
+    X, Y = small_set
+    weights = 1.0 + np.arange(len(X)) % 3
+    clf = QWeightedVoting(LinearSVC(random_state=0)).fit(X, Y, sample_weight=weights)
+    for (i, j), supports in zip(clf.pairs_, clf.pair_support(X).T, strict=True):
+        rows = np.arange(len(X)) if j == 4 else np.flatnonzero(Y[:, i] != Y[:, j])
+        model = LinearSVC(random_state=0).fit(X[rows], Y[rows, i], sample_weight=weights[rows])
+        np.testing.assert_array_equal(supports, model.predict(X))
+    np.testing.assert_array_equal(clf.predict(X), clf.predict_proba(X) > 0.5)
+    with pytest.raises(ValueError, match="LinearSVC has no predict_proba"):
+        CalibratedLabelRanking(LinearSVC(), voting="votes").fit(X, Y)
+
+
+def test_one_label_is_its_binary_problem(small_set):
+    X, Y = small_set
+    poll = QWeightedVoting(SVC()).fit(X, Y[:, :1]).poll(X)
+    np.testing.assert_array_equal(poll.labels[:, 0], SVC().fit(X, Y[:, 0]).predict(X))
+    assert (poll.n_asked == 1).all()
+
+
+def test_there_is_no_other_voting(small_set):
+    with pytest.raises(ValueError, match="voting.*take effect at prediction"):
+        QWeightedVoting(GaussianNB()).fit(*small_set).predict_each(
+            small_set[0], [{"voting": "soft"}]
+        )
+    with pytest.raises(ValueError, match="'estimator' parameter of QWeightedVoting"):
+        QWeightedVoting("svm").fit(*small_set)

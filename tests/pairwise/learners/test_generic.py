@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+
+from pairmend import RandomSubspaceNB
+from pairmend.kernels.pairs import LabelRows, label_pairs
+from pairmend.pairwise.learners import GenericPairLearner
+from pairmend.pairwise.learners.generic import ConstantSupport
+
+
+class Remembering(ClassifierMixin, BaseEstimator):
+    """Knows what it was trained on."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        self.rows, self.y, self.sample_weight = X[:, 0].astype(int), y, sample_weight
+        return self
+
+    def predict_proba(self, X):
+        return np.tile([0.25, 0.75], (len(X), 1))
+
+
+@pytest.fixture
+def learner(small_set):
+    X, Y = small_set
+    numbered = np.column_stack([np.arange(len(X)), X])
+    fitted = GenericPairLearner(Remembering(), n_jobs=None, seed=7)
+    return fitted.fit(numbered, Y.astype(bool), label_pairs(4), {})
+
+
+def test_each_pair_sees_exactly_its_rows(learner, small_set):
+    _, Y = small_set
+    for (i, j), model in zip(label_pairs(4), learner.models_, strict=True):
+        assert model.rows.tolist() == np.flatnonzero(Y[:, i] != Y[:, j]).tolist()
+        assert model.y.tolist() == Y[model.rows, i].tolist()
+        assert model.random_state == 7
+
+
+def test_weights_are_cut_to_the_rows_and_zeros_left_out(small_set):
+    X, Y = small_set
+    numbered = np.column_stack([np.arange(len(X)), X])
+    weights = np.arange(len(X)) % 3.0
+    learner = GenericPairLearner(Remembering(), n_jobs=None, seed=0)
+    learner.fit(numbered, Y.astype(bool), label_pairs(4), {"sample_weight": weights})
+    for model in learner.models_:
+        np.testing.assert_array_equal(model.sample_weight, weights[model.rows])
+        assert (model.sample_weight > 0).all()
+
+
+def test_pairs_that_lack_a_side_get_the_smoothed_share():
+    Y = np.array([[1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 0]], dtype=bool)
+    learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
+    learner.fit(np.eye(4), Y, label_pairs(3), {})
+    assert learner.models_ == [ConstantSupport(0.8), ConstantSupport(0.8), ConstantSupport(0.5)]
+    np.testing.assert_allclose(
+        next(learner.supports(np.eye(4)[:1], [slice(0, 3)])), [[0.8, 0.8, 0.5]]
+    )
+    weights = np.array([1.0, 0.0, 2.0, 1.0])
+    learner.fit(np.eye(4), Y, label_pairs(3), {"sample_weight": weights})
+    assert learner.models_[0] == ConstantSupport((3 + 1) / (3 + 2))
+
+
+def test_support_at_the_rows_of_labels_equals_support_everywhere(small_set):
+    X, Y = small_set
+    learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
+    learner.fit(X, Y.astype(bool), label_pairs(4), {})
+    blocks = [slice(0, 1), slice(1, 6)]
+    everywhere = np.hstack(list(learner.supports(X, blocks)))
+    carried = LabelRows.of(Y.astype(bool))
+    at = learner.support_at(X, carried)
+    for m, (i, j) in enumerate(label_pairs(4)):
+        for own, other, support in ((i, j, everywhere[:, m]), (j, i, 1 - everywhere[:, m])):
+            entries = carried.entries(own)
+            np.testing.assert_allclose(at[entries, other], support[carried.rows[entries]])
+
+
+def test_support_at_no_entry_at_all(small_set):
+    X, Y = small_set
+    learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
+    learner.fit(X, Y.astype(bool), label_pairs(4), {})
+    nobody = LabelRows.of(np.zeros_like(Y, dtype=bool))
+    assert learner.support_at(X, nobody).shape == (0, 4)
+
+
+def test_pairs_share_one_survey_of_all_rows(small_set):
+    X, Y = small_set
+    learner = GenericPairLearner(RandomSubspaceNB(), n_jobs=None, seed=0)
+    learner.fit(X, Y.astype(bool), label_pairs(4), {})
+    surveys = [model.survey_ for model in learner.models_]
+    assert all(survey is surveys[0] for survey in surveys)
+    own = RandomSubspaceNB().survey(X)
+    np.testing.assert_array_equal(surveys[0].floor, own.floor)

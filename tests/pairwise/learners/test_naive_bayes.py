@@ -1,0 +1,323 @@
+"""The closed form against one classifier a pair."""
+
+from contextlib import ExitStack, contextmanager
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn import config_context
+from sklearn.naive_bayes import GaussianNB
+
+from pairmend import PairwiseClassifier, RandomSubspaceNB
+from pairmend._utils.chunking import row_chunks
+from pairmend._utils.compilation import has_numba
+from pairmend.kernels.pairs import LabelRows, label_pairs
+from pairmend.pairwise.learners import (
+    GenericPairLearner,
+    SubspaceNBPairLearner,
+    make_pair_learner,
+)
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def both(base, X, Y, weights=None, n_jobs=None, virtual=False):
+    """The generic learner, fitted on dense rows, where it is exact, and the closed-form one."""
+    params = {} if weights is None else {"sample_weight": weights}
+    pairs = label_pairs(Y.shape[1] + virtual)
+    return (
+        GenericPairLearner(base, n_jobs=None, seed=3).fit(dense(X), Y, pairs, params),
+        SubspaceNBPairLearner(base, n_jobs=n_jobs, seed=3).fit(X, Y, pairs, params),
+    )
+
+
+WAYS = [
+    {},
+    {
+        "pairwise.learners.naive_bayes.DENSE_LABELS": 0.0,
+        "pairwise.learners.naive_bayes.WORTHWHILE": 2.0,
+        "naive_bayes.sums.DENSE_GROUPS": 0.0,
+    },
+    {
+        "pairwise.learners.naive_bayes.DENSE_LABELS": 2.0,
+        "pairwise.learners.naive_bayes.WORTHWHILE": 0.0,
+        "pairwise.learners.naive_bayes.KEPT_TERMS": 0,
+        "pairwise.learners.naive_bayes.TERMS": 1,
+        "naive_bayes.scoring.TILE": 1,
+        "naive_bayes.sums.DENSE_GROUPS": 2.0,
+    },
+]
+COMPILED = [
+    {
+        **way,
+        **limits_of_sums,
+        "_utils.compilation.WORTHWHILE": 0,
+        "naive_bayes.scoring.WORTH_A_TILE": 7,
+    }
+    for way, limits_of_sums in zip(
+        WAYS,
+        [
+            {
+                "naive_bayes.label_sums.AT_ONCE": 2,
+                "naive_bayes.label_sums.thread_count": lambda nanoseconds: 3,
+            },
+            {"naive_bayes.label_sums.FEW_LABELS": 0},
+            {"naive_bayes.label_sums.MOST_SHARED": 0},
+        ],
+        strict=True,
+    )
+]
+WAYS += COMPILED if has_numba() else []
+"""Limits that choose between ways of working; whatever they are, results are the same."""
+
+
+@contextmanager
+def limits(way):
+    with ExitStack() as stack:
+        for name, value in way.items():
+            stack.enter_context(mock.patch(f"pairmend.{name}", value))
+        yield
+
+
+def assert_equal(base, X, Y, queries, Y_queries, weights=None, tolerance=1e-10):
+    for virtual in (False, True):
+        _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual)
+
+
+def _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual):
+    n_labels = Y.shape[1] + virtual
+    if virtual:  # every row carries the virtual label
+        Y_queries = np.column_stack([Y_queries, np.ones(len(Y_queries), dtype=bool)])
+    n_pairs = n_labels * (n_labels - 1) // 2
+    carried = LabelRows.of(Y_queries)
+    others = carried.label[:, np.newaxis] != np.arange(n_labels)
+    for way in WAYS:
+        with limits(way):
+            slow, fast = both(base, X, Y, weights, virtual=virtual)
+            ours = np.hstack(list(fast.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
+            at = fast.support_at(queries, carried)
+        expected = next(slow.supports(dense(queries), [slice(0, n_pairs)]))
+        np.testing.assert_allclose(ours, expected, atol=tolerance)
+        assert ((at >= 0) & (at <= 1)).all()
+        expected = slow.support_at(dense(queries), carried)
+        np.testing.assert_allclose(at[others], expected[others], atol=tolerance)
+
+
+def mixed(rng, n, missing=0.0):
+    """Numeric features, one with many zeros, two-valued, constant ones, and codes."""
+    X = np.column_stack(
+        [
+            rng.randn(n, 3) * [1, 1e3, 1e-4] + [0, 1e4, 1],
+            rng.exponential(size=n) * (rng.rand(n) < 0.3),
+            rng.rand(n) < 0.4,
+            3.0 * (rng.rand(n) < 0.2),
+            np.full(n, 2.0),
+            rng.randint(4, size=n),
+            1 + rng.randint(3, size=n),
+        ]
+    )
+    X[rng.rand(*X.shape) < missing] = np.nan
+    return X
+
+
+def labels(rng, n):
+    """Common and rare labels, one always there, one never, two the same, one within another."""
+    Y = rng.rand(n, 9) < [0.5, 0.4, 0.1, 0.05, 0.3, 0.3, 0.2, 0.0, 1.0]
+    Y[:, 5] = Y[:, 4]
+    Y[:, 6] &= Y[:, 0]
+    Y[:, 2] &= ~Y[:, 3] & ~Y[:, 1]
+    return Y
+
+
+BASE = RandomSubspaceNB(6, 0.4, categorical=[4, 5, 6, 7, 8])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+@pytest.mark.parametrize("layout", ["dense", "csr", "few cells"])
+@pytest.mark.parametrize("categorical", [[4, 5, 6, 7, 8], "auto", None], ids=str)
+def test_equals_one_classifier_a_pair(rng, weighted, missing, layout, categorical):
+    X, queries = mixed(rng, 120, missing), mixed(rng, 40, missing)
+    if layout == "few cells":
+        for rows in (X, queries):
+            rows[rng.rand(*rows.shape) < 0.93] = 0
+    queries[:3, 7] = 9.0  # a value that was not there
+    if layout != "dense":
+        X, queries = sparse.csr_array(X), sparse.csr_array(queries)
+    weights = rng.choice([0, 0, 0.3, 1, 2.7], size=120) if weighted else None
+    base = RandomSubspaceNB(6, 0.4, categorical=categorical)
+    assert_equal(base, X, labels(rng, 120), queries, labels(rng, 40), weights)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+def test_frames_with_categories(rng, missing):
+    def frame(n):
+        X = mixed(rng, n, missing)
+        letters = pd.Categorical.from_codes(
+            np.nan_to_num(X[:, 7], nan=-1).astype(int), categories=["w", "x", "y", "z"]
+        )
+        return pd.DataFrame(X, columns=list("abcdefghi")).assign(letters=letters)
+
+    assert_equal(RandomSubspaceNB(5, 0.5), frame(90), labels(rng, 90), frame(30), labels(rng, 30))
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_other_layouts_at_prediction(rng, layout):
+    X, queries = mixed(rng, 100), mixed(rng, 20)
+    X[rng.rand(*X.shape) < 0.9] = 0
+    other = sparse.csr_array if layout is np.asarray else np.asarray
+    assert_equal(BASE, layout(X), labels(rng, 100), other(queries), labels(rng, 20))
+
+
+def test_features_a_label_never_shows_are_left_out_of_its_pairs(rng):
+    X, Y = rng.randn(60, 5), rng.rand(60, 4) < 0.4
+    Y[:, 3] &= ~Y[:, :3].any(axis=1)  # shares no row with the others
+    X[np.ix_(Y[:, 3], [0, 1])] = np.nan
+    X[np.ix_(Y[:, 0] & ~Y[:, 1], [2])] = np.nan
+    assert_equal(RandomSubspaceNB(4, 0.6), X, Y, rng.randn(20, 5), rng.rand(20, 4) < 0.5)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.sampled_from([0.03, 0.3, 0.8]), st.booleans(), st.booleans())
+def test_any_labels(seed, density, few_cells, weighted):
+    rng = np.random.RandomState(seed)
+    n, n_labels = rng.randint(2, 40), rng.randint(2, 7)
+    X, queries = rng.randint(-1, 3, size=(n, 4)) * rng.rand(n, 4), rng.randn(6, 4)
+    Y, Y_queries = rng.rand(n, n_labels) < density, rng.rand(6, n_labels) < 0.5
+    if few_cells:
+        X[rng.rand(*X.shape) < 0.9] = 0
+        X = sparse.csr_array(X)
+    weights = rng.choice([0, 0.1, 1, 3.3], size=n) if weighted else None
+    if weights is not None:
+        weights[0] = 1
+    assert_equal(RandomSubspaceNB(3, 0.5), X, Y, queries, Y_queries, weights)
+
+
+def test_a_rare_side_keeps_its_digits(rng):
+    # 3 of 3,000 rows of label 0 lack label 1: a difference of sums would leave rounding.
+    n = 3000
+    X = 1e5 + rng.randn(n, 4)
+    Y = np.ones((n, 3), dtype=bool)
+    Y[-3:, 1] = False
+    Y[: n // 2, 2] = False
+    Y[0, 0] = False
+    X[-3:] = X[:1] + 1e-3 * rng.randn(3, 4)
+    base = RandomSubspaceNB(3, 0.5)
+    _, fast = both(base, X, Y)
+    only = fast._sums.only(np.array([0]), np.array([1]))
+    assert only.count[0] == 3
+    basis = fast._basis
+    u = (X[-3:] - basis.centre) / basis.survey.floor
+    np.testing.assert_allclose(only.columns[0], np.hstack([u, u**2]).sum(axis=0), rtol=1e-13)
+    assert_equal(base, X, Y, X[::100], Y[::100], tolerance=1e-8)
+
+
+def test_variances_are_never_negative(rng):
+    # Equal rows far from the centre, where the square of the mean has more digits than fit.
+    X = np.vstack([np.full((50, 2), 1e8 + 0.1), rng.randn(50, 2)])
+    Y = np.zeros((100, 3), dtype=bool)
+    Y[:50, 0] = Y[50:, 1] = Y[25:75, 2] = True
+    assert_equal(RandomSubspaceNB(2, 1.0), X, Y, X[::5], Y[::5], tolerance=1e-8)
+
+
+@pytest.mark.parametrize("far", [1e20, 1e154, 1e300])
+def test_far_outliers_are_judged_all_the_same(rng, far):
+    X, Y = rng.rand(60, 3), rng.rand(60, 4) < 0.4
+    for way in WAYS:
+        with limits(way):
+            _, fast = both(RandomSubspaceNB(), X, Y)
+            supports = next(fast.supports(np.array([[far, -far, 0.5]]), [slice(0, 6)]))
+            assert ((supports >= 0) & (supports <= 1)).all()
+            learner = SubspaceNBPairLearner(RandomSubspaceNB(), n_jobs=None, seed=3)
+            trained = learner.fit(
+                np.where(np.arange(180).reshape(60, 3) == 16, far, X), Y, label_pairs(4), {}
+            )
+            supports = next(trained.supports(X, [slice(0, 6)]))
+            assert ((supports >= 0) & (supports <= 1)).all()
+
+
+def test_size_of_the_model_follows_the_labels_that_share_rows(rng):
+    Y = np.eye(40, dtype=bool)[rng.randint(40, size=400)]
+    Y[0, :3] = True
+    _, fast = both(RandomSubspaceNB(), rng.rand(400, 6), Y)
+    assert fast._sums.labels.columns.shape == (40, 12)
+    assert fast._sums.shared.columns.shape[0] <= 5  # pairs of the labels of one row
+
+
+@pytest.mark.parametrize("few_cells", [False, True])
+def test_threads_change_nothing(rng, few_cells):
+    X, Y = mixed(rng, 100), labels(rng, 100)
+    if few_cells:
+        X[rng.rand(*X.shape) < 0.93] = 0
+        X = sparse.csr_array(X)
+    for way in WAYS:
+        with limits({"naive_bayes.scoring.TILE": 2000, **way}):
+            alone, together = (both(BASE, X, Y, n_jobs=n)[1] for n in (1, 3))
+            for a, b in (
+                [next(learner.supports(X, [slice(0, 36)])) for learner in (alone, together)],
+                [learner.support_at(X, LabelRows.of(Y)) for learner in (alone, together)],
+            ):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_chunks_of_rows_change_nothing(rng):
+    X, Y = mixed(rng, 100), labels(rng, 100)
+    _, fast = both(BASE, X, Y)
+    whole = fast.support_at(X, LabelRows.of(Y))
+    with config_context(working_memory=0.05):
+        assert len(list(row_chunks(100, fast.row_size))) > 3
+        np.testing.assert_allclose(fast.support_at(X, LabelRows.of(Y)), whole, atol=1e-14)
+
+
+def test_chosen_for_exactly_this_base_classifier():
+    class Other(RandomSubspaceNB):
+        pass
+
+    def learner(base):
+        return type(make_pair_learner(base, n_jobs=None, seed=0))
+
+    assert learner(RandomSubspaceNB()) is SubspaceNBPairLearner
+    assert learner(Other()) is learner(GaussianNB()) is GenericPairLearner
+
+
+def test_other_features_are_refused(small_set):
+    X, Y = small_set
+    clf = PairwiseClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match="X has 3 features, but the pairs were trained with 6"):
+        next(clf.learner_.supports(X[:, :3], [slice(0, 1)]))
+
+
+@pytest.mark.parametrize("virtual", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("few_cells", [False, True])
+def test_partial_fits_equal_one_fit(rng, few_cells, missing, weighted, virtual):
+    X, Y, queries = mixed(rng, 200, missing), labels(rng, 200), mixed(rng, 30, missing)
+    X[:100][np.isnan(X[:100])] = 1.0  # missing values come later
+    if few_cells:
+        X[rng.rand(*X.shape) < 0.93] = 0
+        X = sparse.csr_array(X)
+    Y[:150, 1] &= ~Y[:150, 2]  # so do labels that share rows
+    weights = rng.choice([0, 0.5, 1], size=200) if weighted else None
+    survey = BASE.set_params(random_state=0).survey(X, weights)
+    pairs = label_pairs(9 + virtual)
+
+    def params(rows):
+        weight = {} if weights is None else {"sample_weight": weights[rows]}
+        return {"survey": survey, **weight}
+
+    whole = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0).fit(X, Y, pairs, params(slice(None)))
+    parts = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0)
+    for rows in (slice(0, 60), slice(60, 150), slice(150, 160), slice(160, 200)):
+        parts.partial_fit(X[rows], Y[rows], pairs, params(rows))
+    every = [slice(0, len(pairs))]
+    expected, ours = (next(learner.supports(queries, every)) for learner in (whole, parts))
+    np.testing.assert_allclose(ours, expected, atol=1e-10)
+    with pytest.raises(ValueError, match="Y has 3 labels, earlier rows had 9"):
+        parts.partial_fit(X, Y[:, :3], label_pairs(3), {})

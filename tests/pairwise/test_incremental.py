@@ -1,0 +1,286 @@
+"""Rows that keep coming against all rows at once."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from pairmend import (
+    AdaptiveNeighbourhood,
+    CorrectedPairwiseClassifier,
+    GaussianNeighbourhood,
+    RandomSubspaceNB,
+)
+from pairmend.kernels.pairs import label_pairs
+from pairmend.model_selection import given_split
+from pairmend.pairwise.learners import SubspaceNBPairLearner
+from pairmend.persistence import load_model, save_model
+
+BASE = RandomSubspaceNB(5, 0.5)
+CLF = CorrectedPairwiseClassifier(BASE, balance="labels", overlap=0.5, random_state=0)
+
+
+def outputs(clf, X):
+    return [clf.pair_support(X), clf.pair_corrected(X), clf.confusion(X), clf.predict_proba(X)]
+
+
+def assert_same(first, second, X, atol=1e-9):
+    for a, b in zip(outputs(first, X), outputs(second, X), strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=atol)
+
+
+def stream(clf, X, Y, cuts, weights=None):
+    """Give rows in pieces."""
+    bounds = [0, *cuts, len(Y)]
+    for start, stop in pairwise(bounds):
+        params = {} if weights is None else {"sample_weight": weights[start:stop]}
+        clf.partial_fit(X[start:stop], Y[start:stop], **params)
+    return clf
+
+
+def at_once(clf, X, Y, weights=None):
+    """Fit on the split and with the survey of a classifier that has seen the rows in pieces."""
+    params = {} if weights is None else {"sample_weight": weights}
+    split = (clf.train_indices_, clf.validation_indices_)
+    return clone(clf).set_params(validation=split).fit(X, Y, survey=clf.learner_.survey_, **params)
+
+
+@pytest.fixture
+def rows(rng):
+    """120 rows, two of the features with two values, five labels, one of them late."""
+    X = rng.randn(120, 5) * [1, 100, 0.01, 1, 1] + [0, 1000, 0, 0, 0]
+    X[:, 3:] = X[:, 3:] > 0
+    Y = (X[:, [0, 1, 2, 3, 0]] + rng.randn(120, 5) > [0, 1000, 0, 1, 1]).astype(int)
+    Y[:80, 4] = 0
+    return X, Y
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_any_pieces_equal_all_at_once(data):
+    rng = np.random.RandomState(data.draw(st.integers(0, 10**6)))
+    n, n_labels = data.draw(st.integers(40, 90)), data.draw(st.integers(2, 5))
+    X = rng.choice([0.0, 1.0, 2.5, 40.0], size=(n, 4)) * rng.choice([1, 1e-3, 1e4], size=4)
+    X[:, :2] += rng.randn(n, 2)
+    late = data.draw(st.integers(0, n))
+    Y = (rng.rand(n, n_labels) < rng.choice([0, 0.1, 0.5, 0.9, 1], size=n_labels)).astype(int)
+    Y[:late, 0] = 0
+    Y[late:, 1] |= Y[late:, 0]  # from then on, a label comes with another only
+    X[20:, 1][rng.rand(n - 20) < data.draw(st.sampled_from([0, 0.2]))] = np.nan
+    if data.draw(st.booleans()):
+        X[rng.rand(n, 4) < 0.9] = 0
+        X = sparse.csr_array(X)
+    weights = rng.choice([0.0, 0.5, 1, 3], size=n) if data.draw(st.booleans()) else None
+    cuts = sorted(data.draw(st.sets(st.integers(20, n - 1), max_size=6)))
+    if weights is not None:
+        weights[:20] = weights[cuts] = 1  # no piece without weight
+    clf = clone(CLF).set_params(
+        calibration_label=data.draw(st.booleans()),
+        validation=data.draw(st.sampled_from([0.4, 0.7])),
+        neighbourhood=data.draw(st.sampled_from([None, GaussianNeighbourhood(10.0)])),
+    )
+    stream(clf, X, Y, cuts, weights)
+    assert_same(clf, at_once(clf, X, Y, weights), X)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_how_rows_are_cut_makes_no_difference(rows, weighted):
+    X, Y = rows
+    weights = np.array([0.5, 1, 3])[np.arange(120) % 3] if weighted else None
+    whole, pieces, single = (
+        stream(clone(CLF), X, Y, cuts, weights) for cuts in ([40], [40, 50, 90], range(40, 120))
+    )
+    split = whole.train_indices_, whole.validation_indices_
+    assert sorted(np.concatenate(split)) == list(range(120))
+    assert 0.4 < len(split[0]) / 120 < 0.8
+    for other in (pieces, single):
+        np.testing.assert_array_equal(other.train_indices_, split[0])
+        np.testing.assert_array_equal(other.validation_indices_, split[1])
+        # What is known of the features is the first call's, which is the same.
+        assert_same(other, whole, X)
+    assert_same(single, at_once(single, X, Y, weights), X)
+
+
+@pytest.mark.parametrize("validation", [0.5, (np.arange(30), np.arange(35, 60))])
+def test_goes_on_after_fit(rows, validation):
+    X, Y = rows
+    weights = np.array([0.5, 1, 3])[np.arange(120) % 3]
+    clf = clone(CLF).set_params(validation=validation)
+    clf.fit(X[:60], Y[:60], sample_weight=weights[:60]).set_params(validation=0.7)
+    first = clf.train_indices_
+    clf.partial_fit(X[60:65], Y[60:65], sample_weight=weights[60:65])
+    clf.partial_fit(X[65:], Y[65:], sample_weight=weights[65:])
+    np.testing.assert_array_equal(clf.train_indices_[: len(first)], first)
+    assert clf.validation_indices_.max() > 100
+    assert_same(clf, at_once(clf, X, Y, weights), X)
+
+
+def test_decay_equals_weights(rows):
+    X, Y = rows
+    clf = stream(clone(CLF).set_params(decay=0.5), X, Y, [40, 70, 90])
+    weights = np.repeat([1 / 8, 1 / 4, 1 / 2, 1], [40, 30, 20, 30])
+    expected = at_once(clf, X, Y, weights)
+    assert_same(clf, expected, X)
+    plain = stream(clone(CLF), X, Y, [40, 70, 90])
+    assert np.abs(plain.predict_proba(X) - clf.predict_proba(X)).max() > 0.01
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_old_rows_are_forgotten(rng, layout):
+    X, Y = rng.randn(1200, 6), rng.rand(1200, 3) < 0.4
+    if layout is not np.asarray:
+        X[rng.rand(1200, 6) > 0.1] = 0
+    Y[200:, 2] = False  # seen long ago
+    Y[200:, 1] |= Y[200:, 0]  # one without the other, too
+    clf = clone(CLF).set_params(decay=0.1)
+    sizes = []
+    for start in range(0, 1200, 40):
+        clf.partial_fit(layout(X[start : start + 40]), Y[start : start + 40])
+        sizes.append(len(clf.validation_indices_))
+        if start == 160:
+            assert (clf.pair_support(X).std(axis=0) > 0.001).all()
+    assert max(sizes) < 7 * 40
+    assert clf.validation_indices_.min() >= 1200 - 7 * 40
+    assert clf.train_indices_.min() >= 1200 - 7 * 40
+    # Nothing but a prior is left of a label whose rows are all forgotten, in each of its pairs,
+    # and nothing of a pair's label that has long come with the other only.
+    n = clf.learner_._sums.labels.mass
+    assert n[2] == 0
+    support = clf.pair_support(X)
+    np.testing.assert_allclose(support[:, 1], (n[0] + 1) / (n[0] + 2))
+    np.testing.assert_allclose(support[:, 2], (n[1] + 1) / (n[1] + 2))
+    trained = Y[clf.train_indices_]
+    weights = 0.1 ** ((1199 - clf.train_indices_) // 40)
+    second_only = weights @ (trained[:, 1] & ~trained[:, 0])
+    np.testing.assert_allclose(support[:, 0], 1 / (second_only + 2), atol=1e-5)
+    # As good as a fit on what is left, however the weights of the oldest rows are cut off.
+    recent = slice(1200 - 7 * 40, None)
+    weights = 0.1 ** np.repeat(np.arange(7)[::-1], 40)
+    left = clone(clf).set_params(
+        validation=(
+            clf.train_indices_ - recent.start,
+            clf.validation_indices_ - recent.start,
+        )
+    )
+    left.fit(layout(X[recent]), Y[recent], survey=clf.learner_.survey_, sample_weight=weights)
+    assert_same(clf, left, X, atol=1e-5)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_few_rows_among_many_keep_their_digits(rng, late):
+    """A label that is nearly always shared, its own rows close together in wide features."""
+    X = np.round(rng.rand(3000, 2) * 1e6) / 10
+    Y = np.ones((3000, 2), dtype=bool)
+    Y[rng.rand(3000) < 0.5, 0] = False
+    alone = rng.choice(3000, 6, replace=False)  # only these have the first without the second
+    Y[alone] = [True, False]
+    X[alone] = 7e4 + 100 * rng.rand(6, 2)
+    survey = BASE.set_params(random_state=0).survey(X)
+    params = {"survey": survey}
+    whole, parts = (SubspaceNBPairLearner(BASE, n_jobs=1, seed=0) for _ in range(2))
+    whole.fit(X, Y, label_pairs(2), params)
+    shared, others = np.flatnonzero(Y.all(axis=1)), np.flatnonzero(~Y[:, 0])
+    order = [shared, others, alone] if late else [alone[:3], others, shared, alone[3:]]
+    for part in np.array_split(np.concatenate(order), 40):
+        parts.partial_fit(X[part], Y[part], label_pairs(2), params)
+    asked = np.vstack([X[alone], X[alone] + 30])
+    expected, ours = (next(one.supports(asked, [slice(0, 1)])) for one in (whole, parts))
+    assert expected.std() > 0.01
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-9)
+
+
+def test_frames_and_classes(rng):
+    colour = pd.CategoricalDtype(["red", "green", "blue"])
+    X = pd.DataFrame({"size": rng.randn(100), "colour": rng.choice(colour.categories, 100)})
+    X = X.astype({"colour": colour})
+    y = np.where(X["size"] > 0, X["colour"].astype(str), "none")
+    clf = CorrectedPairwiseClassifier(RandomSubspaceNB(3, 1.0), random_state=0)
+    for start in range(0, 100, 25):
+        part = slice(start, start + 25)
+        clf.partial_fit(X[part], y[part], classes=["red", "green", "blue", "none"])
+    assert clf.classes_.tolist() == ["blue", "green", "none", "red"]
+    assert clf.feature_names_in_.tolist() == ["size", "colour"]
+    assert_same(clf, at_once(clf, X, y), X)
+    before = outputs(clf, X)
+    other = X.assign(colour=X["colour"].cat.add_categories("white"))
+    with pytest.raises(ValueError, match="Column 'colour' .* the same categories"):
+        clf.partial_fit(other, y)
+    with pytest.raises(ValueError, match=r"\['white'\]"):
+        clf.partial_fit(X[:1], ["white"])
+    with pytest.raises(ValueError, match="columns|feature names"):
+        clf.partial_fit(X[["size"]], y)
+    for old, new in zip(before, outputs(clf, X), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_what_cannot_grow(rows):
+    X, Y = rows
+    logistic = CorrectedPairwiseClassifier(LogisticRegression())
+    assert not hasattr(logistic, "partial_fit")
+    with pytest.raises(AttributeError) as raised:
+        logistic.partial_fit(X, Y)
+    assert "RandomSubspaceNB can" in str(raised.value.__cause__)
+    with pytest.raises(ValueError, match="partial_fit splits rows by a share: validation=5"):
+        clone(CLF).set_params(validation=5).partial_fit(X, Y)
+    crossed = clone(CLF).set_params(validation=5).fit(X, Y).set_params(validation=0.6)
+    with pytest.raises(ValueError, match="was fitted by cross-fitting, or with another base"):
+        crossed.partial_fit(X, Y)
+    for first in range(3):
+        with pytest.raises(ValueError, match="part of 1 sample.* empty. Give the first call more"):
+            clone(CLF).partial_fit(X[first : first + 1], Y[first : first + 1])
+    with pytest.raises(ValueError, match="'decay' parameter"):
+        clone(CLF).set_params(decay=0.0).partial_fit(X, Y)
+    clf = clone(CLF).partial_fit(X, Y)
+    before = outputs(clf, X)
+    for X_bad, Y_bad in ((X[:, :2], Y), (X, Y[:, :3]), (X[:5], Y), (X, Y + 1)):
+        with pytest.raises(ValueError):
+            clf.partial_fit(X_bad, Y_bad)
+    with pytest.raises(ValueError, match="virtual label cannot come or go"):
+        clf.set_params(calibration_label=True).partial_fit(X, Y)
+    clf.set_params(calibration_label=False)
+    with pytest.raises(ValueError, match="X is a DataFrame, but was no DataFrame"):
+        clf.partial_fit(pd.DataFrame(X), Y)
+    with pytest.raises(ValueError, match="needs at least as many validation rows"):
+        clone(clf).set_params(neighbourhood=AdaptiveNeighbourhood(k=999)).partial_fit(X, Y)
+    for old, new in zip(before, outputs(clf, X), strict=True):
+        np.testing.assert_array_equal(old, new)
+    np.testing.assert_array_equal(clf.fit(X, Y).predict(X), clone(CLF).fit(X, Y).predict(X))
+
+
+@pytest.mark.parametrize("framed", [False, True])
+def test_a_saved_stream_goes_on(rows, tmp_path, framed):
+    X, Y = rows
+    if framed:
+        X = pd.DataFrame(X).add_prefix("f").astype({"f3": "category"})
+    clf = clone(CLF).partial_fit(X[:60], Y[:60])
+    save_model(clf, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert_same(
+        loaded.estimator.partial_fit(X[60:], Y[60:]), clf.partial_fit(X[60:], Y[60:]), X, atol=0
+    )
+
+
+def test_given_splits():
+    for bad in (
+        ([0], [0]), ([0], []), ([0, 0], [1]), ([0], [4]), ([-1], [0]), ([0.5], [1]),
+        ([0], [1], [2]),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="A split is a pair of arrays.* from 0 to 3"):
+            given_split(bad, 4)
+
+
+def test_a_given_split_is_used(small_set):
+    X, Y = small_set
+    split = (np.arange(50), np.arange(79, 55, -1))
+    clf = CorrectedPairwiseClassifier(BASE, validation=split).fit(X, Y)
+    assert clf.train_indices_.tolist() == list(range(50))
+    assert clf.validation_indices_.tolist() == list(range(56, 80))
+    drawn = CorrectedPairwiseClassifier(BASE, random_state=0).fit(X, Y)
+    again = clone(drawn).set_params(validation=(drawn.train_indices_, drawn.validation_indices_))
+    np.testing.assert_array_equal(again.fit(X, Y).predict_proba(X), drawn.predict_proba(X))

@@ -1,0 +1,502 @@
+"""Model files: what is saved is loaded, and nothing else."""
+
+import functools
+import io
+import json
+import operator
+import os
+import subprocess
+import sys
+import warnings
+import zipfile
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import odd_classifiers
+import pairmend
+from pairmend import (
+    AdaptiveNeighbourhood,
+    BinaryRelevance,
+    BradleyTerryClassifier,
+    CalibratedLabelRanking,
+    ClassifierChainEnsemble,
+    CorrectedBinaryRelevance,
+    CorrectedMulticlassClassifier,
+    CorrectedPairwiseClassifier,
+    FourClassPairsClassifier,
+    GlobalNeighbourhood,
+    LabelPowerset,
+    MendedClassifier,
+    MLkNN,
+    PairwiseClassifier,
+    PairwisePerceptrons,
+    ParallelHyperplanesSVM,
+    QWeightedVoting,
+    RAkEL,
+    RandomSubspaceNB,
+    SharedFirstClassifier,
+    ThresholdedClassifier,
+    TwoStageVoting,
+)
+from pairmend.cli import main
+from pairmend.datasets import MultiLabelData
+from pairmend.persistence import (
+    ModelFileError,
+    ModelVersionWarning,
+    UntrustedTypesError,
+    load_model,
+    match_features,
+    save_model,
+)
+from pairmend.persistence.container import Container, read_container, write_container
+from pairmend.persistence.packing import pack
+from pairmend.persistence.trust import MODULES
+from pairmend.thresholds import (
+    CardinalityThreshold,
+    F1Thresholds,
+    FixedThreshold,
+    NeverEmpty,
+    TopLabels,
+)
+
+skops_io = pytest.importorskip("skops.io", reason="needs pip install 'pairmend[models]'")
+
+LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def frame(X):
+    table = pd.DataFrame(X.copy(), columns=list("abcdef"))  # X may be read-only
+    table["a"] = pd.Categorical(np.where(X[:, 0] > 1, "more", "less"), ["less", "more", "never"])
+    table["b"] = pd.Categorical(np.round(X[:, 1]))
+    table.loc[3, ["a", "c"]] = None
+    return table
+
+
+def wide(X):
+    """So many features, and so few cells, that rows stay sparse."""
+    sparse_part = sparse.csr_array(
+        np.random.default_rng(0).binomial(1, 0.01, (len(X), 300)).astype(float)
+    )
+    return sparse.hstack([sparse.csr_array(X * (X > 3)), sparse_part], format="csr")
+
+
+INPUTS = {
+    "dense": np.array,
+    "floats": lambda X: X.astype("f4"),
+    "sparse": wide,
+    "frame": frame,
+    "numbers": lambda X: pd.DataFrame(X, columns=list("abcdef")),
+}
+
+# name: (classifier, what it is fitted on)
+MODELS = {
+    "plain, closed form": (PairwiseClassifier(random_state=0), "dense"),
+    "votes": (PairwiseClassifier(LOGISTIC, voting="votes", random_state=0), "dense"),
+    "tree": (PairwiseClassifier(DecisionTreeClassifier(), random_state=0), "floats"),
+    "forest": (PairwiseClassifier(RandomForestClassifier(3), random_state=0), "dense"),
+    "extra trees": (PairwiseClassifier(ExtraTreesClassifier(3), random_state=0), "sparse"),
+    "frame": (PairwiseClassifier(random_state=0), "frame"),
+    "corrected, closed form": (CorrectedPairwiseClassifier(random_state=0), "dense"),
+    "corrected, sparse": (CorrectedPairwiseClassifier(validation=3, random_state=0), "sparse"),
+    "corrected, sparse logistic": (
+        CorrectedPairwiseClassifier(LogisticRegression(), random_state=0),
+        "sparse",
+    ),
+    "corrected, frame": (CorrectedPairwiseClassifier(balance="labels", random_state=0), "frame"),
+    "corrected, logistic": (
+        CorrectedPairwiseClassifier(LOGISTIC, validation=3, overlap=0.5, random_state=0),
+        "dense",
+    ),
+    "adaptive": (
+        CorrectedPairwiseClassifier(
+            LOGISTIC,
+            neighbourhood=AdaptiveNeighbourhood(5, transform=StandardScaler()),
+            reference="crisp",
+            random_state=np.random.RandomState(0),
+        ),
+        "dense",
+    ),
+    "global": (
+        CorrectedPairwiseClassifier(
+            neighbourhood=GlobalNeighbourhood(), reference="constrained", random_state=0
+        ),
+        "floats",
+    ),
+    "pipeline": (
+        make_pipeline(
+            StandardScaler(), CorrectedPairwiseClassifier(reference="identity", random_state=0)
+        ),
+        "dense",
+    ),
+    **{
+        f"mended, {criterion}, {kind}": (
+            MendedClassifier(criterion=criterion, cv=2, random_state=0),
+            kind,
+        )
+        for criterion, kind in (
+            ("hamming", "dense"),
+            ("zero_one", "sparse"),
+            ("macro_f1", "floats"),
+            ("micro_f1", "numbers"),
+        )
+    },
+    "mended trees": (MendedClassifier(DecisionTreeClassifier(), cv=2, random_state=0), "dense"),
+    "mended pairs": (MendedClassifier(PairwiseClassifier(LOGISTIC), cv=2, random_state=0), "dense"),
+    "calibrated": (CalibratedLabelRanking(LOGISTIC, random_state=0), "dense"),
+    "calibrated, closed form": (CalibratedLabelRanking(random_state=0), "frame"),
+    "corrected relevance": (CorrectedBinaryRelevance(LOGISTIC, random_state=0), "dense"),
+    "corrected relevance, sparse": (CorrectedBinaryRelevance(random_state=0), "sparse"),
+    "corrected classes": (CorrectedMulticlassClassifier(LOGISTIC, random_state=0), "dense"),
+    "corrected classes, frame": (
+        CorrectedMulticlassClassifier(validation=2, random_state=0),
+        "frame",
+    ),
+    "bradley-terry": (BradleyTerryClassifier(LOGISTIC, random_state=0), "dense"),
+    "four classes": (FourClassPairsClassifier(random_state=0), "dense"),
+    "parallel hyperplanes": (ParallelHyperplanesSVM(), "sparse"),
+    "shared first": (SharedFirstClassifier(LOGISTIC, random_state=0), "numbers"),
+    "qweighted": (QWeightedVoting(LOGISTIC, random_state=0), "dense"),
+    "two-stage": (TwoStageVoting(random_state=0), "frame"),
+    "perceptrons": (PairwisePerceptrons(average=True, random_state=0), "dense"),
+    "perceptrons, sparse": (PairwisePerceptrons(random_state=0), "sparse"),
+    "relevance": (BinaryRelevance(DecisionTreeClassifier(), random_state=0), "dense"),
+    "chains": (ClassifierChainEnsemble(LOGISTIC, n_chains=2, random_state=0), "dense"),
+    "powerset": (LabelPowerset(LOGISTIC, random_state=0), "dense"),
+    "rakel": (RAkEL(LOGISTIC, random_state=0), "dense"),
+    "nearest rows alone": (MLkNN(), "numbers"),
+    "nearest rows alone, sparse": (MLkNN(3), "sparse"),
+    **{
+        f"thresholds, {type(threshold).__name__}": (
+            ThresholdedClassifier(PairwiseClassifier(GaussianNB()), threshold, cv=2),
+            "dense",
+        )
+        for threshold in (
+            FixedThreshold(0.4),
+            CardinalityThreshold(),
+            F1Thresholds(),
+            TopLabels(),
+            NeverEmpty(),
+        )
+    },
+    "base alone": (RandomSubspaceNB(random_state=0), "frame"),
+}
+
+PREDICT_ELSEWHERE = """
+import pickle, sys
+with open(sys.argv[1], "rb") as file:
+    inputs = pickle.load(file)
+from pairmend.persistence import load_model
+for name, (path, X) in inputs.items():
+    model = load_model(path).estimator
+    inputs[name] = model.predict(X), model.predict_proba(X)
+with open(sys.argv[1], "wb") as file:
+    pickle.dump(inputs, file)
+"""
+
+
+@pytest.fixture(scope="module")
+def fitted(small_set):
+    X, Y = small_set
+    fits = {}
+    for name, (classifier, kind) in MODELS.items():
+        classes_only = isinstance(classifier, RandomSubspaceNB | CorrectedMulticlassClassifier)
+        y = Y[:, 0] + Y[:, 1] if classes_only else Y
+        fits[name] = classifier.fit(INPUTS[kind](X), y), INPUTS[kind](X)
+    return fits
+
+
+def test_another_process_predicts_the_same_bit_for_bit(fitted, tmp_path):
+    inputs = {}
+    for number, (name, (model, X)) in enumerate(fitted.items()):
+        inputs[name] = str(tmp_path / f"{number}.model"), X
+        save_model(model, inputs[name][0])
+    pd.to_pickle(inputs, tmp_path / "inputs", compression=None)
+    subprocess.run([sys.executable, "-c", PREDICT_ELSEWHERE, tmp_path / "inputs"], check=True)
+    there = pd.read_pickle(tmp_path / "inputs", compression=None)
+    for name, (model, X) in fitted.items():
+        np.testing.assert_array_equal(model.predict(X), there[name][0], err_msg=name)
+        np.testing.assert_array_equal(model.predict_proba(X), there[name][1], err_msg=name)
+
+
+def test_every_classifier_of_the_library_is_among_the_models():
+    classifiers = {name for name in pairmend.__all__ if hasattr(getattr(pairmend, name), "predict")}
+    assert classifiers <= {type(_last(model)).__name__ for model, _ in MODELS.values()}
+
+
+def _last(model):
+    return model[-1] if hasattr(model, "steps") else model
+
+
+def test_trusted_modules_are_there():
+    for module in MODULES:
+        import_module(module)
+
+
+@pytest.fixture
+def path(fitted, tmp_path):
+    save_model(fitted["corrected, logistic"][0], tmp_path / "x.model", label_names="abcd")
+    return tmp_path / "x.model"
+
+
+def forge(path, model, **manifest):
+    """Write a model file with a right checksum, whatever it holds."""
+    known = {"feature_names": [], "label_names": [], "categories": {}, "frame": None}
+    known["versions"] = _versions()
+    content = model if isinstance(model, bytes) else pack(skops_io.dumps(model))
+    write_container(Container({**known, **manifest}, content), path)
+    return path
+
+
+def _versions():
+    from importlib.metadata import version
+
+    return {package: version(package) for package in ("pairmend", "scikit-learn")}
+
+
+def test_a_model_knows_its_names_and_versions(fitted, tmp_path):
+    model, _ = fitted["corrected, frame"]
+    digest = save_model(
+        model, tmp_path / "x", label_names=["ä", "b,c", "d", "e"], categories={1: "xy"}
+    )
+    saved = load_model(tmp_path / "x", sha256=digest.upper())
+    assert saved.feature_names == tuple("abcdef")
+    assert saved.label_names == ("ä", "b,c", "d", "e")
+    assert saved.categories == {1: ("x", "y")}
+    assert saved.sha256 == digest
+    assert {"pairmend", "scikit-learn", "skops"} <= set(saved.versions)
+    save_model(model, tmp_path / "x")
+    assert load_model(tmp_path / "x").label_names == ("0", "1", "2", "3")
+    with pytest.raises(ModelFileError, match="another model than expected"):
+        load_model(tmp_path / "x", sha256=digest)
+
+
+def test_any_changed_byte_is_found(path):
+    whole = path.read_bytes()
+    places = {*range(0, 200), *np.random.RandomState(0).randint(0, len(whole), 200).tolist()}
+    for place in sorted(places):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << (place % 8)
+        path.write_bytes(changed)
+        with pytest.raises(ModelFileError):
+            load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda whole: whole[:-1], "damaged or changed"),
+        (lambda whole: whole + b"\n", "damaged or changed"),
+        (lambda whole: b"", "not a model file"),
+        (lambda whole: b"PK\3\4" + whole, "not a model file"),
+        (lambda whole: whole.replace(b"model 2", b"model 1", 1), "layout '1'; .* reads layout 2"),
+    ],
+)
+def test_damage_is_told(path, change, message):
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(ModelFileError, match=message):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [{"feature_names": None}, {"label_names": [1]}, {"categories": {"x": []}}, {"versions": []}],
+)
+def test_odd_manifests_are_refused(tmp_path, fitted, manifest):
+    with pytest.raises(ModelFileError, match="its manifest lacks a part or holds another"):
+        load_model(forge(tmp_path / "x", fitted["tree"][0], **manifest))
+
+
+def test_other_versions_are_told(path):
+    container, _ = read_container(path)
+    versions = {**container.manifest["versions"], "scikit-learn": "1.2.3"}
+    write_container(
+        Container({**container.manifest, "versions": versions}, container.content), path
+    )
+    with pytest.warns(ModelVersionWarning, match="saved with scikit-learn 1.2.3 .here") as told:
+        load_model(path)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("thing", "name"),
+    [
+        (FunctionTransformer(os.system), "posix.system"),
+        (FunctionTransformer(eval), "builtins.eval"),
+        (functools.partial(os.system, "true"), "functools.partial"),
+        (operator.methodcaller("predict", 1), "operator.methodcaller"),
+        (LogisticRegression().fit, "LogisticRegression.fit"),
+        (main, "pairmend.cli.main"),
+        (odd_classifiers.Failing(), "odd_classifiers.Failing"),
+        (np.array([odd_classifiers.Failing()]), "odd_classifiers.Failing"),
+        ({"a": [(odd_classifiers.Failing,)]}, "odd_classifiers.Failing"),
+    ],
+)
+def test_unknown_types_are_named_and_refused(tmp_path, thing, name):
+    with pytest.raises(UntrustedTypesError, match=name) as caught:
+        load_model(forge(tmp_path / "x", thing))
+    assert caught.value.types
+
+
+def test_classes_elsewhere_in_the_library_are_not_trusted(tmp_path):
+    with pytest.raises(UntrustedTypesError, match="pairmend.datasets.data.MultiLabelData"):
+        load_model(forge(tmp_path / "x", MultiLabelData))
+
+
+def test_trust_lets_a_type_in(tmp_path, small_set):
+    model = PairwiseClassifier(odd_classifiers.Counting()).fit(*small_set)
+    with pytest.raises(UntrustedTypesError, match="has not been saved"):
+        save_model(model, tmp_path / "x")
+    save_model(model, tmp_path / "x", trusted=[odd_classifiers.Counting])
+    with pytest.raises(UntrustedTypesError) as caught:
+        load_model(tmp_path / "x")
+    assert caught.value.types == ("odd_classifiers.Counting",)
+    for trusted in (caught.value.types, [odd_classifiers.Counting]):
+        again = load_model(tmp_path / "x", trusted).estimator
+        np.testing.assert_array_equal(again.predict(small_set[0]), model.predict(small_set[0]))
+
+
+def test_no_pickle_is_read(tmp_path, fitted):
+    """An array in the file is exchanged for a pickle that would leave a trace."""
+    trace = tmp_path / "trace"
+
+    class Trap:
+        def __reduce__(self):
+            return os.mkdir, (str(trace),)
+
+    trap = io.BytesIO()
+    np.save(trap, np.array([Trap()], dtype=object), allow_pickle=True)
+    content, changed = io.BytesIO(pack(skops_io.dumps(fitted["tree"][0]))), io.BytesIO()
+    with zipfile.ZipFile(content) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, trap.getvalue() if name.endswith(".npy") else old.read(name))
+    with pytest.raises(ModelFileError, match="allow_pickle=False"):
+        load_model(forge(tmp_path / "x", changed.getvalue()))
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"x" * 100])
+def test_content_that_is_no_archive(tmp_path, content):
+    with pytest.raises(ModelFileError, match="holds no model that can be read"):
+        load_model(forge(tmp_path / "x", content))
+
+
+def test_endless_nesting_is_refused(tmp_path):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("schema.json", "[" * 100_000 + "]" * 100_000)
+    with pytest.raises(ModelFileError, match="holds no model that can be read"):
+        load_model(forge(tmp_path / "x", buffer.getvalue()))
+
+
+def _forged_tree(X, y, **fields):
+    """A tree, some fields of whose first node are changed."""
+    owner = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    state = owner.tree_.__getstate__()
+    nodes = state["nodes"].copy()
+    for field, value in fields.items():
+        nodes[field][0] = value
+    owner.tree_.__setstate__({**state, "nodes": nodes})
+    return owner
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"left_child": 10**6},
+        {"right_child": -5},
+        {"left_child": 0},
+        {"feature": 6},
+        {"feature": -1},
+    ],
+)
+def test_trees_that_lead_out_of_themselves_are_refused(tmp_path, small_set, fields):
+    X, Y = small_set
+    forest = RandomForestClassifier(2).fit(X, Y[:, 0])
+    forest.estimators_[1] = _forged_tree(X, Y[:, 0], **fields)
+    with pytest.raises(ModelFileError, match="a decision tree has nodes that lead out of it"):
+        load_model(forge(tmp_path / "x", forest))
+
+
+def test_trees_that_rows_do_not_fit_are_refused(tmp_path, small_set):
+    X, Y = small_set
+    tree = DecisionTreeClassifier().fit(X, Y[:, 0])
+    tree.n_features_in_ = 5
+    with pytest.raises(ModelFileError, match="other features than its nodes"):
+        load_model(forge(tmp_path / "x", tree))
+    forest = RandomForestClassifier(2).fit(X, Y[:, 0])
+    del forest.n_features_in_
+    with pytest.raises(ModelFileError, match="other features than the ensemble"):
+        load_model(forge(tmp_path / "x", forest))
+    stranger = LogisticRegression()
+    stranger.tree_ = _forged_tree(X, Y[:, 0], left_child=10**6).tree_
+    with pytest.raises(ModelFileError, match="where none belong"):
+        load_model(forge(tmp_path / "x", {"a": [stranger]}))
+
+
+def test_what_goes_wrong_leaves_the_old_file(path, small_set):
+    before = path.read_bytes()
+    model = PairwiseClassifier().fit(*small_set)
+    model.generator_ = (number for number in range(3))
+    with pytest.raises(ModelFileError, match="the model cannot be saved"):
+        save_model(model, path)
+    with pytest.raises(ValueError, match="not fitted"):
+        save_model(PairwiseClassifier(), path)
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == ["x.model"]
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        save_model(PairwiseClassifier().fit(*small_set), path / "nowhere" / "x")
+
+
+def test_loading_is_silent_otherwise(path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_model(path)
+
+
+def test_the_head_of_a_file_can_be_read_by_people(path):
+    title, digest, manifest = path.read_bytes().split(b"\n", 3)[:3]
+    assert title == b"pairmend-model 2"
+    assert len(digest) == 64
+    assert json.loads(manifest)["label_names"] == ["a", "b", "c", "d"]
+
+
+def table(X, names, categories):
+    nothing = np.empty((X.shape[0], 0), dtype=np.int64)
+    return MultiLabelData(X, nothing, tuple(names), (), categories, "photos", ())
+
+
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_array])
+def test_features_are_matched_by_name(kind):
+    X = kind([[1.0, 0, 5], [0, 1, np.nan], [2, 0, 7]])
+    data = table(X, ["hue", "size", "year"], {0: ("red", "mauve", "blue")})
+    matched = match_features(data, ["year", "hue"], {0: ("5", "6"), 1: ("blue", "red")})
+    found = matched.data.X.toarray() if sparse.issparse(X) else matched.data.X
+    np.testing.assert_array_equal(found, [[0, np.nan], [np.nan, 1], [np.nan, 0]])
+    assert matched.unused == ("size",)
+    assert matched.unknown == {"hue": ("mauve",), "year": ("7",)}
+    assert matched.data.categories == {0: ("5", "6"), 1: ("blue", "red")}
+
+
+def test_texts_that_are_numbers_are_numbers():
+    data = table(np.array([[0.0], [np.nan], [1.0]]), ["size"], {0: ("2.5", "-1e3")})
+    found = match_features(data, ["size"], {}).data.X[:, 0]
+    np.testing.assert_array_equal(found, [2.5, np.nan, -1000])
+    data = table(np.array([[0.0], [1.0]]), ["size"], {0: ("2.5", "big")})
+    with pytest.raises(ValueError, match="column 'size' must hold numbers.* 'big' in data row 2"):
+        match_features(data, ["size"], {})
+
+
+def test_columns_that_are_not_there_are_named():
+    data = table(np.ones((2, 1)), ["size"], {})
+    with pytest.raises(ValueError, match="photos lacks 2 of the 3 columns .*: 'hue', 'year'"):
+        match_features(data, ["hue", "size", "year"], {})

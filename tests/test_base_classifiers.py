@@ -1,0 +1,63 @@
+"""The default base of MendedClassifier against the pipeline that it stands for."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pairmend import MendedClassifier
+from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression, logistic_regression
+from public_classifiers import rows
+
+
+@parametrize_with_checks([ScaledLogisticRegression()])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_it_is_the_pipeline(weighted, layout):
+    X, Y = rows()
+    X, y = layout(X), Y @ [1, 2, 0, 0]
+    weights = np.linspace(0.0, 3.0, 60) if weighted else None
+    params = {"C": 0.3, "class_weight": "balanced", "max_iter": 700}
+    pipeline = make_pipeline(DenseScaler(), LogisticRegression(**params))
+    pipeline.fit(
+        X, y, densescaler__sample_weight=weights, logisticregression__sample_weight=weights
+    )
+    clf = ScaledLogisticRegression(**params).fit(X, y, weights)
+    assert clf.classes_.tolist() == [0, 1, 2, 3]
+    for method in ("predict", "predict_proba", "decision_function"):
+        np.testing.assert_array_equal(getattr(clf, method)(X), getattr(pipeline, method)(X))
+
+
+def test_its_parameters_are_checked():
+    X, Y = rows()
+    with pytest.raises(ValueError, match="'C' parameter of LogisticRegression"):
+        ScaledLogisticRegression(C=-1.0).fit(X, Y[:, 0])
+
+
+def test_a_failed_fit_leaves_the_old_one():
+    X, Y = rows()
+    clf = ScaledLogisticRegression().fit(X, Y[:, 0])
+    before = clf.predict_proba(X)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        clf.fit(X[:, :2], Y[:20, 0])
+    np.testing.assert_array_equal(clf.predict_proba(X), before)
+
+
+def test_weights_reach_it_as_the_default_and_as_given():
+    X, Y = rows()
+    weights = np.linspace(0.1, 3.0, 60)
+    default = MendedClassifier(cv=2, random_state=0).fit(X, Y, sample_weight=weights)
+    given = MendedClassifier(logistic_regression(), cv=2, random_state=0)
+    expected = default.predict_proba(X)
+    np.testing.assert_array_equal(given.fit(X, Y, sample_weight=weights).predict_proba(X), expected)
+    assert (given.fit(X, Y).predict_proba(X) != expected).any()
+    with config_context(enable_metadata_routing=True):
+        routed = MendedClassifier(cv=2, random_state=0).fit(X, Y, sample_weight=weights)
+        np.testing.assert_array_equal(routed.predict_proba(X), expected)
