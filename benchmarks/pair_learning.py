@@ -61,7 +61,7 @@ STAGES = {
         ("_validation.py", "seed_estimator"),
         ("naive_bayes.py", "read_numbers"),
     ],
-    "survey": [("naive_bayes.py", "survey_values"), ("_survey.py", "of")],
+    "survey": [("naive_bayes.py", "statistics_of_values"), ("_survey.py", "of")],
     "expansion": [
         ("_basis.py", "expand"),
         ("_basis.py", "learn"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pairmend._utils import compilation, products
 from pairmend._utils.products import DEPTH, LARGEST, LONGEST, multiply, sum_squares
-from pairmend.kernels.confusion import Watched, confusion_sums
+from pairmend.kernels.confusion import ValidationDecisions, confusion_sums
 from pairmend.kernels.logistic import mean_logistic
 from pairmend.kernels.pairs import LabelRows
 from pairmend.naive_bayes import support_loops
@@ -117,13 +117,15 @@ def test_compiled_confusion_in_blocks(labels, rng):
     """More rows, pairs and points than one block holds."""
     n_rows, n_labels, n_points = 300, 30, 130
     Y = rng.rand(n_rows, n_labels) < 0.7
-    carried = LabelRows.of(Y)
-    watched = Watched(carried, Y, rng.uniform(-0.5, 0.5, (len(carried.rows), n_labels)))
+    label_rows = LabelRows.of(Y)
+    decisions = ValidationDecisions(
+        label_rows, Y, rng.uniform(-0.5, 0.5, (len(label_rows.rows), n_labels))
+    )
     weights = rng.rand(n_rows, n_points)
     found = []
     for worthwhile in (np.inf, 0):  # numpy, compiled
         with mock.patch.object(compilation, "WORTHWHILE", worthwhile):
-            found.append(confusion_sums(weights, watched, labels, shared=True))
+            found.append(confusion_sums(weights, decisions, labels, shared=True))
     plain, compiled = found
     np.testing.assert_array_equal(compiled.sharing, plain.sharing)
     np.testing.assert_allclose(compiled.alone, plain.alone, rtol=1e-12, atol=1e-12)

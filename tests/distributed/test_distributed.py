@@ -118,7 +118,7 @@ def test_sums_over_blocks_train_what_all_rows_train(kind, small_set, labels, on_
     if kind == "frame":
         expected.classes_ = np.array(list("stuvwx"), dtype=object)
         np.testing.assert_array_equal(ours.feature_names_in_, list("abcdef"))
-    found, known = ours.learner_.survey_, expected.learner_.survey_
+    found, known = ours.learner_.feature_statistics_, expected.learner_.feature_statistics_
     for name in ("categorical", "values", "offsets", "floor", "subspaces"):
         np.testing.assert_array_equal(getattr(found, name), getattr(known, name))
     assert_same(ours, expected, here)

@@ -120,16 +120,16 @@ def test_confusion_and_correction_by_loops(rng):
     n_rows, n_points, n_classes = 30, 4, 5
     truth = rng.randint(n_classes - 1, size=n_rows)  # the last class has no row
     Y = truth[:, np.newaxis] == np.arange(n_classes)
-    decided = rng.dirichlet(np.ones(n_classes), size=n_rows)
-    decided[:, 2] = 0  # nobody decides for it
+    p_decide = rng.dirichlet(np.ones(n_classes), size=n_rows)
+    p_decide[:, 2] = 0  # nobody decides for it
     weights = rng.rand(n_points, n_rows)
-    found = class_confusion(weights, Y, decided)
+    found = class_confusion(weights, Y, p_decide)
     expected = np.zeros((n_points, n_classes, n_classes))
     for t in range(n_points):
         for k in range(n_rows):
-            expected[t, truth[k]] += weights[t, k] * decided[k]
+            expected[t, truth[k]] += weights[t, k] * p_decide[k]
     np.testing.assert_allclose(found, expected)
-    np.testing.assert_allclose(class_confusion(sparse.csr_array(weights), Y, decided), expected)
+    np.testing.assert_allclose(class_confusion(sparse.csr_array(weights), Y, p_decide), expected)
     asked = rng.dirichlet(np.ones(n_classes), size=n_points)
     corrected = correct_classes(asked, found)
     np.testing.assert_allclose(
@@ -142,12 +142,12 @@ def test_two_classes_and_a_label_against_the_rest_are_a_pair(rng):
     truth, support = rng.rand(20) < 0.4, rng.rand(20)
     weights, p = rng.rand(3, 20), rng.rand(3)
     both = np.column_stack([truth, ~truth])
-    decided = np.column_stack([beta_reference(support), 1 - beta_reference(support)])
-    by_class = class_confusion(weights, both, decided)
+    p_decide = np.column_stack([beta_reference(support), 1 - beta_reference(support)])
+    by_class = class_confusion(weights, both, p_decide)
     cells = label_cells(truth[:, np.newaxis], decide(support[:, np.newaxis], beta_reference))
     by_label = label_confusion(weights, cells)[:, 0]
     for t in range(3):
-        slow = references.confusion(weights, both, decided[:, :1])[t, 0]
+        slow = references.confusion(weights, both, p_decide[:, :1])[t, 0]
         np.testing.assert_allclose(by_class[t], slow)
         np.testing.assert_allclose(by_label[t], slow)
     np.testing.assert_allclose(
@@ -156,9 +156,9 @@ def test_two_classes_and_a_label_against_the_rest_are_a_pair(rng):
 
 
 def test_small_probabilities_keep_their_digits():
-    decided = decide(np.array([[1e-9], [1 - 1e-9]]), beta_reference)
-    cells = label_cells(np.array([[True], [True]]), decided)
-    first, second = unfold(decided)
+    p_decide = decide(np.array([[1e-9], [1 - 1e-9]]), beta_reference)
+    cells = label_cells(np.array([[True], [True]]), p_decide)
+    first, second = unfold(p_decide)
     np.testing.assert_array_equal(cells[:, 0], first[:, 0])
     np.testing.assert_array_equal(cells[:, 1], second[:, 0])
     assert 0 < cells[1, 1] < 1e-15

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import references
-from pairmend.kernels.confusion import Watched, balance_weights, confusion_sums
+from pairmend.kernels.confusion import ValidationDecisions, balance_weights, confusion_sums
 from pairmend.kernels.pairs import LabelRows
 from pairmend.kernels.rrc import decide, identity_reference
 
@@ -26,17 +26,17 @@ def problems(draw):
     )
 
 
-def sums(weights, Y, decided, overlap, blocks=None):
+def sums(weights, Y, p_decide, overlap, blocks=None):
     """Confusion sums of all pairs, from decisions (n, P) for first labels."""
     n_labels = Y.shape[1]
-    carried = LabelRows.of(Y)
+    label_rows = LabelRows.of(Y)
     r = np.full((len(Y), n_labels, n_labels), 0.5)
     for m, (i, j) in enumerate(references.pairs(n_labels)):
-        r[:, i, j], r[:, j, i] = decided[:, m], 1 - decided[:, m]
-    own = r[carried.rows, carried.label]
-    watched = Watched(carried, Y, decide(own, identity_reference))
+        r[:, i, j], r[:, j, i] = p_decide[:, m], 1 - p_decide[:, m]
+    own = r[label_rows.rows, label_rows.label]
+    decisions = ValidationDecisions(label_rows, Y, decide(own, identity_reference))
     parts = [
-        confusion_sums(weights.T, watched, labels, shared=overlap > 0).confusion(overlap)
+        confusion_sums(weights.T, decisions, labels, shared=overlap > 0).confusion(overlap)
         for labels in blocks or [slice(0, n_labels - 1)]
     ]
     return np.concatenate(parts, axis=1)
@@ -54,24 +54,24 @@ def test_blocks_change_nothing(problem):
 
 @given(problems())
 def test_equals_the_loop(problem):
-    weights, Y, decided, overlap = problem
-    expected = references.confusion(weights, Y, decided, overlap=overlap)
+    weights, Y, p_decide, overlap = problem
+    expected = references.confusion(weights, Y, p_decide, overlap=overlap)
     np.testing.assert_allclose(sums(*problem), expected, atol=1e-10)
 
 
 @given(problems())
 def test_is_linear_in_the_weights(problem):
-    weights, Y, decided, overlap = problem
+    weights, Y, p_decide, overlap = problem
     np.testing.assert_allclose(
-        sums(3 * weights, Y, decided, overlap), 3 * sums(*problem), atol=1e-12
+        sums(3 * weights, Y, p_decide, overlap), 3 * sums(*problem), atol=1e-12
     )
 
 
 def test_no_decision_is_an_exact_zero(rng):
     # Crisp decisions: where nobody near decided for a label, the sum must be 0, not rounding.
     Y = rng.rand(50, 3) < 0.5
-    decided = np.zeros((50, 3))
-    e = sums(rng.rand(4, 50), Y, decided, 0.5)
+    p_decide = np.zeros((50, 3))
+    e = sums(rng.rand(4, 50), Y, p_decide, 0.5)
     assert (e[..., 0] == 0).all()
     assert (e[..., 1] > 0).all()
 

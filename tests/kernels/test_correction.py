@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import references
-from pairmend.kernels.correction import competences, correct
+from pairmend.kernels.correction import correct, p_true_given_decision
 
 unit = st.floats(0, 1)
 matrices = arrays(float, (5, 2, 2), elements=st.just(0.0) | st.floats(1e-3, 1e3))
@@ -51,7 +51,7 @@ def test_always_wrong_classifier_is_turned_round():
 
 def test_decision_nobody_near_made_is_taken_at_its_word():
     # No validation row was given to the second label: only the first's competence is known.
-    given_first, given_second = competences(np.array([[1.0, 0.0], [3.0, 0.0]]))
+    given_first, given_second = p_true_given_decision(np.array([[1.0, 0.0], [3.0, 0.0]]))
     assert (given_first, given_second) == (0.25, 0.0)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pairmend.kernels.correction import competences, correct
+from pairmend.kernels.correction import correct, p_true_given_decision
 from pairmend.kernels.leave_one_out import (
     confusion_of,
     corrected_by,
@@ -23,10 +23,10 @@ def problem(seed, n_rows=12, n_labels=3, n_features=2):
     return rng.randn(n_rows, n_features), Y, rng.rand(n_rows, n_labels), rng.rand(n_rows) + 0.1
 
 
-def confusion_by_loop(Y, decided, weights):
+def confusion_by_loop(Y, p_decide, weights):
     """Confusion matrices of rows that weigh so much."""
     out = np.zeros((Y.shape[1], 2, 2))
-    for y, d, w in zip(Y, decided, weights, strict=True):
+    for y, d, w in zip(Y, p_decide, weights, strict=True):
         for label in range(Y.shape[1]):
             truth = 0 if y[label] else 1
             out[label, truth, 0] += w * d[label]
@@ -47,33 +47,33 @@ def weights_by_loop(points, row, beta, masses=None):
 
 @given(st.integers(0, 100), st.floats(0.01, 30))
 def test_confusion_matrices_around_rows(seed, beta):
-    points, Y, decided, weights = problem(seed)
+    points, Y, p_decide, weights = problem(seed)
     rows = np.array([3, 0, 11])
-    table = tabulate(Y, decided, weights)
+    table = tabulate(Y, p_decide, weights)
     for doubling, sums in enumerate(sums_around(points, rows, table, beta, 2)):
         for row, found in zip(rows, confusion_of(sums), strict=True):
             near = weights_by_loop(points, row, beta * 2**doubling) * weights
-            np.testing.assert_allclose(found, confusion_by_loop(Y, decided, near), atol=1e-10)
+            np.testing.assert_allclose(found, confusion_by_loop(Y, p_decide, near), atol=1e-10)
 
 
 @given(st.integers(0, 100), st.floats(0.01, 30), st.sampled_from([1e-6, 0.1, 1.0, 5.0]))
 def test_light_rows_are_no_scale(seed, beta, light):
-    points, Y, decided, weights = problem(seed)
+    points, Y, p_decide, weights = problem(seed)
     weights = weights + 0.2
     points[5] = points[3] + 1e-3  # next to a row in question, and light
     weights[5] *= light
     rows = np.array([3, 0, 11])
-    table = tabulate(Y, decided, weights)
+    table = tabulate(Y, p_decide, weights)
     for doubling, sums in enumerate(sums_around(points, rows, table, beta, 2, weights)):
         for row, found in zip(rows, confusion_of(sums), strict=True):
             near = weights_by_loop(points, row, beta * 2**doubling, weights) * weights
-            expected = confusion_by_loop(Y, decided, near)
+            expected = confusion_by_loop(Y, p_decide, near)
             np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_sparse_and_single_points():
-    points, Y, decided, weights = problem(1, n_features=5)
-    rows, table = np.arange(12), tabulate(Y, decided, weights)
+    points, Y, p_decide, weights = problem(1, n_features=5)
+    rows, table = np.arange(12), tabulate(Y, p_decide, weights)
     expected = list(sums_around(points, rows, table, 0.5, 8))
     for same in (sparse.csr_array(points), points.astype(np.float32)):
         for a, b in zip(sums_around(same, rows, table, 0.5, 8), expected, strict=True):
@@ -83,8 +83,8 @@ def test_sparse_and_single_points():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("beta", [1e-300, 1e300])
 def test_extreme_betas(beta, dtype):
-    points, Y, decided, weights = problem(2)
-    table = tabulate(Y, decided, weights)
+    points, Y, p_decide, weights = problem(2)
+    table = tabulate(Y, p_decide, weights)
     (sums,) = sums_around(points.astype(dtype), np.arange(12), table, beta)
     nearest = [np.argmax(weights_by_loop(points, row, 1.0)) for row in range(12)]
     expected = table.sum(axis=0) - table if beta < 1 else table[nearest]
@@ -92,26 +92,26 @@ def test_extreme_betas(beta, dtype):
 
 
 def test_equal_rows_count_alike():
-    Y, decided = np.eye(3, dtype=bool), np.full((3, 3), 0.5)
-    table = tabulate(Y, decided, np.ones(3))
+    Y, p_decide = np.eye(3, dtype=bool), np.full((3, 3), 0.5)
+    table = tabulate(Y, p_decide, np.ones(3))
     for sums in sums_around(np.zeros((3, 2)), np.arange(3), table, 7.0, 3):
         np.testing.assert_allclose(sums, table.sum(axis=0) - table)
 
 
 @given(st.integers(0, 100))
 def test_all_rows_but_one(seed):
-    _, Y, decided, weights = problem(seed)
-    table = tabulate(Y, decided, weights)
+    _, Y, p_decide, weights = problem(seed)
+    table = tabulate(Y, p_decide, weights)
     for row, found in enumerate(global_confusion(table, np.arange(12))):
         rest = np.delete(np.arange(12), row)
-        expected = confusion_by_loop(Y[rest], decided[rest], weights[rest])
+        expected = confusion_by_loop(Y[rest], p_decide[rest], weights[rest])
         share = (weights[rest] @ Y[rest]) / weights[rest].sum()
         expected[:, 0, :] += share[:, np.newaxis]
         expected[:, 1, :] += 1 - share[:, np.newaxis]
         np.testing.assert_allclose(found, expected, atol=1e-12)
     (everywhere,) = global_confusion(table)
     share = (weights @ Y) / weights.sum()
-    expected = confusion_by_loop(Y, decided, weights)
+    expected = confusion_by_loop(Y, p_decide, weights)
     np.testing.assert_allclose(everywhere[:, 0].T, expected[:, 0].T + share)
 
 
@@ -130,13 +130,13 @@ def test_shrinkage(mass):
 
 @given(st.integers(0, 100), st.sampled_from([0.0, 0.25, 3.0, 1e300]))
 def test_correction_by_sums_is_the_three_steps(seed, mass):
-    points, Y, decided, weights = problem(seed)
-    rows, table = np.arange(12), tabulate(Y, decided, weights)
+    points, Y, p_decide, weights = problem(seed)
+    rows, table = np.arange(12), tabulate(Y, p_decide, weights)
     (sums,) = sums_around(points, rows, table, 2.0)
     towards = global_confusion(table, rows)
-    slowly = correct(decided, shrink(confusion_of(sums), towards, mass))
+    slowly = correct(p_decide, shrink(confusion_of(sums), towards, mass))
     for found in (sums, sums.astype(np.float32)):
-        said = corrected_by(decided, found, competences(towards), mass)
+        said = corrected_by(p_decide, found, p_true_given_decision(towards), mass)
         tolerance = 1e-9 if found.dtype == np.float64 else 1e-4
         np.testing.assert_allclose(said, slowly, atol=tolerance)
 

@@ -23,11 +23,11 @@ def test_pairs_of_consecutive_first_labels(n_labels, data):
 
 @given(indicators)
 def test_rows_of_labels_equal_a_loop(Y):
-    carried = LabelRows.of(Y)
+    label_rows = LabelRows.of(Y)
     for i in range(Y.shape[1]):
-        entries = carried.entries(i)
-        assert carried.rows[entries].tolist() == [k for k, y in enumerate(Y) if y[i]]
-        assert set(carried.label[entries]) <= {i}
+        entries = label_rows.entries(i)
+        assert label_rows.rows[entries].tolist() == [k for k, y in enumerate(Y) if y[i]]
+        assert set(label_rows.label[entries]) <= {i}
 
 
 @given(indicators, st.randoms(use_true_random=False))

@@ -16,22 +16,22 @@ def problem(seed, n=24, d=3, noise=0.5):
     rng = np.random.RandomState(seed)
     X = rng.randn(n, d) * rng.uniform(0.3, 3, size=d) + rng.randn(d)
     along = (X - X.mean(axis=0)) @ rng.randn(d) + noise * rng.randn(n)
-    carried = np.column_stack([along > -0.5, along < 0.5])
-    carried[:3] = [[True, False], [True, True], [False, True]]
-    return X, carried, rng.uniform(0.1, 3, size=n)
+    label_rows = np.column_stack([along > -0.5, along < 0.5])
+    label_rows[:3] = [[True, False], [True, True], [False, True]]
+    return X, label_rows, rng.uniform(0.1, 3, size=n)
 
 
-def fit(X, carried, costs, **options):
+def fit(X, label_rows, costs, **options):
     options = {"tol": 1e-9, "max_iter": 2000, **options}
-    return fit_parallel_hyperplanes(X, carried, costs, **options)[:3]
+    return fit_parallel_hyperplanes(X, label_rows, costs, **options)[:3]
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("cost", [0.1, 1.0, 30.0])
 def test_the_solution_is_that_of_a_quadratic_programme(seed, cost):
-    X, carried, costs = problem(seed)
-    w, thresholds, converged = fit(X, carried, cost * costs)
-    expected, places, _ = references.parallel_hyperplanes(X, carried, cost * costs)
+    X, label_rows, costs = problem(seed)
+    w, thresholds, converged = fit(X, label_rows, cost * costs)
+    expected, places, _ = references.parallel_hyperplanes(X, label_rows, cost * costs)
     np.testing.assert_allclose(w, expected, atol=2e-5)
     np.testing.assert_allclose(thresholds, places, atol=2e-5)
     assert converged
@@ -39,13 +39,13 @@ def test_the_solution_is_that_of_a_quadratic_programme(seed, cost):
 
 @given(st.integers(0, 10_000), st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from([0.0, 2.0]))
 def test_thresholds_are_in_order_and_no_neighbour_is_better(seed, cost, noise):
-    X, carried, costs = problem(seed, noise=noise)
-    w, thresholds, _ = fit(X, carried, cost * costs)
+    X, label_rows, costs = problem(seed, noise=noise)
+    w, thresholds, _ = fit(X, label_rows, cost * costs)
     assert thresholds[0] <= thresholds[1] + 1e-6
 
     def loss(w, thresholds):
         total = w @ w / 2
-        for x, (first, second), c in zip(X, carried, cost * costs, strict=True):
+        for x, (first, second), c in zip(X, label_rows, cost * costs, strict=True):
             distances = [x @ w - thresholds[0], thresholds[1] - x @ w]
             for distance, there in zip(distances, (first, second), strict=True):
                 total += c / 2 * max(0, 1 - (distance if there else -distance)) ** 2
@@ -59,35 +59,35 @@ def test_thresholds_are_in_order_and_no_neighbour_is_better(seed, cost, noise):
 
 
 def test_without_common_rows_it_is_a_linear_machine():
-    X, carried, _ = problem(3, n=60, noise=1.0)
-    carried[:, 1] = ~carried[:, 0]
-    w, thresholds, _ = fit(X, carried, np.full(60, 0.7))
+    X, label_rows, _ = problem(3, n=60, noise=1.0)
+    label_rows[:, 1] = ~label_rows[:, 0]
+    w, thresholds, _ = fit(X, label_rows, np.full(60, 0.7))
     # An intercept that counts as a large feature is regularised next to nothing.
     svc = LinearSVC(C=0.7, intercept_scaling=1000, tol=1e-10, dual=False, max_iter=10_000)
-    svc.fit(X, carried[:, 0])
+    svc.fit(X, label_rows[:, 0])
     np.testing.assert_allclose(w, svc.coef_[0], atol=1e-4)
     np.testing.assert_allclose(thresholds, -svc.intercept_[0], atol=1e-4)
 
 
 def test_sparse_rows_far_from_zero_and_swapped_labels():
-    X, carried, costs = problem(5, n=50)
-    w, thresholds, _ = fit(X, carried, costs)
-    thin, places, _ = fit(sparse.csr_array(X), carried, costs)
+    X, label_rows, costs = problem(5, n=50)
+    w, thresholds, _ = fit(X, label_rows, costs)
+    thin, places, _ = fit(sparse.csr_array(X), label_rows, costs)
     np.testing.assert_allclose(thin, w, atol=1e-6)
     np.testing.assert_allclose(places, thresholds, atol=1e-6)
-    far, places, converged = fit(X + 1000, carried, costs)
+    far, places, converged = fit(X + 1000, label_rows, costs)
     np.testing.assert_allclose(far, w, atol=1e-5)
     np.testing.assert_allclose(places, thresholds + 1000 * w.sum(), atol=1e-2)
     assert converged
-    back, places, _ = fit(X, carried[:, ::-1], costs)
+    back, places, _ = fit(X, label_rows[:, ::-1], costs)
     np.testing.assert_allclose(back, -w, atol=1e-6)
     np.testing.assert_allclose(places, -thresholds[::-1], atol=1e-6)
 
 
 def test_a_label_that_all_or_none_carry_has_no_threshold():
-    X, carried, costs = problem(1)
-    carried[:, 0] = True
-    _, (a, b), _ = fit(X, carried, costs)
+    X, label_rows, costs = problem(1)
+    label_rows[:, 0] = True
+    _, (a, b), _ = fit(X, label_rows, costs)
     assert a == -np.inf
     assert np.isfinite(b)
     w, (a, b), converged = fit(X, np.tile([False, True], (24, 1)), costs)
@@ -99,13 +99,13 @@ def test_a_label_that_all_or_none_carry_has_no_threshold():
 def test_a_threshold_with_room_lies_in_the_middle():
     # First alone and both are mixed around 0 and decide on the direction; second alone is far.
     X = np.array([[-1.0], [0.5], [0.0], [1.0], [-60.0]])
-    carried = np.array([[1, 1], [1, 1], [1, 0], [1, 0], [0, 1]], dtype=bool)
-    w, (a, b), _ = fit(X, carried, np.ones(5))
+    label_rows = np.array([[1, 1], [1, 1], [1, 0], [1, 0], [0, 1]], dtype=bool)
+    w, (a, b), _ = fit(X, label_rows, np.ones(5))
     assert w[0] > 0
     assert a == pytest.approx(w[0] * (-60 - 1) / 2, rel=1e-9)
     assert a < b
 
 
 def test_too_few_steps_are_told():
-    X, carried, costs = problem(2, n=60, d=20)
-    assert not fit(X, carried, 100 * costs, max_iter=2)[2]
+    X, label_rows, costs = problem(2, n=60, d=20)
+    assert not fit(X, label_rows, 100 * costs, max_iter=2)[2]

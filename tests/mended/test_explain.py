@@ -139,18 +139,18 @@ def test_confusion_matrices_equal_the_loops(rings, parameters, weighted):
             share = np.average(Y[V, label], weights=own[V])
             supports = mender.evidence.supports[:, label].tolist()
             for k, row in enumerate(V.tolist()):
-                decided = r(supports[k])
+                p_decide = r(supports[k])
                 truth = 0 if Y[row, label] else 1
-                local[truth] += around[k] * np.array([decided, 1 - decided])
-                everywhere[truth] += own[row] * np.array([decided, 1 - decided])
+                local[truth] += around[k] * np.array([p_decide, 1 - p_decide])
+                everywhere[truth] += own[row] * np.array([p_decide, 1 - p_decide])
             everywhere += np.array([[share], [1 - share]])
             towards = everywhere / everywhere.sum(axis=0)
             mass = correction.shrinkage
             np.testing.assert_allclose(problem.masses, local + mass * towards, atol=1e-9)
             assert problem.shrinkage == pytest.approx(2 * mass)
             assert problem.before == said[z, label]
-            assert problem.decided == pytest.approx(r(said[z, label]))
-            after = references.correct(problem.decided, problem.masses)
+            assert problem.p_decide == pytest.approx(r(said[z, label]))
+            after = references.correct(problem.p_decide, problem.masses)
             assert problem.after == pytest.approx(after, abs=1e-8)
             rows = [neighbour.row for neighbour in problem.neighbours]
             place = {row: k for k, row in enumerate(V.tolist())}

@@ -48,7 +48,7 @@ def test_equals_the_loop(rng, missing, layout, weighted):
         X,
         y,
         queries,
-        clf.survey_.subspaces,
+        clf.feature_statistics_.subspaces,
         kinds,
         [floor(column) for column in seen.T],
         [None, None] + [len(kind) for kind in kinds[2:]],
@@ -59,14 +59,14 @@ def test_equals_the_loop(rng, missing, layout, weighted):
 
 def test_auto_counts_features_with_at_most_two_values(rng):
     X = mixed_data(rng)
-    survey = RandomSubspaceNB().survey(X)
-    assert survey.categorical.tolist() == [False, False, True, True, False]
-    assert RandomSubspaceNB().survey(sparse.csr_array(X)).categorical.tolist() == (
-        survey.categorical.tolist()
+    feature_statistics = RandomSubspaceNB().feature_statistics(X)
+    assert feature_statistics.categorical.tolist() == [False, False, True, True, False]
+    assert RandomSubspaceNB().feature_statistics(sparse.csr_array(X)).categorical.tolist() == (
+        feature_statistics.categorical.tolist()
     )
-    assert not RandomSubspaceNB(categorical=None).survey(X).categorical.any()
+    assert not RandomSubspaceNB(categorical=None).feature_statistics(X).categorical.any()
     mask = [False, True, False, False, True]
-    assert RandomSubspaceNB(categorical=mask).survey(X).categorical.tolist() == mask
+    assert RandomSubspaceNB(categorical=mask).feature_statistics(X).categorical.tolist() == mask
 
 
 def test_frame_columns_of_category_dtype_are_categorical(rng):
@@ -115,10 +115,12 @@ def test_variance_of_large_values_keeps_its_digits(rng):
 def test_a_survey_of_more_rows_is_used_instead_of_ones_own(rng):
     X, y = rng.rand(60, 6), np.arange(60) % 2
     base = RandomSubspaceNB(random_state=0)
-    survey = base.survey(X)
-    part = RandomSubspaceNB(random_state=5).fit(X[:20], y[:20], survey=survey)
-    assert part.survey_ is survey
-    np.testing.assert_array_equal(part.survey_.floor, [floor(column) for column in X.T])
+    feature_statistics = base.feature_statistics(X)
+    part = RandomSubspaceNB(random_state=5).fit(
+        X[:20], y[:20], feature_statistics=feature_statistics
+    )
+    assert part.feature_statistics_ is feature_statistics
+    np.testing.assert_array_equal(part.feature_statistics_.floor, [floor(column) for column in X.T])
 
 
 @pytest.mark.parametrize(
@@ -126,9 +128,11 @@ def test_a_survey_of_more_rows_is_used_instead_of_ones_own(rng):
     [(0.2, 72, 14), (0.2, 2, 1), (0.5, 5, 3), (1.0, 3, 3), (2, 9, 2)],
 )
 def test_size_of_subspaces(subspace, n_features, size):
-    survey = RandomSubspaceNB(4, subspace).survey(np.arange(3.0 * n_features).reshape(3, -1))
-    assert survey.subspaces.shape == (4, size)
-    assert all(len(set(s)) == size for s in survey.subspaces.tolist())
+    feature_statistics = RandomSubspaceNB(4, subspace).feature_statistics(
+        np.arange(3.0 * n_features).reshape(3, -1)
+    )
+    assert feature_statistics.subspaces.shape == (4, size)
+    assert all(len(set(s)) == size for s in feature_statistics.subspaces.tolist())
 
 
 @pytest.mark.parametrize(
@@ -196,16 +200,18 @@ def test_far_outliers_are_judged_all_the_same(rng, far):
 def test_dates_are_numbers_unless_they_are_named_as_categories():
     frame = pd.DataFrame({"n": [0.0, 1.0], "when": pd.to_datetime(["2020-01-01", "2020-01-02"])})
     as_dates = RandomSubspaceNB(1, 1.0, categorical=None).fit(frame, [0, 1])
-    assert not as_dates.survey_.categorical.any()
+    assert not as_dates.feature_statistics_.categorical.any()
     assert as_dates.mean_[:, 1].tolist() == [18262, 18263]
     by_number = RandomSubspaceNB(1, 1.0, categorical=[0, 1]).fit(frame, [0, 1])
     np.testing.assert_allclose(by_number.predict_proba(frame), [[0.8, 0.2], [0.2, 0.8]])
 
 
 def test_a_survey_of_other_features_is_refused(rng):
-    survey = RandomSubspaceNB().survey(rng.rand(10, 3))
-    with pytest.raises(ValueError, match="The survey knows 3 features, but X has 2"):
-        RandomSubspaceNB().fit(rng.rand(10, 2), np.arange(10) % 2, survey=survey)
+    feature_statistics = RandomSubspaceNB().feature_statistics(rng.rand(10, 3))
+    with pytest.raises(ValueError, match="feature_statistics has 3 features, but X has 2"):
+        RandomSubspaceNB().fit(
+            rng.rand(10, 2), np.arange(10) % 2, feature_statistics=feature_statistics
+        )
 
 
 @pytest.mark.parametrize("parameters", [{"n_subspaces": 0}, {"subspace": 1.5}, {"subspace": "x"}])

@@ -204,9 +204,9 @@ def test_whole_sample_weights_are_repetitions_of_validation_rows(small_set):
     own = np.repeat(np.arange(len(V)), times)
     around = clf.neighbourhood_.weights(X[:5])[:, own]
     for setting in SETTINGS[:4]:
-        decided = np.vectorize(references.rrc)(repeated.pair_support(X[V][own]))
+        p_decide = np.vectorize(references.rrc)(repeated.pair_support(X[V][own]))
         e = references.confusion(
-            around, Y[V][own], decided, virtual=True,
+            around, Y[V][own], p_decide, virtual=True,
             overlap=setting.get("overlap", 0.0), how=setting.get("balance"),
         )  # fmt: skip
         shares = e / around.sum(axis=1)[:, None, None, None]

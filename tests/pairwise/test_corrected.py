@@ -88,10 +88,10 @@ def by_loops(clf, X, Y, queries, weights=None):
         row_weights=None if weights is None else weights[V],
         virtual=virtual,
     )
-    decided = reference(clf.reference, support)
+    p_decide = reference(clf.reference, support)
     corrected = np.array(
         [
-            [references.correct(decided[a, m], confusion[a, m]) for m in range(len(clf.pairs_))]
+            [references.correct(p_decide[a, m], confusion[a, m]) for m in range(len(clf.pairs_))]
             for a in range(len(queries))
         ]
     )
@@ -246,8 +246,8 @@ def test_without_weight_nearby_the_vote_is_left_uncorrected():
         BASE, neighbourhood=GaussianNeighbourhood(1e6), random_state=0
     ).fit(X, Y)
     query = np.array([[0.0]])
-    decided = np.vectorize(references.rrc)(clf.pair_support(query))
-    np.testing.assert_allclose(clf.pair_corrected(query), decided, atol=1e-10)
+    p_decide = np.vectorize(references.rrc)(clf.pair_support(query))
+    np.testing.assert_allclose(clf.pair_corrected(query), p_decide, atol=1e-10)
     assert not clf.confusion(query).any()
 
 

@@ -77,7 +77,7 @@ def test_confusion_matrices_equal_the_loops(small_set, parameters, weighted):
         assert [problem.labels for problem in explanation.problems] == references.pairs(4)
         for problem, matrix in zip(explanation.problems, masses, strict=True):
             np.testing.assert_allclose(problem.masses, matrix, rtol=1e-8, atol=1e-12)
-            after = references.correct(problem.decided, matrix)
+            after = references.correct(problem.p_decide, matrix)
             assert problem.after == pytest.approx(after, abs=1e-8)
 
 
@@ -225,7 +225,7 @@ def test_frames(small_set):
     (explanation,) = clf.explain(X[:1], n_neighbors=2)
     problems = explanation.to_frame()
     assert problems[["first", "second"]].to_numpy().tolist()[:2] == [["a", "b"], ["a", "c"]]
-    corrected = problems.decided * problems.c_ii + (1 - problems.decided) * problems.c_ij
+    corrected = problems.p_decide * problems.c_ii + (1 - problems.p_decide) * problems.c_ij
     np.testing.assert_allclose(corrected, problems.after)
     np.testing.assert_allclose(corrected, clf.pair_corrected(X[:1])[0])
     labels = explanation.to_frame("labels").set_index("label")
@@ -251,7 +251,7 @@ rows_of_a_problem = st.lists(st.tuples(unit, st.booleans(), st.booleans(), unit)
 
 
 @given(rows_of_a_problem, unit, unit, st.tuples(unit, unit), st.lists(unit, min_size=4, max_size=4))
-def test_any_problem_equals_the_loops(rows, decided, overlap, class_weights, shrinkage):
+def test_any_problem_equals_the_loops(rows, p_decide, overlap, class_weights, shrinkage):
     expected = np.reshape(shrinkage, (2, 2)).copy()
     for weight, is_first, is_second, r in rows:
         memberships = references.class_memberships((is_first, is_second), 0, 1, overlap)
@@ -262,7 +262,7 @@ def test_any_problem_equals_the_loops(rows, decided, overlap, class_weights, shr
         (3, None),
         ("a", "not a"),
         before=0.5,
-        decided=decided,
+        p_decide=p_decide,
         weights=np.array([row[0] for row in rows]),
         truth=np.array([row[1:3] for row in rows], dtype=bool).reshape(-1, 2),
         decisions=np.array([row[3] for row in rows]),
@@ -272,7 +272,7 @@ def test_any_problem_equals_the_loops(rows, decided, overlap, class_weights, shr
         shrinkage=np.reshape(shrinkage, (2, 2)),
     )
     np.testing.assert_allclose(problem.masses, expected, atol=1e-12)
-    assert problem.after == pytest.approx(references.correct(decided, problem.masses))
+    assert problem.after == pytest.approx(references.correct(p_decide, problem.masses))
     assert problem.shrinkage == pytest.approx(sum(shrinkage))
     assert all(7 <= neighbour.row < 7 + len(rows) for neighbour in problem.neighbours)
     assert sum(n.share for n in problem.neighbours) <= 1 + 1e-12
@@ -287,11 +287,11 @@ def test_any_problem_equals_the_loops(rows, decided, overlap, class_weights, shr
 
 def test_nothing_known_leaves_the_decision():
     problem = explain_problem(
-        (0, 1), ("a", "b"), before=0.3, decided=0.2, weights=np.zeros(2),
+        (0, 1), ("a", "b"), before=0.3, p_decide=0.2, weights=np.zeros(2),
         truth=np.eye(2, dtype=bool), decisions=np.ones(2),
     )  # fmt: skip
     assert (problem.after, problem.mass, problem.n_effective) == (0.2, 0, 0)
-    assert problem.competences == (1, 0)
+    assert problem.p_true_given_decision == (1, 0)
     assert problem.neighbours == ()
     assert problem.shares == problem.given_truth == ((0, 0), (0, 0))
 
@@ -299,7 +299,7 @@ def test_nothing_known_leaves_the_decision():
 def make_problem(first="sea", second="beach", **given):
     default = {
         "before": 0.4,
-        "decided": 0.25,
+        "p_decide": 0.25,
         "weights": np.array([1.0, 0.5, 0.5]),
         "truth": np.array([[1, 0], [0, 1], [1, 1]], dtype=bool),
         "decisions": np.array([0.0, 0.5, 1.0]),
@@ -375,7 +375,7 @@ def test_text_of_special_cases():
     assert "First beach, mended a tie" in str(told(after=0.5))
     assert "Still beach" in str(told(after=0.4))
     assert "0.25 x" not in str(told(after=0.4))  # not what the matrix gives
-    assert "So it decides" not in str(told(decided=0.4))
+    assert "So it decides" not in str(told(p_decide=0.4))
     assert "is under 1 %" in str(told(before=1e-9))
     assert "is over 99 %" in str(told(before=1 - 1e-9))
     nasty = str(told(first="a\nb\x1b[31m", second="x" * 50))

@@ -62,7 +62,7 @@ def test_confusion_matrices_equal_the_loops(small_set, parameters):
         assert [problem.labels for problem in explanation.problems] == pairs
         for problem, matrix in zip(explanation.problems, masses, strict=True):
             np.testing.assert_allclose(problem.masses, matrix, rtol=1e-8, atol=1e-12)
-            after = references.correct(problem.decided, matrix)
+            after = references.correct(problem.p_decide, matrix)
             assert problem.after == pytest.approx(after, abs=1e-8)
 
 

@@ -48,7 +48,11 @@ def at_once(clf, X, Y, weights=None):
     """Fit on the split and with the survey of a classifier that has seen the rows in pieces."""
     params = {} if weights is None else {"sample_weight": weights}
     split = (clf.train_indices_, clf.validation_indices_)
-    return clone(clf).set_params(validation=split).fit(X, Y, survey=clf.learner_.survey_, **params)
+    return (
+        clone(clf)
+        .set_params(validation=split)
+        .fit(X, Y, feature_statistics=clf.learner_.feature_statistics_, **params)
+    )
 
 
 @pytest.fixture
@@ -168,7 +172,12 @@ def test_old_rows_are_forgotten(rng, layout):
             clf.validation_indices_ - recent.start,
         )
     )
-    left.fit(layout(X[recent]), Y[recent], survey=clf.learner_.survey_, sample_weight=weights)
+    left.fit(
+        layout(X[recent]),
+        Y[recent],
+        feature_statistics=clf.learner_.feature_statistics_,
+        sample_weight=weights,
+    )
     assert_same(clf, left, X, atol=1e-5)
 
 
@@ -181,8 +190,8 @@ def test_few_rows_among_many_keep_their_digits(rng, late):
     alone = rng.choice(3000, 6, replace=False)  # only these have the first without the second
     Y[alone] = [True, False]
     X[alone] = 7e4 + 100 * rng.rand(6, 2)
-    survey = BASE.set_params(random_state=0).survey(X)
-    params = {"survey": survey}
+    feature_statistics = BASE.set_params(random_state=0).feature_statistics(X)
+    params = {"feature_statistics": feature_statistics}
     whole, parts = (SubspaceNBPairLearner(BASE, n_jobs=1, seed=0) for _ in range(2))
     whole.fit(X, Y, label_pairs(2), params)
     shared, others = np.flatnonzero(Y.all(axis=1)), np.flatnonzero(~Y[:, 0])

@@ -28,7 +28,7 @@ NASTY = [
 ]
 RANKS = dict(zip(NASTY, range(1, 7), strict=True))
 PROBLEM = explain_problem(
-    (0, 1), (NASTY[2], NASTY[0]), before=0.4, decided=0.3, weights=np.ones(3),
+    (0, 1), (NASTY[2], NASTY[0]), before=0.4, p_decide=0.3, weights=np.ones(3),
     truth=np.array([[1, 0], [0, 1], [1, 1]], dtype=bool), decisions=np.array([0, 0, 1.0]),
     overlap=0.5,
 )  # fmt: skip

@@ -15,7 +15,7 @@ LONG = "an extraordinarily long name of a label"
 def problem(first="sea", second="beach", **given):
     default = {
         "before": 0.4,
-        "decided": 0.25,
+        "p_decide": 0.25,
         "weights": np.array([1.0, 0.5, 0.5]),
         "truth": np.array([[1, 0], [0, 1], [1, 1]], dtype=bool),
         "decisions": np.array([0.0, 0.5, 1.0]),

@@ -15,7 +15,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import seed_estimator
 from pairmend.distributed.blocks import Block, in_a_tree
 from pairmend.frames import FrameEncoder
-from pairmend.naive_bayes.design_matrix import Basis
+from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.feature_statistics import Distinct
 from pairmend.naive_bayes.sums import LabelSums, Sums, sum_alone
@@ -71,18 +71,18 @@ def train_subspace_nb(
     about, *found = dask.compute(in_a_tree(_add_up, [numbers for numbers, _ in facts]), *found)
     if not about.n_rows:
         raise ValueError("X has 0 rows in all its blocks, at least 1 is needed")
-    survey = seeded.survey_values(_listed(found), declared, encoder)
-    basis = Basis(survey, about.centre(~survey.categorical))
+    feature_statistics = seeded.statistics_of_values(_listed(found), declared, encoder)
+    design = Design(feature_statistics, about.centre(~feature_statistics.categorical))
 
-    kept_basis = delayed(basis, pure=False, traverse=False)
+    kept_design = delayed(design, pure=False, traverse=False)
     n_labels = int(pairs.max()) + 1
-    parts = [delayed(_sum_labels)(read, kept_basis, block, n_labels) for block in blocks]
+    parts = [delayed(_sum_labels)(read, kept_design, block, n_labels) for block in blocks]
     sums = in_a_tree(_plus, parts).compute().marked()
     alone = sums.alone_pairs
     if len(alone):
-        parts = [delayed(_sum_alone)(read, kept_basis, block, alone) for block in blocks]
+        parts = [delayed(_sum_alone)(read, kept_design, block, alone) for block in blocks]
         sums = replace(sums, alone=in_a_tree(_plus_alone, parts).compute())
-    return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed).adopt(pairs, basis, sums)
+    return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed).adopt(pairs, design, sums)
 
 
 def _check_columns(like: Any, encoder: FrameEncoder | None) -> None:
@@ -140,7 +140,7 @@ class _About:
     count: FloatArray
 
     def centre(self, numeric: BoolArray) -> FloatArray:
-        """Return where numeric features are seen from, as `Basis.learn` chooses it."""
+        """Return where numeric features are seen from, as `Design.learn` chooses it."""
         if self.is_sparse and self.n_listed <= SPARSE_SHARE * self.n_rows * len(self.total):
             return np.zeros(np.count_nonzero(numeric))
         return (self.total / np.maximum(self.count, 1))[numeric]
@@ -206,13 +206,13 @@ def _listed(found: list[tuple[Distinct, BoolArray]]) -> Distinct:
     )
 
 
-def _sum_labels(read: _Reader, basis: Basis, block: Block, n_labels: int) -> LabelSums:
+def _sum_labels(read: _Reader, design: Design, block: Block, n_labels: int) -> LabelSums:
     has_virtual = block.Y.shape[1] < n_labels
-    return LabelSums.part(block.Y, None, basis.expand(read(block)), has_virtual=has_virtual)
+    return LabelSums.part(block.Y, None, design.expand(read(block)), has_virtual=has_virtual)
 
 
-def _sum_alone(read: _Reader, basis: Basis, block: Block, pairs: IntArray) -> Sums:
-    return sum_alone(pairs, block.Y, None, basis.expand(read(block)))
+def _sum_alone(read: _Reader, design: Design, block: Block, pairs: IntArray) -> Sums:
+    return sum_alone(pairs, block.Y, None, design.expand(read(block)))
 
 
 def _plus(parts: list[LabelSums]) -> LabelSums:

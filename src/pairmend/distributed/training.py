@@ -28,7 +28,7 @@ from pairmend.kernels.pairs import LabelRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.base import PairwiseVoting, Problem
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
-from pairmend.pairwise.learners import GenericPairLearner, PairLearner, PairWitness
+from pairmend.pairwise.learners import GenericPairLearner, PairLearner, ValidationLearner
 from pairmend.pairwise.voting import PairwiseClassifier
 
 TASKS = 64
@@ -161,7 +161,7 @@ class _Rows:
         blocks, _ = rows_of(self.blocks, self.sizes, rows)
         return _train(self.classifier, self.problem, blocks)
 
-    def ask(self, learner: PairLearner, rows: IntArray) -> PairWitness:
+    def ask(self, learner: PairLearner, rows: IntArray) -> ValidationLearner:
         return _AskedThere(learner, *rows_of(self.blocks, self.sizes, rows))
 
 
@@ -183,16 +183,16 @@ class _AskedThere:
     blocks: list[Any]
     counts: IntArray
 
-    def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
+    def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, X being those rows."""
         learner = delayed(self.learner, pure=False, traverse=False)
-        n_labels = carried.n_labels
+        n_labels = label_rows.n_labels
         parts = dask.compute(
             *(delayed(_support_at)(learner, block, n_labels) for block in self.blocks)
         )
-        out = np.empty((len(carried.rows), n_labels))
+        out = np.empty((len(label_rows.rows), n_labels))
         for (start, stop), part in zip(self._spans(), parts, strict=True):
-            _, chosen = carried.among(np.arange(start, stop), int(self.counts.sum()))
+            _, chosen = label_rows.among(np.arange(start, stop), int(self.counts.sum()))
             out[chosen] = part
         return out
 

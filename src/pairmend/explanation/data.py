@@ -9,7 +9,7 @@ import numpy as np
 
 from pairmend.explanation.frames import frame_of
 from pairmend.explanation.text import tell
-from pairmend.kernels.correction import competences
+from pairmend.kernels.correction import p_true_given_decision
 
 Cells = tuple[tuple[float, float], tuple[float, float]]
 """A confusion matrix, [truth][decision], index 0 standing for the first label."""
@@ -29,7 +29,7 @@ class Neighbour:
         How much of the mass of the problem's confusion matrix it brings, in [0, 1].
     truth : tuple of two bools
         Whether it belongs to the first label, and to the second.
-    decided : float
+    p_decide : float
         Probability with which the classifier, asked about it, decided for the first label.
     """
 
@@ -37,7 +37,7 @@ class Neighbour:
     weight: float
     share: float
     truth: tuple[bool, bool]
-    decided: float
+    p_decide: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ProblemExplanation:
         What the two sides are called.
     before : float
         Support of the base classifier for the first label.
-    decided : float
+    p_decide : float
         Probability of deciding for the first label that was made of it.
     after : float
         Corrected support for the first label.
@@ -76,7 +76,7 @@ class ProblemExplanation:
     labels: tuple[int, int | None]
     names: tuple[str, str]
     before: float
-    decided: float
+    p_decide: float
     after: float
     votes: tuple[float, float]
     masses: Cells
@@ -108,12 +108,12 @@ class ProblemExplanation:
         return _cells(np.array(self.masses) / np.where(sums > 0, sums, 1))
 
     @property
-    def competences(self) -> tuple[float, float]:
+    def p_true_given_decision(self) -> tuple[float, float]:
         """How often the first label is true, where it was decided for and where it was not.
 
         A decision that no neighbour speaks of is taken at its word: 1 and 0.
         """
-        first, second = competences(np.array(self.masses))
+        first, second = p_true_given_decision(np.array(self.masses))
         return float(first), float(second)
 
 

@@ -25,13 +25,13 @@ def frame_of(explanation: "Explanation", of: str) -> Any:
 
 def _problems(explanation: "Explanation") -> Iterator[Record]:
     for p in explanation.problems:
-        said = (p.before, p.decided, p.after, p.changed)
+        said = (p.before, p.p_decide, p.after, p.changed)
         yield (
             *p.names,
             *said,
             *p.masses[0],
             *p.masses[1],
-            *p.competences,
+            *p.p_true_given_decision,
             p.shrinkage,
             p.n_effective,
             p.opinion,
@@ -42,7 +42,7 @@ def _problems(explanation: "Explanation") -> Iterator[Record]:
 def _neighbours(explanation: "Explanation") -> Iterator[Record]:
     for problem in explanation.problems:
         for n in problem.neighbours:
-            yield *problem.names, n.row, n.weight, n.share, *n.truth, n.decided, problem.opinion
+            yield *problem.names, n.row, n.weight, n.share, *n.truth, n.p_decide, problem.opinion
 
 
 def _labels(explanation: "Explanation") -> Iterator[Record]:
@@ -64,13 +64,16 @@ def _sets(explanation: "Explanation") -> Iterator[Record]:
 
 
 PARTS: dict[str, tuple[str, Callable[["Explanation"], Iterator[Record]]]] = {
-    # Cells of the confusion matrix and competences are called as in docs/method.md.
+    # Cells of the confusion matrix and p_true_given_decision are called as in docs/method.md.
     "problems": (
-        "first second before decided after changed e_ii e_ij e_ji e_jj c_ii c_ij shrinkage "
+        "first second before p_decide after changed e_ii e_ij e_ji e_jj c_ii c_ij shrinkage "
         "n_effective opinion reference",
         _problems,
     ),
-    "neighbours": ("first second row weight share is_first is_second decided opinion", _neighbours),
+    "neighbours": (
+        "first second row weight share is_first is_second p_decide opinion",
+        _neighbours,
+    ),
     "labels": ("label before after accepted_before accepted threshold", _labels),
     "steps": ("label step before after total_before total_after kind weight", _steps),
     "sets": ("labels before after accepted_before accepted", _sets),

@@ -16,7 +16,7 @@ def explain_problem(
     names: tuple[str, str],
     *,
     before: float,
-    decided: float,
+    p_decide: float,
     weights: FloatArray,
     truth: BoolArray,
     decisions: FloatArray,
@@ -41,7 +41,7 @@ def explain_problem(
         What the two sides are called.
     before : float
         Support of the base classifier for the first label.
-    decided : float
+    p_decide : float
         Probability of deciding for the first label, made of that support.
     weights : ndarray of shape (M,)
         Weights of validation rows around the row in question.
@@ -72,7 +72,7 @@ def explain_problem(
     Examples
     --------
     >>> sea = explain_problem(
-    ...     (0, None), ("sea", "not sea"), before=0.4, decided=0.25,
+    ...     (0, None), ("sea", "not sea"), before=0.4, p_decide=0.25,
     ...     weights=np.array([1.0, 0.5, 0.5]), decisions=np.array([0.0, 0.0, 1.0]),
     ...     truth=np.array([[1, 0], [0, 1], [1, 0]], dtype=bool), n_neighbors=1)
     >>> sea.masses
@@ -80,7 +80,7 @@ def explain_problem(
     >>> sea.after, sea.changed
     (0.75, True)
     >>> sea.neighbours
-    (Neighbour(row=0, weight=1.0, share=0.5, truth=(True, False), decided=0.0),)
+    (Neighbour(row=0, weight=1.0, share=0.5, truth=(True, False), p_decide=0.0),)
     """
     weights = np.asarray(weights, dtype=np.float64)
     decisions = np.asarray(decisions, dtype=np.float64)
@@ -93,7 +93,7 @@ def explain_problem(
     confusion = mass.T @ decisions + extra
     (e_ii, e_ij), (e_ji, e_jj) = confusion.tolist()
     if after is None:
-        after = float(correct(np.asarray(decided), confusion))
+        after = float(correct(np.asarray(p_decide), confusion))
     voted_before, voted_after = vote(np.array([before, after])).tolist()
 
     by_row = mass.sum(axis=1)
@@ -107,7 +107,7 @@ def explain_problem(
             weight=float(weights[k]),
             share=float(by_row[k]) / total,
             truth=(bool(truth[k, 0]), bool(truth[k, 1])),
-            decided=float(decisions[k, 0]),
+            p_decide=float(decisions[k, 0]),
         )
         for k in heaviest[by_row[heaviest] > 0]
     )
@@ -115,7 +115,7 @@ def explain_problem(
         labels=labels,
         names=names,
         before=float(before),
-        decided=float(decided),
+        p_decide=float(p_decide),
         after=float(after),
         votes=(voted_before, voted_after),
         masses=((e_ii, e_ij), (e_ji, e_jj)),

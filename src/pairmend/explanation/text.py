@@ -86,8 +86,8 @@ def _tell_problem(problem: "ProblemExplanation") -> Iterator[str]:
         f"First {winners[0]}, mended {winners[1]}." if problem.changed else f"Still {winners[0]}."
     )
     yield f"  The classifier's support for {first} is {_percent(problem.before)}."
-    if problem.decided != problem.before:
-        yield f"  So it decides for {first} with a probability of {_percent(problem.decided)}."
+    if problem.p_decide != problem.before:
+        yield f"  So it decides for {first} with a probability of {_percent(problem.p_decide)}."
     if problem.mass > 0:
         yield from _tell_evidence(problem, first, second)
     else:
@@ -102,7 +102,7 @@ def _tell_problem(problem: "ProblemExplanation") -> Iterator[str]:
 def _tell_evidence(problem: "ProblemExplanation", first: str, second: str) -> Iterator[str]:
     (e_ii, e_ij), (e_ji, e_jj) = problem.masses
     for name, total, competence in zip(
-        (first, second), (e_ii + e_ji, e_ij + e_jj), problem.competences, strict=True
+        (first, second), (e_ii + e_ji, e_ij + e_jj), problem.p_true_given_decision, strict=True
     ):
         if total > 0:
             right = _percent(competence)
@@ -116,7 +116,7 @@ def _tell_evidence(problem: "ProblemExplanation", first: str, second: str) -> It
 
 def _sum(problem: "ProblemExplanation") -> str:
     """Show how the mended support comes about, where that is how."""
-    p, (given_first, given_second) = problem.decided, problem.competences
+    p, (given_first, given_second) = problem.p_decide, problem.p_true_given_decision
     if not problem.mass or abs(p * given_first + (1 - p) * given_second - problem.after) > 1e-4:
         return ""
     return f" ({p:.2f} x {given_first:.2f} + {1 - p:.2f} x {given_second:.2f})"
@@ -125,11 +125,11 @@ def _sum(problem: "ProblemExplanation") -> str:
 def _tell_neighbour(neighbour: "Neighbour", first: str, second: str) -> str:
     is_first, is_second = neighbour.truth
     truth = f"{first} and {second}" if is_first and is_second else first if is_first else second
-    if neighbour.decided == 0.5:
+    if neighbour.p_decide == 0.5:
         said = "the classifier could not tell"
     else:
-        certain = _percent(max(neighbour.decided, 1 - neighbour.decided))
-        said = f"the classifier said {first if neighbour.decided > 0.5 else second} ({certain})"
+        certain = _percent(max(neighbour.p_decide, 1 - neighbour.p_decide))
+        said = f"the classifier said {first if neighbour.p_decide > 0.5 else second} ({certain})"
     return f"row {neighbour.row}: {_percent(neighbour.share)} of the weight; {truth}; {said}"
 
 

@@ -118,8 +118,8 @@ class _Series:
         """Return the probabilities of rows of supports."""
         n_classes = s.shape[1]
         left = np.maximum(1 - s, np.finfo(np.float64).tiny)
-        basis = np.polynomial.chebyshev.chebvander(2 * s - 1, len(self.coefficients) - 1)
-        log_cdf = basis @ self.coefficients
+        design = np.polynomial.chebyshev.chebvander(2 * s - 1, len(self.coefficients) - 1)
+        log_cdf = design @ self.coefficients
         log_cdf += np.log(left)[..., np.newaxis]
         # Densities in v: dx = x (1 - x) dv.
         a, b = n_classes * s, n_classes * left

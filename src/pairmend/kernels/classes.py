@@ -6,7 +6,7 @@ from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend.kernels.rrc import unfold
 
 
-def class_confusion(weights: FloatArray, Y: BoolArray, decided: FloatArray) -> FloatArray:
+def class_confusion(weights: FloatArray, Y: BoolArray, p_decide: FloatArray) -> FloatArray:
     """Add up local confusion matrices of a problem with C classes.
 
     Parameters
@@ -15,7 +15,7 @@ def class_confusion(weights: FloatArray, Y: BoolArray, decided: FloatArray) -> F
         Weights of the validation rows around points.
     Y : ndarray of bool, shape (M, C)
         The class of each validation row: one true cell a row.
-    decided : ndarray of shape (M, C)
+    p_decide : ndarray of shape (M, C)
         Probability of deciding for each class there.
 
     Returns
@@ -25,23 +25,23 @@ def class_confusion(weights: FloatArray, Y: BoolArray, decided: FloatArray) -> F
 
     Examples
     --------
-    >>> Y, decided = np.eye(2, dtype=bool), np.array([[0.75, 0.25], [0.5, 0.5]])
-    >>> class_confusion(np.array([[1.0, 0.5]]), Y, decided).tolist()
+    >>> Y, p_decide = np.eye(2, dtype=bool), np.array([[0.75, 0.25], [0.5, 0.5]])
+    >>> class_confusion(np.array([[1.0, 0.5]]), Y, p_decide).tolist()
     [[[0.75, 0.25], [0.25, 0.25]]]
     """
     members = (np.flatnonzero(column) for column in Y.T)
-    return np.stack([weights[:, rows] @ decided[rows] for rows in members], axis=1)
+    return np.stack([weights[:, rows] @ p_decide[rows] for rows in members], axis=1)
 
 
-def correct_classes(decided: FloatArray, confusion: FloatArray) -> FloatArray:
+def correct_classes(p_decide: FloatArray, confusion: FloatArray) -> FloatArray:
     """Correct the supports of classes by local confusion matrices.
 
     A decision that no validation row near the point speaks of is taken at its word, as in
-    :func:`~pairmend.kernels.correction.competences`.
+    :func:`~pairmend.kernels.correction.p_true_given_decision`.
 
     Parameters
     ----------
-    decided : ndarray of shape (t, C)
+    p_decide : ndarray of shape (t, C)
         Probability of deciding for each class at points.
     confusion : ndarray of shape (t, C, C)
         Local confusion matrices, [truth, decision], in any scale.
@@ -49,7 +49,7 @@ def correct_classes(decided: FloatArray, confusion: FloatArray) -> FloatArray:
     Returns
     -------
     ndarray of shape (t, C)
-        Of sum 1 in each row, as `decided`.
+        Of sum 1 in each row, as `p_decide`.
 
     Examples
     --------
@@ -59,19 +59,21 @@ def correct_classes(decided: FloatArray, confusion: FloatArray) -> FloatArray:
     """
     total = confusion.sum(axis=1, keepdims=True)
     known = total > 0
-    competences = np.where(known, confusion / np.where(known, total, 1), np.eye(confusion.shape[2]))
-    corrected: FloatArray = np.einsum("tij,tj->ti", competences, decided)
+    p_true_given_decision = np.where(
+        known, confusion / np.where(known, total, 1), np.eye(confusion.shape[2])
+    )
+    corrected: FloatArray = np.einsum("tij,tj->ti", p_true_given_decision, p_decide)
     return corrected
 
 
-def label_cells(Y: BoolArray, decided: FloatArray) -> FloatArray:
+def label_cells(Y: BoolArray, p_decide: FloatArray) -> FloatArray:
     """Lay out the cells of the confusion matrices of labels against the rest.
 
     Parameters
     ----------
     Y : ndarray of bool, shape (M, L)
         Which labels the validation rows carry.
-    decided : ndarray of shape (M, L)
+    p_decide : ndarray of shape (M, L)
         What is decided there, see :func:`~pairmend.kernels.rrc.decide`.
 
     Returns
@@ -83,7 +85,7 @@ def label_cells(Y: BoolArray, decided: FloatArray) -> FloatArray:
     >>> label_cells(np.array([[True], [False]]), np.array([[-0.25], [0.5]])).tolist()
     [[0.75, 0.25, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
     """
-    decisions = unfold(decided)
+    decisions = unfold(p_decide)
     return np.hstack([np.where(truth, part, 0) for truth in (Y, ~Y) for part in decisions])
 
 

@@ -65,7 +65,7 @@ def _add_product(
 def multiply_loops(
     weights: FloatArray,
     rows: IntArray,
-    decided: FloatArray,
+    p_decide: FloatArray,
     Y: BoolArray,
     label: int,
     columns: slice,
@@ -81,7 +81,7 @@ def multiply_loops(
         Weights of all validation rows around points.
     rows : ndarray of int, shape (n,)
         Rows of the label.
-    decided : ndarray of shape (n, L)
+    p_decide : ndarray of shape (n, L)
         What its pairs with other labels decided there, see :func:`pairmend.kernels.rrc.decide`.
     Y : ndarray of bool, shape (M, L)
         Labels of all validation rows.
@@ -124,12 +124,12 @@ def multiply_loops(
         here = cells[: min(depth, n_rows - start)]
         here[:] = 0
         for i in range(len(here)):
-            carried, line = Y[rows[start + i]], here[i]
+            label_rows, line = Y[rows[start + i]], here[i]
             for j in range(n_others):
-                decision = decided[start + i, first + j]
+                decision = p_decide[start + i, first + j]
                 smaller, turned = abs(decision), np.signbit(decision)
                 own, other = (1 - smaller, smaller) if turned else (smaller, 1 - smaller)
-                if not carried[first + j]:
+                if not label_rows[first + j]:
                     line[j], line[n_others + j] = own, other
                 elif place[j] >= 0:
                     line[place[j]], line[n_shared + place[j]] = own, other
@@ -221,24 +221,24 @@ class ConfusionSums:
 
 
 @dataclass(frozen=True)
-class Watched:
+class ValidationDecisions:
     """What the pair classifiers decided on the validation rows.
 
     Attributes
     ----------
-    carried : LabelRows
+    label_rows : LabelRows
         Validation rows of each label.
     Y : ndarray of bool, shape (M, L)
         Labels of the validation rows. The column of a virtual label is false, so that in its
         pair with another label no row belongs to both.
-    decided : ndarray of shape (n_entries, L)
+    p_decide : ndarray of shape (n_entries, L)
         What the pair of an entry's label and each other label decided there, see
         :func:`~pairmend.kernels.rrc.decide`.
     """
 
-    carried: LabelRows
+    label_rows: LabelRows
     Y: BoolArray
-    decided: FloatArray
+    p_decide: FloatArray
 
     def sizes(self, row_weights: FloatArray) -> FloatArray:
         """Return the weight of the rows of each label without each other, (L, L).
@@ -251,12 +251,12 @@ class Watched:
         Examples
         --------
         >>> Y = np.array([[1, 0], [1, 1], [0, 1]], dtype=bool)
-        >>> watched = Watched(LabelRows.of(Y), Y, np.zeros((4, 2)))
-        >>> watched.sizes(np.array([1.0, 5.0, 2.0])).tolist()
+        >>> decisions = ValidationDecisions(LabelRows.of(Y), Y, np.zeros((4, 2)))
+        >>> decisions.sizes(np.array([1.0, 5.0, 2.0])).tolist()
         [[0.0, 1.0], [2.0, 0.0]]
         """
         own = np.zeros(self.Y.shape)
-        own[self.carried.rows, self.carried.label] = row_weights[self.carried.rows]
+        own[self.label_rows.rows, self.label_rows.label] = row_weights[self.label_rows.rows]
         return own.T @ ~self.Y
 
     def cells(self, label: int, labels: slice, *, shared: bool) -> tuple[FloatArray, IntArray]:
@@ -279,16 +279,16 @@ class Watched:
         others : ndarray of int
             Those others, counted from the start of the block: all that share a row.
         """
-        n_labels = self.carried.n_labels
-        entries = self.carried.entries(label)
+        n_labels = self.label_rows.n_labels
+        entries = self.label_rows.entries(label)
         is_first = label < labels.stop
         columns = slice(labels.start, n_labels if is_first else labels.stop)
-        also = self.Y[self.carried.rows[entries], columns]
+        also = self.Y[self.label_rows.rows[entries], columns]
         others = np.empty(0, dtype=np.intp)
         if shared and is_first:
             low = label + 1 - labels.start
             others = low + np.flatnonzero(also[:, low:].any(axis=0))
-        decisions = unfold(self.decided[entries, columns])
+        decisions = unfold(self.p_decide[entries, columns])
         cells = [np.where(also, 0, part) for part in decisions]
         if len(others):
             cells += [np.where(also[:, others], part[:, others], 0) for part in decisions]
@@ -330,7 +330,7 @@ class _Block:
 
 
 def confusion_sums(
-    weights: FloatArray, watched: Watched, labels: slice, *, shared: bool
+    weights: FloatArray, decisions: ValidationDecisions, labels: slice, *, shared: bool
 ) -> ConfusionSums:
     """Count, around each point, what the pair classifiers decided against the truth.
 
@@ -347,7 +347,7 @@ def confusion_sums(
     ----------
     weights : ndarray of shape (M, t)
         Weights of the validation rows around each point.
-    watched : Watched
+    decisions : ValidationDecisions
         What the pairs decided on the validation rows.
     labels : slice
         First labels of the pairs in question.
@@ -362,12 +362,12 @@ def confusion_sums(
     Examples
     --------
     >>> Y = np.array([[1, 0], [0, 1]], dtype=bool)
-    >>> watched = Watched(LabelRows.of(Y), Y, np.array([[0.5, -0.25], [0.5, 0.5]]))
-    >>> sums = confusion_sums(np.array([[1.0], [0.5]]), watched, slice(0, 1), shared=False)
+    >>> decisions = ValidationDecisions(LabelRows.of(Y), Y, np.array([[0.5, -0.25], [0.5, 0.5]]))
+    >>> sums = confusion_sums(np.array([[1.0], [0.5]]), decisions, slice(0, 1), shared=False)
     >>> sums.confusion()[0, 0].tolist()
     [[0.75, 0.25], [0.25, 0.25]]
     """
-    n_labels, n_points = watched.carried.n_labels, weights.shape[1]
+    n_labels, n_points = decisions.label_rows.n_labels, weights.shape[1]
     pairs = pairs_of(labels, n_labels)
     block = _Block(labels, n_labels)
     alone = np.zeros((2, 2, pairs.stop - pairs.start, n_points))
@@ -378,30 +378,30 @@ def confusion_sums(
     loops = use_compiled(weights.size * n_labels // COMPILED)
     if loops:
         weights = np.ascontiguousarray(weights)  # as neighbourhoods of the library give them
-        carried = watched.carried
-        check_shape(watched.Y, (len(weights), n_labels), "labels of validation rows")
-        check_shape(watched.decided, (len(carried.rows), n_labels), "decisions")
-        check_indices(carried.rows, len(weights), "validation rows")
+        label_rows = decisions.label_rows
+        check_shape(decisions.Y, (len(weights), n_labels), "labels of validation rows")
+        check_shape(decisions.p_decide, (len(label_rows.rows), n_labels), "decisions")
+        check_indices(label_rows.rows, len(weights), "validation rows")
 
     def add_rows(label: int) -> None:
-        entries = watched.carried.entries(label)
-        rows = watched.carried.rows[entries]
+        entries = decisions.label_rows.entries(label)
+        rows = decisions.label_rows.rows[entries]
         if loops:
             columns = block.columns(label)
             first_shared = label + 1 if shared and label < labels.stop else columns.stop
             left, others = multiply_loops(
-                weights, rows, watched.decided[entries], watched.Y,
+                weights, rows, decisions.p_decide[entries], decisions.Y,
                 label, columns, first_shared, block.offset, alone,
             )  # fmt: skip
         else:
-            cells, others = watched.cells(label, labels, shared=shared)
+            cells, others = decisions.cells(label, labels, shared=shared)
             left = block.put(label, multiply(cells.T, weights[rows]), alone)
         if len(others):
             sharing = block.start(label) + labels.start + others
             both[label - labels.start] = sharing, left.reshape(2, len(others), n_points)
 
-    present = np.flatnonzero(np.diff(watched.carried.indptr[labels.start :])) + labels.start
-    size = 0.1 * watched.decided.size * n_points
+    present = np.flatnonzero(np.diff(decisions.label_rows.indptr[labels.start :])) + labels.start
+    size = 0.1 * decisions.p_decide.size * n_points
     in_threads(add_rows, present.tolist(), thread_count(nanoseconds=size))
     which, sums = zip(nothing, *both, strict=True)
     return ConfusionSums(alone, np.concatenate(sums, axis=1), np.concatenate(which))

@@ -5,7 +5,7 @@ import numpy as np
 from pairmend._utils.typing import FloatArray
 
 
-def competences(confusion: FloatArray) -> tuple[FloatArray, FloatArray]:
+def p_true_given_decision(confusion: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Probability that the first label is true, given each of the two decisions (section 3.4.1).
 
     A decision that no validation row near the point speaks of has an undefined competence,
@@ -23,7 +23,7 @@ def competences(confusion: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Examples
     --------
-    >>> given_first, given_second = competences(np.array([[3.0, 1.0], [1.0, 3.0]]))
+    >>> given_first, given_second = p_true_given_decision(np.array([[3.0, 1.0], [1.0, 3.0]]))
     >>> float(given_first), float(given_second)
     (0.75, 0.25)
     """
@@ -39,12 +39,12 @@ def competences(confusion: FloatArray) -> tuple[FloatArray, FloatArray]:
     return share(0, undefined=1.0), share(1, undefined=0.0)
 
 
-def correct(decided: FloatArray, confusion: FloatArray) -> FloatArray:
+def correct(p_decide: FloatArray, confusion: FloatArray) -> FloatArray:
     """Correct the support for a pair's first label (eq. 10).
 
     Parameters
     ----------
-    decided : ndarray of shape (...)
+    p_decide : ndarray of shape (...)
         P(h = first | z), the uncorrected probability of deciding for the first label.
     confusion : ndarray of shape (..., 2, 2)
         Local confusion matrices around z, [truth, decision], in any scale.
@@ -60,5 +60,5 @@ def correct(decided: FloatArray, confusion: FloatArray) -> FloatArray:
     >>> float(correct(np.array(0.5), confusion)), float(correct(np.array(1.0), confusion))
     (0.5, 0.75)
     """
-    given_first, given_second = competences(confusion)
-    return decided * given_first + (1 - decided) * given_second
+    given_first, given_second = p_true_given_decision(confusion)
+    return p_decide * given_first + (1 - p_decide) * given_second

@@ -9,21 +9,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
-from pairmend.kernels.correction import competences
+from pairmend.kernels.correction import p_true_given_decision
 from pairmend.kernels.neighbourhood import exponential, offsets_to
 
 ROUNDING = 64
 """A share of the sum below so many units of the last place is what rounding leaves of nothing."""
 
 
-def tabulate(Y: BoolArray, decided: FloatArray, weights: FloatArray) -> FloatArray:
+def tabulate(Y: BoolArray, p_decide: FloatArray, weights: FloatArray) -> FloatArray:
     """Lay out what sums over rows need.
 
     Parameters
     ----------
     Y : ndarray of bool, shape (M, L)
         Which labels the rows carry.
-    decided : ndarray of shape (M, L)
+    p_decide : ndarray of shape (M, L)
         Probability of deciding for each label at each row.
     weights : ndarray of shape (M,)
         Weights of the rows.
@@ -39,7 +39,7 @@ def tabulate(Y: BoolArray, decided: FloatArray, weights: FloatArray) -> FloatArr
     >>> tabulate(np.array([[True], [False]]), np.array([[0.75], [0.5]]), np.ones(2)).tolist()
     [[0.75, 0.75, 1.0, 1.0], [0.0, 0.5, 0.0, 1.0]]
     """
-    table = np.hstack([decided * Y, decided, Y, np.ones((len(Y), 1))])
+    table = np.hstack([p_decide * Y, p_decide, Y, np.ones((len(Y), 1))])
     table *= weights[:, np.newaxis]
     return table
 
@@ -63,12 +63,12 @@ def confusion_of(sums: FloatArray) -> FloatArray:
     [[[[0.75, 0.25], [0.5, 0.5]]]]
     """
     n_labels = sums.shape[1] // 3
-    hit, decided, carried = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
+    hit, p_decide, label_rows = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
     confusion = np.empty((*hit.shape, 2, 2))
     confusion[..., 0, 0] = hit
-    confusion[..., 0, 1] = carried - hit
-    confusion[..., 1, 0] = decided - hit
-    confusion[..., 1, 1] = sums[:, -1:] - carried - decided + hit
+    confusion[..., 0, 1] = label_rows - hit
+    confusion[..., 1, 0] = p_decide - hit
+    confusion[..., 1, 1] = sums[:, -1:] - label_rows - p_decide + hit
     # Differences of nearly equal sums may fall below nothing.
     return np.maximum(confusion, 0, out=confusion)
 
@@ -81,7 +81,7 @@ def shrink(confusion: FloatArray, towards: FloatArray, mass: float) -> FloatArra
     confusion : ndarray of shape (t, L, 2, 2)
         Local confusion matrices.
     towards : ndarray of shape (t, L, 2, 2) or (L, 2, 2)
-        Confusion matrices whose competences are aimed at.
+        Confusion matrices whose p_true_given_decision are aimed at.
     mass : float
         Mass added for each decision. The nearest row has the mass 1.
 
@@ -96,7 +96,7 @@ def shrink(confusion: FloatArray, towards: FloatArray, mass: float) -> FloatArra
     """
     if mass == 0:
         return confusion
-    first, second = competences(towards)
+    first, second = p_true_given_decision(towards)
     extra = np.stack(
         [np.stack([first, second], axis=-1), np.stack([1 - first, 1 - second], axis=-1)], axis=-2
     )
@@ -131,7 +131,7 @@ def global_confusion(table: FloatArray, leave_out: IntArray | None = None) -> Fl
 
 
 def corrected_by(
-    decided: FloatArray,
+    p_decide: FloatArray,
     sums: FloatArray,
     towards: tuple[FloatArray, FloatArray],
     mass: float | FloatArray,
@@ -144,7 +144,7 @@ def corrected_by(
 
     Parameters
     ----------
-    decided : ndarray of shape (t, L)
+    p_decide : ndarray of shape (t, L)
         Probability of deciding for each label.
     sums : ndarray of shape (t, 3 L + 1)
         Weighted sums of the rows of a table.
@@ -158,16 +158,16 @@ def corrected_by(
     -------
     ndarray of shape (t, L), or (k, t, L)
     """
-    n_labels = decided.shape[1]
-    hit, on, carried = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
+    n_labels = p_decide.shape[1]
+    hit, on, label_rows = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
     total = sums[:, -1:]
     off = total - on
     off = np.where(off > ROUNDING * np.finfo(sums.dtype).eps * total, off, 0)
-    missed = np.clip(carried - hit, 0, off)
+    missed = np.clip(label_rows - hit, 0, off)
     mass = np.asarray(mass, dtype=np.float64)[()]  # single precision might not hold it
     given_on = _share(hit + mass * towards[0], on + mass, 1.0)
     given_off = _share(missed + mass * towards[1], off + mass, 0.0)
-    return np.clip(given_off + decided * (given_on - given_off), 0, 1)
+    return np.clip(given_off + p_decide * (given_on - given_off), 0, 1)
 
 
 def _share(part: FloatArray, whole: FloatArray, undefined: float) -> FloatArray:

@@ -63,9 +63,9 @@ class LabelRows:
 
         Examples
         --------
-        >>> carried = LabelRows.of(np.array([[1, 0], [1, 1], [0, 0]], dtype=bool))
-        >>> carried.rows[carried.entries(0)].tolist(), carried.rows[carried.entries(1)].tolist()
-        ([0, 1], [1])
+        >>> label_rows = LabelRows.of(np.array([[1, 0], [1, 1], [0, 0]], dtype=bool))
+        >>> [label_rows.rows[label_rows.entries(label)].tolist() for label in (0, 1)]
+        [[0, 1], [1]]
         """
         if has_virtual:
             Y = np.column_stack([Y, np.ones(len(Y), dtype=bool)])

@@ -12,7 +12,7 @@ SIDES = np.array([1.0, -1.0])
 
 
 def fit_parallel_hyperplanes(
-    X: Matrix, carried: BoolArray, costs: FloatArray, *, tol: float, max_iter: int
+    X: Matrix, label_rows: BoolArray, costs: FloatArray, *, tol: float, max_iter: int
 ) -> tuple[FloatArray, FloatArray, bool, int]:
     """Find one direction with a threshold for each of two labels.
 
@@ -24,7 +24,7 @@ def fit_parallel_hyperplanes(
     ----------
     X : {ndarray, CSR matrix} of shape (n, d)
         Rows.
-    carried : ndarray of bool, shape (n, 2)
+    label_rows : ndarray of bool, shape (n, 2)
         Which of the two labels each row carries: at least one.
     costs : ndarray of shape (n,)
         Cost of each row.
@@ -48,20 +48,20 @@ def fit_parallel_hyperplanes(
     Examples
     --------
     >>> X = np.array([[-2.0], [0.0], [2.0]])
-    >>> carried = np.array([[False, True], [True, True], [True, False]])
+    >>> label_rows = np.array([[False, True], [True, True], [True, False]])
     >>> w, (a, b), *_ = fit_parallel_hyperplanes(
-    ...     X, carried, np.full(3, 1e6), tol=1e-6, max_iter=99
+    ...     X, label_rows, np.full(3, 1e6), tol=1e-6, max_iter=99
     ... )
     >>> w.round(3).tolist(), round(float(a), 3), round(float(b), 3)
     ([1.0], -1.0, 1.0)
     """
-    varying = np.flatnonzero(carried.any(axis=0) & ~carried.all(axis=0))
+    varying = np.flatnonzero(label_rows.any(axis=0) & ~label_rows.all(axis=0))
     # All rows carry it: every w x is beyond its threshold, or none is.
-    thresholds = np.where(carried.all(axis=0), -np.inf, np.inf) * SIDES
+    thresholds = np.where(label_rows.all(axis=0), -np.inf, np.inf) * SIDES
     if len(varying) == 0:
         return np.zeros(X.shape[1]), thresholds, True, 0
     sides = SIDES[varying]
-    signs = np.where(carried[:, varying], 1.0, -1.0)
+    signs = np.where(label_rows[:, varying], 1.0, -1.0)
     # Thresholds cost nothing, so rows may be taken from their mean; that, and columns of like
     # curvature, is the same problem in coordinates in which descent is quick.
     mean = np.asarray(costs @ X).ravel() / costs.sum()

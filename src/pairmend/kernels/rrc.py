@@ -189,8 +189,8 @@ def decide(support: FloatArray, reference: Callable[[FloatArray], FloatArray]) -
 
     Examples
     --------
-    >>> decided = decide(np.array([0.3, 1 - 1e-9, 1e-20]), beta_reference)
-    >>> [f"{p:.3g}" for p in decided]
+    >>> p_decide = decide(np.array([0.3, 1 - 1e-9, 1e-20]), beta_reference)
+    >>> [f"{p:.3g}" for p in p_decide]
     ['0.151', '-5.8e-19', '0']
     """
     other = 1 - support
@@ -198,7 +198,7 @@ def decide(support: FloatArray, reference: Callable[[FloatArray], FloatArray]) -
     return np.where(other < 0.5, -smaller, smaller)
 
 
-def unfold(decided: FloatArray) -> tuple[FloatArray, FloatArray]:
+def unfold(p_decide: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the two probabilities that :func:`decide` has written as one number.
 
     Examples
@@ -206,9 +206,9 @@ def unfold(decided: FloatArray) -> tuple[FloatArray, FloatArray]:
     >>> [part.tolist() for part in unfold(np.array([0.25, -1e-30, -0.0]))]
     [[0.25, 1.0, 1.0], [0.75, 1e-30, 0.0]]
     """
-    smaller = np.abs(decided)
+    smaller = np.abs(p_decide)
     larger = 1 - smaller
-    turned = np.signbit(decided)
+    turned = np.signbit(p_decide)
     return np.where(turned, larger, smaller), np.where(turned, smaller, larger)
 
 

@@ -9,7 +9,7 @@ from pairmend._utils.chunking import row_chunks
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend._utils.weights import draw_rows
-from pairmend.kernels.correction import competences, correct
+from pairmend.kernels.correction import correct, p_true_given_decision
 from pairmend.kernels.leave_one_out import corrected_by, nearness_scale
 from pairmend.mended.decisions import Chances
 from pairmend.mended.distances import Scaling
@@ -125,13 +125,13 @@ class Mender:
                 continue
             correction = self.corrections[name]
             witness = self.evidence.witnesses[correction.reference]
-            decided = witness.decide(supports)
+            p_decide = witness.decide(supports)
             if name == "global":
-                said[name] = correct(decided, witness.everywhere)
+                said[name] = correct(p_decide, witness.everywhere)
                 continue
             sums = self.nearness(name, X, supports) @ witness.table
-            everywhere = competences(witness.everywhere)
-            said[name] = corrected_by(decided, sums, everywhere, correction.shrinkage)
+            everywhere = p_true_given_decision(witness.everywhere)
+            said[name] = corrected_by(p_decide, sums, everywhere, correction.shrinkage)
         return said
 
     def nearness(self, name: str, X: MatrixLike, supports: FloatArray) -> FloatArray:

@@ -311,9 +311,9 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         mender, search, judged, counts, chances = learn_to_mend(evidence, scalings, choices, rng)
         folds = [np.flatnonzero(fold[judged] == number) for number in np.unique(fold[judged])]
         left_out = LeftOut(evidence.Y[judged], counts, folds, chances)
-        decided: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
+        p_decide: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
-            decided = self._choose_decision(left_out, mender)
+            p_decide = self._choose_decision(left_out, mender)
         rows_to_fit = base_rows
         if len(present) < count_rows(X):
             rows_to_fit = take_rows(base_rows, present)
@@ -326,7 +326,7 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         self.estimator_, self.validation_indices_ = model, rows
         self._reader, self.frame_encoder_ = reader, reader.encoder
         self._mender, self._left_out = mender, left_out
-        self._decided, self._decided_by = decided, self._decision_parameters()
+        self._p_decide, self._decided_by = p_decide, self._decision_parameters()
         self.beta_ = {
             name: found.beta for name, found in mender.corrections.items() if name != "global"
         }
@@ -476,7 +476,7 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         check_is_fitted(self)
         check_prediction_parameters(self)
         if not self.multilabel_ or same_parameters(self._decided_by, self._decision_parameters()):
-            return self._decided
+            return self._p_decide
         return self._choose_decision(self._left_out, self._mender)
 
     def _decision_parameters(self) -> tuple[Any, ...]:

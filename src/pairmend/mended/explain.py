@@ -208,12 +208,12 @@ class _ProblemExplainer:
     ):
         self.mender, self.names, self.rows = mender, names, rows
         self.n_neighbors, self.n_problems = n_neighbors, n_problems
-        self.decided: dict[str, FloatArray] = {}
+        self.p_decide: dict[str, FloatArray] = {}
         self.extra: dict[str, FloatArray] = {}
         for name in mender.scalings:
             correction = mender.corrections[name]
             witness = mender.evidence.witnesses[correction.reference]
-            self.decided[name] = witness.decide(mender.evidence.supports)
+            self.p_decide[name] = witness.decide(mender.evidence.supports)
             nothing = np.zeros_like(witness.everywhere)
             self.extra[name] = shrink(nothing, witness.everywhere, correction.shrinkage)[0]
 
@@ -227,7 +227,7 @@ class _ProblemExplainer:
         weights = {
             name: mender.nearness(name, X, base) * mender.evidence.weights for name in scalings
         }
-        decided = {
+        p_decide = {
             name: mender.evidence.witnesses[mender.corrections[name].reference].decide(base)
             for name in scalings
         }
@@ -246,7 +246,7 @@ class _ProblemExplainer:
                     *every[k],
                     before=float(before[k]),
                     after=float(after[k]),
-                    decided=float(decided[every[k][1]][row, every[k][0]]),
+                    p_decide=float(p_decide[every[k][1]][row, every[k][0]]),
                     weights=weights[every[k][1]][row],
                 )
                 for k in chosen.tolist()
@@ -254,7 +254,7 @@ class _ProblemExplainer:
             yield problems, len(every), int(np.count_nonzero(turned))
 
     def _problem(
-        self, label: int, name: str, *, before: float, after: float, decided: float,
+        self, label: int, name: str, *, before: float, after: float, p_decide: float,
         weights: FloatArray,
     ) -> ProblemExplanation:  # fmt: skip
         carried = self.mender.evidence.Y[:, label]
@@ -262,10 +262,10 @@ class _ProblemExplainer:
             (label, None),
             (self.names[label], f"not {self.names[label]}"),
             before=before,
-            decided=decided,
+            p_decide=p_decide,
             weights=weights,
             truth=np.column_stack([carried, ~carried]),
-            decisions=self.decided[name][:, label],
+            decisions=self.p_decide[name][:, label],
             rows=self.rows,
             shrinkage=self.extra[name][label],
             after=after,

@@ -89,8 +89,8 @@ class Judge:
         """Return the mean loss of decisions over the folds in which it is defined."""
         weights = np.ones(len(self.Y)) if self.weights is None else self.weights
         if isinstance(self.criterion, str):
-            loss, decided = LOSSES[self.criterion], said.astype(bool)
-            losses = [loss(self.Y[fold], decided[fold], weights[fold]) for fold in self.folds]
+            loss, p_decide = LOSSES[self.criterion], said.astype(bool)
+            losses = [loss(self.Y[fold], p_decide[fold], weights[fold]) for fold in self.folds]
             return self._without_rounding(float(np.mean(losses)))
         told = _Told(said, scores)
         truth = self.Y.astype(np.int64)

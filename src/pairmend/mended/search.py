@@ -96,12 +96,12 @@ def search_scaling(
     errors = np.empty((len(witnesses), len(betas), len(shrinkages), len(rows)))
     for chunk in _chunks(scaling, len(rows), tables):
         here = rows[chunk]
-        decided = [witness.decide(evidence.supports[here]) for witness in witnesses]
+        p_decide = [witness.decide(evidence.supports[here]) for witness in witnesses]
         elsewhere = [witness.elsewhere(here) for witness in witnesses]
         around = sums_around(points, here, tables, betas[0], len(betas) - 1, evidence.weights)
         for b, sums in enumerate(around):
             for w, own in enumerate(columns):
-                said = corrected_by(decided[w], sums[:, own], elsewhere[w], masses)
+                said = corrected_by(p_decide[w], sums[:, own], elsewhere[w], masses)
                 errors[w, b, :, chunk] = evidence.errors(said, here)
     losses = np.average(errors, axis=3, weights=weights)
     return [
@@ -118,9 +118,9 @@ def said_globally(evidence: Evidence, reference: str, rows: IntArray) -> FloatAr
     said = np.empty((len(rows), evidence.Y.shape[1]))
     for chunk in row_chunks(len(rows), 3 * witness.table.shape[1]):
         here = rows[chunk]
-        decided = witness.decide(evidence.supports[here])
+        p_decide = witness.decide(evidence.supports[here])
         given_on, given_off = witness.elsewhere(here)
-        said[chunk] = decided * given_on + (1 - decided) * given_off
+        said[chunk] = p_decide * given_on + (1 - p_decide) * given_off
     return said
 
 
@@ -134,8 +134,8 @@ def said_locally(
     for chunk in _chunks(scaling, len(rows), table):
         here = rows[chunk]
         sums = next(sums_around(points, here, table, correction.beta, masses=evidence.weights))
-        decided = witness.decide(evidence.supports[here])
-        said[chunk] = corrected_by(decided, sums, witness.elsewhere(here), correction.shrinkage)
+        p_decide = witness.decide(evidence.supports[here])
+        said[chunk] = corrected_by(p_decide, sums, witness.elsewhere(here), correction.shrinkage)
     return said
 
 

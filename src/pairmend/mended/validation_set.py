@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend.kernels.correction import competences
+from pairmend.kernels.correction import p_true_given_decision
 from pairmend.kernels.leave_one_out import global_confusion, tabulate
 from pairmend.kernels.rrc import REFERENCES
 
@@ -41,8 +41,8 @@ class Witness:
         return REFERENCES[self.reference](supports)
 
     def elsewhere(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return competences over all rows but one, for each of these."""
-        return competences(global_confusion(self.table, rows))
+        """Return p_true_given_decision over all rows but one, for each of these."""
+        return p_true_given_decision(global_confusion(self.table, rows))
 
 
 @dataclass(frozen=True)

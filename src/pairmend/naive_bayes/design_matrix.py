@@ -9,14 +9,14 @@ from scipy import sparse
 from pairmend._utils.cells import Cells, densify
 from pairmend._utils.lazy import lazy
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
-from pairmend.naive_bayes.feature_statistics import FeatureSurvey
+from pairmend.naive_bayes.feature_statistics import FeatureStatistics
 
 FAR = 1e100
 """Floors beyond which a value is as far as can be: its square is still a number."""
 
 
 @dataclass(frozen=True)
-class Expanded:
+class DesignMatrix:
     """Rows written in a basis.
 
     Attributes
@@ -34,7 +34,7 @@ class Expanded:
 
 
 @dataclass(frozen=True)
-class Basis:
+class Design:
     """Columns such that the log-likelihood of a row is a constant plus a weighted sum.
 
     A numeric feature gives two columns, its value u and u^2, in units of its floor and seen
@@ -43,34 +43,34 @@ class Basis:
 
     Attributes
     ----------
-    survey : FeatureSurvey
+    feature_statistics : FeatureStatistics
         Kinds, values and floors of the features.
     centre : ndarray of shape (n_numeric,)
         Where u is 0; zero for all features if sparse rows are to stay sparse.
     """
 
-    survey: FeatureSurvey
+    feature_statistics: FeatureStatistics
     centre: FloatArray
 
     @classmethod
-    def learn(cls, survey: FeatureSurvey, X: Matrix) -> "Basis":
+    def learn(cls, feature_statistics: FeatureStatistics, X: Matrix) -> "Design":
         """Choose the centres: the means of dense rows, zero for sparse ones."""
         X = densify(X)
-        numeric = ~survey.categorical
+        numeric = ~feature_statistics.categorical
         if sparse.issparse(X):
-            return cls(survey, np.zeros(np.count_nonzero(numeric)))
+            return cls(feature_statistics, np.zeros(np.count_nonzero(numeric)))
         values = X if numeric.all() else X[:, numeric]
         centre = values.mean(axis=0)
         if np.isnan(centre).any():
             known = ~np.isnan(values)
             count = np.maximum(known.sum(axis=0), 1)
             centre = np.where(known, values, 0).sum(axis=0) / count
-        return cls(survey, centre)
+        return cls(feature_statistics, centre)
 
     @lazy
     def numeric(self) -> IntArray:
         """Numbers of the numeric features."""
-        return np.flatnonzero(~self.survey.categorical)
+        return np.flatnonzero(~self.feature_statistics.categorical)
 
     @lazy
     def base(self) -> IntArray:
@@ -79,16 +79,16 @@ class Basis:
         Zero where the feature has that value, so that what a sparse matrix leaves out needs
         no cell here either.
         """
-        survey = self.survey
-        low, end = survey.offsets[:-1], survey.offsets[1:]
-        features = np.arange(len(survey.categorical))
-        zero = survey.positions(features, np.zeros(len(features)))
+        feature_statistics = self.feature_statistics
+        low, end = feature_statistics.offsets[:-1], feature_statistics.offsets[1:]
+        features = np.arange(len(feature_statistics.categorical))
+        zero = feature_statistics.positions(features, np.zeros(len(features)))
         return np.where(low == end, -1, np.where((zero >= low) & (zero < end), zero, low))
 
     @lazy
     def value_column(self) -> IntArray:
         """Column of each value of the categorical features; -1 for base values."""
-        is_base = np.zeros(len(self.survey.values), dtype=bool)
+        is_base = np.zeros(len(self.feature_statistics.values), dtype=bool)
         is_base[self.base[self.base >= 0]] = True
         columns = 2 * len(self.numeric) + np.cumsum(~is_base) - 1
         return np.where(is_base, -1, columns)
@@ -96,15 +96,22 @@ class Basis:
     @lazy
     def column_feature(self) -> IntArray:
         """Feature of each column."""
-        survey = self.survey
-        of_value = np.repeat(np.arange(len(survey.categorical)), np.diff(survey.offsets))
+        feature_statistics = self.feature_statistics
+        of_value = np.repeat(
+            np.arange(len(feature_statistics.categorical)), np.diff(feature_statistics.offsets)
+        )
         return np.concatenate([self.numeric, self.numeric, of_value[self.value_column >= 0]])
 
     @lazy
     def subspace_table(self) -> IntArray:
         """Columns of each subspace, filled up with ``n_columns`` to the same length."""
-        if len(self.numeric) == len(self.survey.categorical):
-            return np.hstack([self.survey.subspaces, len(self.numeric) + self.survey.subspaces])
+        if len(self.numeric) == len(self.feature_statistics.categorical):
+            return np.hstack(
+                [
+                    self.feature_statistics.subspaces,
+                    len(self.numeric) + self.feature_statistics.subspaces,
+                ]
+            )
         chosen = self.subspace_masks[self.column_feature] > 0
         count = np.count_nonzero(chosen, axis=0)
         table = np.full((chosen.shape[1], int(np.max(count, initial=0))), len(chosen))
@@ -133,11 +140,13 @@ class Basis:
     @lazy
     def subspace_masks(self) -> FloatArray:
         """Which features are in which subspace, (d, n_subspaces)."""
-        masks = np.zeros((len(self.survey.categorical), len(self.survey.subspaces)))
-        np.put_along_axis(masks, self.survey.subspaces.T, 1.0, axis=0)
+        masks = np.zeros(
+            (len(self.feature_statistics.categorical), len(self.feature_statistics.subspaces))
+        )
+        np.put_along_axis(masks, self.feature_statistics.subspaces.T, 1.0, axis=0)
         return masks
 
-    def expand(self, X: Matrix) -> Expanded:
+    def expand(self, X: Matrix) -> DesignMatrix:
         """Write rows in the basis.
 
         Parameters
@@ -147,7 +156,7 @@ class Basis:
 
         Returns
         -------
-        Expanded
+        DesignMatrix
             Sparse if X is sparse, of few cells, and all centres are zero.
         """
         if sparse.issparse(X) and self.centre.any():
@@ -158,7 +167,7 @@ class Basis:
     @lazy
     def unit(self) -> FloatArray:
         """What values of numeric features are multiplied by: one over their floors."""
-        return 1 / self.survey.floor[self.numeric]
+        return 1 / self.feature_statistics.floor[self.numeric]
 
     def _scale(
         self, values: FloatArray, numbers: IntArray | slice, u: FloatArray, square: FloatArray
@@ -174,7 +183,7 @@ class Basis:
             np.multiply(u, u, out=square)
         return bool(np.isnan(largest))
 
-    def _expand_dense(self, X: FloatArray) -> Expanded:
+    def _expand_dense(self, X: FloatArray) -> DesignMatrix:
         n_rows, n_numeric = len(X), len(self.numeric)
         u, square = np.empty((2, n_rows, n_numeric))
         shown = np.zeros((n_rows, len(self.column_feature) - 2 * n_numeric))
@@ -185,9 +194,9 @@ class Basis:
             u[absent_row, absent] = square[absent_row, absent] = 0
         absent_feature = self.numeric[absent]
 
-        counted = np.flatnonzero(self.survey.categorical)
+        counted = np.flatnonzero(self.feature_statistics.categorical)
         if len(counted):
-            place = self.survey.positions(counted, X[:, counted])
+            place = self.feature_statistics.positions(counted, X[:, counted])
             columns = np.append(self.value_column, -2)[place]
             row, which = np.nonzero(columns >= 0)
             shown[row, columns[row, which] - 2 * n_numeric] = 1
@@ -195,20 +204,22 @@ class Basis:
             absent_row = np.concatenate([absent_row, unknown_row])
             absent_feature = np.concatenate([absent_feature, counted[unknown]])
         blocks = (u, square, shown) if shown.size else (u, square)
-        return Expanded(blocks, _indicator(absent_row, absent_feature, X.shape))
+        return DesignMatrix(blocks, _indicator(absent_row, absent_feature, X.shape))
 
-    def _expand_sparse(self, X: Any) -> Expanded:
-        survey, n_numeric = self.survey, len(self.numeric)
+    def _expand_sparse(self, X: Any) -> DesignMatrix:
+        feature_statistics, n_numeric = self.feature_statistics, len(self.numeric)
         cells = Cells.of(X)
-        number = np.cumsum(~survey.categorical) - 1  # of a numeric feature among its like
-        counted = survey.categorical[cells.column]
+        number = (
+            np.cumsum(~feature_statistics.categorical) - 1
+        )  # of a numeric feature among its like
+        counted = feature_statistics.categorical[cells.column]
         missing = np.isnan(cells.value)
 
         kept = ~counted & ~missing
         row, column = cells.row[kept], number[cells.column[kept]]
         u, square = np.empty((2, len(row)))
         self._scale(cells.value[kept], column, u, square)
-        place = survey.positions(cells.column[counted], cells.value[counted])
+        place = feature_statistics.positions(cells.column[counted], cells.value[counted])
         value_column = np.append(self.value_column, -2)[place]
         shown = value_column >= 0
         value_row = cells.row[counted]
@@ -223,8 +234,8 @@ class Basis:
         absent_row = [cells.row[missing], value_row[unknown]]
         absent_feature = [cells.column[missing], cells.column[counted][unknown]]
         # Zeros that the matrix leaves out, of a feature that never was zero in training.
-        never = np.flatnonzero(survey.categorical & (self.base >= 0))
-        never = never[survey.values[self.base[never]] != 0]
+        never = np.flatnonzero(feature_statistics.categorical & (self.base >= 0))
+        never = never[feature_statistics.values[self.base[never]] != 0]
         if len(never):
             listed = np.zeros((X.shape[0], len(never)), dtype=bool)
             here = np.isin(cells.column, never)
@@ -233,7 +244,7 @@ class Basis:
             absent_row.append(left_row)
             absent_feature.append(never[left])
         absent = _indicator(np.concatenate(absent_row), np.concatenate(absent_feature), X.shape)
-        return Expanded((matrix,), absent)
+        return DesignMatrix((matrix,), absent)
 
 
 def _csr(values: FloatArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:

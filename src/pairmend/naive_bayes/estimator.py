@@ -33,7 +33,11 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, Matr
 from pairmend._utils.validation import check_columns, check_magnitude, is_plain, remember_features
 from pairmend._utils.weights import unit_weight, without_negligible
 from pairmend.frames import FrameEncoder
-from pairmend.naive_bayes.feature_statistics import Distinct, FeatureSurvey, survey_features
+from pairmend.naive_bayes.feature_statistics import (
+    Distinct,
+    FeatureStatistics,
+    compute_feature_statistics,
+)
 
 _FAR = 1e100
 """Standard deviations beyond which values are as unlikely as can be."""
@@ -67,7 +71,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    survey_ : FeatureSurvey
+    feature_statistics_ : FeatureStatistics
         Kinds, values, floors and subspaces of the features.
     class_log_prior_ : ndarray of shape (n_classes,)
         Log of the smoothed class frequencies.
@@ -75,7 +79,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         Mean and standard deviation of the numeric features in each class.
     value_log_prob_ : ndarray of shape (n_classes, n_values)
         Log of the smoothed frequencies of the categorical features' values, in the order of
-        ``survey_.values``.
+        ``feature_statistics_.values``.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -111,8 +115,8 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         "categorical": [StrOptions({"auto"}), "array-like", None],
         "random_state": ["random_state"],
     }
-    # A survey travels from a pair learner to its pairs, not from users through pipelines.
-    __metadata_request__fit = {"survey": metadata_routing.UNUSED}  # noqa: RUF012
+    # Passed by pair learners to the classifiers of their pairs, never routed from a user's fit.
+    __metadata_request__fit = {"feature_statistics": metadata_routing.UNUSED}  # noqa: RUF012
 
     def __init__(
         self,
@@ -126,7 +130,9 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         self.categorical = categorical
         self.random_state = random_state
 
-    def survey(self, X: MatrixLike, sample_weight: ArrayLike | None = None) -> FeatureSurvey:
+    def feature_statistics(
+        self, X: MatrixLike, sample_weight: ArrayLike | None = None
+    ) -> FeatureStatistics:
         """Find out about the features what needs no class labels.
 
         An ensemble of many classifiers on parts of the same rows calls this once, on all
@@ -141,14 +147,14 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        FeatureSurvey
+        FeatureStatistics
         """
-        return self.read_and_survey(X, sample_weight)[1]
+        return self.read_with_statistics(X, sample_weight)[1]
 
-    def read_and_survey(
+    def read_with_statistics(
         self, X: MatrixLike, sample_weight: ArrayLike | None = None
-    ) -> tuple[Any, FeatureSurvey]:
-        """Return rows as numbers, and what :meth:`survey` finds out about them.
+    ) -> tuple[Any, FeatureStatistics]:
+        """Return rows as numbers, and what :meth:`feature_statistics` finds out about them.
 
         Parameters
         ----------
@@ -161,22 +167,22 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         -------
         numbers : ndarray or CSR of shape (n_samples, n_features)
             All rows; those that list many of their cells are dense.
-        survey : FeatureSurvey
+        feature_statistics : FeatureStatistics
         """
         check_params(self, self.get_params(deep=False))
         declared, encoder = self.declare(X)
         numbers = densify(read_numbers(self, X, encoder))
         if sample_weight is None:
-            return numbers, self.survey_values(Distinct.of(numbers), declared, encoder)
+            return numbers, self.statistics_of_values(Distinct.of(numbers), declared, encoder)
         weights = np.asarray(sample_weight, dtype=np.float64)
         unit = unit_weight(weights)
         present = without_negligible(weights, unit) > 0
-        found = self.survey_values(Distinct.of(numbers[present]), declared, encoder)
+        found = self.statistics_of_values(Distinct.of(numbers[present]), declared, encoder)
         return numbers, replace(found, unit=unit)
 
-    def survey_values(
+    def statistics_of_values(
         self, found: Distinct, declared: BoolArray | None, encoder: FrameEncoder | None
-    ) -> FeatureSurvey:
+    ) -> FeatureStatistics:
         """Find out the same from the features' distinct values.
 
         Parameters
@@ -188,10 +194,10 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        FeatureSurvey
+        FeatureStatistics
         """
         n_features = len(found.count)
-        return survey_features(
+        return compute_feature_statistics(
             found,
             declared=self._declared_by_number(n_features) if declared is None else declared,
             count_two_valued=isinstance(self.categorical, str),
@@ -210,7 +216,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         X: MatrixLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        survey: FeatureSurvey | None = None,
+        feature_statistics: FeatureStatistics | None = None,
     ) -> Self:
         """Fit the classifier.
 
@@ -222,8 +228,8 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights; a row of weight 2 among rows of weight 1 counts as two rows.
-        survey : FeatureSurvey, default=None
-            What is known of the features, from :meth:`survey`. Found on X when None.
+        feature_statistics : FeatureStatistics, default=None
+            What is known of the features, from :meth:`feature_statistics`. Found on X when None.
 
         Returns
         -------
@@ -235,22 +241,22 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         check_magnitude(X)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        if survey is None:
-            survey = self.survey(X, weights)
-        unit = unit_weight(weights) if survey.unit is None else survey.unit
+        if feature_statistics is None:
+            feature_statistics = self.feature_statistics(X, weights)
+        unit = unit_weight(weights) if feature_statistics.unit is None else feature_statistics.unit
         weights = without_negligible(weights, unit) / unit
-        numbers = self._read(X, survey.encoder, reset=True)
+        numbers = self._read(X, feature_statistics.encoder, reset=True)
         check_magnitude(numbers)
-        if numbers.shape[1] != len(survey.categorical):
+        if numbers.shape[1] != len(feature_statistics.categorical):
             raise ValueError(
-                f"The survey knows {len(survey.categorical)} features, but X has "
+                f"feature_statistics has {len(feature_statistics.categorical)} features, but X has "
                 f"{numbers.shape[1]}."
             )
         present = weights > 0
         if present.any() and not present.all():  # rows of weight 0 do not make a class
             numbers, y, weights = numbers[present], np.asarray(y)[present], weights[present]
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self.survey_ = survey
+        self.feature_statistics_ = feature_statistics
         self._count(Cells.of(numbers), codes, weights)
         return self
 
@@ -267,7 +273,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        numbers = self._read(X, self.survey_.encoder, reset=False)
+        numbers = self._read(X, self.feature_statistics_.encoder, reset=False)
         subspaces = self._subspace_masks()
         joint = np.stack(
             [
@@ -387,7 +393,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
 
     def _count(self, cells: Cells, codes: IntArray, weights: FloatArray) -> None:
         """Estimate all parameters from the cells of the training rows."""
-        survey = self.survey_
+        feature_statistics = self.feature_statistics_
         n_classes, n_features = len(self.classes_), cells.shape[1]
         shape = (n_classes, n_features)
         known = ~np.isnan(cells.value)
@@ -414,9 +420,9 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         mean = total(weight * value) / divisor
         variance = (total(weight * (value - mean[group]) ** 2) + zeros * mean**2) / divisor
         self.mean_ = mean.reshape(shape)
-        self.scale_ = np.maximum(np.sqrt(variance).reshape(shape), survey.floor)
+        self.scale_ = np.maximum(np.sqrt(variance).reshape(shape), feature_statistics.floor)
         # A numeric feature that a class never shows says nothing about that class.
-        self._usable = survey.categorical | (count.reshape(shape) > 0).all(axis=0)
+        self._usable = feature_statistics.categorical | (count.reshape(shape) > 0).all(axis=0)
 
         self.class_log_prior_ = np.log((class_weight + 1) / (class_weight.sum() + n_classes))
         self.value_log_prob_ = self._value_log_prob(
@@ -431,19 +437,21 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         weight: FloatArray,
         zeros: FloatArray,
     ) -> FloatArray:
-        survey = self.survey_
-        n_classes, n_values = len(self.classes_), len(survey.values)
-        counted = survey.categorical[column]
-        slot = code[counted] * (n_values + 1) + survey.positions(column[counted], value[counted])
+        feature_statistics = self.feature_statistics_
+        n_classes, n_values = len(self.classes_), len(feature_statistics.values)
+        counted = feature_statistics.categorical[column]
+        slot = code[counted] * (n_values + 1) + feature_statistics.positions(
+            column[counted], value[counted]
+        )
         count = np.bincount(slot, weight[counted], n_classes * (n_values + 1)).astype(float)
         count = count.reshape(n_classes, n_values + 1)[:, :-1]
         # Zeros that a sparse matrix leaves out.
-        features = np.flatnonzero(survey.categorical)
-        place = survey.positions(features, np.zeros(len(features)))
+        features = np.flatnonzero(feature_statistics.categorical)
+        place = feature_statistics.positions(features, np.zeros(len(features)))
         known = place < n_values
         count[:, place[known]] += zeros[:, features[known]]
 
-        n_of_feature = np.diff(survey.offsets)
+        n_of_feature = np.diff(feature_statistics.offsets)
         feature = np.repeat(np.arange(len(n_of_feature)), n_of_feature)
         total = np.stack([np.bincount(feature, weights=row) for row in count])
         smoothed = (count + 1) / (total[:, feature] + n_of_feature[feature])
@@ -451,7 +459,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
 
     def _subspace_masks(self) -> FloatArray:
         """Return which usable features are in which subspace, (n_features, n_subspaces)."""
-        subspaces = self.survey_.subspaces
+        subspaces = self.feature_statistics_.subspaces
         masks = np.zeros((len(self._usable), len(subspaces)))
         np.put_along_axis(masks, subspaces.T, 1.0, axis=0)
         return masks * self._usable[:, np.newaxis]
@@ -470,16 +478,16 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
 
     def _cell_log_likelihood(self, c: int, column: IntArray, value: FloatArray) -> FloatArray:
         """Log-likelihood of cells; the last axis of `value` belongs to `column`."""
-        survey = self.survey_
+        feature_statistics = self.feature_statistics_
         mean, scale = self.mean_[c][column], self.scale_[c][column]
         # Far outside, squares would overflow and leave nothing to compare.
         with np.errstate(over="ignore"):
             distance = np.clip((value - mean) / scale, -_FAR, _FAR)
         log_density = -np.log(scale) - distance**2 / 2
-        counted = survey.categorical[column]
+        counted = feature_statistics.categorical[column]
         if counted.any():
             with_unknown = np.append(self.value_log_prob_[c], 0.0)
-            places = survey.positions(column[counted], value[..., counted])
+            places = feature_statistics.positions(column[counted], value[..., counted])
             log_density[..., counted] = with_unknown[places]
         return np.where(np.isnan(value), 0.0, log_density)
 

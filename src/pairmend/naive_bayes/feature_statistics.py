@@ -110,7 +110,7 @@ def count_distinct(
 
 
 @dataclass(frozen=True)
-class FeatureSurvey:
+class FeatureStatistics:
     """What a naive Bayes ensemble finds out about its features once.
 
     Attributes
@@ -172,14 +172,14 @@ class FeatureSurvey:
         return np.append(self.values, np.nan)
 
 
-def survey_features(
+def compute_feature_statistics(
     found: "Distinct",
     *,
     declared: BoolArray,
     count_two_valued: bool,
     subspaces: IntArray,
     encoder: FrameEncoder | None,
-) -> FeatureSurvey:
+) -> FeatureStatistics:
     """Find out the kind, the values and the floor of each feature.
 
     Parameters
@@ -198,7 +198,7 @@ def survey_features(
 
     Returns
     -------
-    FeatureSurvey
+    FeatureStatistics
     """
     gap = (found.high - found.low) / np.maximum(found.count - 1, 1)
     # A constant feature says nothing whatever its floor is, so any number will do.
@@ -214,7 +214,7 @@ def survey_features(
                 has_others = found.high[f] == n_categories and found.count[f] > 0
                 lists[f] = np.arange(n_categories + has_others, dtype=float)
         values, n_values = np.concatenate(lists), np.array([len(values) for values in lists])
-    return FeatureSurvey(
+    return FeatureStatistics(
         categorical=categorical,
         values=values,
         offsets=np.concatenate([[0], np.cumsum(n_values)]),

@@ -10,7 +10,7 @@ from pairmend._utils.compilation import compiled, use_compiled
 from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
-from pairmend.naive_bayes.design_matrix import FAR, Basis
+from pairmend.naive_bayes.design_matrix import FAR, Design
 from pairmend.naive_bayes.sums import LabelSums, Sums, sum_alone, with_virtual
 
 MOST_SHARED = 2**23
@@ -54,30 +54,30 @@ def sum_labels(
     """
     width = last - first
     row = np.empty(2 * width)
-    carried = np.empty(Y.shape[1], dtype=np.intp)
+    labels_here = np.empty(Y.shape[1], dtype=np.intp)
     zero, scale = centre[first:last], unit[first:last]
     for i in range(len(X)):
-        n_carried = 0
+        n_labels_here = 0
         for label in range(Y.shape[1]):
             if Y[i, label]:
-                carried[n_carried] = label
-                n_carried += 1
+                labels_here[n_labels_here] = label
+                n_labels_here += 1
         values = X[i, first:last]
-        if n_carried == 1:
-            total = labels[carried[0]]
+        if n_labels_here == 1:
+            total = labels[labels_here[0]]
             sums, squares = total[:width], total[width:]
             for f in range(width):
                 value = (values[f] - zero[f]) * scale[f]
                 sums[f] += value
                 squares[f] += value * value
-        elif n_carried:
+        elif n_labels_here:
             for f in range(width):
                 value = (values[f] - zero[f]) * scale[f]
                 row[f], row[width + f] = value, value * value
-            for a in range(n_carried):
-                _add(row, labels[carried[a]])
-                for b in range(a + 1, n_carried):
-                    _add(row, shared[number[carried[a], carried[b]]])
+            for a in range(n_labels_here):
+                _add(row, labels[labels_here[a]])
+                for b in range(a + 1, n_labels_here):
+                    _add(row, shared[number[labels_here[a], labels_here[b]]])
 
 
 @compiled()
@@ -87,7 +87,7 @@ def _add(row: FloatArray, total: FloatArray) -> None:
 
 
 def add_up_labels(
-    X: Matrix, Y: BoolArray, weights: FloatArray | None, basis: Basis, *, has_virtual: bool
+    X: Matrix, Y: BoolArray, weights: FloatArray | None, design: Design, *, has_virtual: bool
 ) -> LabelSums:
     """Add up rows by their labels.
 
@@ -99,7 +99,7 @@ def add_up_labels(
         Label indicators.
     weights : ndarray of shape (n,) or None
         Weights of the rows, if they are not all 1.
-    basis : Basis
+    design : Design
         In which the rows are to be written.
     has_virtual : bool
         Whether a virtual label is to be added.
@@ -108,14 +108,14 @@ def add_up_labels(
     -------
     LabelSums
     """
-    if isinstance(X, np.ndarray) and len(basis.numeric) == X.shape[1] and weights is None:
-        sums = _compiled(X, Y, basis, has_virtual) if use_compiled(X.size) else None
+    if isinstance(X, np.ndarray) and len(design.numeric) == X.shape[1] and weights is None:
+        sums = _compiled(X, Y, design, has_virtual) if use_compiled(X.size) else None
         if sums is not None:
             return sums
-    return LabelSums.over(Y, weights, basis.expand(X), has_virtual=has_virtual)
+    return LabelSums.over(Y, weights, design.expand(X), has_virtual=has_virtual)
 
 
-def _compiled(X: FloatArray, Y: BoolArray, basis: Basis, has_virtual: bool) -> LabelSums | None:
+def _compiled(X: FloatArray, Y: BoolArray, design: Design, has_virtual: bool) -> LabelSums | None:
     """Add up rows of numbers; None where there are other values, or too many sums."""
     X = np.ascontiguousarray(X)
     ranked = with_virtual(Y) if has_virtual else Y
@@ -133,7 +133,7 @@ def _compiled(X: FloatArray, Y: BoolArray, basis: Basis, has_virtual: bool) -> L
         width = features.stop - features.start
         ours = np.zeros((n_labels, 2 * width)), np.zeros((len(first), 2 * width))
         sum_labels(
-            X, basis.centre, basis.unit, ranked, number, features.start, features.stop, *ours
+            X, design.centre, design.unit, ranked, number, features.start, features.stop, *ours
         )
         squares = slice(n_features + features.start, n_features + features.stop)
         for part, out in zip(ours, (labels, shared), strict=True):
@@ -157,7 +157,7 @@ def _compiled(X: FloatArray, Y: BoolArray, basis: Basis, has_virtual: bool) -> L
     if len(pairs := sums.alone_pairs):
         full = with_virtual(Y)
         few = np.flatnonzero((full[:, pairs[:, 0]] & ~full[:, pairs[:, 1]]).any(axis=1))
-        sums = replace(sums, alone=sum_alone(pairs, Y[few], None, basis.expand(X[few])))
+        sums = replace(sums, alone=sum_alone(pairs, Y[few], None, design.expand(X[few])))
     return sums
 
 
@@ -166,8 +166,8 @@ def _count_together(Y: BoolArray) -> IntArray:
     if Y.shape[1] <= FEW_LABELS:
         counted = Y.astype(float)
         return multiply(counted.T, counted).astype(np.intp)
-    carried = sparse.csr_array(Y, dtype=np.intp)
-    return (carried.T @ carried).toarray()
+    labels_here = sparse.csr_array(Y, dtype=np.intp)
+    return (labels_here.T @ labels_here).toarray()
 
 
 def _dense_sums(count: IntArray, columns: FloatArray) -> Sums:

@@ -23,7 +23,7 @@ from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.logistic import mean_logistic
 from pairmend.naive_bayes import support_loops
-from pairmend.naive_bayes.design_matrix import FAR, Basis, Expanded
+from pairmend.naive_bayes.design_matrix import FAR, Design, DesignMatrix
 from pairmend.naive_bayes.sums import Terms
 
 TILE = 2**17
@@ -53,10 +53,10 @@ class Scorer:
     table: IntArray
 
     @classmethod
-    def of(cls, terms: Terms, prior: FloatArray, basis: Basis) -> "Scorer":
+    def of(cls, terms: Terms, prior: FloatArray, design: Design) -> "Scorer":
         """Add what comes before any feature, a number for each class."""
-        constants = multiply(terms.base, basis.subspace_masks) + prior[:, np.newaxis]
-        n_columns, table = len(basis.column_feature), basis.weight_table
+        constants = multiply(terms.base, design.subspace_masks) + prior[:, np.newaxis]
+        n_columns, table = len(design.column_feature), design.weight_table
         columns = np.empty((n_columns + len(table) + 1, len(prior)))
         columns[:n_columns] = terms.weights.T
         columns[n_columns:-1] = constants.T
@@ -115,22 +115,22 @@ class ScoredRows(ABC):
     compiled: bool
 
     @staticmethod
-    def reading(X: Any, basis: Basis) -> "ScoredRows":
+    def reading(X: Any, design: Design) -> "ScoredRows":
         """Prepare rows that are not yet written in a basis."""
-        compiled = use_compiled(basis.subspace_table.size * X.shape[0])
+        compiled = use_compiled(design.subspace_table.size * X.shape[0])
         if compiled and isinstance(X, np.ndarray):
-            rows = CompiledRows.of_numbers(X, basis)
+            rows = CompiledRows.of_numbers(X, design)
             if rows is not None:
                 return rows
-        return ScoredRows.of(basis.expand(X), basis, compiled=compiled)
+        return ScoredRows.of(design.expand(X), design, compiled=compiled)
 
     @staticmethod
-    def of(rows: Expanded, basis: Basis, *, compiled: bool = False) -> "ScoredRows":
+    def of(rows: DesignMatrix, design: Design, *, compiled: bool = False) -> "ScoredRows":
         """Prepare rows."""
-        n_columns, n_subspaces = len(basis.column_feature), len(basis.subspace_table)
+        n_columns, n_subspaces = len(design.column_feature), len(design.subspace_table)
         absent = rows.absent
         if absent is not None:
-            absent = _tall(absent, np.arange(absent.shape[1]), basis)
+            absent = _tall(absent, np.arange(absent.shape[1]), design)
         n_rows = rows.blocks[0].shape[0]
         if sparse.issparse(rows.blocks[0]):
             which = np.tile(np.arange(n_subspaces), n_rows)
@@ -138,14 +138,14 @@ class ScoredRows(ABC):
                 (np.ones(len(which)), which, np.arange(len(which) + 1)),
                 shape=(len(which), n_subspaces + 1),
             )
-            parts = [_tall(rows.blocks[0], basis.column_feature, basis), constant]
+            parts = [_tall(rows.blocks[0], design.column_feature, design), constant]
             parts += [] if absent is None else [absent]
             stack = sparse.hstack(parts, format="csr")
-            return _SparseRows(stack, absent, n_subspaces, basis.subspace_table, compiled)
+            return _SparseRows(stack, absent, n_subspaces, design.subspace_table, compiled)
         stack = np.empty((n_columns + 1, n_rows))
         np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
         stack[-1] = 1  # for the constant; what fills up a narrow subspace gets no weight
-        return _DenseRows(stack, absent, n_subspaces, basis.value_table, compiled)
+        return _DenseRows(stack, absent, n_subspaces, design.value_table, compiled)
 
     def tiles(self, n_classes: int) -> Iterator[slice]:
         """Cut the rows so that the scores of a tile stay in the processor's cache."""
@@ -277,24 +277,24 @@ class CompiledRows(ScoredRows):
     rows: IntArray
 
     @classmethod
-    def of_numbers(cls, X: FloatArray, basis: Basis) -> "CompiledRows | None":
+    def of_numbers(cls, X: FloatArray, design: Design) -> "CompiledRows | None":
         """Prepare dense rows of numbers; None where there are other values."""
-        if len(basis.numeric) != X.shape[1]:
+        if len(design.numeric) != X.shape[1]:
             return None
         X = np.ascontiguousarray(X)
-        stack = np.empty((len(basis.column_feature) + 1, len(X)))
+        stack = np.empty((len(design.column_feature) + 1, len(X)))
         check_shape(stack, (2 * X.shape[1] + 1, len(X)), "columns")
-        for part in (basis.centre, basis.unit):
+        for part in (design.centre, design.unit):
             check_shape(part, (X.shape[1],), "centres or units")
-        check_indices(basis.value_table, len(stack), "columns")
+        check_indices(design.value_table, len(stack), "columns")
 
         def fill(rows: slice) -> None:
-            support_loops.stack_rows(X, basis.centre, basis.unit, rows.start, rows.stop, stack)
+            support_loops.stack_rows(X, design.centre, design.unit, rows.start, rows.stop, stack)
 
         in_threads(fill, list(batches(len(X), STACKED)), thread_count(nanoseconds=2 * X.size))
         if not stack[X.shape[1] : -1].max(initial=0) < FAR**2:  # NaN or far beyond
             return None
-        table = basis.value_table
+        table = design.value_table
         return cls(stack, None, len(table), table, True, np.arange(len(X)))
 
     @property
@@ -348,7 +348,7 @@ class _SparseRows(_CopiedRows):
         return self._tall_at(self.stack, rows)
 
 
-def _tall(matrix: Any, features: IntArray, basis: Basis) -> Any:
+def _tall(matrix: Any, features: IntArray, design: Design) -> Any:
     """Return a sparse matrix with a row for each row and subspace, cut to the subspace.
 
     Parameters
@@ -357,12 +357,12 @@ def _tall(matrix: Any, features: IntArray, basis: Basis) -> Any:
         Rows.
     features : ndarray of shape (n_columns,)
         Feature of each column.
-    basis : Basis
+    design : Design
         Knows the subspaces.
     """
-    n_subspaces = len(basis.subspace_table)
+    n_subspaces = len(design.subspace_table)
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    cell, subspace = np.nonzero(basis.subspace_masks[features[matrix.indices]])
+    cell, subspace = np.nonzero(design.subspace_masks[features[matrix.indices]])
     cells = (matrix.data[cell], (row[cell] * n_subspaces + subspace, matrix.indices[cell]))
     shape = (matrix.shape[0] * n_subspaces, matrix.shape[1])
     return sparse.coo_array(cells, shape=shape).tocsr()

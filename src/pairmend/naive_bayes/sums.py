@@ -13,7 +13,7 @@ from scipy import sparse
 
 from pairmend._utils.products import multiply
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
-from pairmend.naive_bayes.design_matrix import Basis, Expanded
+from pairmend.naive_bayes.design_matrix import Design, DesignMatrix
 
 CANCELLED = 8
 """Where subtraction would leave less than one part in so many, rows are summed anew."""
@@ -44,7 +44,7 @@ class Sums:
     n_absent: Any
 
     @classmethod
-    def over(cls, groups: Any, weights: FloatArray | None, rows: Expanded) -> "Sums":
+    def over(cls, groups: Any, weights: FloatArray | None, rows: DesignMatrix) -> "Sums":
         """Add up rows.
 
         Parameters
@@ -53,7 +53,7 @@ class Sums:
             Which rows are in which group.
         weights : ndarray of shape (n,) or None
             Weights of the rows, if they are not all 1.
-        rows : Expanded
+        rows : DesignMatrix
             The rows.
         """
         weighted = groups
@@ -157,17 +157,17 @@ class Terms:
     usable: Any
 
     @classmethod
-    def of(cls, sums: Sums, basis: Basis) -> "Terms":
+    def of(cls, sums: Sums, design: Design) -> "Terms":
         """Estimate Gaussians and Laplace-smoothed frequencies from sums over classes."""
-        survey, numeric = basis.survey, basis.numeric
+        feature_statistics, numeric = design.feature_statistics, design.numeric
         n, m = len(numeric), len(sums.mass)
         known = sums.mass[:, np.newaxis]  # weight of the rows that show a feature
         usable = None
         if sums.absent is not None:
-            usable = survey.categorical | (sums.count[:, np.newaxis] > sums.n_absent)
+            usable = feature_statistics.categorical | (sums.count[:, np.newaxis] > sums.n_absent)
             known = np.maximum(known - sums.absent, 0)
         weights = np.empty(sums.columns.shape)
-        base = np.zeros((m, len(survey.categorical)))
+        base = np.zeros((m, len(feature_statistics.categorical)))
         if n:
             divisor = known if known.shape[1] == 1 else known[:, numeric]
             divisor = np.where(divisor > 0, divisor, 1)
@@ -183,8 +183,8 @@ class Terms:
             base[:, numeric] = square
             mean *= inverse
             inverse *= -0.5
-        if survey.categorical.any():
-            _count_values(sums.columns[:, 2 * n :], known, basis, weights[:, 2 * n :], base)
+        if feature_statistics.categorical.any():
+            _count_values(sums.columns[:, 2 * n :], known, design, weights[:, 2 * n :], base)
         return cls(weights, base, usable)
 
     def at(self, classes: slice) -> "Terms":
@@ -192,23 +192,23 @@ class Terms:
         usable = None if self.usable is None else self.usable[classes]
         return Terms(self.weights[classes], self.base[classes], usable)
 
-    def less(self, other: "Terms", basis: Basis) -> "Terms":
+    def less(self, other: "Terms", design: Design) -> "Terms":
         """Return what makes log-odds: the difference, over features that both have seen."""
         weights, base = self.weights - other.weights, self.base - other.base
         if self.usable is not None:
             unusable = ~(self.usable & other.usable)
             base[unusable] = 0
-            weights[unusable[:, basis.column_feature]] = 0
+            weights[unusable[:, design.column_feature]] = 0
         return Terms(weights, base, None)
 
 
 def _count_values(
-    counts: FloatArray, known: FloatArray, basis: Basis, weights: FloatArray, base: FloatArray
+    counts: FloatArray, known: FloatArray, design: Design, weights: FloatArray, base: FloatArray
 ) -> None:
     """Fill in the terms of categorical features from the counts of all values but the base."""
-    survey = basis.survey
-    features = np.flatnonzero(basis.base >= 0)
-    own = basis.column_feature[2 * len(basis.numeric) :]
+    feature_statistics = design.feature_statistics
+    features = np.flatnonzero(design.base >= 0)
+    own = design.column_feature[2 * len(design.numeric) :]
     total = known if known.shape[1] == 1 else known[:, features]
     counts = np.maximum(counts, 0)
     log_base = np.empty((len(counts), len(features)))
@@ -225,7 +225,7 @@ def _count_values(
     of_column = np.searchsorted(features, own)
     weights -= np.take(log_base, of_column, axis=1, mode="clip")
     # Few numbers of values are different.
-    sizes, which = np.unique(np.diff(survey.offsets)[features], return_inverse=True)
+    sizes, which = np.unique(np.diff(feature_statistics.offsets)[features], return_inverse=True)
     if total.shape[1] == 1:
         log_total = np.log(total + sizes)[:, which]
     else:
@@ -266,7 +266,12 @@ class LabelSums:
 
     @classmethod
     def over(
-        cls, Y: BoolArray, weights: FloatArray | None, rows: Expanded, *, has_virtual: bool = False
+        cls,
+        Y: BoolArray,
+        weights: FloatArray | None,
+        rows: DesignMatrix,
+        *,
+        has_virtual: bool = False,
     ) -> "LabelSums":
         """Add up rows by their labels.
 
@@ -276,7 +281,7 @@ class LabelSums:
             Label indicators.
         weights : ndarray of shape (n,) or None
             Weights of the rows, if they are not all 1.
-        rows : Expanded
+        rows : DesignMatrix
             The rows.
         has_virtual : bool, default=False
             Whether a virtual label is to be added.
@@ -286,7 +291,12 @@ class LabelSums:
 
     @classmethod
     def part(
-        cls, Y: BoolArray, weights: FloatArray | None, rows: Expanded, *, has_virtual: bool = False
+        cls,
+        Y: BoolArray,
+        weights: FloatArray | None,
+        rows: DesignMatrix,
+        *,
+        has_virtual: bool = False,
     ) -> "LabelSums":
         """Add up a part of the rows; no label's are summed alone, before all are there."""
         nothing = sum_alone(np.empty((0, 2), dtype=np.intp), Y, weights, rows)
@@ -358,7 +368,7 @@ class LabelSums:
         )
         return pairs
 
-    def extended(self, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> "LabelSums":
+    def extended(self, Y: BoolArray, weights: FloatArray | None, rows: DesignMatrix) -> "LabelSums":
         """Return the sums over these rows and further ones.
 
         Rows that become few among their label's are summed alone from then on. Before, they
@@ -472,7 +482,9 @@ def with_virtual(Y: BoolArray) -> BoolArray:
     return np.column_stack([Y, np.ones(len(Y), dtype=bool)])
 
 
-def sum_alone(pairs: IntArray, Y: BoolArray, weights: FloatArray | None, rows: Expanded) -> Sums:
+def sum_alone(
+    pairs: IntArray, Y: BoolArray, weights: FloatArray | None, rows: DesignMatrix
+) -> Sums:
     """Add up the rows of first labels, the virtual one maybe among them, that lack the second."""
     Y = with_virtual(Y)
     groups = [np.flatnonzero(Y[:, label] & ~Y[:, other]) for label, other in pairs]

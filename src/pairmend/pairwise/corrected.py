@@ -26,12 +26,12 @@ from pairmend.model_selection.splits import given_split, hold_out, shuffled_fold
 from pairmend.neighbourhoods import GaussianNeighbourhood
 from pairmend.pairwise.base import Blocks, Problem
 from pairmend.pairwise.explain import explain_rows
-from pairmend.pairwise.incremental import GrowingVoting, Split, Stream
-from pairmend.pairwise.learners import PairLearner, PairWitness, make_pair_learner
-from pairmend.pairwise.validation_decisions import checked_weights, watch
+from pairmend.pairwise.incremental import IncrementalVoting, Split, Stream
+from pairmend.pairwise.learners import PairLearner, ValidationLearner, make_pair_learner
+from pairmend.pairwise.validation_decisions import checked_weights, decide_on_validation_set
 
 
-class CorrectedPairwiseClassifier(GrowingVoting):
+class CorrectedPairwiseClassifier(IncrementalVoting):
     """Multi-label classification by pairs whose votes are mended by how they err nearby.
 
     Each pair's classifier is watched on validation rows: how often it decides for each of
@@ -190,7 +190,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
     }
 
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
-        **GrowingVoting._default_parts,
+        **IncrementalVoting._default_parts,
         "neighbourhood": GaussianNeighbourhood,
     }
     prediction_parameters: ClassVar[tuple[str, ...]] = (
@@ -276,7 +276,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         problem: Problem,
         take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
         train: Callable[[IntArray], PairLearner],
-        ask: Callable[[PairLearner, IntArray], PairWitness],
+        ask: Callable[[PairLearner, IntArray], ValidationLearner],
         parts: Split | None = None,
     ) -> Self:
         """Fit on rows that may lie elsewhere.
@@ -305,7 +305,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
 
         learner = train(train_indices)
 
-        def witness(trained: PairLearner) -> Callable[[IntArray], PairWitness]:
+        def witness(trained: PairLearner) -> Callable[[IntArray], ValidationLearner]:
             return lambda rows: ask(trained, validation_indices[rows])
 
         # Each part of the validation rows, and who is asked about it.
@@ -314,7 +314,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
             if folds
             else [(np.arange(len(validation_indices)), witness(learner))]
         )
-        watched = watch(
+        decisions = decide_on_validation_set(
             X_validation,
             Y_validation,
             asked,
@@ -327,7 +327,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         self.learner_, self.neighbourhood_ = learner, neighbourhood
         self.train_indices_, self.validation_indices_ = train_indices, validation_indices
         self._reference = REFERENCES[self.reference]
-        self._watched = watched
+        self._decisions = decisions
         self._row_weights = row_weights
         self._stream = None
         if not folds:
@@ -415,14 +415,14 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         shared = any(variant.overlap for variant in variants)
         by_row = self._by_row(self._weights(X))
         for labels, supports in self._supports(X):
-            decided = self._reference(supports)
-            sums = confusion_sums(by_row, self._watched, labels, shared=shared)
-            yield labels, (variant._mend(decided, sums, labels) for variant in variants)
+            p_decide = self._reference(supports)
+            sums = confusion_sums(by_row, self._decisions, labels, shared=shared)
+            yield labels, (variant._mend(p_decide, sums, labels) for variant in variants)
 
-    def _mend(self, decided: FloatArray, sums: ConfusionSums, labels: slice) -> FloatArray:
+    def _mend(self, p_decide: FloatArray, sums: ConfusionSums, labels: slice) -> FloatArray:
         """Return corrected supports, or weighted ballots, if pairs are weighted."""
         confusion = self._confusion(sums, labels)
-        corrected = correct(decided, confusion)
+        corrected = correct(p_decide, confusion)
         if self.weighting is None:
             return corrected
         return weigh(super()._ballots(corrected), WEIGHTINGS[self.weighting](confusion))
@@ -444,7 +444,7 @@ class CorrectedPairwiseClassifier(GrowingVoting):
         size = np.where(size > 0, size, 1)[:, np.newaxis, np.newaxis, np.newaxis]
         by_row = self._by_row(weights)
         for labels in self._blocks(X):
-            sums = confusion_sums(by_row, self._watched, labels, shared=bool(self.overlap))
+            sums = confusion_sums(by_row, self._decisions, labels, shared=bool(self.overlap))
             yield labels, self._confusion(sums, labels) / size
 
     def _by_row(self, weights: FloatArray) -> FloatArray:
@@ -463,11 +463,11 @@ class CorrectedPairwiseClassifier(GrowingVoting):
             return None
         first, second = self._pairs_of(labels)
         if self.balance == "labels":
-            Y = self._watched.Y
+            Y = self._decisions.Y
             sizes, without = (self._row_weights @ rows for rows in (Y, ~Y))
             is_real = second < len(self.classes_)
             return balance_weights(sizes[first], np.where(is_real, sizes[second], without[first]))
-        alone = self._watched.sizes(self._row_weights)
+        alone = self._decisions.sizes(self._row_weights)
         return balance_weights(alone[first, second], alone[second, first])
 
     def _pairs_of(self, labels: slice) -> tuple[IntArray, IntArray]:

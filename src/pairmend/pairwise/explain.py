@@ -158,7 +158,7 @@ class _PairExplainer:
         is_virtual = second == len(classifier.classes_)
         name = str(classifier.classes_[first])
         rows, decisions = self._decisions(first, second)
-        truth = classifier._watched.Y[rows][:, [first, second]]
+        truth = classifier._decisions.Y[rows][:, [first, second]]
         if is_virtual:
             truth[:, 1] = ~truth[:, 0]
         w_first, w_second = (float(each[pair]) for each in self.class_weights)
@@ -166,7 +166,7 @@ class _PairExplainer:
             (first, None if is_virtual else second),
             (name, _absence(name) if is_virtual else str(classifier.classes_[second])),
             before=before,
-            decided=float(classifier._reference(np.atleast_1d(before))[0]),
+            p_decide=float(classifier._reference(np.atleast_1d(before))[0]),
             weights=weights[rows],
             truth=truth,
             decisions=decisions,
@@ -180,12 +180,14 @@ class _PairExplainer:
 
     def _decisions(self, first: int, second: int) -> tuple[IntArray, FloatArray]:
         """Return the rows of a pair, and how likely it decided for each label there."""
-        watched = self.classifier._watched
-        own, other = watched.carried.entries(first), watched.carried.entries(second)
-        alone = ~watched.Y[watched.carried.rows[other], first]
-        rows = np.concatenate([watched.carried.rows[own], watched.carried.rows[other][alone]])
-        for_first, for_second = unfold(watched.decided[own, second].astype(np.float64))
-        mirrored = unfold(watched.decided[other, first][alone].astype(np.float64))
+        decisions = self.classifier._decisions
+        own, other = decisions.label_rows.entries(first), decisions.label_rows.entries(second)
+        alone = ~decisions.Y[decisions.label_rows.rows[other], first]
+        rows = np.concatenate(
+            [decisions.label_rows.rows[own], decisions.label_rows.rows[other][alone]]
+        )
+        for_first, for_second = unfold(decisions.p_decide[own, second].astype(np.float64))
+        mirrored = unfold(decisions.p_decide[other, first][alone].astype(np.float64))
         return rows, np.column_stack(
             [np.concatenate([for_first, mirrored[1]]), np.concatenate([for_second, mirrored[0]])]
         )

@@ -19,7 +19,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, 
 from pairmend._utils.validation import check_features, check_training_rows, take_rows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.base import PairwiseVoting, Problem
-from pairmend.pairwise.learners import PairLearner, PairWitness, make_pair_learner
+from pairmend.pairwise.learners import PairLearner, ValidationLearner, make_pair_learner
 
 Split: TypeAlias = tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]
 """Training rows, validation rows, and the latter's folds if there are any."""
@@ -179,13 +179,13 @@ class Stream:
         train, validation = present[drawn], present[~drawn]
         heaviest = max(self.heaviest, float(problem.row_weights.max()))
         forgotten = FORGOTTEN * heaviest
-        watched, kept = self.validation.faded(decay, forgotten)
+        decisions, kept = self.validation.faded(decay, forgotten)
         weights, Y = problem.row_weights, problem.target.Y
         after = replace(
             self,
             learner=copy(self.learner),
             train=self.train.faded(decay, forgotten)[0].plus(self.n_rows + train, weights[train]),
-            validation=watched.plus(self.n_rows + validation, weights[validation]),
+            validation=decisions.plus(self.n_rows + validation, weights[validation]),
             X=append_rows(
                 None if self.X is None else take_rows(self.X, np.flatnonzero(kept)),
                 take_rows(problem.X, validation),
@@ -267,7 +267,7 @@ def _grows(classifier: PairwiseVoting) -> bool:
     return True
 
 
-class GrowingVoting(PairwiseVoting):
+class IncrementalVoting(PairwiseVoting):
     """A classifier with validation rows that can be taught further rows."""
 
     validation: Any
@@ -283,7 +283,7 @@ class GrowingVoting(PairwiseVoting):
         problem: Problem,
         take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
         train: Callable[[IntArray], PairLearner],
-        ask: Callable[[PairLearner, IntArray], PairWitness],
+        ask: Callable[[PairLearner, IntArray], ValidationLearner],
         parts: Split | None = None,
     ) -> Self:
         """Fit on rows that may lie elsewhere, and end what stream there was."""
@@ -302,7 +302,7 @@ class GrowingVoting(PairwiseVoting):
 
             CorrectedPairwiseClassifier(
                 validation=(clf.train_indices_, clf.validation_indices_)
-            ).fit(X_all, Y_all, survey=clf.learner_.survey_)
+            ).fit(X_all, Y_all, feature_statistics=clf.learner_.feature_statistics_)
 
         Parameters
         ----------
@@ -314,8 +314,8 @@ class GrowingVoting(PairwiseVoting):
             For 1-D classes, all there will ever be; for indicators, names of the labels. Looked
             at in the first call. None means what the first call's `y` shows.
         **fit_params : dict
-            ``sample_weight``; and in the first call ``survey``, what is known of the features,
-            from :meth:`RandomSubspaceNB.survey` of a larger sample, for instance.
+            ``sample_weight``; in the first call also ``feature_statistics``, for example
+            ``RandomSubspaceNB().feature_statistics(X)`` of a larger sample.
 
         Returns
         -------

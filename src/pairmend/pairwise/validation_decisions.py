@@ -10,20 +10,20 @@ from pairmend._utils.chunking import BLOCK_ARRAYS, row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
-from pairmend.kernels.confusion import Watched
+from pairmend.kernels.confusion import ValidationDecisions
 from pairmend.kernels.pairs import LabelRows
 from pairmend.kernels.rrc import decide
-from pairmend.pairwise.learners import PairWitness
+from pairmend.pairwise.learners import ValidationLearner
 
 
-def watch(
+def decide_on_validation_set(
     X: MatrixLike,
     Y: BoolArray,
-    asked: Iterable[tuple[IntArray, Callable[[IntArray], PairWitness]]],
+    asked: Iterable[tuple[IntArray, Callable[[IntArray], ValidationLearner]]],
     reference: Callable[[FloatArray], FloatArray],
     *,
     has_virtual: bool = False,
-) -> Watched:
+) -> ValidationDecisions:
     """Ask trained pairs about the validation rows that belong to them.
 
     Parameters
@@ -42,27 +42,27 @@ def watch(
 
     Returns
     -------
-    Watched
+    ValidationDecisions
         What the pairs :func:`~pairmend.kernels.rrc.decide` there.
     """
-    carried = LabelRows.of(Y, has_virtual=has_virtual)
-    decided: FloatArray | None = None
+    label_rows = LabelRows.of(Y, has_virtual=has_virtual)
+    p_decide: FloatArray | None = None
     for rows, witness in asked:
         everything = len(rows) == len(Y)
-        here, chosen = (carried, slice(None)) if everything else carried.among(rows, len(Y))
+        here, chosen = (label_rows, slice(None)) if everything else label_rows.among(rows, len(Y))
         supports = witness(rows).support_at(X if everything else take_rows(X, rows), here)
-        for part in row_chunks(len(supports), BLOCK_ARRAYS * carried.n_labels):
+        for part in row_chunks(len(supports), BLOCK_ARRAYS * label_rows.n_labels):
             supports[part] = decide(supports[part], reference)
         if everything:
-            decided = supports
+            p_decide = supports
         else:
-            if decided is None:
-                decided = np.empty((len(carried.rows), carried.n_labels))
-            decided[chosen] = supports
-    assert decided is not None
+            if p_decide is None:
+                p_decide = np.empty((len(label_rows.rows), label_rows.n_labels))
+            p_decide[chosen] = supports
+    assert p_decide is not None
     if has_virtual:
         Y = np.column_stack([Y, np.zeros(len(Y), dtype=bool)])
-    return Watched(carried, Y, decided)
+    return ValidationDecisions(label_rows, Y, p_decide)
 
 
 def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int) -> FloatArray:

@@ -253,16 +253,16 @@ def _told_decision(problem: ProblemExplanation, decision: int, first: str) -> st
     """Say how often the first label is true where it, or the other one, was decided for."""
     if not sum(row[decision] for row in problem.masses):
         return "which it never is"
-    return f"{100 * problem.competences[decision]:.0f} % are {first}"
+    return f"{100 * problem.p_true_given_decision[decision]:.0f} % are {first}"
 
 
 def _told_neighbour(neighbour: Neighbour, names: tuple[str, str]) -> str:
     first, second = (short(name, NARROW) for name in names)
     truth = {(True, False): first, (False, True): second}.get(neighbour.truth, "both")
-    if neighbour.decided == 0.5:
+    if neighbour.p_decide == 0.5:
         return f"{truth}, undecided"
-    is_first = neighbour.decided > 0.5
-    certain = f"{100 * max(neighbour.decided, 1 - neighbour.decided):.0f} %"
+    is_first = neighbour.p_decide > 0.5
+    certain = f"{100 * max(neighbour.p_decide, 1 - neighbour.p_decide):.0f} %"
     if neighbour.truth == (is_first, not is_first):
         return f"{truth}, rightly ({certain})"
     if truth != "both" and len(first) + len(second) > NARROW:  # no room for two names

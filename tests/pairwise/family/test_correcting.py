@@ -85,21 +85,21 @@ def test_two_classes_are_a_pair(base, neighbourhood, validation, reference, rng)
 def slow_correction(clf, model, X, Y, queries, reference):
     """One label after another, one validation row after another."""
     weights = clf.neighbourhood_.weights(queries)
-    watched = clf.validation_indices_
+    decisions = clf.validation_indices_
     said, asked = (
-        reference(model.predict_proba(X[watched])),
+        reference(model.predict_proba(X[decisions])),
         reference(model.predict_proba(queries)),
     )
     out = np.empty((len(queries), Y.shape[1]))
     for t in range(len(queries)):
         for label in range(Y.shape[1]):
             e = np.zeros((2, 2))
-            for k, row in enumerate(watched):
+            for k, row in enumerate(decisions):
                 truth = 0 if Y[row, label] else 1
                 e[truth] += weights[t, k] * np.array([said[k, label], 1 - said[k, label]])
-            competences = e[0] / e.sum(axis=0)
+            p_true_given_decision = e[0] / e.sum(axis=0)
             p = asked[t, label]
-            out[t, label] = p * competences[0] + (1 - p) * competences[1]
+            out[t, label] = p * p_true_given_decision[0] + (1 - p) * p_true_given_decision[1]
     return out
 
 

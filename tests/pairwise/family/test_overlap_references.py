@@ -136,12 +136,12 @@ def test_right_pairs_give_right_labels(labels):
     # Pairs that say of a row what is true of it; of labels it does not carry, anything.
     truth = np.isin(np.arange(4), labels)
     games = np.ones((1, 5, 5))
-    carried = np.append(truth, False)
+    label_rows = np.append(truth, False)
     for i, j in combinations(range(5), 2):
-        if carried[i] != carried[j]:
-            games[0, i, j], games[0, j, i] = float(carried[i]), float(carried[j])
+        if label_rows[i] != label_rows[j]:
+            games[0, i, j], games[0, j, i] = float(label_rows[i]), float(label_rows[j])
         if j == 4:
-            games[0, i, j], games[0, j, i] = float(carried[i]), float(not carried[i])
+            games[0, i, j], games[0, j, i] = float(label_rows[i]), float(not label_rows[i])
     games[0, range(5), range(5)] = 0
     for merge in (SharedFirstClassifier()._merge, BradleyTerryClassifier(prior=0.01)._merge):
         np.testing.assert_array_equal(merge(games)[0] > 0.5, truth)

@@ -108,13 +108,13 @@ def test_random_large_votes(n_labels, n_rows, ties):
     assert poll.n_asked.mean() < len(pairs)
 
 
-class Watched(SVC):
+class ValidationDecisions(SVC):
     """A kernel machine that remembers how many rows it was asked about, call by call."""
 
     asked = []  # noqa: RUF012
 
     def predict(self, X):
-        Watched.asked.append(X.shape[0])
+        ValidationDecisions.asked.append(X.shape[0])
         return super().predict(X)
 
 
@@ -128,10 +128,10 @@ def many_labels():
 def test_models_are_asked_as_often_as_told_and_in_batches(many_labels):
     X, Y = many_labels
     Y = np.maximum(Y, np.eye(120, 15, dtype=int))  # every pair has rows of both labels
-    clf = QWeightedVoting(Watched()).fit(X, Y)
-    Watched.asked = []
+    clf = QWeightedVoting(ValidationDecisions()).fit(X, Y)
+    ValidationDecisions.asked = []
     poll = clf.poll(X)
-    batches = Watched.asked
+    batches = ValidationDecisions.asked
     assert sum(batches) == poll.n_asked.sum()
     assert len(batches) < sum(batches) / 6
     assert poll.n_asked.mean() < len(clf.pairs_) / 2

@@ -70,12 +70,12 @@ def test_support_at_the_rows_of_labels_equals_support_everywhere(small_set):
     learner.fit(X, Y.astype(bool), label_pairs(4), {})
     blocks = [slice(0, 1), slice(1, 6)]
     everywhere = np.hstack(list(learner.supports(X, blocks)))
-    carried = LabelRows.of(Y.astype(bool))
-    at = learner.support_at(X, carried)
+    label_rows = LabelRows.of(Y.astype(bool))
+    at = learner.support_at(X, label_rows)
     for m, (i, j) in enumerate(label_pairs(4)):
         for own, other, support in ((i, j, everywhere[:, m]), (j, i, 1 - everywhere[:, m])):
-            entries = carried.entries(own)
-            np.testing.assert_allclose(at[entries, other], support[carried.rows[entries]])
+            entries = label_rows.entries(own)
+            np.testing.assert_allclose(at[entries, other], support[label_rows.rows[entries]])
 
 
 def test_support_at_no_entry_at_all(small_set):
@@ -90,7 +90,7 @@ def test_pairs_share_one_survey_of_all_rows(small_set):
     X, Y = small_set
     learner = GenericPairLearner(RandomSubspaceNB(), n_jobs=None, seed=0)
     learner.fit(X, Y.astype(bool), label_pairs(4), {})
-    surveys = [model.survey_ for model in learner.models_]
-    assert all(survey is surveys[0] for survey in surveys)
-    own = RandomSubspaceNB().survey(X)
+    surveys = [model.feature_statistics_ for model in learner.models_]
+    assert all(feature_statistics is surveys[0] for feature_statistics in surveys)
+    own = RandomSubspaceNB().feature_statistics(X)
     np.testing.assert_array_equal(surveys[0].floor, own.floor)

@@ -95,17 +95,17 @@ def _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual):
     if virtual:  # every row carries the virtual label
         Y_queries = np.column_stack([Y_queries, np.ones(len(Y_queries), dtype=bool)])
     n_pairs = n_labels * (n_labels - 1) // 2
-    carried = LabelRows.of(Y_queries)
-    others = carried.label[:, np.newaxis] != np.arange(n_labels)
+    label_rows = LabelRows.of(Y_queries)
+    others = label_rows.label[:, np.newaxis] != np.arange(n_labels)
     for way in WAYS:
         with limits(way):
             slow, fast = both(base, X, Y, weights, virtual=virtual)
             ours = np.hstack(list(fast.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
-            at = fast.support_at(queries, carried)
+            at = fast.support_at(queries, label_rows)
         expected = next(slow.supports(dense(queries), [slice(0, n_pairs)]))
         np.testing.assert_allclose(ours, expected, atol=tolerance)
         assert ((at >= 0) & (at <= 1)).all()
-        expected = slow.support_at(dense(queries), carried)
+        expected = slow.support_at(dense(queries), label_rows)
         np.testing.assert_allclose(at[others], expected[others], atol=tolerance)
 
 
@@ -212,8 +212,8 @@ def test_a_rare_side_keeps_its_digits(rng):
     _, fast = both(base, X, Y)
     only = fast._sums.only(np.array([0]), np.array([1]))
     assert only.count[0] == 3
-    basis = fast._basis
-    u = (X[-3:] - basis.centre) / basis.survey.floor
+    design = fast._design
+    u = (X[-3:] - design.centre) / design.feature_statistics.floor
     np.testing.assert_allclose(only.columns[0], np.hstack([u, u**2]).sum(axis=0), rtol=1e-13)
     assert_equal(base, X, Y, X[::100], Y[::100], tolerance=1e-8)
 
@@ -305,12 +305,12 @@ def test_partial_fits_equal_one_fit(rng, few_cells, missing, weighted, virtual):
         X = sparse.csr_array(X)
     Y[:150, 1] &= ~Y[:150, 2]  # so do labels that share rows
     weights = rng.choice([0, 0.5, 1], size=200) if weighted else None
-    survey = BASE.set_params(random_state=0).survey(X, weights)
+    feature_statistics = BASE.set_params(random_state=0).feature_statistics(X, weights)
     pairs = label_pairs(9 + virtual)
 
     def params(rows):
         weight = {} if weights is None else {"sample_weight": weights[rows]}
-        return {"survey": survey, **weight}
+        return {"feature_statistics": feature_statistics, **weight}
 
     whole = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0).fit(X, Y, pairs, params(slice(None)))
     parts = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0)

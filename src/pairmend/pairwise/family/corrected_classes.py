@@ -152,10 +152,10 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
         return np.where(total > 0, supports / np.where(total > 0, total, 1), 1 / n_labels)
 
     def _note(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
-        return {"_Y": Y, "_decided": CLASS_REFERENCES[self.reference](supports)}
+        return {"_Y": Y, "_p_decide": CLASS_REFERENCES[self.reference](supports)}
 
     def _confusion(self, weights: FloatArray) -> FloatArray:
-        return class_confusion(weights, self._Y, self._decided)
+        return class_confusion(weights, self._Y, self._p_decide)
 
     def _correct(self, supports: FloatArray, confusion: FloatArray) -> FloatArray:
         return correct_classes(CLASS_REFERENCES[self._reference](supports), confusion)

@@ -207,10 +207,12 @@ def _numbers(X: MatrixLike) -> Matrix:
 def _train(
     X: Matrix, Y: BoolArray, pair: IntArray, costs: FloatArray, tol: float, max_iter: int
 ) -> tuple[FloatArray, FloatArray, bool, int]:
-    carried = Y[:, pair]
+    label_rows = Y[:, pair]
     if pair[1] == Y.shape[1] - 1:  # the virtual label is there where the other is not
-        carried = np.column_stack([carried[:, 0], ~carried[:, 0]])
-    rows = np.flatnonzero(carried.any(axis=1))
+        label_rows = np.column_stack([label_rows[:, 0], ~label_rows[:, 0]])
+    rows = np.flatnonzero(label_rows.any(axis=1))
     if len(rows) == 0:
         return np.zeros(X.shape[1]), np.full(2, np.nan), True, 0
-    return fit_parallel_hyperplanes(X[rows], carried[rows], costs[rows], tol=tol, max_iter=max_iter)
+    return fit_parallel_hyperplanes(
+        X[rows], label_rows[rows], costs[rows], tol=tol, max_iter=max_iter
+    )

@@ -73,8 +73,8 @@ def train_problems(
     Parameters
     ----------
     estimator : classifier
-        The base classifier. One with a method ``survey`` learns what it can of the features
-        from all rows, once.
+        The base classifier. A method ``feature_statistics`` is called once, with
+        all rows.
     X : array-like
         All rows; no weight among the fit parameters is 0.
     problems : iterable of SmallProblem
@@ -89,14 +89,17 @@ def train_problems(
     list of classifiers
         In the order of the problems.
     """
-    survey = None
-    if hasattr(estimator, "survey") and has_fit_parameter(estimator, "survey"):
-        survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
+    feature_statistics = None
+    if has_fit_parameter(estimator, "feature_statistics"):
+        feature_statistics = estimator.feature_statistics(
+            X, sample_weight=fit_params.get("sample_weight")
+        )
     weights = fit_params.get("sample_weight")
     unit = 1.0 if weights is None else unit_weight(weights)
     return list(
         Parallel(n_jobs=n_jobs)(
-            delayed(_train)(estimator, X, problem, fit_params, survey, unit) for problem in problems
+            delayed(_train)(estimator, X, problem, fit_params, feature_statistics, unit)
+            for problem in problems
         )
     )
 
@@ -106,7 +109,7 @@ def _train(
     X: MatrixLike,
     problem: SmallProblem,
     fit_params: dict[str, Any],
-    survey: Any,
+    feature_statistics: Any,
     unit: float,
 ) -> Any:
     params = take_params(X, fit_params, problem.rows)
@@ -115,8 +118,8 @@ def _train(
     if np.count_nonzero(counts) < 2:
         mass = counts / unit
         return ConstantClassifier(tuple(((mass + 1) / (mass.sum() + len(mass))).tolist()))
-    if survey is not None:
-        params["survey"] = survey
+    if feature_statistics is not None:
+        params["feature_statistics"] = feature_statistics
     try:
         return clone(estimator).fit(take_rows(X, problem.rows), problem.y, **params)
     except Exception as error:

@@ -16,25 +16,25 @@ from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 __all__ = [
     "GenericPairLearner",
     "PairLearner",
-    "PairWitness",
     "SubspaceNBPairLearner",
+    "ValidationLearner",
     "make_pair_learner",
 ]
 
 
-class PairWitness(Protocol):
+class ValidationLearner(Protocol):
     """Tells what trained pairs say of validation rows."""
 
-    def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
+    def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs.
 
-        The result has a row for each entry of `carried` and a column for each label: what the
+        The result has a row for each entry of `label_rows` and a column for each label: what the
         pair of the entry's label and the column's says for the former. The column of the
         entry's own label holds anything in [0, 1].
         """
 
 
-class PairLearner(PairWitness, Protocol):
+class PairLearner(ValidationLearner, Protocol):
     """Trains a binary classifier for each pair and tells their supports."""
 
     @property

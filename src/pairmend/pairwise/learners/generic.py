@@ -38,7 +38,7 @@ def _train_pair(
     rows: IntArray,
     y: IntArray,
     fit_params: dict[str, Any],
-    survey: Any,
+    feature_statistics: Any,
     unit: float,
 ) -> Any:
     weights = fit_params.get("sample_weight")
@@ -51,8 +51,8 @@ def _train_pair(
         mass = counts / unit
         return ConstantSupport(float((mass[1] + 1) / (mass.sum() + 2)))
     params = take_params(X, fit_params, rows)
-    if survey is not None:
-        params["survey"] = survey
+    if feature_statistics is not None:
+        params["feature_statistics"] = feature_statistics
     try:
         return clone(estimator).fit(take_rows(X, rows), y, **params)
     except Exception as error:
@@ -83,9 +83,8 @@ def _ask(model: Any, X: MatrixLike) -> FloatArray:
 class GenericPairLearner:
     """Trains one clone of a classifier a pair.
 
-    A base classifier may have a method ``survey(X, sample_weight=None)`` and take its
-    result as ``fit(..., survey=...)``: what can be learnt of the features from all rows is
-    then learnt once and shared by all pairs.
+    If ``fit`` of the base classifier has a parameter ``feature_statistics``, its method of that
+    name is called once with all rows, and the result is passed to the fit of every pair.
 
     Parameters
     ----------
@@ -118,13 +117,17 @@ class GenericPairLearner:
         estimator = seed_estimator(self.estimator, self.seed)
         if is_frame(X) and takes_encoded_frames(estimator):
             X = FrameEncoder().fit(X).encode(X)  # once, not for each pair
-        survey = None
-        if hasattr(estimator, "survey") and has_fit_parameter(estimator, "survey"):
-            survey = estimator.survey(X, sample_weight=fit_params.get("sample_weight"))
+        feature_statistics = None
+        if has_fit_parameter(estimator, "feature_statistics"):
+            feature_statistics = estimator.feature_statistics(
+                X, sample_weight=fit_params.get("sample_weight")
+            )
         weights = fit_params.get("sample_weight")
         unit = 1.0 if weights is None else unit_weight(weights)
         models = Parallel(n_jobs=self.n_jobs)(
-            delayed(_train_pair)(estimator, X, _name(pair, Y), rows, y, fit_params, survey, unit)
+            delayed(_train_pair)(
+                estimator, X, _name(pair, Y), rows, y, fit_params, feature_statistics, unit
+            )
             for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
         )
         self.adopt(pairs, models)
@@ -153,19 +156,19 @@ class GenericPairLearner:
         """Return the support of one pair for its first label."""
         return _ask(self.models_[pair], self._encoded(X))
 
-    def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
+    def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs."""
         X = self._encoded(X)
-        out = np.full((len(carried.rows), carried.n_labels), 0.5)
-        rows = [carried.rows[carried.entries(label)] for label in range(carried.n_labels)]
+        out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
+        rows = [label_rows.rows[label_rows.entries(label)] for label in range(label_rows.n_labels)]
         asked = [m for m, (i, j) in enumerate(self._pairs) if len(rows[i]) or len(rows[j])]
         answers = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(_ask_at)(self.models_[m], X, np.union1d(*(rows[i] for i in self._pairs[m])))
             for m in asked
         )
         for (i, j), (where, support) in zip(self._pairs[asked], answers, strict=True):
-            out[carried.entries(i), j] = support[np.searchsorted(where, rows[i])]
-            out[carried.entries(j), i] = 1 - support[np.searchsorted(where, rows[j])]
+            out[label_rows.entries(i), j] = support[np.searchsorted(where, rows[i])]
+            out[label_rows.entries(j), i] = 1 - support[np.searchsorted(where, rows[j])]
         return out
 
 

@@ -15,7 +15,7 @@ from pairmend._utils.validation import seed_estimator
 from pairmend._utils.weights import unit_weight
 from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.pairs import LabelRows
-from pairmend.naive_bayes.design_matrix import Basis
+from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.label_sums import add_up_labels
 from pairmend.naive_bayes.scoring import CompiledRows, ScoredRows, Scorer
@@ -54,7 +54,7 @@ class SubspaceNBPairLearner:
 
     Attributes
     ----------
-    survey_ : FeatureSurvey
+    feature_statistics_ : FeatureStatistics
         What all pairs know of the features.
     """
 
@@ -71,21 +71,27 @@ class SubspaceNBPairLearner:
         weights = fit_params.get("sample_weight")
         if weights is not None:
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
-        if survey := fit_params.get("survey"):
-            numbers = densify(read_numbers(estimator, X, survey.encoder))
+        if feature_statistics := fit_params.get("feature_statistics"):
+            numbers = densify(read_numbers(estimator, X, feature_statistics.encoder))
         else:
-            numbers, survey = estimator.read_and_survey(X, weights)
-        if survey.unit is None:  # without weights, each row weighs 1
-            survey = replace(survey, unit=1.0 if weights is None else unit_weight(weights))
-        numbers, Y, weights = _present(numbers, Y, weights, survey.unit)
-        basis = Basis.learn(survey, numbers)
+            numbers, feature_statistics = estimator.read_with_statistics(X, weights)
+        if feature_statistics.unit is None:  # without weights, each row weighs 1
+            feature_statistics = replace(
+                feature_statistics, unit=1.0 if weights is None else unit_weight(weights)
+            )
+        numbers, Y, weights = _present(numbers, Y, weights, feature_statistics.unit)
+        design = Design.learn(feature_statistics, numbers)
         has_virtual = Y.shape[1] in pairs
-        sums = add_up_labels(numbers, Y, weights, basis, has_virtual=has_virtual)
-        return self.adopt(pairs, basis, sums)
+        sums = add_up_labels(numbers, Y, weights, design, has_virtual=has_virtual)
+        return self.adopt(pairs, design, sums)
 
-    def adopt(self, pairs: IntArray, basis: Basis, sums: LabelSums) -> "SubspaceNBPairLearner":
+    def adopt(self, pairs: IntArray, design: Design, sums: LabelSums) -> "SubspaceNBPairLearner":
         """Train all pairs from sums that were added up elsewhere."""
-        self.survey_, self._basis, self._pairs = basis.survey, basis, pairs
+        self.feature_statistics_, self._design, self._pairs = (
+            design.feature_statistics,
+            design,
+            pairs,
+        )
         self._settle(sums)
         return self
 
@@ -103,15 +109,15 @@ class SubspaceNBPairLearner:
 
         Sums only grow, so nothing of earlier rows needs to be kept. What is known of the
         features (kinds, values, floors, subspaces) must be known before any sum: it is that of
-        the first call's rows, or of the survey in its `fit_params`, such as one of a larger
-        sample. Later values of a categorical feature that it does not list are left out. The
+        the first call's rows, or ``feature_statistics`` in its `fit_params`, such as
+        those of a larger sample. Later values of a categorical feature that it does not list are left out. The
         weight that counts as one row in smoothing is that of the first call as well.
 
         Rows of earlier calls keep a share `decay` of their weight. A label, or a side of a
         pair, that weighs less than `forgotten` then is as if it had never been seen. There may
         be no further rows at all.
         """
-        if not hasattr(self, "survey_"):
+        if not hasattr(self, "feature_statistics_"):
             return self.fit(X, Y, pairs, fit_params)
         n_labels = len(self._separable) - self._sums.has_virtual
         if Y.shape[1] != n_labels:
@@ -119,19 +125,19 @@ class SubspaceNBPairLearner:
         weights = fit_params.get("sample_weight")
         if weights is not None and len(Y):
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
-        unit = self.survey_.unit or 1.0
+        unit = self.feature_statistics_.unit or 1.0
         sums = self._sums if decay == 1 else self._sums.faded(decay, forgotten / unit)
         if len(Y):
             numbers, Y, weights = _present(self._read_numbers(X), Y, weights, unit)
-            sums = sums.extended(Y, weights, self._basis.expand(numbers))
+            sums = sums.extended(Y, weights, self._design.expand(numbers))
         self._settle(sums)
         return self
 
     def _settle(self, sums: LabelSums) -> None:
         """Work out from sums what asking needs."""
         self._sums = sums
-        terms = Terms.of(sums.labels, self._basis)
-        self._labels = Scorer.of(terms, np.log(sums.labels.mass + 1), self._basis)
+        terms = Terms.of(sums.labels, self._design)
+        self._labels = Scorer.of(terms, np.log(sums.labels.mass + 1), self._design)
         # Labels with a feature they have never seen leave it out of all their pairs.
         complete = np.ones(len(sums.number), dtype=bool)
         if terms.usable is not None:
@@ -152,36 +158,36 @@ class SubspaceNBPairLearner:
         for block in blocks:
             yield self._all_rows(block, rows, scores).T
 
-    def support_at(self, X: MatrixLike, carried: LabelRows) -> FloatArray:
+    def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them, in all their pairs."""
         numbers = self._read_numbers(X)
         n_rows = numbers.shape[0]
-        out = np.full((len(carried.rows), carried.n_labels), 0.5)
+        out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
         for chunk in row_chunks(n_rows, self.row_size):
-            here, chosen = carried.among(np.arange(chunk.start, chunk.stop), n_rows)
+            here, chosen = label_rows.among(np.arange(chunk.start, chunk.stop), n_rows)
             out[chosen] = self._at_labels(self._expand(numbers[chunk]), here)
         return out
 
-    def _at_labels(self, rows: ScoredRows, carried: LabelRows) -> FloatArray:
+    def _at_labels(self, rows: ScoredRows, label_rows: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that carry them."""
         if self._scorer is not None and isinstance(rows, CompiledRows):
-            return self._compiled_at_labels(rows, carried)
-        n_labels = carried.n_labels
-        out = np.full((len(carried.rows), n_labels), 0.5)
-        dense = len(carried.rows) > DENSE_LABELS * rows.n_rows * n_labels
+            return self._compiled_at_labels(rows, label_rows)
+        n_labels = label_rows.n_labels
+        out = np.full((len(label_rows.rows), n_labels), 0.5)
+        dense = len(label_rows.rows) > DENSE_LABELS * rows.n_rows * n_labels
         if dense and rows.n_rows * len(self._pairs) <= KEPT_SUPPORTS:
-            self._pick(out, self._all_rows(slice(0, len(self._pairs)), rows, []), carried)
+            self._pick(out, self._all_rows(slice(0, len(self._pairs)), rows, []), label_rows)
             return out
         if self._separable.any():
-            self._fill_separable_at(out, rows, carried)
+            self._fill_separable_at(out, rows, label_rows)
         for label in range(n_labels):
-            entries = carried.entries(label)
+            entries = label_rows.entries(label)
             if entries.start == entries.stop:
                 continue
             own = np.flatnonzero(~self._separable[label])
             own = own[own != label]
             if len(own):
-                mine = rows.at(carried.rows[entries])
+                mine = rows.at(label_rows.rows[entries])
                 for part in batches(len(own), self._pairs_at_once):
                     against = self._own(np.full(len(own[part]), label), own[part], mine)
                     out[entries, own[part]] = against.T
@@ -189,16 +195,16 @@ class SubspaceNBPairLearner:
             out[entries, constant] = self._constant[label, constant]
         return out
 
-    def _compiled_at_labels(self, rows: CompiledRows, carried: LabelRows) -> FloatArray:
+    def _compiled_at_labels(self, rows: CompiledRows, label_rows: LabelRows) -> FloatArray:
         """Return the same where the terms of all pairs are kept and rows are plain numbers."""
-        out = np.full((len(carried.rows), carried.n_labels), 0.5)
+        out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
         scorer = self._scorer
         assert scorer is not None
         if self._separable.any():
-            self._fill_separable_at(out, rows, carried)
+            self._fill_separable_at(out, rows, label_rows)
         places = np.where(self._separable, -1, self._place)
         np.fill_diagonal(places, -1)
-        check_shape(places, (carried.n_labels, carried.n_labels), "pairs of labels")
+        check_shape(places, (label_rows.n_labels, label_rows.n_labels), "pairs of labels")
         check_indices(places + 1, scorer.n_classes + 1, "pairs")
         rows.check_scorer(scorer)
 
@@ -206,8 +212,8 @@ class SubspaceNBPairLearner:
             mean_supports_of_labels(
                 rows.stack,
                 rows.table,
-                carried.rows,
-                carried.indptr,
+                label_rows.rows,
+                label_rows.indptr,
                 scorer.columns,
                 scorer.table,
                 places,
@@ -215,17 +221,17 @@ class SubspaceNBPairLearner:
                 out,
             )
 
-        self._each(fill, np.argsort(np.diff(carried.indptr))[::-1].tolist())  # the longest first
+        self._each(fill, np.argsort(np.diff(label_rows.indptr))[::-1].tolist())  # the longest first
         for label, constant in enumerate(self._is_constant):
-            out[carried.entries(label), constant] = self._constant[label, constant]
+            out[label_rows.entries(label), constant] = self._constant[label, constant]
         return out
 
-    def _pick(self, out: FloatArray, supports: FloatArray, carried: LabelRows) -> None:
+    def _pick(self, out: FloatArray, supports: FloatArray, label_rows: LabelRows) -> None:
         """Pick the supports at the rows of labels out of all, (n_pairs, n)."""
         first, second = self._pairs.T
-        for label in range(carried.n_labels):
-            entries = carried.entries(label)
-            rows = carried.rows[entries]
+        for label in range(label_rows.n_labels):
+            entries = label_rows.entries(label)
+            rows = label_rows.rows[entries]
             ahead, behind = np.flatnonzero(first == label), np.flatnonzero(second == label)
             out[entries, label + 1 :] = supports[ahead[:, np.newaxis], rows].T
             out[entries, :label] = 1 - supports[behind[:, np.newaxis], rows].T
@@ -265,33 +271,33 @@ class SubspaceNBPairLearner:
         return supports
 
     def _read_numbers(self, X: MatrixLike) -> Any:
-        numbers = read_numbers(self.estimator, X, self.survey_.encoder)
-        if numbers.shape[1] != len(self.survey_.categorical):
+        numbers = read_numbers(self.estimator, X, self.feature_statistics_.encoder)
+        if numbers.shape[1] != len(self.feature_statistics_.categorical):
             raise ValueError(
                 f"X has {numbers.shape[1]} features, but the pairs were trained with "
-                f"{len(self.survey_.categorical)}."
+                f"{len(self.feature_statistics_.categorical)}."
             )
         return numbers
 
     def _expand(self, numbers: Any) -> ScoredRows:
-        return ScoredRows.reading(numbers, self._basis)
+        return ScoredRows.reading(numbers, self._design)
 
     @property
     def row_size(self) -> int:
         """How many floats a row takes while it is asked about, pairs left aside."""
-        n_subspaces, width = self._basis.subspace_table.shape
-        columns, n_labels = len(self._basis.column_feature), len(self._separable)
+        n_subspaces, width = self._design.subspace_table.shape
+        columns, n_labels = len(self._design.column_feature), len(self._separable)
         return columns + n_subspaces * (width + 1 + n_labels)
 
     @property
     def _pairs_at_once(self) -> int:
-        return min(1024, max(32, TERMS // max(1, len(self._basis.column_feature))))
+        return min(1024, max(32, TERMS // max(1, len(self._design.column_feature))))
 
     def _keep_terms(self) -> None:
         """Work out the terms of all pairs with models of their own, if they are few."""
         first, second = np.nonzero(np.triu(~self._separable, k=1))
         self._scorer = None
-        if len(first) * len(self._basis.column_feature) <= KEPT_TERMS:
+        if len(first) * len(self._design.column_feature) <= KEPT_TERMS:
             self._scorer = self._work_out(first, second)
             self._place = np.zeros(self._separable.shape, dtype=np.intp)
             self._place[first, second] = self._place[second, first] = np.arange(len(first))
@@ -300,10 +306,10 @@ class SubspaceNBPairLearner:
         """Return what gives the log-odds against the first labels of pairs."""
         n_pairs = len(first)
         sums = self._sums.only(np.concatenate([first, second]), np.concatenate([second, first]))
-        terms = Terms.of(sums, self._basis)
+        terms = Terms.of(sums, self._design)
         ours, theirs = terms.at(slice(0, n_pairs)), terms.at(slice(n_pairs, None))
         prior = np.log((sums.mass[n_pairs:] + 1) / (sums.mass[:n_pairs] + 1))
-        return Scorer.of(theirs.less(ours, self._basis), prior, self._basis)
+        return Scorer.of(theirs.less(ours, self._design), prior, self._design)
 
     def _against(self, first: IntArray, second: IntArray) -> Scorer:
         if self._scorer is None:
@@ -338,10 +344,10 @@ class SubspaceNBPairLearner:
         self._each(fill, range(len(tiles)), 0.1 * rows.n_rows * n_labels * rows.table.size)
         return scores
 
-    def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, carried: LabelRows) -> None:
+    def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, label_rows: LabelRows) -> None:
         """Set the supports of labels against all labels they share no row with."""
-        by_row = np.argsort(carried.rows, kind="stable")
-        ordered, label = carried.rows[by_row], carried.label[by_row]
+        by_row = np.argsort(label_rows.rows, kind="stable")
+        ordered, label = label_rows.rows[by_row], label_rows.label[by_row]
         scores = self._label_scores(rows)
         starts = np.cumsum([0, *(tile.shape[2] for tile in scores)])
         bounds = np.searchsorted(ordered, starts)

@@ -101,8 +101,8 @@ class PerceptronPairLearner:
             rows = sparse.csr_array(rows)
         teach = self._teach_sparse if self.by_feature else self._teach_dense
         mistakes = 0
-        for row, (carried, weight) in enumerate(zip(Y, weights.tolist(), strict=True)):
-            cells = self._decided(carried)
+        for row, (label_rows, weight) in enumerate(zip(Y, weights.tolist(), strict=True)):
+            cells = self._p_decide(label_rows)
             if not len(cells):
                 continue
             self._mass[cells] += weight / self.unit
@@ -181,9 +181,9 @@ class PerceptronPairLearner:
             self._drift.ravel(order="F")[cells] += step
         return len(wrong)
 
-    def _decided(self, carried: BoolArray) -> IntArray:
+    def _p_decide(self, label_rows: BoolArray) -> IntArray:
         """Return the label that should win and the one that should lose, winner * L + loser."""
-        winners, losers = np.flatnonzero(carried), np.flatnonzero(~carried)
+        winners, losers = np.flatnonzero(label_rows), np.flatnonzero(~label_rows)
         against = np.append(losers, self.n_labels - 1) if self.has_virtual else losers
         cells = ((winners * self.n_labels)[:, np.newaxis] + against).ravel()
         if not self.has_virtual:
