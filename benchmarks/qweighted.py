@@ -81,9 +81,9 @@ def measure(name: str, options: argparse.Namespace) -> dict:
     rows, truth = X[test], Y[test]
     full, full_seconds = timed(lambda: clf.predict_proba(rows) > 0.5, options.repeats)
     Batched.n_calls = Batched.n_rows = 0
-    poll, seconds = timed(lambda: clf.poll(rows), options.repeats)
+    poll, seconds = timed(lambda: clf.predict_counted(rows), options.repeats)
     rows_a_call = Batched.n_rows / Batched.n_calls
-    staged, staged_seconds = timed(lambda: two_stage.poll(rows), options.repeats)
+    staged, staged_seconds = timed(lambda: two_stage.predict_counted(rows), options.repeats)
     if not np.array_equal(full, poll.labels):
         raise SystemExit(f"{name}: QWeighted voting decides otherwise than the full vote.")
     return {
@@ -92,8 +92,8 @@ def measure(name: str, options: argparse.Namespace) -> dict:
         "labels_a_row": float(Y.sum(axis=1).mean()),
         "rows": len(test),
         "models": len(clf.pairs_),
-        "asked_qweighted": float(poll.n_asked.mean()),
-        "asked_two_stage": float(staged.n_asked.mean()),
+        "asked_qweighted": float(poll.n_evaluated.mean()),
+        "asked_two_stage": float(staged.n_evaluated.mean()),
         "rows_a_call": rows_a_call,
         "seconds_full": full_seconds,
         "faster_qweighted": full_seconds / seconds,

@@ -70,13 +70,13 @@ def test_overlap_plays_no_role_against_the_virtual_label(small_set):
     virtual = clf.pairs_[:, 1] == 4
     for setting in ({}, {"balance": "labels"}, {"balance": "pairs"}):
         without, overlapping = (
-            clf._variant({**setting, "overlap": overlap}) for overlap in (0.0, 1.0)
+            clf._with_params({**setting, "overlap": overlap}) for overlap in (0.0, 1.0)
         )
         for method in ("confusion", "pair_corrected"):
             one, other = (getattr(each, method)(X) for each in (without, overlapping))
             np.testing.assert_array_equal(one[:, virtual], other[:, virtual])
             assert (one[:, ~virtual] != other[:, ~virtual]).any()
-    one, other = (clf._variant({"balance": how}).confusion(X) for how in ("labels", "pairs"))
+    one, other = (clf._with_params({"balance": how}).confusion(X) for how in ("labels", "pairs"))
     np.testing.assert_allclose(one[:, virtual], other[:, virtual])
     assert not np.allclose(one[:, ~virtual], other[:, ~virtual])
 
@@ -89,7 +89,7 @@ def test_pairs_of_labels_are_corrected_as_without_it(small_set):
         real = clf.pairs_[:, 1] < 4
         assert clf.pairs_[real].tolist() == plain.pairs_.tolist()
         for setting in SETTINGS[:4]:
-            one, other = (each._variant(setting).pair_corrected(X) for each in (clf, plain))
+            one, other = (each._with_params(setting).pair_corrected(X) for each in (clf, plain))
             np.testing.assert_allclose(one[:, real], other, atol=1e-10)
 
 
@@ -210,7 +210,7 @@ def test_whole_sample_weights_are_repetitions_of_validation_rows(small_set):
             overlap=setting.get("overlap", 0.0), how=setting.get("balance"),
         )  # fmt: skip
         shares = e / around.sum(axis=1)[:, None, None, None]
-        np.testing.assert_allclose(clf._variant(setting).confusion(X[:5]), shares, atol=1e-10)
+        np.testing.assert_allclose(clf._with_params(setting).confusion(X[:5]), shares, atol=1e-10)
 
 
 @pytest.mark.parametrize("base", [None, LogisticRegression(max_iter=1000)], ids=["nb", "logistic"])

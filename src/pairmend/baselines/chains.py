@@ -9,6 +9,7 @@ from sklearn.multioutput import ClassifierChain
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
@@ -19,12 +20,12 @@ from pairmend._utils.validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend.baselines.base import WrappingRival, smoothed_share, varying_labels
 from pairmend.baselines.fit_params import fit_wrapper
+from pairmend.baselines.label_shares import smoothed_share, varying_labels
 from pairmend.frames.columns import require_numbers
 
 
-class ClassifierChainEnsemble(WrappingRival):
+class ClassifierChainEnsemble(MultiLabelMetaClassifier):
     """Multi-label classification by classifier chains in random orders (ECC).
 
     In a chain the classifier of a label also sees the labels before it. Chains in several
@@ -118,7 +119,7 @@ class ClassifierChainEnsemble(WrappingRival):
         tags.input_tags.allow_nan = tags.input_tags.string = False
         return tags
 
-    def _learn(
+    def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
         base = self._base_classifier()

@@ -8,15 +8,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from pairmend._base import MultiLabelClassifier
 from pairmend._utils.sklearn_private import Interval, count_rows, fit_context
 from pairmend._utils.targets import check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import check_magnitude, check_training_rows
-from pairmend.baselines.base import Rival
 from pairmend.frames.columns import require_numbers
 
 
-class MLkNN(Rival):
+class MLkNN(MultiLabelClassifier):
     """Multi-label classification by the labels of the nearest rows (ML-kNN).
 
     For each label, Bayes' rule turns the number of a row's k nearest training rows that carry
@@ -114,9 +114,9 @@ class MLkNN(Rival):
         X = check_training_rows(X)
         require_numbers(X, type(self).__name__)
         target = check_target(self, X, y, min_labels=1)
-        return self._remember(X, target, self._learn(X, target.Y))
+        return self._set_fitted(X, target, **self._fit_rows(X, target.Y))
 
-    def _learn(self, X: MatrixLike, Y: BoolArray) -> dict[str, Any]:
+    def _fit_rows(self, X: MatrixLike, Y: BoolArray) -> dict[str, Any]:
         n_rows = count_rows(X)
         if n_rows < 2:
             raise ValueError("ML-kNN needs neighbours: X has 1 sample, expected at least 2.")

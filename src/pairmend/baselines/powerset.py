@@ -7,10 +7,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.sklearn_private import HasMethods, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_features, class_probabilities, new_seed, seed_estimator
-from pairmend.baselines.base import WrappingRival
 
 
 def _gives_probabilities(classifier: Any) -> bool:
@@ -20,7 +20,7 @@ def _gives_probabilities(classifier: Any) -> bool:
     return hasattr(base, "predict_proba")
 
 
-class LabelPowerset(WrappingRival):
+class LabelPowerset(MultiLabelMetaClassifier):
     """Multi-label classification as one problem whose classes are label sets (LP).
 
     One classifier of many classes predicts the most probable of the label sets that occur in
@@ -128,7 +128,7 @@ class LabelPowerset(WrappingRival):
         """
         return super().predict_proba(X)
 
-    def _learn(
+    def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
         seed = new_seed(check_random_state(self.random_state))

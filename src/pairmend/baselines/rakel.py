@@ -9,14 +9,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import new_seed
-from pairmend.baselines.base import WrappingRival, smoothed_share
+from pairmend.baselines.label_shares import smoothed_share
 from pairmend.baselines.powerset import LabelPowerset
 
 
-class RAkEL(WrappingRival):
+class RAkEL(MultiLabelMetaClassifier):
     """Multi-label classification by overlapping random k-labelsets (RAkELo).
 
     Each of several :class:`LabelPowerset` classifiers decides on k labels drawn at random. A
@@ -102,7 +103,7 @@ class RAkEL(WrappingRival):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(
+    def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
         rng = check_random_state(self.random_state)

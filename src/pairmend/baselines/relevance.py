@@ -8,6 +8,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.sklearn_private import HasMethods, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
@@ -16,11 +17,11 @@ from pairmend._utils.validation import (
     new_seed,
     seed_estimator,
 )
-from pairmend.baselines.base import WrappingRival, smoothed_share, varying_labels
 from pairmend.baselines.fit_params import fit_wrapper
+from pairmend.baselines.label_shares import smoothed_share, varying_labels
 
 
-class BinaryRelevance(WrappingRival):
+class BinaryRelevance(MultiLabelMetaClassifier):
     """Multi-label classification by a binary classifier for each label (BR).
 
     Labels whose classifiers give them more than 1/2 are predicted (Tsoumakas and Katakis,
@@ -95,7 +96,7 @@ class BinaryRelevance(WrappingRival):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(
+    def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
         base = self._base_classifier()

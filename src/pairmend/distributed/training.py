@@ -26,7 +26,8 @@ from pairmend.distributed.blocks import (
 from pairmend.distributed.subspace_nb import train_subspace_nb
 from pairmend.kernels.pairs import LabelRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.pairwise.base import PairwiseVoting, Problem
+from pairmend.pairwise.base import PairwiseVoting, TrainingInput
+from pairmend.pairwise.calibrated import CalibratedLabelRanking
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
 from pairmend.pairwise.learners import GenericPairLearner, PairLearner, ValidationLearner
 from pairmend.pairwise.voting import PairwiseClassifier
@@ -83,7 +84,9 @@ def fit(classifier: Classifier, X: Any, y: Any) -> Classifier:
     >>> bool(abs(clf.predict_proba(X) - here.predict_proba(X)).max() < 1e-9)
     True
     """
-    if not isinstance(classifier, PairwiseClassifier | CorrectedPairwiseClassifier):
+    if not isinstance(
+        classifier, PairwiseClassifier | CalibratedLabelRanking | CorrectedPairwiseClassifier
+    ):
         raise TypeError(
             "fit on Dask collections takes a PairwiseClassifier or a CorrectedPairwiseClassifier, "
             f"got {type(classifier).__name__}"
@@ -96,16 +99,13 @@ def fit(classifier: Classifier, X: Any, y: Any) -> Classifier:
     blocks = pair_up(rows, labels, None if target.multilabel else target.classes)
     if isinstance(classifier, CorrectedPairwiseClassifier):
         sizes = rows.sizes or sizes_of(blocks)
-        problem = classifier._pose_problem(rows.like, target, {}, np.ones(sum(sizes)))
+        problem = classifier._training_input(rows.like, target, {}, np.ones(sum(sizes)))
         there = _Rows(classifier, problem, blocks, sizes)
-        classifier._fit_on(problem, there.take, there.train, there.ask)
+        classifier._fit_parts(problem, there.take, there.train, there.ask)
         return classifier
-    problem = classifier._pose_problem(rows.like, target, {}, np.ones(0))
+    problem = classifier._training_input(rows.like, target, {}, np.ones(0))
     learner = _train(classifier, problem, blocks)
-    # Nothing of an earlier fit is touched before all went well.
-    classifier._remember_problem(problem)
-    classifier.learner_ = learner
-    return classifier
+    return classifier._set_fitted(problem.X, target, pairs_=problem.pairs, learner_=learner)
 
 
 def _look_at_target(classifier: PairwiseVoting, labels: Collection) -> Target:
@@ -122,7 +122,7 @@ def _unite_classes(parts: list[Any]) -> Any:
     return np.unique(np.concatenate(parts))
 
 
-def _train(classifier: Any, problem: Problem, blocks: list[Any]) -> PairLearner:
+def _train(classifier: Any, problem: TrainingInput, blocks: list[Any]) -> PairLearner:
     """Train the pairs on blocks of rows."""
     base, pairs, how = problem.base, problem.pairs, {"seed": problem.seed}
     if type(base) is RandomSubspaceNB:
@@ -149,7 +149,7 @@ class _Rows:
     """Rows of a corrected classifier that lie elsewhere."""
 
     classifier: CorrectedPairwiseClassifier
-    problem: Problem
+    problem: TrainingInput
     blocks: list[Any]
     sizes: list[int]
 

@@ -1,72 +1,39 @@
-"""What the pairwise classifiers share: targets, votes, scores and decisions."""
+"""The vote of all pairs of labels: training input, blocks of pairs, scores."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import repeat
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
+from pairmend._base import MultiLabelClassifier
 from pairmend._utils.chunking import BLOCK_ARRAYS, pair_blocks, row_chunks
 from pairmend._utils.fit_params import route_fit_params
-from pairmend._utils.parameters import DefaultParts
-from pairmend._utils.sklearn_private import (
-    CachedParameterNames,
-    check_params,
-    check_prediction_parameters,
-    count_rows,
-)
+from pairmend._utils.sklearn_private import check_params, count_rows, fit_context
 from pairmend._utils.targets import Target, check_target
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
     check_base_classifier,
-    check_features,
     check_training_rows,
     new_seed,
-    remember_features,
     take_rows,
 )
 from pairmend.kernels.pairs import label_pairs, pairs_of
 from pairmend.kernels.ranking import sum_supports, vote
-from pairmend.kernels.threshold import accept
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.pairwise.learners import PairLearner
+from pairmend.pairwise.learners import PairLearner, make_pair_learner
 
 Blocks = Iterator[tuple[slice, FloatArray]]
 """Blocks of pairs by their first labels, each with an array (rows, pairs of the block, ...)."""
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What a fit is given, read and checked.
-
-    Attributes
-    ----------
-    base : classifier
-        The unfitted base classifier.
-    X : array-like
-        Rows that can be selected.
-    target : Target
-        What is to be learnt.
-    pairs : ndarray of shape (n_pairs, 2)
-        The pairs of labels.
-    fit_params : dict
-        Parameters of the base classifier's fit.
-    row_weights : ndarray of shape (n_samples,)
-        Sample weights; ones if there are none.
-    rng : RandomState
-        Source of randomness.
-    shares_rng : bool
-        Whether others draw from that source, too.
-    seed : int
-        Seed of the base classifiers.
-    """
+class TrainingInput:
+    """The checked input of fit, with the pairs of labels and the source of randomness."""
 
     base: Any
     X: MatrixLike
@@ -79,52 +46,53 @@ class Problem:
     seed: int
 
 
-class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEstimator, ABC):
-    """A classifier in which pairs of labels vote.
+class PairwiseVoting(MultiLabelClassifier):
+    """A classifier that scores labels by the supports, or votes, of all pairs of labels.
 
-    Subclasses fit ``learner_`` and say in :meth:`_votes` what the pairs' supports are.
+    This class trains the pairs and votes with their uncorrected supports. Subclasses override
+    :meth:`_votes` to correct the supports.
     """
 
     estimator: Any
     voting: str
-    threshold: float
+    n_jobs: int | None
     random_state: Any
     learner_: PairLearner
-    classes_: np.ndarray[Any, Any]
     pairs_: IntArray
-    multilabel_: bool
 
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": RandomSubspaceNB}
-    prediction_parameters: ClassVar[tuple[str, ...]]
     needs_probabilities: bool = True
     """Whether the base classifier must have predict_proba; else its predictions are votes."""
 
     @property
     def has_virtual_label(self) -> bool:
-        """Whether the next fit adds a virtual label, behind all others, to the vote."""
+        """Whether the next fit adds a virtual label, after all others, to the vote."""
         return False
 
-    @abstractmethod
-    def _votes(
-        self, X: MatrixLike, variants: Sequence[Any]
-    ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
-        """Yield the supports that vote in each variant, for a chunk of rows, block by block."""
-
-    def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
-        """Predict the labels of rows.
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
+        """Train a base classifier for each pair of labels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Rows: whatever the base classifier takes.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators, 0 or 1. A 1-D array of classes is learnt as one-vs-one
+            classification.
+        **fit_params : dict
+            Parameters of the base classifier's ``fit``; those with one value a row, such as
+            ``sample_weight``, are cut to each pair's rows. With metadata routing enabled,
+            those the base classifier requests.
 
         Returns
         -------
-        ndarray of int, shape (n_samples, n_labels)
-            1 where a label's score exceeds the threshold, 0 elsewhere. After a fit on 1-D
-            classes: shape (n_samples,), the class with the largest score.
+        self
         """
-        return self._decide(self.predict_proba(X))
+        data = self._check_fit(X, y, fit_params)
+        learner = make_pair_learner(data.base, n_jobs=self.n_jobs, seed=data.seed)
+        learner.fit(data.X, data.target.Y, data.pairs, data.fit_params)
+        return self._set_fitted(data.X, data.target, pairs_=data.pairs, learner_=learner)
 
     def predict_each(
         self, X: MatrixLike, settings: Iterable[Mapping[str, Any]]
@@ -132,7 +100,7 @@ class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEs
         """Predict with several settings of the parameters that take effect at prediction.
 
         The same as ``set_params`` and :meth:`predict` for each, but what the settings have in
-        common, nearly all of the work, is done once.
+        common is computed once.
 
         Parameters
         ----------
@@ -144,7 +112,7 @@ class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEs
         Returns
         -------
         list of ndarray
-            What :meth:`predict` gives with each setting.
+            The predictions with each setting.
 
         Examples
         --------
@@ -156,12 +124,12 @@ class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEs
         >>> bool((fcm_o == clf.set_params(overlap=0.5).predict(X)).all())
         True
         """
-        variants = [self._variant(setting) for setting in settings]
-        scores = self._scores(X, variants)
+        variants = [self._with_params(setting) for setting in settings]
+        scores = self._scores_each(X, variants)
         return [variant._decide(part) for variant, part in zip(variants, scores, strict=True)]
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the labels' scores.
+        """Return the scores of the labels.
 
         Parameters
         ----------
@@ -171,12 +139,12 @@ class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEs
         Returns
         -------
         ndarray of shape (n_samples, n_labels)
-            The mean of what a label's pairs say for it, in [0, 1]. Scores rank labels; they
-            are no calibrated probabilities, and their mean over all labels is 1/2. With a
-            virtual label, half of one plus that mean less the virtual label's. After a fit on
-            1-D classes they are scaled to sum to 1 in each row.
+            The mean support of a label's pairs for it, in [0, 1]. Scores rank labels; they are
+            not calibrated probabilities, and their mean over all labels is 1/2. With a virtual
+            label, (1 + mean - mean of the virtual label) / 2. After a fit on 1-D classes they
+            are scaled to sum to 1 in each row.
         """
-        return self._scores(X, [self])[0]
+        return self._scores(X)
 
     def pair_support(self, X: MatrixLike) -> FloatArray:
         """Return the uncorrected supports of all pairs.
@@ -193,59 +161,35 @@ class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEs
         """
         return self._collect(X, self._supports)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        base = get_tags(self._base_classifier())
-        tags.classifier_tags.multi_label = True
-        tags.input_tags.sparse = base.input_tags.sparse
-        tags.input_tags.allow_nan = base.input_tags.allow_nan
-        tags.input_tags.string = base.input_tags.string
-        tags.input_tags.positive_only = base.input_tags.positive_only
-        return tags
+    def _votes(
+        self, X: MatrixLike, variants: Sequence[Any]
+    ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
+        """Yield the supports that vote in each variant, for a chunk of rows, block by block."""
+        for labels, supports in self._supports(X):
+            yield labels, repeat(supports, len(variants))
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Say where extra parameters of fit go: to the base classifier's fit.
-
-        Returns
-        -------
-        MetadataRouter
-        """
-        return MetadataRouter(owner=self).add(
-            estimator=self._base_classifier(),
-            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-        )
-
-    def _base_classifier(self) -> Any:
-        return self._part("estimator")
-
-    def _read_problem(self, X: MatrixLike, y: TargetLike, fit_params: dict[str, Any]) -> Problem:
-        """Check what fit is given, without touching the classifier."""
+    def _check_fit(self, X: MatrixLike, y: TargetLike, fit_params: dict[str, Any]) -> TrainingInput:
+        """Check the input of fit; the classifier is not changed."""
         base = self._base_classifier()
         if self.needs_probabilities:
             check_base_classifier(base)
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
         params, row_weights = route_fit_params(self, base, X, fit_params)
-        return self._pose_problem(X, target, params, row_weights)
+        return self._training_input(X, target, params, row_weights)
 
-    def _pose_problem(
+    def _training_input(
         self, X: MatrixLike, target: Target, fit_params: dict[str, Any], row_weights: FloatArray
-    ) -> Problem:
+    ) -> TrainingInput:
         base = self._base_classifier()
         pairs = label_pairs(len(target.classes) + self.has_virtual_label)
         rng = check_random_state(self.random_state)
         shares_rng = not isinstance(self.random_state, Integral)
         seed = new_seed(rng)
-        return Problem(base, X, target, pairs, fit_params, row_weights, rng, shares_rng, seed)
+        return TrainingInput(base, X, target, pairs, fit_params, row_weights, rng, shares_rng, seed)
 
-    def _remember_problem(self, problem: Problem) -> None:
-        remember_features(self, problem.X)
-        self.classes_ = problem.target.classes
-        self.multilabel_ = problem.target.multilabel
-        self.pairs_ = problem.pairs
-
-    def _variant(self, setting: Mapping[str, Any]) -> Self:
-        """Return a classifier of the same fit with other parameters of prediction."""
+    def _with_params(self, setting: Mapping[str, Any]) -> Self:
+        """Return a copy with other values of parameters that take effect at prediction."""
         if unknown := set(setting) - set(self.prediction_parameters):
             raise ValueError(
                 f"{sorted(unknown)} are no parameters of {type(self).__name__} that take effect at "
@@ -257,20 +201,23 @@ class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEs
             setattr(variant, name, value)
         return variant
 
-    def _scores(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
-        """Return the labels' scores in each variant."""
+    def _scores(self, X: MatrixLike) -> FloatArray:
+        return self._scores_each(X, [self])[0]
+
+    def _scores_each(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
+        """Return the scores of the labels in each variant."""
         X = self._check_predict(X)
         n_labels = self._n_ranked
         scores = [np.zeros((count_rows(X), n_labels)) for _ in variants]
         for rows in self._chunks(X):
             for labels, votes in self._votes(take_rows(X, rows), variants):
                 for variant, supports, total in zip(variants, votes, scores, strict=True):
-                    total[rows] += sum_supports(variant._ballots(supports), labels, n_labels)
+                    total[rows] += sum_supports(variant._pair_votes(supports), labels, n_labels)
         parts = (self._scale(total / (n_labels - 1)) for total in scores)
-        return [self._without_rounding(part) if self.multilabel_ else part for part in parts]
+        return [self._round(part) if self.multilabel_ else part for part in parts]
 
-    def _ballots(self, supports: FloatArray) -> FloatArray:
-        """Return what pairs put into the vote."""
+    def _pair_votes(self, supports: FloatArray) -> FloatArray:
+        """Return the votes of pairs for their first labels."""
         return vote(supports) if self.voting == "votes" else supports
 
     @property
@@ -280,21 +227,21 @@ class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEs
 
     @property
     def _min_labels(self) -> int:
-        """Number of labels that makes a pair, the virtual one being there or not."""
+        """Smallest number of labels that makes a pair."""
         return 2 - self.has_virtual_label
 
     @property
     def _n_ranked(self) -> int:
-        """Number of the labels that take part in the vote, as fit left it."""
+        """Number of labels in the vote, the virtual label included."""
         return int(self.pairs_[-1, 1]) + 1
 
     def _scale(self, means: FloatArray) -> FloatArray:
-        """Bring mean supports of all labels that took part to what people see."""
+        """Return the scores of labels for the mean supports of all labels in the vote."""
         factor, summand = self._scaling(means)
         return means[:, : len(self.classes_)] * factor + summand
 
     def _scaling(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what mean supports are multiplied with, and what is added, in each row."""
+        """Return factor and summand, for each row, that turn mean supports into scores."""
         one, nothing = np.ones((len(means), 1)), np.zeros((len(means), 1))
         if self._n_ranked == len(self.classes_):
             # Means sum to L / 2. Division by it makes a distribution over classes.
@@ -304,23 +251,13 @@ class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEs
         return 1 / means[:, :-1].sum(axis=1, keepdims=True), nothing
 
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
-        if self.multilabel_:
-            return accept(scores, self.threshold)
-        winners: np.ndarray[Any, Any] = self.classes_[
-            np.argmax(self._without_rounding(scores), axis=1)
-        ]
-        return winners
-
-    def _check_predict(self, X: MatrixLike) -> MatrixLike:
-        check_is_fitted(self)
-        check_prediction_parameters(self)
-        return check_features(self, X)
+        return super()._decide(scores if self.multilabel_ else self._round(scores))
 
     def _chunks(self, X: MatrixLike) -> Iterator[slice]:
         return row_chunks(count_rows(X), self._row_size())
 
     def _row_size(self) -> int:
-        """Return how many floats a row takes while it is worked on: itself, a label's pairs."""
+        """Return the number of floats that prediction needs for each row."""
         pairs = BLOCK_ARRAYS * self._n_ranked
         return pairs + 2 * getattr(self, "n_features_in_", 0) + self.learner_.row_size
 
@@ -333,7 +270,7 @@ class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEs
         return zip(blocks, self.learner_.supports(X, pairs), strict=True)
 
     def _collect(self, X: MatrixLike, blocks: Any) -> FloatArray:
-        """Put the blocks of all chunks together into one array (n_samples, n_pairs, ...)."""
+        """Concatenate the blocks of all chunks to an array (n_samples, n_pairs, ...)."""
         X = self._check_predict(X)
         return np.concatenate(
             [
@@ -342,9 +279,6 @@ class PairwiseVoting(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEs
             ]
         )
 
-    def _without_rounding(self, scores: FloatArray) -> FloatArray:
-        """Cut scores to the digits that do not depend on the order of their summands.
-
-        A tie is then a tie, whatever the order of labels and the sizes of blocks and chunks.
-        """
+    def _round(self, scores: FloatArray) -> FloatArray:
+        """Round scores, so that ties do not depend on the order of labels or the size of blocks."""
         return np.round(scores, self._digits)

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pairmend._utils.sklearn_private import HasMethods, StrOptions
-from pairmend.pairwise.voting import PairwiseClassifier
+from pairmend.pairwise.base import PairwiseVoting
 
 
-class CalibratedLabelRanking(PairwiseClassifier):
+class CalibratedLabelRanking(PairwiseVoting):
     """Multi-label classification by a vote of all pairs with a virtual label among them (CLR).
 
     A ranking of labels does not say where to cut it. Here a virtual label marks the place:
@@ -93,8 +93,6 @@ class CalibratedLabelRanking(PairwiseClassifier):
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ("voting",)
     """Parameters that take effect at prediction: changing them needs no new fit."""
-
-    threshold = 0.5  # the virtual label's place, no parameter
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The pairwise ensemble, corrected by local fuzzy confusion matrices."""
+"""Pairwise classification corrected by local fuzzy confusion matrices."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,20 +24,20 @@ from pairmend.kernels.pairs import pairs_of
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.model_selection.splits import given_split, hold_out, shuffled_folds
 from pairmend.neighbourhoods import GaussianNeighbourhood
-from pairmend.pairwise.base import Blocks, Problem
+from pairmend.pairwise.base import Blocks, TrainingInput
 from pairmend.pairwise.explain import explain_rows
-from pairmend.pairwise.incremental import IncrementalVoting, Split, Stream
+from pairmend.pairwise.incremental import IncrementalState, IncrementalVoting, Split
 from pairmend.pairwise.learners import PairLearner, ValidationLearner, make_pair_learner
 from pairmend.pairwise.validation_decisions import checked_weights, decide_on_validation_set
 
 
 class CorrectedPairwiseClassifier(IncrementalVoting):
-    """Multi-label classification by pairs whose votes are mended by how they err nearby.
+    """Pairwise multi-label classifier corrected by local fuzzy confusion matrices.
 
-    Each pair's classifier is watched on validation rows: how often it decides for each of
-    its labels against what is true, weighted towards the point in question. This local fuzzy
-    confusion matrix corrects the pair's vote (Trajdos and Kurzynski, 2018). The default
-    counts as the paper's FCM; `balance` and `overlap` make it FCM-W and FCM-O.
+    The decisions of each pair's classifier on a validation set are compared with the true
+    labels. Validation rows near the row to predict weigh more. The resulting local fuzzy
+    confusion matrix corrects the support of the pair (Trajdos and Kurzynski, 2018). The default
+    is the paper's FCM; `balance` gives FCM-W, `overlap` FCM-O.
 
     Parameters
     ----------
@@ -46,42 +46,42 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         :class:`RandomSubspaceNB`, whose parameters can be set and searched like those of any
         other, as ``estimator__n_subspaces``.
     balance : {"pairs", "labels"} or None, default=None
-        Weigh a pair's two labels so that they count alike (FCM-W). "labels" goes by how many
-        validation rows carry each label, which comes far closer to the paper's losses; "pairs"
-        by how many carry it without the other, as the paper prints it.
+        Weights of the two labels of a pair against imbalance (FCM-W). "labels" uses the number
+        of validation rows with each label, which reproduces the paper's losses far better;
+        "pairs" the number with the label and without the other, as printed in the paper.
     overlap : float, default=0.0
-        How much validation rows with both labels of a pair count for each, in [0, 1]. FCM-O
-        is 0.5.
+        Weight of validation rows with both labels of a pair for each of the two, in [0, 1].
+        FCM-O is 0.5.
     validation : float, int or tuple, default=0.6
-        A float in (0, 1): the share of rows trained on; the others are the validation rows.
-        An int K of at least 2: K-fold cross-fitting. Every row is then a validation row, asked
-        of classifiers that did not see it, and the final classifiers see all rows. That costs
-        K + 1 trainings and uses rows best.
-        A tuple: the split itself, numbers of the rows to train on and of the validation rows.
+        A float in (0, 1): the share of training rows; the others are the validation set.
+        An int K of at least 2: K-fold cross-fitting. The validation set is then all rows, with
+        out-of-fold predictions, and the final classifiers are trained on all rows. That takes
+        K + 1 trainings.
+        A tuple: the indices of the training rows and of the validation rows.
     decay : float, default=1.0
-        What rows of earlier calls of ``partial_fit`` keep of their weight at each call, in
-        (0, 1]; 1 forgets nothing. ``fit`` takes no notice of it.
+        Factor of the weights of earlier rows at each call of ``partial_fit``, in (0, 1]. Not
+        used by ``fit``.
     neighbourhood : neighbourhood, default=None
-        How validation rows are weighted around a point: :class:`GaussianNeighbourhood`,
+        Weights of the validation rows around a row: :class:`GaussianNeighbourhood`,
         :class:`AdaptiveNeighbourhood`, :class:`GlobalNeighbourhood`. None means
         ``GaussianNeighbourhood(beta=1.0)``, the paper's, with the parameter
         ``neighbourhood__beta``.
     reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
-        How a support s becomes the probability of deciding for the label. "beta" is the
+        The probability of deciding for the label as a function of its support s. "beta" is the
         paper's randomized reference classifier; "constrained" another reading of it;
-        "identity" takes s itself; "crisp" takes 1 if s > 1/2 and 0 if less.
+        "identity" is s itself; "crisp" is 1 if s > 1/2 and 0 if less.
     voting : {"soft", "votes"}, default="soft"
-        Whether corrected supports are averaged, or each pair gives its vote to the winner.
+        Whether to average corrected supports, or votes: 1 for the label with the larger
+        corrected support.
     weighting : {"information"} or None, default=None
-        "information": a pair counts the less, the less of the truth near the point is known once
-        its decision is, by the entropy of its local confusion matrix. None: all count alike.
+        "information": weights of pairs, 1 less the conditional entropy in bits of the true label
+        given the decision, from the local confusion matrix. None: equal weights.
     threshold : float, default=0.5
         Labels with a score above it are predicted. Not used after a fit on 1-D classes.
     calibration_label : bool, default=False
-        Whether a virtual label takes part, as in :class:`CalibratedLabelRanking`: its pair with
-        label i is the binary problem "i or not i", corrected like any other pair, and what
-        beats it is predicted. The virtual label's place is a score of 1/2, so leave `threshold`
-        there.
+        Whether to add a virtual label, as in :class:`CalibratedLabelRanking`: its pair with
+        label i is the binary problem "i or not i", corrected like any other pair. Labels that
+        rank above it have scores above 1/2, so leave `threshold` there.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict. None means one, but
         for :class:`RandomSubspaceNB` as many threads as matrix products may take.
@@ -118,8 +118,8 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     -----
     `balance`, `overlap`, `voting`, `weighting` and `threshold` take effect at prediction, so
     ``set_params`` changes them on a fitted classifier: FCM, FCM-W and FCM-O share one fit. All
-    other parameters need a new ``fit``. Where no validation row of a pair has any weight, its vote
-    is left uncorrected.
+    other parameters need a new ``fit``. If all validation rows of a pair have weight 0, its
+    support is not corrected.
 
     To weigh pairs by information theory is an idea of Trajdos and Kurzynski (2017); the weight here
     is our own reading of it, one less the conditional entropy in bits of the truth given the
@@ -240,7 +240,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
-        """Train a base classifier for each pair and watch it on validation rows.
+        """Train a base classifier for each pair and estimate its errors on the validation set.
 
         Parameters
         ----------
@@ -258,82 +258,72 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         -------
         self
         """
-        problem = self._read_problem(X, y, fit_params)
-        X, Y, pairs = problem.X, problem.target.Y, problem.pairs
+        data = self._check_fit(X, y, fit_params)
+        X, Y, pairs = data.X, data.target.Y, data.pairs
 
         def take(rows: IntArray) -> tuple[MatrixLike, BoolArray]:
             return take_rows(X, rows), Y[rows]
 
         def train(rows: IntArray) -> PairLearner:
-            learner = make_pair_learner(problem.base, n_jobs=self.n_jobs, seed=problem.seed)
-            params = take_params(X, problem.fit_params, rows)
+            learner = make_pair_learner(data.base, n_jobs=self.n_jobs, seed=data.seed)
+            params = take_params(X, data.fit_params, rows)
             return learner.fit(take_rows(X, rows), Y[rows], pairs, params)
 
-        return self._fit_on(problem, take, train, lambda learner, rows: learner)
+        return self._fit_parts(data, take, train, lambda learner, rows: learner)
 
-    def _fit_on(
+    def _fit_parts(
         self,
-        problem: Problem,
+        data: TrainingInput,
         take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
         train: Callable[[IntArray], PairLearner],
-        ask: Callable[[PairLearner, IntArray], ValidationLearner],
-        parts: Split | None = None,
+        learner_at: Callable[[PairLearner, IntArray], ValidationLearner],
+        split: Split | None = None,
     ) -> Self:
-        """Fit on rows that may lie elsewhere.
-
-        Parameters
-        ----------
-        problem : Problem
-            Of its rows and target, only what they look like.
-        take : callable
-            Gives rows by their numbers, with their labels.
-        train : callable
-            Trains pairs on rows.
-        ask : callable
-            Gives the learner that answers for a trained one about rows, and these only.
-        parts : tuple, default=None
-            What :meth:`_split` gives, if it is not to be asked.
-        """
-        train_indices, validation_indices, folds = parts or self._split(problem)
-        # What can go wrong with distances goes wrong before the long work begins.
+        """Fit with callables that read rows, train pairs and return learners of validation rows."""
+        train_indices, validation_indices, folds = split or self._split(data)
+        # Distances are fitted first: if they fail, the pairs have not been trained in vain.
         X_validation, Y_validation = take(validation_indices)
-        neighbourhood = seed_estimator(self._part("neighbourhood"), problem.seed)
-        validation = replace(problem.target, Y=Y_validation)
-        row_weights = problem.row_weights[validation_indices]
+        neighbourhood = seed_estimator(self._part("neighbourhood"), data.seed)
+        validation = replace(data.target, Y=Y_validation)
+        row_weights = data.row_weights[validation_indices]
         given = X_validation, validation.as_given(np.arange(len(Y_validation)))
         fit_with_weights(neighbourhood, given, None if all_equal(row_weights) else row_weights)
 
         learner = train(train_indices)
 
-        def witness(trained: PairLearner) -> Callable[[IntArray], ValidationLearner]:
-            return lambda rows: ask(trained, validation_indices[rows])
+        def supports_of(trained: PairLearner) -> Callable[[IntArray], ValidationLearner]:
+            return lambda rows: learner_at(trained, validation_indices[rows])
 
-        # Each part of the validation rows, and who is asked about it.
-        asked = (
-            ((fold, witness(train(validation_indices[rest]))) for rest, fold in folds)
+        # Parts of the validation set, each with pairs that were not trained on it.
+        parts = (
+            ((fold, supports_of(train(validation_indices[rest]))) for rest, fold in folds)
             if folds
-            else [(np.arange(len(validation_indices)), witness(learner))]
+            else [(np.arange(len(validation_indices)), supports_of(learner))]
         )
         decisions = decide_on_validation_set(
             X_validation,
             Y_validation,
-            asked,
+            parts,
             REFERENCES[self.reference],
             has_virtual=self.has_virtual_label,
         )
-
-        # Nothing of an earlier fit is touched before all went well.
-        self._remember_problem(problem)
-        self.learner_, self.neighbourhood_ = learner, neighbourhood
-        self.train_indices_, self.validation_indices_ = train_indices, validation_indices
-        self._reference = REFERENCES[self.reference]
-        self._decisions = decisions
-        self._row_weights = row_weights
-        self._stream = None
+        state = None
         if not folds:
-            split = train_indices, validation_indices
-            self._stream = Stream.begun(learner, problem, split, X_validation, Y_validation)
-        return self
+            indices = train_indices, validation_indices
+            state = IncrementalState.after_fit(learner, data, indices, X_validation, Y_validation)
+        return self._set_fitted(
+            data.X,
+            data.target,
+            pairs_=data.pairs,
+            learner_=learner,
+            neighbourhood_=neighbourhood,
+            train_indices_=train_indices,
+            validation_indices_=validation_indices,
+            _reference=REFERENCES[self.reference],
+            _decisions=decisions,
+            _row_weights=row_weights,
+            _state=state,
+        )
 
     def pair_corrected(self, X: MatrixLike) -> FloatArray:
         """Return the corrected supports of all pairs.
@@ -369,36 +359,36 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     def explain(
         self, X: MatrixLike, *, n_neighbors: int = 5, n_problems: int | None = None
     ) -> list[Explanation]:
-        """Explain predictions: which pairs changed their vote, why, and how scores add up.
+        """Explain predictions: changed votes of pairs, confusion matrices, sums of scores.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, few of them: all pairs of all rows are looked at.
+            Rows. Explain few at a time: all pairs of all rows are computed.
         n_neighbors : int, default=5
-            How many validation rows to list for a pair, those that weigh most, by their
-            positions among the rows given to fit.
+            Number of validation rows listed for a pair: those of largest weight, by their positions
+            among the rows given to fit.
         n_problems : int, default=None
-            How many pairs of a row to explain, those that changed most; None means all.
+            Number of pairs explained for a row: those that changed most; None means all.
 
         Returns
         -------
         list of Explanation
-            One for each row: data that also come as text (``print``), as frames
-            (``to_frame``) and as a figure (:func:`pairmend.plots.plot_explanation`).
+            One for each row. ``print`` shows it as text, ``to_frame`` returns frames,
+            :func:`pairmend.plots.plot_explanation` draws it.
         """
         return explain_rows(self, X, n_neighbors=n_neighbors, n_problems=n_problems)
 
-    def _split(self, problem: Problem) -> Split:
-        """Return training rows, validation rows, and the latter's folds if there are any."""
-        present = np.flatnonzero(problem.row_weights > 0)  # weight 0 is as good as not there
+    def _split(self, data: TrainingInput) -> Split:
+        """Return training rows, validation rows, and folds of the validation rows."""
+        present = np.flatnonzero(data.row_weights > 0)
         if isinstance(self.validation, Integral):
-            folds = list(shuffled_folds(len(present), int(self.validation), problem.rng))
+            folds = list(shuffled_folds(len(present), int(self.validation), data.rng))
             return present, present, folds
         if isinstance(self.validation, tuple):
-            train, validation = given_split(self.validation, len(problem.row_weights))
+            train, validation = given_split(self.validation, len(data.row_weights))
             return np.intersect1d(train, present), np.intersect1d(validation, present), []
-        train, validation = hold_out(len(present), float(self.validation), problem.rng)
+        train, validation = hold_out(len(present), float(self.validation), data.rng)
         return present[train], present[validation], []
 
     def _weights(self, X: MatrixLike) -> FloatArray:
@@ -406,7 +396,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         return checked_weights(self.neighbourhood_, X, len(self.validation_indices_))
 
     def _row_size(self) -> int:
-        # Weights, and the distances and exponents they are made of.
+        # Weights, squared distances and their exponents.
         return super()._row_size() + 4 * len(self.validation_indices_)
 
     def _votes(
@@ -417,26 +407,26 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         for labels, supports in self._supports(X):
             p_decide = self._reference(supports)
             sums = confusion_sums(by_row, self._decisions, labels, shared=shared)
-            yield labels, (variant._mend(p_decide, sums, labels) for variant in variants)
+            yield labels, (variant._correct(p_decide, sums, labels) for variant in variants)
 
-    def _mend(self, p_decide: FloatArray, sums: ConfusionSums, labels: slice) -> FloatArray:
-        """Return corrected supports, or weighted ballots, if pairs are weighted."""
+    def _correct(self, p_decide: FloatArray, sums: ConfusionSums, labels: slice) -> FloatArray:
+        """Return corrected supports, or weighted votes if `weighting` is not None."""
         confusion = self._confusion(sums, labels)
         corrected = correct(p_decide, confusion)
         if self.weighting is None:
             return corrected
-        return weigh(super()._ballots(corrected), WEIGHTINGS[self.weighting](confusion))
+        return weigh(super()._pair_votes(corrected), WEIGHTINGS[self.weighting](confusion))
 
-    def _ballots(self, supports: FloatArray) -> FloatArray:
-        return super()._ballots(supports) if self.weighting is None else supports
+    def _pair_votes(self, supports: FloatArray) -> FloatArray:
+        return super()._pair_votes(supports) if self.weighting is None else supports
 
     def _corrected(self, X: MatrixLike) -> Blocks:
-        for labels, (corrected,) in self._votes(X, [self._variant({"weighting": None})]):
+        for labels, (corrected,) in self._votes(X, [self._with_params({"weighting": None})]):
             yield labels, corrected
 
-    def _cast(self, X: MatrixLike) -> Blocks:
-        for labels, (said,) in self._votes(X, [self]):
-            yield labels, self._ballots(said)
+    def _vote_blocks(self, X: MatrixLike) -> Blocks:
+        for labels, (supports,) in self._votes(X, [self]):
+            yield labels, self._pair_votes(supports)
 
     def _confusion_shares(self, X: MatrixLike) -> Blocks:
         weights = self._weights(X)
@@ -448,17 +438,17 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             yield labels, self._confusion(sums, labels) / size
 
     def _by_row(self, weights: FloatArray) -> FloatArray:
-        """Return weights times those of the validation rows themselves, a row for each."""
+        """Return weights times sample weights, of shape (n_validation_rows, n_samples)."""
         if (self._row_weights == 1).all():
             return weights.T
         return weights.T * self._row_weights[:, np.newaxis]
 
     def _confusion(self, sums: ConfusionSums, labels: slice) -> FloatArray:
-        """Make the confusion matrices that `balance` and `overlap` ask for."""
+        """Return the confusion matrices with `balance` and `overlap` applied."""
         return sums.confusion(float(self.overlap), self._balance(labels))
 
     def _balance(self, labels: slice) -> tuple[FloatArray, FloatArray] | None:
-        """Return the weights of the two labels of each pair of a block, if there are any."""
+        """Return the class weights of the pairs of a block; None without `balance`."""
         if self.balance is None:
             return None
         first, second = self._pairs_of(labels)
@@ -474,3 +464,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         """Return first and second labels of the pairs of a block."""
         first, second = self.pairs_[pairs_of(labels, self._n_ranked)].T
         return first, second
+
+    @property
+    def _threshold(self) -> float:
+        return self.threshold

@@ -1,4 +1,4 @@
-"""How a corrected pairwise classifier came to its labels."""
+"""Explanations of the predictions of corrected pairwise classifiers."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -56,7 +56,7 @@ def _check_number(name: str, value: Any) -> None:
 
 
 def _weights(classifier: Any, X: MatrixLike) -> Iterator[FloatArray]:
-    """Yield the weights of the validation rows around each row, in double precision."""
+    """Yield the weights of the validation rows around each row."""
     for rows in classifier._chunks(X):
         weights = classifier._weights(take_rows(X, rows))
         for around in weights:
@@ -69,19 +69,21 @@ def _explain_labels(
     """Add up the scores of all labels of all rows."""
     n_labels, n_ranked = len(classifier.classes_), classifier._n_ranked
     names = [str(name) for name in classifier.classes_.tolist()]
-    plain = classifier._variant({"weighting": None})
-    cast = after if classifier.weighting is None else classifier._collect(X, classifier._cast)
-    ballots = [
-        ballots.astype(np.float64)
-        for ballots in (plain._ballots(before), classifier._ballots(cast))
+    plain = classifier._with_params({"weighting": None})
+    supports = (
+        after if classifier.weighting is None else classifier._collect(X, classifier._vote_blocks)
+    )
+    votes = [
+        votes.astype(np.float64)
+        for votes in (plain._pair_votes(before), classifier._pair_votes(supports))
     ]
     means = [
-        sum_supports(each, slice(0, n_ranked - 1), n_ranked) / (n_ranked - 1) for each in ballots
+        sum_supports(each, slice(0, n_ranked - 1), n_ranked) / (n_ranked - 1) for each in votes
     ]
     scalings = [classifier._scaling(each) for each in means]
     uncorrected = classifier._scale(means[0])
     if classifier.multilabel_:
-        uncorrected = classifier._without_rounding(uncorrected)
+        uncorrected = classifier._round(uncorrected)
     scores = np.stack([uncorrected, classifier.predict_proba(X)])
     accepted = np.stack([_accepted(classifier, each) for each in scores])
     threshold = float(classifier.threshold) if classifier.multilabel_ else None
@@ -97,12 +99,12 @@ def _explain_labels(
         against = [(other, names[other]) for other in others.tolist() if other < n_labels]
         gains = [
             _for_label(each, pair_of[label, others], label < others) / (n_ranked - 1) * factor
-            for each, (factor, _) in zip(ballots, scalings, strict=True)
+            for each, (factor, _) in zip(votes, scalings, strict=True)
         ]
         if n_ranked > n_labels:
             against.append((None, _absence(name)))
         if n_ranked > n_labels and classifier.multilabel_:
-            # What all labels together say against the virtual one is part of every score.
+            # The mean support of the virtual label is part of every score.
             against.append((n_labels, VIRTUAL))
             gains = [
                 np.hstack([each, summand])
@@ -125,13 +127,13 @@ def _explain_labels(
 
 
 def _absence(name: str) -> str:
-    """Say what a label stands against in its pair with the virtual one."""
+    """Return the name of the absence of a label: its pair with the virtual label."""
     return f"not {name}"
 
 
-def _for_label(ballots: FloatArray, pairs: IntArray, is_first: BoolArray) -> FloatArray:
-    """Return what pairs say for a label that is the first of some of them."""
-    return np.where(is_first, ballots[:, pairs], 1 - ballots[:, pairs])
+def _for_label(votes: FloatArray, pairs: IntArray, is_first: BoolArray) -> FloatArray:
+    """Return the votes of pairs for a label, which is the first label of some of them."""
+    return np.where(is_first, votes[:, pairs], 1 - votes[:, pairs])
 
 
 def _accepted(classifier: Any, scores: FloatArray) -> BoolArray:
@@ -142,7 +144,7 @@ def _accepted(classifier: Any, scores: FloatArray) -> BoolArray:
 
 
 class _PairExplainer:
-    """Explains pairs of a classifier, with what does not depend on the row worked out once."""
+    """Explanations of the pairs of a classifier; class weights are computed once."""
 
     def __init__(self, classifier: Any, n_neighbors: int):
         self.classifier, self.n_neighbors = classifier, n_neighbors
@@ -179,7 +181,7 @@ class _PairExplainer:
         )
 
     def _decisions(self, first: int, second: int) -> tuple[IntArray, FloatArray]:
-        """Return the rows of a pair, and how likely it decided for each label there."""
+        """Return the validation rows of a pair and its probabilities of deciding for each label."""
         decisions = self.classifier._decisions
         own, other = decisions.label_rows.entries(first), decisions.label_rows.entries(second)
         alone = ~decisions.Y[decisions.label_rows.rows[other], first]

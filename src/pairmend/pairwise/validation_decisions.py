@@ -1,4 +1,4 @@
-"""How trained pairs are watched on validation rows, and what weighs these around a point."""
+"""Decisions of trained pairs on the validation set, and weights of its rows around a row."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -19,38 +19,18 @@ from pairmend.pairwise.learners import ValidationLearner
 def decide_on_validation_set(
     X: MatrixLike,
     Y: BoolArray,
-    asked: Iterable[tuple[IntArray, Callable[[IntArray], ValidationLearner]]],
+    parts: Iterable[tuple[IntArray, Callable[[IntArray], ValidationLearner]]],
     reference: Callable[[FloatArray], FloatArray],
     *,
     has_virtual: bool = False,
 ) -> ValidationDecisions:
-    """Ask trained pairs about the validation rows that belong to them.
-
-    Parameters
-    ----------
-    X : array-like of M rows
-        Validation rows.
-    Y : ndarray of bool, shape (M, L)
-        Their labels.
-    asked : iterable of (rows, callable)
-        Which of the rows each learner is asked about, together all rows once; and what gives
-        the witness that answers for it about some of them.
-    reference : callable
-        What makes probabilities of decisions out of supports.
-    has_virtual : bool, default=False
-        Whether there is a virtual label, too.
-
-    Returns
-    -------
-    ValidationDecisions
-        What the pairs :func:`~pairmend.kernels.rrc.decide` there.
-    """
+    """Return the decisions of pairs; each part has rows of X and the learner of their supports."""
     label_rows = LabelRows.of(Y, has_virtual=has_virtual)
     p_decide: FloatArray | None = None
-    for rows, witness in asked:
+    for rows, learner_at in parts:
         everything = len(rows) == len(Y)
         here, chosen = (label_rows, slice(None)) if everything else label_rows.among(rows, len(Y))
-        supports = witness(rows).support_at(X if everything else take_rows(X, rows), here)
+        supports = learner_at(rows).support_at(X if everything else take_rows(X, rows), here)
         for part in row_chunks(len(supports), BLOCK_ARRAYS * label_rows.n_labels):
             supports[part] = decide(supports[part], reference)
         if everything:
@@ -66,21 +46,7 @@ def decide_on_validation_set(
 
 
 def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int) -> FloatArray:
-    """Return a neighbourhood's weights around rows after checking shape and values.
-
-    Parameters
-    ----------
-    neighbourhood : neighbourhood
-        Anything with a method ``weights``.
-    X : array-like of t rows
-        Rows in question.
-    n_rows : int
-        Number M of validation rows.
-
-    Returns
-    -------
-    ndarray of shape (t, M)
-    """
+    """Return a neighbourhood's weights of shape (rows of X, n_rows) after checking them."""
     weights = neighbourhood.weights(X)
     weights = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
     shape = (count_rows(X), n_rows)

@@ -1,16 +1,12 @@
 """The label-pairwise ensemble."""
 
-from collections.abc import Iterator, Sequence
-from itertools import repeat
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
-from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
+from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions
 from pairmend.pairwise.base import PairwiseVoting
-from pairmend.pairwise.learners import make_pair_learner
 
 
 class PairwiseClassifier(PairwiseVoting):
@@ -113,36 +109,6 @@ class PairwiseClassifier(PairwiseVoting):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
-        """Train a base classifier for each pair of labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows: whatever the base classifier takes.
-        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1. A 1-D array of classes is learnt as one-vs-one
-            classification.
-        **fit_params : dict
-            Parameters of the base classifier's ``fit``; those with one value a row, such as
-            ``sample_weight``, are cut to each pair's rows. With metadata routing enabled,
-            those the base classifier requests.
-
-        Returns
-        -------
-        self
-        """
-        problem = self._read_problem(X, y, fit_params)
-        learner = make_pair_learner(problem.base, n_jobs=self.n_jobs, seed=problem.seed)
-        learner.fit(problem.X, problem.target.Y, problem.pairs, problem.fit_params)
-        # Nothing of an earlier fit is touched before all went well.
-        self._remember_problem(problem)
-        self.learner_ = learner
-        return self
-
-    def _votes(
-        self, X: MatrixLike, variants: Sequence[Any]
-    ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
-        for labels, supports in self._supports(X):
-            yield labels, repeat(supports, len(variants))
+    @property
+    def _threshold(self) -> float:
+        return self.threshold

@@ -30,7 +30,7 @@ MODULES = frozenset(
         "pairmend.pairwise.family.corrected_classes",
         "pairmend.pairwise.family.corrected_relevance",
         "pairmend.pairwise.family.four_classes",
-        "pairmend.pairwise.family.frugal",
+        "pairmend.pairwise.family.selective",
         "pairmend.pairwise.family.overlap",
         "pairmend.pairwise.family.parallel_hyperplanes",
         "pairmend.pairwise.family.perceptrons",

@@ -44,10 +44,10 @@ def test_against_a_loop(small_set, base, threshold):
     clf = TwoStageVoting(base, candidate_threshold=threshold, random_state=0).fit(X, Y)
     loops = [two_stages(clf.pairs_, row, 4, threshold) for row in clf.pair_support(X)]
     scores = np.array([scores for scores, _ in loops])
-    poll = clf.poll(X)
+    poll = clf.predict_counted(X)
     np.testing.assert_allclose(clf.predict_proba(X), scores, atol=1e-12)
     np.testing.assert_array_equal(poll.labels, np.round(scores, 9) > 0.5)
-    np.testing.assert_array_equal(poll.n_asked, [n_asked for _, n_asked in loops])
+    np.testing.assert_array_equal(poll.n_evaluated, [n_asked for _, n_asked in loops])
     np.testing.assert_array_equal(poll.labels, clf.predict(X))
 
 
@@ -61,13 +61,13 @@ def test_by_hand():
     # 0 beats 1 (4 of 6 rows) and, unasked, 2; with the first stage it has 3 votes. 1 has one
     # over 2 and half a vote of the first stage, the virtual label 1.5 in all: they are level.
     np.testing.assert_allclose(clf.predict_proba(X[:1]), [[0.75, 0.5, 0.25]])
-    poll = clf.poll(X[:1])
+    poll = clf.predict_counted(X[:1])
     assert poll.labels.tolist() == [[1, 0, 0]]
-    assert poll.n_asked.tolist() == [4]
+    assert poll.n_evaluated.tolist() == [4]
     # Above 0.6 there is one candidate, which wins both pairs; 1 has half a vote.
     clf.set_params(candidate_threshold=0.6)
     np.testing.assert_allclose(clf.predict_proba(X[:1]), [[0.75, 1 / 3, 0.25]])
-    assert clf.poll(X[:1]).n_asked.tolist() == [3]
+    assert clf.predict_counted(X[:1]).n_evaluated.tolist() == [3]
     # Above 0.9 there is none: the first stage's votes alone count, 1 against 1.5.
     clf.set_params(candidate_threshold=0.9)
     np.testing.assert_allclose(clf.predict_proba(X[:1]), [[5 / 12, 1 / 3, 0.25]])
@@ -80,16 +80,17 @@ def test_threshold_zero_is_the_full_vote(small_set, base):
     clf = TwoStageVoting(base, candidate_threshold=0.0, random_state=0).fit(X, Y)
     full = CalibratedLabelRanking(base, voting="votes", random_state=0).fit(X, Y)
     np.testing.assert_allclose(clf.predict_proba(X), full.predict_proba(X), atol=1e-12)
-    assert (clf.poll(X).n_asked == len(clf.pairs_)).all()
+    assert (clf.predict_counted(X).n_evaluated == len(clf.pairs_)).all()
 
 
 def test_it_asks_less_than_qweighted_and_may_decide_otherwise(small_set):
     X, Y = small_set
     base = LogisticRegression(C=0.1)
     clf, exact = (
-        kind(base).fit(X[:40], Y[:40]).poll(X[40:]) for kind in (TwoStageVoting, QWeightedVoting)
+        kind(base).fit(X[:40], Y[:40]).predict_counted(X[40:])
+        for kind in (TwoStageVoting, QWeightedVoting)
     )
-    assert clf.n_asked.mean() < 10
+    assert clf.n_evaluated.mean() < 10
     assert (clf.labels != exact.labels).any()
     relevance = BinaryRelevance(base).fit(X[:40], Y[:40]).predict(X[40:])
     assert (clf.labels != relevance).any()
@@ -114,7 +115,9 @@ def test_threads_and_sparse_rows_change_nothing(small_set):
         (clone(clf).fit(sparse.csr_array(X), Y), sparse.csc_array(X)),
     ):
         np.testing.assert_array_equal(other.predict_proba(rows), clf.predict_proba(X))
-        np.testing.assert_array_equal(other.poll(rows).n_asked, clf.poll(X).n_asked)
+        np.testing.assert_array_equal(
+            other.predict_counted(rows).n_evaluated, clf.predict_counted(X).n_evaluated
+        )
 
 
 @pytest.mark.parametrize("base", [GaussianNB(), SVC()], ids=["proba", "predict"])

@@ -1,13 +1,13 @@
-"""Relatives of the pairwise vote and its correction, behind one way of use."""
+"""Further pairwise classifiers from the literature."""
 
 from pairmend.pairwise.family.bradley_terry import BradleyTerryClassifier
 from pairmend.pairwise.family.corrected_classes import CorrectedMulticlassClassifier
 from pairmend.pairwise.family.corrected_relevance import CorrectedBinaryRelevance
 from pairmend.pairwise.family.four_classes import FourClassPairsClassifier
-from pairmend.pairwise.family.frugal import Poll
 from pairmend.pairwise.family.parallel_hyperplanes import ParallelHyperplanesSVM
 from pairmend.pairwise.family.perceptrons import PairwisePerceptrons
 from pairmend.pairwise.family.qweighted import QWeightedVoting
+from pairmend.pairwise.family.selective import CountedPrediction
 from pairmend.pairwise.family.shared_first import SharedFirstClassifier
 from pairmend.pairwise.family.two_stage import TwoStageVoting
 
@@ -15,10 +15,10 @@ __all__ = [
     "BradleyTerryClassifier",
     "CorrectedBinaryRelevance",
     "CorrectedMulticlassClassifier",
+    "CountedPrediction",
     "FourClassPairsClassifier",
     "PairwisePerceptrons",
     "ParallelHyperplanesSVM",
-    "Poll",
     "QWeightedVoting",
     "SharedFirstClassifier",
     "TwoStageVoting",

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.sklearn_private import HasMethods, Interval
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
-from pairmend.baselines.base import WrappingRival
 from pairmend.kernels.bradley_terry import bradley_terry
 from pairmend.kernels.pairs import label_pairs
 from pairmend.pairwise.family.overlap import (
@@ -19,7 +19,7 @@ from pairmend.pairwise.family.overlap import (
 from pairmend.pairwise.family.problems import SmallProblem, ask_models
 
 
-class BradleyTerryClassifier(OverlapAware, WrappingRival):
+class BradleyTerryClassifier(OverlapAware, MultiLabelMetaClassifier):
     """Multi-label classification by two classifiers a pair and a Bradley-Terry model.
 
     For each pair of labels one classifier tells the first, rows with both included, from the
@@ -127,7 +127,7 @@ class BradleyTerryClassifier(OverlapAware, WrappingRival):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(
+    def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
         pairs = label_pairs(Y.shape[1] + 1)

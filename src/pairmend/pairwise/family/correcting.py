@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from pairmend._base import MultiLabelClassifier
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.fit_params import fit_with_weights, route_fit_params
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows, fit_context
@@ -23,13 +24,13 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend._utils.weights import all_equal
-from pairmend.baselines.base import Wrapping
 from pairmend.model_selection.splits import validation_split
+from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.neighbourhoods import GaussianNeighbourhood
 from pairmend.pairwise.validation_decisions import checked_weights
 
 
-class LocallyCorrected(Wrapping):
+class LocallyCorrected(MultiLabelClassifier):
     """A base classifier whose supports for labels are corrected around each point."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -44,7 +45,7 @@ class LocallyCorrected(Wrapping):
     }
 
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
-        **Wrapping._default_parts,
+        "estimator": RandomSubspaceNB,
         "neighbourhood": GaussianNeighbourhood,
     }
 
@@ -143,18 +144,16 @@ class LocallyCorrected(Wrapping):
         asked = [fold for _, fold in folds] or [np.arange(len(validation))]
         for model, rows in zip(models[1:] or models, asked, strict=True):
             supports[rows] = self._ask(model, take_rows(X_validation, rows), supports.shape[1])
-        return self._remember(
+        return self._set_fitted(
             X,
             target,
-            {
-                "model_": models[0],
-                "neighbourhood_": neighbourhood,
-                "train_indices_": train,
-                "validation_indices_": validation,
-                "_row_weights": weights,
-                "_reference": self.reference,
-                **self._note(target.Y[validation], supports),
-            },
+            model_=models[0],
+            neighbourhood_=neighbourhood,
+            train_indices_=train,
+            validation_indices_=validation,
+            _row_weights=weights,
+            _reference=self.reference,
+            **self._note(target.Y[validation], supports),
         )
 
     def confusion(self, X: MatrixLike) -> FloatArray:

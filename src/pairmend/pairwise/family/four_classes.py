@@ -6,17 +6,17 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_features, take_rows
-from pairmend.baselines.base import WrappingRival
 from pairmend.kernels.pairs import label_pairs
 from pairmend.pairwise.family.overlap import relevance_problem, train_clones
 from pairmend.pairwise.family.problems import SmallProblem, ask_models
 
 
-class FourClassPairsClassifier(WrappingRival):
+class FourClassPairsClassifier(MultiLabelMetaClassifier):
     """Multi-label classification by four classes a pair, combined with binary relevance.
 
     For each pair of labels a classifier tells four kinds of rows: with neither label, the first,
@@ -150,7 +150,7 @@ class FourClassPairsClassifier(WrappingRival):
         """
         return _of_labels(self.pair_classes(X))
 
-    def _learn(
+    def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
         n_labels, pairs = Y.shape[1], label_pairs(Y.shape[1])

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from pairmend._base import MultiLabelClassifier
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.sklearn_private import check_prediction_parameters, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
@@ -17,14 +18,13 @@ from pairmend._utils.validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend.baselines.base import Rival
 from pairmend.pairwise.family.problems import SmallProblem, train_problems
 
 ROW_ARRAYS = 8
 """Arrays of the size (rows x labels x labels) that are alive at once, at the most."""
 
 
-class OverlapAware(Rival):
+class OverlapAware(MultiLabelClassifier):
     """A classifier whose pairs give a support to each of their labels, perhaps to both.
 
     Subclasses say in :meth:`_supports` what the pairs say and in :meth:`_merge` what follows.

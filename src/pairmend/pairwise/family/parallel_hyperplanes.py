@@ -162,10 +162,10 @@ class ParallelHyperplanesSVM(OverlapAware):
         weights = check_row_weights(sample_weight, X)
         present = np.flatnonzero(weights > 0)
         costs = relative_weights(weights[present])
-        learnt = self._learn(_numbers(X)[present], target.Y[present], costs)
-        return self._remember(X, target, learnt)
+        fitted = self._fit_rows(_numbers(X)[present], target.Y[present], costs)
+        return self._set_fitted(X, target, **fitted)
 
-    def _learn(self, X: Matrix, Y: BoolArray, weights: FloatArray) -> dict[str, Any]:
+    def _fit_rows(self, X: Matrix, Y: BoolArray, weights: FloatArray) -> dict[str, Any]:
         pairs = label_pairs(Y.shape[1] + 1)
         with_virtual = np.column_stack([Y, np.zeros(len(Y), dtype=bool)])
         found = Parallel(n_jobs=self.n_jobs)(
@@ -207,12 +207,12 @@ def _numbers(X: MatrixLike) -> Matrix:
 def _train(
     X: Matrix, Y: BoolArray, pair: IntArray, costs: FloatArray, tol: float, max_iter: int
 ) -> tuple[FloatArray, FloatArray, bool, int]:
-    label_rows = Y[:, pair]
+    has_label = Y[:, pair]
     if pair[1] == Y.shape[1] - 1:  # the virtual label is there where the other is not
-        label_rows = np.column_stack([label_rows[:, 0], ~label_rows[:, 0]])
-    rows = np.flatnonzero(label_rows.any(axis=1))
+        has_label = np.column_stack([has_label[:, 0], ~has_label[:, 0]])
+    rows = np.flatnonzero(has_label.any(axis=1))
     if len(rows) == 0:
         return np.zeros(X.shape[1]), np.full(2, np.nan), True, 0
     return fit_parallel_hyperplanes(
-        X[rows], label_rows[rows], costs[rows], tol=tol, max_iter=max_iter
+        X[rows], has_label[rows], costs[rows], tol=tol, max_iter=max_iter
     )

@@ -1,14 +1,11 @@
 """Multi-label pairwise perceptrons."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.linear_model import Perceptron
 from sklearn.utils import check_array
 
 from pairmend._utils.fit_params import check_row_weights
@@ -18,7 +15,7 @@ from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend._utils.validation import check_features, check_magnitude, check_training_rows
 from pairmend._utils.weights import unit_weight
 from pairmend.frames.columns import require_numbers
-from pairmend.pairwise.base import PairwiseVoting, Problem
+from pairmend.pairwise.base import PairwiseVoting, TrainingInput
 from pairmend.pairwise.learners.perceptron import PerceptronPairLearner
 
 
@@ -212,10 +209,7 @@ class PairwisePerceptrons(PairwiseVoting):
             order = problem.rng.permutation(rows) if self.shuffle else rows
             mistakes = learner.learn(numbers[order], target.Y[order], problem.row_weights[order])
             n_iter += 1
-        # Nothing of an earlier fit is touched before all went well.
-        self._remember_problem(problem)
-        self.learner_, self.n_iter_ = learner, n_iter
-        return self
+        return self._set_fitted(X, target, pairs_=problem.pairs, learner_=learner, n_iter_=n_iter)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -251,33 +245,23 @@ class PairwisePerceptrons(PairwiseVoting):
         problem, numbers = self._read(X, target, sample_weight)
         if not hasattr(self, "learner_"):
             learner = self._new_learner(problem, numbers)
-            self._remember_problem(problem)
-            self.learner_, self.n_iter_ = learner, 1
+            self._set_fitted(X, target, pairs_=problem.pairs, learner_=learner, n_iter_=1)
         rows = np.flatnonzero(problem.row_weights > 0)
         self.learner_.learn(numbers[rows], target.Y[rows], problem.row_weights[rows])
         return self
 
-    def get_metadata_routing(self) -> Any:
-        """Say which extra parameters `fit` takes: its own.
-
-        Returns
-        -------
-        MetadataRequest
-        """
-        return BaseEstimator.get_metadata_routing(self)
-
     def _read(
         self, X: MatrixLike, target: Target, sample_weight: ArrayLike | None
-    ) -> tuple[Problem, Matrix]:
+    ) -> tuple[TrainingInput, Matrix]:
         weights = check_row_weights(sample_weight, X)
         require_numbers(X, type(self).__name__)
         numbers = check_array(
             X, accept_sparse="csr", dtype=self.dtype, estimator=self, input_name="X"
         )
         check_magnitude(numbers, self.dtype)
-        return self._pose_problem(X, target, {}, weights), numbers
+        return self._training_input(X, target, {}, weights), numbers
 
-    def _new_learner(self, problem: Problem, numbers: Matrix) -> PerceptronPairLearner:
+    def _new_learner(self, problem: TrainingInput, numbers: Matrix) -> PerceptronPairLearner:
         return PerceptronPairLearner(
             len(problem.target.classes) + self.has_virtual_label,
             numbers.shape[1],
@@ -288,12 +272,6 @@ class PairwisePerceptrons(PairwiseVoting):
             unit=unit_weight(problem.row_weights),
             by_feature=not isinstance(numbers, np.ndarray),
         )
-
-    def _votes(
-        self, X: MatrixLike, variants: Sequence[Any]
-    ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
-        for labels, supports in self._supports(X):
-            yield labels, repeat(supports, len(variants))
 
     def _check_predict(self, X: MatrixLike) -> Any:
         X = super()._check_predict(X)
@@ -307,5 +285,11 @@ class PairwisePerceptrons(PairwiseVoting):
     def _digits(self) -> int:
         return 12 if self.learner_.dtype == "float64" else 6
 
-    def _base_classifier(self) -> Any:
-        return Perceptron()
+    @property
+    def _threshold(self) -> float:
+        return self.threshold
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

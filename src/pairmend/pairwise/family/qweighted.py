@@ -1,4 +1,4 @@
-"""QWeighted voting: the decision of calibrated label ranking from as few pairs as possible."""
+"""QWeighted voting: the predictions of calibrated label ranking from few pairs."""
 
 from numbers import Integral
 from typing import Any, ClassVar
@@ -8,26 +8,26 @@ import numpy as np
 from pairmend._utils.sklearn_private import HasMethods
 from pairmend._utils.typing import IntArray, MatrixLike
 from pairmend.kernels.ranking import vote
-from pairmend.pairwise.family.frugal import FrugalVoting
-from pairmend.pairwise.family.panel import Panel
-from pairmend.pairwise.family.tournament import Tournament
+from pairmend.pairwise.family.comparisons import Comparisons
+from pairmend.pairwise.family.evaluation import PairEvaluator
+from pairmend.pairwise.family.selective import SelectiveVoting
 
 
-class QWeightedVoting(FrugalVoting):
-    """Calibrated label ranking that asks as few pairs as it can (QWeighted, QCLR).
+class QWeightedVoting(SelectiveVoting):
+    """Calibrated label ranking that evaluates as few pairs as possible (QWeighted, QCLR).
 
-    After the pairs with the virtual label, the label with the fewest losses always plays its best
-    unplayed opponent, until none can still come to fewer losses than the virtual label (Loza
-    Mencía et al., 2010). The predicted labels are those of
-    ``CalibratedLabelRanking(voting="votes")``, always. Choose it where models are dear to ask,
-    kernel machines for instance, labels many, and labels of a row few.
+    After the pairs with the virtual label, the label with the fewest losses is compared with the
+    best label it was not compared with, until the labels with fewer losses than the virtual label
+    are determined (Loza Mencía et al., 2010). The predictions equal those of
+    ``CalibratedLabelRanking(voting="votes")``. Use it if prediction of the base classifiers is
+    expensive, as for kernel machines, labels are many, and rows have few labels.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        Base classifier, cloned for each pair. If it has no ``predict_proba``, its ``predict``
-        says who wins. None means :class:`RandomSubspaceNB`, whose pairs are all asked at once:
-        nothing is saved with it.
+        Base classifier, cloned for each pair. Without ``predict_proba``, its ``predict`` is
+        the vote. None means :class:`RandomSubspaceNB`, which evaluates all pairs at once: no
+        time is saved with it.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -52,24 +52,23 @@ class QWeightedVoting(FrugalVoting):
 
     See Also
     --------
-    CalibratedLabelRanking : Asks all pairs, and takes supports in place of votes, too.
-    TwoStageVoting : Asks fewer still, but decides differently.
+    CalibratedLabelRanking : Evaluates all pairs; averages supports or votes.
+    TwoStageVoting : Evaluates fewer pairs; predictions may differ.
 
     Notes
     -----
-    Every label plays L games, one of them against the virtual label, and a tie is half a loss
-    for both; fewer losses than the virtual label are more votes, so the rule is that of
-    :class:`CalibratedLabelRanking`. A label plays on while it is undecided: it has fewer losses
-    than the virtual label, and would not if it lost all of its unplayed games. Of labels or
-    opponents with equally few losses, the first plays.
+    Every label is in L comparisons, one of them with the virtual label; a tie is half a loss for
+    both. Fewer losses than the virtual label are more votes than it has, the rule of
+    :class:`CalibratedLabelRanking`. A label is undecided as long as it has fewer losses than the
+    virtual label and would not if it lost all of its open comparisons. Of labels with equally few
+    losses, the first is compared.
 
-    Rows wait for the model that they need next. Models are gone through in turn, round after
-    round, and each is asked at once about all rows that wait for it. How many models a row needs
-    does not depend on the other rows.
+    Pairs are evaluated in turn, each at all rows that need it next. The number of pairs evaluated
+    for a row does not depend on the other rows.
 
-    `predict` and `poll` ask few models. `predict_proba` asks all of them, since unplayed games
-    leave the ranking open. After a fit on 1-D classes the search ends when the label with the
-    fewest losses, the first of several, has played all its games.
+    ``predict`` and ``predict_counted`` evaluate few pairs. ``predict_proba`` evaluates all of
+    them, since a ranking needs all comparisons. After a fit on 1-D classes the search ends when
+    the label with the fewest losses, the first of several, has no open comparisons.
 
     References
     ----------
@@ -83,10 +82,10 @@ class QWeightedVoting(FrugalVoting):
     >>> from sklearn.svm import SVC
     >>> X, Y = make_multilabel_classification(n_classes=12, n_labels=2, random_state=0)
     >>> clf = QWeightedVoting(SVC()).fit(X, Y)
-    >>> poll = clf.poll(X)
-    >>> bool((poll.labels == (clf.predict_proba(X) > 0.5)).all())
+    >>> counted = clf.predict_counted(X)
+    >>> bool((counted.labels == (clf.predict_proba(X) > 0.5)).all())
     True
-    >>> len(clf.pairs_), float(poll.n_asked.mean())
+    >>> len(clf.pairs_), float(counted.n_evaluated.mean())
     (78, 21.81)
     """
 
@@ -110,34 +109,29 @@ class QWeightedVoting(FrugalVoting):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _poll(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], IntArray]:
-        panel = self._panel(X)
-        games = Tournament(
-            vote(panel.ask_all(self._virtual_pairs)), winner_only=not self.multilabel_
-        )
-        _play(games, panel, len(self.pairs_))
+    def _predict_counted(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], IntArray]:
+        evaluator = self._evaluator(X)
+        virtual_votes = vote(evaluator.supports(self._virtual_pairs))
+        comparisons = Comparisons(virtual_votes, winner_only=not self.multilabel_)
+        _compare(comparisons, evaluator, len(self.pairs_))
         if self.multilabel_:
-            return games.relevant.astype(np.int64), panel.n_asked
-        return self.classes_[games.losses.argmin(axis=1)], panel.n_asked
+            return comparisons.relevant.astype(np.int64), evaluator.n_evaluated
+        return self.classes_[comparisons.losses.argmin(axis=1)], evaluator.n_evaluated
 
 
-def _play(games: Tournament, panel: Panel, n_pairs: int) -> None:
-    """Go round all pairs and ask those that rows wait for, until no row waits for any.
-
-    A label that wins plays the others in the order of pairs as long as their losses are equal: most
-    of its games are played within one round, with all rows in which it plays.
-    """
+def _compare(comparisons: Comparisons, evaluator: PairEvaluator, n_pairs: int) -> None:
+    """Evaluate pairs in turn, each at the rows that need it next, until no row needs any."""
 
     def count(pairs: IntArray) -> IntArray:
-        return np.bincount(pairs + 1, minlength=n_pairs + 1)[1:]  # -1 waits for nothing
+        return np.bincount(pairs + 1, minlength=n_pairs + 1)[1:]  # -1: no pair is needed
 
-    awaited = games.next_pairs(np.arange(len(panel.n_asked)))
-    n_waiting = count(awaited)
-    while n_waiting.any():
+    next_pair = comparisons.next_pairs(np.arange(len(evaluator.n_evaluated)))
+    n_rows = count(next_pair)
+    while n_rows.any():
         for pair in range(n_pairs):
-            if n_waiting[pair]:
-                rows = np.flatnonzero(awaited == pair)
-                games.enter(rows, pair, vote(panel.ask(pair, rows)))
-                awaited[rows] = games.next_pairs(rows)
-                n_waiting[pair] = 0
-                n_waiting += count(awaited[rows])
+            if n_rows[pair]:
+                rows = np.flatnonzero(next_pair == pair)
+                comparisons.add(rows, pair, vote(evaluator.support(pair, rows)))
+                next_pair[rows] = comparisons.next_pairs(rows)
+                n_rows[pair] = 0
+                n_rows += count(next_pair[rows])

@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.sklearn_private import HasMethods, StrOptions, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend._utils.validation import take_rows
-from pairmend.baselines.base import WrappingRival
 from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.ranking import vote
 from pairmend.pairwise.family.overlap import (
@@ -20,7 +20,7 @@ from pairmend.pairwise.family.overlap import (
 from pairmend.pairwise.family.problems import SmallProblem, ask_models
 
 
-class SharedFirstClassifier(OverlapAware, WrappingRival):
+class SharedFirstClassifier(OverlapAware, MultiLabelMetaClassifier):
     """Multi-label classification by pairs that first ask whether a row has both labels.
 
     For each pair of labels one classifier tells rows with both from rows with one, and a second,
@@ -120,7 +120,7 @@ class SharedFirstClassifier(OverlapAware, WrappingRival):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(
+    def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
         pairs = label_pairs(Y.shape[1] + 1)

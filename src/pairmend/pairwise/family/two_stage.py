@@ -1,4 +1,4 @@
-"""Two-stage voting: the binary classifiers choose the labels whose pairs are asked."""
+"""Two-stage voting: binary classifiers choose the labels whose pairs are evaluated."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,28 +10,28 @@ import numpy as np
 from pairmend._utils.sklearn_private import HasMethods, Interval
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.kernels.ranking import vote
-from pairmend.pairwise.family.frugal import FrugalVoting
+from pairmend.pairwise.family.selective import SelectiveVoting
 
 
-class TwoStageVoting(FrugalVoting):
-    """Calibrated label ranking whose binary classifiers choose which pairs are asked (TSVM).
+class TwoStageVoting(SelectiveVoting):
+    """Calibrated label ranking whose binary classifiers choose the pairs to evaluate (TSVM).
 
-    The first stage asks each label's binary classifier, its pair with the virtual label. The second
-    asks a pair if both of its labels are candidates, with supports above a threshold; a candidate
-    wins against one that is none, and two that are none give no vote (Madjarov et al., 2012).
-    Choose it where most labels can be ruled out at a glance and asking is dear; unlike
-    :class:`QWeightedVoting` it may decide otherwise than the full vote.
+    The first stage evaluates the binary classifier of each label, its pair with the virtual label.
+    Labels with supports above a threshold are candidates. The second stage evaluates the pairs of
+    two candidates; a candidate gets the vote against a label that is none, and two labels that are
+    none get no vote (Madjarov et al., 2012). Use it if most labels are easily ruled out and
+    prediction of the base classifiers is expensive. Unlike :class:`QWeightedVoting`, its
+    predictions may differ from those of the full vote.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        Base classifier, cloned for each pair. If it has no ``predict_proba``, its ``predict``
-        says who wins, and labels that it predicts in the first stage are the candidates. None
-        means :class:`RandomSubspaceNB`, whose pairs are all asked at once: no time is saved
-        with it.
+        Base classifier, cloned for each pair. Without ``predict_proba``, its ``predict`` is
+        the vote, and labels predicted in the first stage are the candidates. None means
+        :class:`RandomSubspaceNB`, which evaluates all pairs at once: no time is saved with it.
     candidate_threshold : float, default=0.2
-        Labels whose first-stage support is above it are candidates. With 0 nearly every pair is
-        asked, and the vote is the full one wherever no support is 0.
+        Labels whose first-stage support is above it are candidates. With 0, the result is the
+        full vote wherever no support is 0.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -56,19 +56,18 @@ class TwoStageVoting(FrugalVoting):
 
     See Also
     --------
-    QWeightedVoting : Asks more, and decides as the full vote.
+    QWeightedVoting : Evaluates more pairs; predictions equal those of the full vote.
     CalibratedLabelRanking : The full vote.
 
     Notes
     -----
-    With c candidates of L labels, L + c (c - 1) / 2 models are asked about a row. The votes of
-    the first stage count, too: for the label where its support exceeds 1/2, else for the virtual
-    label, half for each in a tie. ``predict_proba`` gives half of one plus the label's votes less
-    the virtual label's, over L; `predict` takes labels with more votes than the virtual label,
-    strictly, as :class:`CalibratedLabelRanking` does. The first author's program in the library
-    Mulan, from which the default threshold comes, also takes a label that is level with the
-    virtual one, and counts no vote in a pair without any training row; here such a pair is like
-    the others, and a tie if it is asked.
+    With c candidates of L labels, L + c (c - 1) / 2 pairs are evaluated for a row. The votes of
+    the first stage are added: for the label if its support exceeds 1/2, else for the virtual
+    label, one half for each in a tie. ``predict_proba`` is (1 + (votes - votes of the virtual
+    label) / L) / 2; ``predict`` returns the labels with more votes than the virtual label, as
+    :class:`CalibratedLabelRanking` does. The implementation in Mulan by the first author, from
+    which the default threshold is taken, also predicts labels with as many votes as the virtual
+    label, and has no vote for a pair without training rows; here such a pair is a tie.
 
     `candidate_threshold` takes effect at prediction. All other parameters need a new ``fit``.
 
@@ -87,7 +86,7 @@ class TwoStageVoting(FrugalVoting):
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, Y = make_multilabel_classification(n_classes=12, n_labels=2, random_state=0)
     >>> clf = TwoStageVoting(LogisticRegression()).fit(X, Y)
-    >>> len(clf.pairs_), float(clf.poll(X).n_asked.mean())
+    >>> len(clf.pairs_), float(clf.predict_counted(X).n_evaluated.mean())
     (78, 15.95)
     """
 
@@ -114,22 +113,22 @@ class TwoStageVoting(FrugalVoting):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _poll(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], IntArray]:
-        scores, n_asked = self._vote(X, [self.candidate_threshold])
-        return self._decide(scores), n_asked
+    def _predict_counted(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], IntArray]:
+        scores, n_evaluated = self._vote(X, [self.candidate_threshold])
+        return self._decide(scores), n_evaluated
 
-    def _scores(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
+    def _scores_each(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
         X = self._check_predict(X)
         thresholds = [variant.candidate_threshold for variant in variants]
         *scores, _ = self._by_parts(X, partial(self._vote, thresholds=thresholds))
         return scores
 
     def _vote(self, X: MatrixLike, thresholds: Sequence[float]) -> list[np.ndarray[Any, Any]]:
-        """Return the labels' scores with each threshold, and how many pairs were asked in all."""
-        panel = self._panel(X)
-        first_stage = panel.ask_all(self._virtual_pairs)
+        """Return the scores for each threshold and the number of evaluated pairs of each row."""
+        evaluator = self._evaluator(X)
+        first_stage = evaluator.supports(self._virtual_pairs)
         candidates = [first_stage > threshold for threshold in thresholds]
-        votes = [vote(first_stage) + _wins_unasked(chosen) for chosen in candidates]
+        votes = [vote(first_stage) + _votes_without_model(chosen) for chosen in candidates]
         widest = first_stage > min(thresholds, default=1.0)
         for pair, (i, j) in enumerate(self.pairs_):
             if j == len(self.classes_):
@@ -137,25 +136,25 @@ class TwoStageVoting(FrugalVoting):
             rows = np.flatnonzero(widest[:, i] & widest[:, j])
             if len(rows) == 0:
                 continue
-            ballots = vote(panel.ask(pair, rows))
+            for_first = vote(evaluator.support(pair, rows))
             for chosen, total in zip(candidates, votes, strict=True):
                 both = chosen[rows, i] & chosen[rows, j]
-                total[rows[both], i] += ballots[both]
-                total[rows[both], j] += 1 - ballots[both]
-        return [*(self._from_votes(total, first_stage) for total in votes), panel.n_asked]
+                total[rows[both], i] += for_first[both]
+                total[rows[both], j] += 1 - for_first[both]
+        return [*(self._from_votes(total, first_stage) for total in votes), evaluator.n_evaluated]
 
     def _from_votes(self, votes: FloatArray, first_stage: FloatArray) -> FloatArray:
-        """Bring the labels' votes to scores, of which the virtual label's place is 1/2."""
+        """Return scores for votes; the score of the virtual label is 1/2."""
         if self.multilabel_:
             virtual = (1 - vote(first_stage)).sum(axis=1, keepdims=True)
-            return self._without_rounding((1 + (votes - virtual) / votes.shape[1]) / 2)
-        for way_out in (first_stage, np.ones_like(votes)):
-            votes = np.where(votes.any(axis=1, keepdims=True), votes, way_out)
+            return self._round((1 + (votes - virtual) / votes.shape[1]) / 2)
+        for substitute in (first_stage, np.ones_like(votes)):
+            votes = np.where(votes.any(axis=1, keepdims=True), votes, substitute)
         return votes / votes.sum(axis=1, keepdims=True)
 
 
-def _wins_unasked(candidates: np.ndarray[Any, Any]) -> FloatArray:
-    """Return each label's wins without a question: a candidate's, over all that are none."""
+def _votes_without_model(candidates: np.ndarray[Any, Any]) -> FloatArray:
+    """Return the votes of candidates against all labels that are no candidates."""
     n_others = candidates.shape[1] - candidates.sum(axis=1, keepdims=True)
-    wins: FloatArray = np.where(candidates, n_others, 0.0)
-    return wins
+    votes: FloatArray = np.where(candidates, n_others, 0.0)
+    return votes

@@ -1,4 +1,4 @@
-"""What the calibrated votes share that do not ask every pair about every row."""
+"""Calibrated voting that evaluates only the pairs a row needs."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -13,39 +13,36 @@ from pairmend._utils.chunking import batches, row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
-from pairmend.pairwise.calibrated import CalibratedLabelRanking
-from pairmend.pairwise.family.panel import Panel
+from pairmend.kernels.ranking import vote
+from pairmend.pairwise.base import PairwiseVoting
+from pairmend.pairwise.family.evaluation import PairEvaluator
 
 
 @dataclass(frozen=True)
-class Poll:
-    """What a vote predicts, and how many models it took.
+class CountedPrediction:
+    """Predictions with the number of pairs that were evaluated for them.
 
     Attributes
     ----------
     labels : ndarray
-        What ``predict`` returns.
-    n_asked : ndarray of int, shape (n_samples,)
-        How many of the pairs' models were asked about each row, those of the virtual label
-        among them. A pair that had rows of one label only, or none, counts like any other.
+        The result of ``predict``.
+    n_evaluated : ndarray of int, shape (n_samples,)
+        Number of pairs evaluated for each row, pairs of the virtual label included. Pairs
+        without a trained model, for lack of rows of both labels, are counted, too.
     """
 
     labels: np.ndarray[Any, Any]
-    n_asked: IntArray
+    n_evaluated: IntArray
 
 
-class FrugalVoting(CalibratedLabelRanking):
-    """A calibrated label ranking by whole votes that asks each row's pairs as they are needed.
+class SelectiveVoting(PairwiseVoting):
+    """Calibrated label ranking by votes that evaluates pairs row by row, as they are needed."""
 
-    Subclasses say in :meth:`_poll` what they ask.
-    """
-
-    voting = "votes"  # no parameter: what is asked next depends on who won
     needs_probabilities = False
 
     @abstractmethod
-    def _poll(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], IntArray]:
-        """Return the labels of a chunk of rows, and how many pairs were asked about each."""
+    def _predict_counted(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], IntArray]:
+        """Return the labels of a chunk of rows and the number of pairs evaluated for each."""
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
         """Predict the labels of rows.
@@ -53,8 +50,8 @@ class FrugalVoting(CalibratedLabelRanking):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows. Many at a time are cheaper than one by one: those that need the same model
-            are given to it together.
+            Rows. Many rows at once are cheaper than one by one: each model predicts all rows
+            that need it together.
 
         Returns
         -------
@@ -62,10 +59,10 @@ class FrugalVoting(CalibratedLabelRanking):
             1 where a label has more votes than the virtual label, 0 elsewhere. After a fit on
             1-D classes: shape (n_samples,), the class with the most votes.
         """
-        return self.poll(X).labels
+        return self.predict_counted(X).labels
 
-    def poll(self, X: MatrixLike) -> Poll:
-        """Predict the labels of rows and tell how many models were asked.
+    def predict_counted(self, X: MatrixLike) -> CountedPrediction:
+        """Predict the labels of rows and count the evaluated pairs.
 
         Parameters
         ----------
@@ -74,15 +71,15 @@ class FrugalVoting(CalibratedLabelRanking):
 
         Returns
         -------
-        Poll
-            The predicted labels and the number of models asked about each row.
+        CountedPrediction
+            The predicted labels and the number of pairs evaluated for each row.
         """
         X = self._check_predict(X)
-        labels, n_asked = self._by_parts(X, self._poll)
-        return Poll(labels, n_asked)
+        labels, n_evaluated = self._by_parts(X, self._predict_counted)
+        return CountedPrediction(labels, n_evaluated)
 
     def _by_parts(self, X: MatrixLike, work: Any) -> list[np.ndarray[Any, Any]]:
-        """Let threads work on parts of the rows, and put each of their results together."""
+        """Call `work` for parts of the rows in threads and concatenate the results."""
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(work)(take_rows(X, rows)) for rows in self._parts(X)
         )
@@ -91,18 +88,26 @@ class FrugalVoting(CalibratedLabelRanking):
     def _parts(self, X: MatrixLike) -> Iterator[slice]:
         """Cut rows into as many parts as there are threads, or more if memory is short."""
         n_rows, n_threads = count_rows(X), effective_n_jobs(self.n_jobs)
-        # All pairs' supports, or as much for the state of the vote, and the base class's needs.
+        # Supports or comparisons of all pairs, and what the base class needs.
         row_size = n_threads * (2 * len(self.pairs_) + self._row_size())
         largest = next(row_chunks(n_rows, row_size)).stop
         return batches(n_rows, min(largest, -(-n_rows // n_threads)))
 
-    def _panel(self, X: MatrixLike) -> Panel:
-        return Panel(self.learner_, X, self._all_supports)
+    def _evaluator(self, X: MatrixLike) -> PairEvaluator:
+        return PairEvaluator(self.learner_, X, self._all_supports)
 
     def _all_supports(self, X: MatrixLike) -> FloatArray:
         return np.concatenate([part for _, part in self._supports(X)], axis=1)
 
     @property
     def _virtual_pairs(self) -> IntArray:
-        """Numbers of the pairs of each label with the virtual one."""
+        """Indices of the pairs of each label with the virtual label."""
         return np.flatnonzero(self.pairs_[:, 1] == len(self.classes_))
+
+    @property
+    def has_virtual_label(self) -> bool:
+        """Whether the next fit adds a virtual label to the vote: always."""
+        return True
+
+    def _pair_votes(self, supports: FloatArray) -> FloatArray:
+        return vote(supports)

@@ -1,4 +1,4 @@
-"""What the rivals share: targets, and the way from scores to predictions."""
+"""The base classes of all multi-label classifiers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -13,24 +13,27 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._utils.fit_params import route_fit_params, take_params
 from pairmend._utils.frames import is_frame
 from pairmend._utils.parameters import DefaultParts
-from pairmend._utils.sklearn_private import check_prediction_parameters, fit_context
+from pairmend._utils.sklearn_private import (
+    CachedParameterNames,
+    check_prediction_parameters,
+    fit_context,
+)
 from pairmend._utils.targets import Target, check_target
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
     check_features,
     check_training_rows,
     remember_features,
     take_rows,
 )
-from pairmend._utils.weights import relative_weights
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.threshold import accept
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
 
-class Rival(ClassifierMixin, BaseEstimator, ABC):
-    """A multi-label classifier that gives each label a score in [0, 1]."""
+class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEstimator, ABC):
+    """A classifier of label indicators, or of 1-D classes, that gives each label a score."""
 
     classes_: np.ndarray[Any, Any]
     multilabel_: bool
@@ -40,15 +43,7 @@ class Rival(ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _scores(self, X: MatrixLike) -> FloatArray:
-        """Return the labels' scores."""
-
-    def _remember(self, X: MatrixLike, target: Target, learnt: dict[str, Any]) -> Self:
-        """Keep what was learnt; nothing of an earlier fit is touched before all went well."""
-        remember_features(self, X)
-        self.classes_, self.multilabel_ = target.classes, target.multilabel
-        for name, value in learnt.items():
-            setattr(self, name, value)
-        return self
+        """Return the scores of the labels for checked rows."""
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
         """Predict the labels of rows.
@@ -61,16 +56,13 @@ class Rival(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of int, shape (n_samples, n_labels)
-            1 where a label's score exceeds 1/2, 0 elsewhere. After a fit on 1-D classes: shape
-            (n_samples,), the class with the largest score.
+            1 where a label's score exceeds the threshold, 0 elsewhere. After a fit on 1-D
+            classes: shape (n_samples,), the class with the largest score.
         """
-        scores = self.predict_proba(X)
-        if self.multilabel_:
-            return accept(scores, 0.5)
-        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+        return self._decide(self.predict_proba(X))
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the labels' scores.
+        """Return the scores of the labels.
 
         Parameters
         ----------
@@ -83,62 +75,80 @@ class Rival(ClassifierMixin, BaseEstimator, ABC):
             Scores in [0, 1]. After a fit on 1-D classes they are scaled to sum to 1 in each
             row.
         """
-        check_is_fitted(self)
-        check_prediction_parameters(self)
-        rows = check_features(self, X)
+        rows = self._check_predict(X)
         encoder = getattr(self, "frame_encoder_", None)
         scores = self._scores(rows if encoder is None else encoder.encode(rows))
         return scores if self.multilabel_ else sum_to_one(scores)
 
+    def get_metadata_routing(self) -> Any:
+        """Return the metadata routing: parameters of fit are passed to the base classifier's fit.
+
+        Returns
+        -------
+        MetadataRouter or MetadataRequest
+            The latter for classifiers without a base classifier.
+        """
+        base = self._base_classifier()
+        if base is None:
+            return super().get_metadata_routing()
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=self).add(estimator=base, method_mapping=mapping)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
+        if (base := self._base_classifier()) is not None:
+            tags.input_tags = get_tags(base).input_tags
         return tags
 
+    def _base_classifier(self) -> Any:
+        """Return the unfitted base classifier, or None if the classifier has none."""
+        return self._part("estimator") if hasattr(self, "estimator") else None
 
-class Wrapping(DefaultParts, Rival):
-    """A classifier made of clones of a base classifier."""
+    @property
+    def _threshold(self) -> float:
+        """The value that the score of a predicted label exceeds."""
+        return 0.5
+
+    def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
+        """Return the predictions for scores."""
+        if self.multilabel_:
+            return accept(scores, self._threshold)
+        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+
+    def _check_predict(self, X: MatrixLike) -> MatrixLike:
+        """Return checked rows; refuse them before fit and with invalid parameters."""
+        check_is_fitted(self)
+        check_prediction_parameters(self)
+        return check_features(self, X)
+
+    def _set_fitted(self, X: MatrixLike, target: Target, **attributes: Any) -> Self:
+        """Set the fitted attributes, all at the end of fit: a failed fit changes nothing."""
+        remember_features(self, X)
+        self.classes_, self.multilabel_ = target.classes, target.multilabel
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        return self
+
+
+class MultiLabelMetaClassifier(MultiLabelClassifier):
+    """A classifier that trains clones of a base classifier on all rows."""
 
     estimator: Any
     random_state: Any
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": RandomSubspaceNB}
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Say where extra parameters of fit go: to the base classifier's fit.
-
-        Returns
-        -------
-        MetadataRouter
-        """
-        return MetadataRouter(owner=self).add(
-            estimator=self._base_classifier(),
-            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-        )
-
-    def _base_classifier(self) -> Any:
-        return self._part("estimator")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self._base_classifier()).input_tags
-        return tags
-
-
-class WrappingRival(Wrapping):
-    """A rival that learns from all rows at once."""
-
     encodes_frames = True
-    """Whether frames may be encoded before the base classifiers see them."""
+    """Whether frames may be encoded once for all base classifiers."""
 
     @abstractmethod
-    def _learn(
+    def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return what is learnt, by name of the attribute; no weight is 0."""
+        """Return the fitted attributes by name; all weights are positive."""
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
-        """Learn from rows and their labels.
+        """Fit the classifier.
 
         Parameters
         ----------
@@ -166,31 +176,7 @@ class WrappingRival(Wrapping):
             rows, Y, weights = take_rows(X, present), Y[present], weights[present]
         encoder = None
         if self.encodes_frames and is_frame(X) and takes_encoded_frames(base):
-            encoder = FrameEncoder().fit(rows)  # once, not for each classifier of a label
+            encoder = FrameEncoder().fit(rows)
             rows = encoder.encode(rows)
-        learnt = self._learn(rows, Y, weights, params)
-        return self._remember(X, target, {**learnt, "frame_encoder_": encoder})
-
-
-def smoothed_share(Y: BoolArray, weights: FloatArray) -> FloatArray:
-    """Return the Laplace-smoothed share of rows, by their weights, that carry each label.
-
-    Examples
-    --------
-    >>> smoothed_share(np.array([[True, False], [True, True]]), np.array([1.0, 0.5])).tolist()
-    [0.8, 0.4]
-    """
-    weights = relative_weights(weights)
-    share: FloatArray = (weights @ Y + 1) / (weights.sum() + 2)
-    return share
-
-
-def varying_labels(Y: BoolArray) -> IntArray:
-    """Return the numbers of the labels that some rows carry and some do not.
-
-    Examples
-    --------
-    >>> varying_labels(np.array([[True, False, True], [True, False, False]])).tolist()
-    [2]
-    """
-    return np.flatnonzero(Y.any(axis=0) & ~Y.all(axis=0))
+        fitted = self._fit_rows(rows, Y, weights, params)
+        return self._set_fitted(X, target, **fitted, frame_encoder_=encoder)
