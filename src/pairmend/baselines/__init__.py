@@ -1,4 +1,4 @@
-"""Multi-label classifiers to measure against, on scikit-learn.
+"""Baselines: well-known multi-label classifiers on top of scikit-learn.
 
 A single chain is scikit-learn's own :class:`sklearn.multioutput.ClassifierChain`.
 """

@@ -28,10 +28,10 @@ from pairmend.frames.columns import require_numbers
 class ClassifierChainEnsemble(MultiLabelMetaClassifier):
     """Multi-label classification by classifier chains in random orders (ECC).
 
-    In a chain the classifier of a label also sees the labels before it. Chains in several
+    In a chain the labels before a label are further features of its classifier. Chains in several
     random orders, :class:`sklearn.multioutput.ClassifierChain` each, are trained on random parts
     of the rows and give probabilities, and labels are predicted whose mean exceeds 1/2 (Read et
-    al., 2011). A strong rival wherever labels depend on each other.
+    al., 2011). A strong baseline if labels depend on each other.
 
     Parameters
     ----------
@@ -52,22 +52,22 @@ class ClassifierChainEnsemble(MultiLabelMetaClassifier):
     chains_ : list of ClassifierChain or None
         The chains, each over its labels of ``chain_labels_``; None for one that has none.
     chain_labels_ : list of ndarray of int
-        Numbers of the labels that some rows of each chain carry and some do not.
+        Indices of the labels that vary among the rows of each chain.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     Notes
     -----
-    Classifiers are trained with the labels that rows carry, and see the predicted ones later.
-    Where all rows of a chain carry a label, or none does, the chain has no classifier for it and
-    says the smoothed share of all training rows that carry it: 1 / (n + 2) or (n + 1) / (n + 2)
-    for a label that never or always occurs, n being the weight of the rows.
+    Classifiers are trained with true labels as features, and predict with predicted ones. For a
+    label that is constant among the rows of a chain, the chain has no classifier; its probability
+    is the smoothed share of all training rows with the label: 1 / (n + 2) or (n + 1) / (n + 2) for
+    a label that never or always occurs, n being the weight of the rows.
 
     References
     ----------
@@ -142,14 +142,14 @@ class ClassifierChainEnsemble(MultiLabelMetaClassifier):
         return {"chains_": chains, "chain_labels_": varying, "_share": smoothed_share(Y, weights)}
 
     def _scores(self, X: MatrixLike) -> FloatArray:
-        said = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+        proba = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(class_probabilities)(chain, X) for chain in self.chains_ if chain is not None
         )
         scores = np.zeros((count_rows(X), len(self._share)))
         for chain, labels in zip(self.chains_, self.chain_labels_, strict=True):
             part = np.tile(self._share, (len(scores), 1))
             if chain is not None:
-                part[:, labels] = next(said)
+                part[:, labels] = next(proba)
             scores += part
         return scores / len(self.chains_)
 

@@ -1,4 +1,4 @@
-"""Parameters of fit for scikit-learn's multi-label wrappers, which may refuse to pass them on."""
+"""Fit parameters for scikit-learn's multi-label wrappers that do not pass them on."""
 
 from typing import Any, Self
 
@@ -14,34 +14,7 @@ Wrapper = Any
 def fit_wrapper(
     wrapper: Wrapper, X: MatrixLike, Y: np.ndarray[Any, Any], fit_params: dict[str, Any]
 ) -> Wrapper:
-    """Fit one of scikit-learn's wrappers, with parameters for the fit of its base classifiers.
-
-    Parameters
-    ----------
-    wrapper : estimator
-        Trains clones of ``estimator`` on all of the rows and keeps them as ``estimators_``.
-    X : array-like of shape (n_samples, n_features)
-        Rows.
-    Y : ndarray of shape (n_samples, n_labels)
-        Label indicators.
-    fit_params : dict
-        Goes to the ``fit`` of every base classifier as it is.
-
-    Returns
-    -------
-    estimator
-        The wrapper, fitted.
-
-    Examples
-    --------
-    >>> from sklearn.multioutput import ClassifierChain
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, Y = np.array([[0.0], [1.0], [2.0]]), np.array([[0, 1], [1, 0], [1, 1]])
-    >>> weights = {"sample_weight": np.array([1.0, 2.0, 5.0])}
-    >>> chain = fit_wrapper(ClassifierChain(GaussianNB()), X, Y, weights)
-    >>> [model.class_prior_.tolist() for model in chain.estimators_]
-    [[0.125, 0.875], [0.25, 0.75]]
-    """
+    """Fit a wrapper; `fit_params` are passed to the fit of each of its base classifiers."""
     if not fit_params:
         return wrapper.fit(X, Y)
     base = wrapper.estimator
@@ -51,14 +24,14 @@ def fit_wrapper(
 
 
 class _Bound(ClassifierMixin, BaseEstimator):
-    """A classifier whose fit has all its parameters already."""
+    """A classifier with bound fit parameters."""
 
     def __init__(self, estimator: Any, fit_params: dict[str, Any]):
         self.estimator = estimator
         self.fit_params = fit_params
 
     def __sklearn_clone__(self) -> "_Bound":
-        return _Bound(clone(self.estimator), self.fit_params)  # weights are not to be copied
+        return _Bound(clone(self.estimator), self.fit_params)  # fit parameters are not copied
 
     def fit(self, X: MatrixLike, y: np.ndarray[Any, Any]) -> Self:
         self.classes_ = self.estimator.fit(X, y, **self.fit_params).classes_

@@ -1,4 +1,4 @@
-"""ML-kNN: labels by how many of the nearest rows carry them."""
+"""ML-kNN: probabilities of labels from the labels of the nearest rows."""
 
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -19,16 +19,16 @@ from pairmend.frames.columns import require_numbers
 class MLkNN(MultiLabelClassifier):
     """Multi-label classification by the labels of the nearest rows (ML-kNN).
 
-    For each label, Bayes' rule turns the number of a row's k nearest training rows that carry
-    it into a probability. What the numbers mean is learnt from the training rows themselves,
-    each without itself among its neighbours (Zhang and Zhou, 2007). Scale features first.
+    For each label, Bayes' rule turns the number of a row's k nearest training rows with the label
+    into a probability. The likelihoods are estimated on the training rows, each without itself
+    among its neighbours (Zhang and Zhou, 2007). Scale features first.
 
     Parameters
     ----------
     n_neighbors : int, default=10
         Number of neighbours k; one less than there are rows if these are too few.
     s : float, default=1.0
-        Smoothing: what is added to each count. 1 is Laplace's.
+        Additive smoothing of counts; 1 is Laplace smoothing.
     metric : str or callable, default="euclidean"
         Distance, as :class:`sklearn.neighbors.NearestNeighbors` takes it.
     n_jobs : int, default=None
@@ -37,24 +37,24 @@ class MLkNN(MultiLabelClassifier):
     Attributes
     ----------
     prior_ : ndarray of shape (n_labels,)
-        Smoothed share of training rows that carry each label.
+        Smoothed share of training rows with each label.
     posterior_ : ndarray of shape (n_labels, k + 1)
-        Probability of each label given how many neighbours carry it.
+        Probability of each label given the number of neighbours with the label.
     neighbors_ : NearestNeighbors
         The neighbour search.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     Notes
     -----
-    A label that never occurs in training has few neighbours that carry it by definition, none,
-    and smoothing leaves it a small probability; one that always does has a large one.
+    A label that never occurs in training has a small probability, by smoothing; one that always
+    occurs a large one.
 
     References
     ----------
@@ -97,7 +97,7 @@ class MLkNN(MultiLabelClassifier):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike) -> Self:
-        """Learn what numbers of neighbours with a label mean.
+        """Fit the probabilities of labels given numbers of neighbours.
 
         Parameters
         ----------
@@ -123,8 +123,8 @@ class MLkNN(MultiLabelClassifier):
         k = min(self.n_neighbors, n_rows - 1)
         points = _points(X)
         search = self._make_search(points)
-        carriers = sparse.csr_array(Y.astype(np.int64))
-        counts = _count(search.kneighbors_graph(), carriers)  # no row is its own neighbour
+        indicators = sparse.csr_array(Y.astype(np.int64))
+        counts = _count(search.kneighbors_graph(), indicators)  # no row is its own neighbour
         prior = (self.s + np.count_nonzero(Y, axis=0)) / (2 * self.s + n_rows)
         with_label, without = (
             _likelihood(counts, mask, k, self.s) * share[:, np.newaxis]
@@ -134,7 +134,7 @@ class MLkNN(MultiLabelClassifier):
             "prior_": prior,
             "posterior_": with_label / (with_label + without),
             "_search": search,
-            "_carriers": carriers,
+            "_indicators": indicators,
             "_points": points,
         }
 
@@ -153,11 +153,11 @@ class MLkNN(MultiLabelClassifier):
         return search.fit(points)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A tree of raw places in memory is not to be trusted from a file; points make a new one.
+        # The search is built again from the points: a compiled tree is not safe in a model file.
         return {name: value for name, value in super().__getstate__().items() if name != "_search"}
 
     def _scores(self, X: MatrixLike) -> FloatArray:
-        counts = _count(self.neighbors_.kneighbors_graph(_points(X)), self._carriers)
+        counts = _count(self.neighbors_.kneighbors_graph(_points(X)), self._indicators)
         return self.posterior_[np.arange(counts.shape[1]), counts]
 
     def __sklearn_tags__(self) -> Any:
@@ -173,9 +173,9 @@ def _points(X: MatrixLike) -> MatrixLike:
     return points
 
 
-def _count(neighbours: Any, carriers: Any) -> IntArray:
-    """Return how many neighbours of each row carry each label."""
-    counts: IntArray = (neighbours.astype(np.int64) @ carriers).toarray()
+def _count(neighbours: Any, indicators: Any) -> IntArray:
+    """Return the number of neighbours with each label, for each row."""
+    counts: IntArray = (neighbours.astype(np.int64) @ indicators).toarray()
     return counts
 
 

@@ -24,9 +24,9 @@ class LabelPowerset(MultiLabelMetaClassifier):
     """Multi-label classification as one problem whose classes are label sets (LP).
 
     One classifier of many classes predicts the most probable of the label sets that occur in
-    training (Tsoumakas and Katakis, 2007). It knows how labels go together and aims at whole
-    rows being right, but never predicts a new combination, and label sets with few rows are
-    hard to learn.
+    training (Tsoumakas and Katakis, 2007). It models the dependence of labels and minimises the
+    zero-one loss, but never predicts a new combination, and label sets with few rows are hard to
+    learn.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class LabelPowerset(MultiLabelMetaClassifier):
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     Notes
     -----

@@ -21,8 +21,8 @@ class RAkEL(MultiLabelMetaClassifier):
     """Multi-label classification by overlapping random k-labelsets (RAkELo).
 
     Each of several :class:`LabelPowerset` classifiers decides on k labels drawn at random. A
-    label is predicted if more than half of those that know it vote for it (Tsoumakas et al.,
-    2011). Choose it over the label powerset where labels are many.
+    label is predicted if more than half of the classifiers of its labelsets predict it (Tsoumakas
+    et al., 2011). Use it instead of the label powerset if labels are many.
 
     Parameters
     ----------
@@ -47,17 +47,17 @@ class RAkEL(MultiLabelMetaClassifier):
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     Notes
     -----
     A label's score is its smoothed share of votes, (votes + 1) / (voters + 2), which lies above
     1/2 where the share itself does. A label may be in none of the labelsets. Its score is then
-    the smoothed share of training rows that carry it; draw more labelsets to have it learnt.
+    the smoothed share of training rows with the label; raise `n_models` to include it.
 
     References
     ----------
@@ -119,12 +119,12 @@ class RAkEL(MultiLabelMetaClassifier):
         return {"labelsets_": labelsets, "models_": models, "_share": smoothed_share(Y, weights)}
 
     def _scores(self, X: MatrixLike) -> FloatArray:
-        decided = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        predictions = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(model.predict)(X) for model in self.models_
         )
         votes = np.zeros((count_rows(X), len(self._share)))
-        for labels, said in zip(self.labelsets_, decided, strict=True):
-            votes[:, labels] += said
+        for labels, predicted in zip(self.labelsets_, predictions, strict=True):
+            votes[:, labels] += predicted
         n_voters = np.bincount(self.labelsets_.ravel(), minlength=len(self._share))
         return np.where(n_voters > 0, (votes + 1) / (n_voters + 2), self._share)
 

@@ -25,7 +25,7 @@ class BinaryRelevance(MultiLabelMetaClassifier):
     """Multi-label classification by a binary classifier for each label (BR).
 
     Labels whose classifiers give them more than 1/2 are predicted (Tsoumakas and Katakis,
-    2007). What all others have to beat, and often hard to beat on Hamming loss.
+    2007). The first baseline for every other method.
 
     :class:`sklearn.multioutput.MultiOutputClassifier` with probabilities in one array, and with
     labels that never or always occur.
@@ -45,20 +45,20 @@ class BinaryRelevance(MultiLabelMetaClassifier):
     models_ : list of classifiers
         The trained classifiers of the labels of ``varying_``.
     varying_ : ndarray of int
-        Numbers of the labels that some training rows carry and some do not.
+        Indices of the labels that vary among the training rows.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     Notes
     -----
     A label that never or always occurs in training has no classifier, and its score is the
-    smoothed share of rows that carry it, 1 / (n + 2) or (n + 1) / (n + 2), n being their weight.
+    smoothed share of rows with it, 1 / (n + 2) or (n + 1) / (n + 2), n being their weight.
 
     References
     ----------
@@ -112,14 +112,14 @@ class BinaryRelevance(MultiLabelMetaClassifier):
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         scores = np.tile(self._share, (count_rows(X), 1))
-        said = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_ask)(model, X) for model in self.models_
+        proba = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_predict_proba)(model, X) for model in self.models_
         )
-        for label, column in zip(self.varying_, said, strict=True):
+        for label, column in zip(self.varying_, proba, strict=True):
             scores[:, label] = column
         return scores
 
 
-def _ask(model: Any, X: MatrixLike) -> FloatArray:
+def _predict_proba(model: Any, X: MatrixLike) -> FloatArray:
     """Return the probabilities of class 1, wherever the classifier puts it."""
     return class_probabilities(model, X)[:, list(model.classes_).index(1)]

@@ -10,12 +10,12 @@ from pairmend.pairwise.base import PairwiseVoting
 
 
 class CalibratedLabelRanking(PairwiseVoting):
-    """Multi-label classification by a vote of all pairs with a virtual label among them (CLR).
+    """Multi-label classification by a vote of all pairs of labels and a virtual label (CLR).
 
-    A ranking of labels does not say where to cut it. Here a virtual label marks the place:
-    its pair with label i is the binary problem "i or not i", trained on all rows, and labels
-    that rank above it are predicted (Fürnkranz et al., 2008). Choose it over
-    :class:`PairwiseClassifier` wherever labels are to be decided on, not only ranked.
+    A virtual label separates the labels that are predicted from the others. Its pair with label i
+    is the binary problem "i or not i", trained on all rows, and labels that rank above it are
+    predicted (Fürnkranz et al., 2008). Use it instead of :class:`PairwiseClassifier` if label sets
+    are to be predicted, not only rankings.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ class CalibratedLabelRanking(PairwiseVoting):
         :class:`RandomSubspaceNB`, whose parameters can be set and searched like those of any
         other, as ``estimator__n_subspaces``.
     voting : {"soft", "votes"}, default="soft"
-        Whether supports are averaged, or each pair gives its vote to the winner, half a vote
-        to each in a tie. "votes" is the published method.
+        Whether to average supports, or votes: 1 for the label with the larger support, 1/2 for
+        each in a tie. "votes" is the published method.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -35,36 +35,35 @@ class CalibratedLabelRanking(PairwiseVoting):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
+        Names of the labels: the columns of a frame, else their indices; after a fit on 1-D
         classes, the classes.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Numbers of the labels of each pair; the virtual label has the number ``n_labels``.
+        Indices of the labels of each pair; the virtual label has the index ``n_labels``.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     learner_ : PairLearner
         The trained pairs.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     See Also
     --------
     PairwiseClassifier : The same vote without a virtual label, cut at a threshold.
-    pairmend.thresholds : Other ways to decide.
+    pairmend.thresholds : Other decision rules.
 
     Notes
     -----
-    With L labels there are L (L + 1) / 2 binary problems. Each label's support is averaged
-    over its L pairs, the virtual label's likewise, and ``predict_proba`` gives half of one plus
-    the label's mean less the virtual label's: 1/2 is the virtual label's place, and `predict`
-    takes what lies above, strictly. With votes, a label is thus predicted if it has more votes
-    than the virtual label. A single label (``y`` of shape (n, 1)) leaves the binary problem
-    alone, and its score is the base classifier's probability.
+    With L labels there are L (L + 1) / 2 binary problems. Each label's support is averaged over its
+    L pairs, the virtual label's likewise, and ``predict_proba`` is (1 + mean of the label - mean of
+    the virtual label) / 2. Labels with scores above 1/2 are predicted: with votes, those with more
+    votes than the virtual label. A single label (``y`` of shape (n, 1)) is one binary problem; its
+    score is the base classifier's probability.
 
-    After a fit on 1-D classes the virtual label votes, too, but the best class is predicted
-    wherever the virtual label ranks. `voting` takes effect at prediction, so ``set_params``
-    changes it on a fitted classifier. All other parameters need a new ``fit``.
+    After a fit on 1-D classes the best class is predicted, whatever the rank of the virtual label.
+    `voting` takes effect at prediction, so ``set_params`` changes it on a fitted classifier. All
+    other parameters need a new ``fit``.
 
     References
     ----------

@@ -53,10 +53,9 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         Weight of validation rows with both labels of a pair for each of the two, in [0, 1].
         FCM-O is 0.5.
     validation : float, int or tuple, default=0.6
-        A float in (0, 1): the share of training rows; the others are the validation set.
-        An int K of at least 2: K-fold cross-fitting. The validation set is then all rows, with
-        out-of-fold predictions, and the final classifiers are trained on all rows. That takes
-        K + 1 trainings.
+        A float in (0, 1): the share of training rows; the others are the validation set. An int K
+        of at least 2: K-fold cross-fitting. The validation set is then all rows, with out-of-fold
+        predictions, and the final classifiers are trained on all rows. That takes K + 1 trainings.
         A tuple: the indices of the training rows and of the validation rows.
     decay : float, default=1.0
         Factor of the weights of earlier rows at each call of ``partial_fit``, in (0, 1]. Not
@@ -91,15 +90,15 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
+        Names of the labels: the columns of a frame, else their indices; after a fit on 1-D
         classes, the classes.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Numbers of the labels of each pair; a virtual label has the number ``n_labels``.
+        Indices of the labels of each pair; a virtual label has the index ``n_labels``.
     train_indices_, validation_indices_ : ndarray of int
-        Rows trained on and validation rows; all rows in both after cross-fitting. After
+        Training rows and validation rows; all rows in both after cross-fitting. After
         ``partial_fit``, positions among the rows of all calls, without rows now forgotten.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     learner_ : PairLearner
         The trained pairs.
     neighbourhood_ : neighbourhood
@@ -107,7 +106,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     See Also
     --------
@@ -121,19 +120,19 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     other parameters need a new ``fit``. If all validation rows of a pair have weight 0, its
     support is not corrected.
 
-    To weigh pairs by information theory is an idea of Trajdos and Kurzynski (2017); the weight here
-    is our own reading of it, one less the conditional entropy in bits of the truth given the
+    Weights of pairs by information theory were proposed by Trajdos and Kurzynski (2017). The weight
+    here is our own variant: one less the conditional entropy in bits of the true label given the
     decision. Decisions that are always wrong weigh as much as those that are always right, since
-    both can be corrected; a pair without validation rows weighs 0. (The mutual information of the
-    two would mute pairs of which only one label occurs nearby, and on emotions and flags raised
-    the Hamming loss by 0.03 to 0.22.) A vote v of weight w counts as 1/2 + w (v - 1/2): at the
-    threshold 1/2 labels are accepted as by the weighted mean of votes.
+    both can be corrected; a pair without validation rows weighs 0. (The mutual information instead
+    raised the Hamming loss on emotions and flags by 0.03 to 0.22, since it is 0 for pairs of which
+    only one label occurs nearby.) A vote v of weight w is added as 1/2 + w (v - 1/2): at the
+    threshold 1/2 the predictions are those of the weighted mean of votes.
 
-    In the pair of label i and the virtual label, a validation row belongs to i if it carries i
-    and to the virtual label if not, never to both: `overlap` plays no role there, and both ways
-    to `balance` count the rows with i and those without. ``predict_proba`` gives half of one
-    plus the label's mean support less the virtual label's. A single label (``y`` of shape
-    (n, 1)) is allowed then; its score is its corrected binary problem.
+    In the pair of label i and the virtual label, a validation row belongs to i if it has i and
+    to the virtual label if not, never to both: `overlap` has no effect on it, and both kinds of
+    `balance` use the numbers of rows with and without i. ``predict_proba`` is (1 + mean support of
+    the label - mean support of the virtual label) / 2. A single label (``y`` of shape (n, 1)) is
+    allowed then; its score is the corrected support of its binary problem.
 
     References
     ----------

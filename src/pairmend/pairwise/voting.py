@@ -12,10 +12,10 @@ from pairmend.pairwise.base import PairwiseVoting
 class PairwiseClassifier(PairwiseVoting):
     """Multi-label classification by a vote of all pairs of labels (LPW).
 
-    For each pair of labels a binary classifier is trained on the rows that carry exactly one
-    of the two (Hüllermeier et al., 2008). A label's score is the mean support its pairs give
-    it, and labels that score above the threshold are predicted. Choose it as the plain
-    reference for :class:`CorrectedPairwiseClassifier`, or to rank labels.
+    For each pair of labels a binary classifier is trained on the rows with exactly one of the two
+    (Hüllermeier et al., 2008). A label's score is the mean support its pairs give it, and labels
+    that score above the threshold are predicted. Use it to rank labels, and as the uncorrected
+    baseline of :class:`CorrectedPairwiseClassifier`.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ class PairwiseClassifier(PairwiseVoting):
         :class:`RandomSubspaceNB`, whose parameters can be set and searched like those of any
         other, as ``estimator__n_subspaces``.
     voting : {"soft", "votes"}, default="soft"
-        Whether supports are averaged, or each pair gives its vote to the winner, half a vote
-        to each in a tie.
+        Whether to average supports, or votes: 1 for the label with the larger support, 1/2 for
+        each in a tie.
     threshold : float, default=0.5
         Labels with a score above it are predicted. Not used after a fit on 1-D classes.
     n_jobs : int, default=None
@@ -38,29 +38,29 @@ class PairwiseClassifier(PairwiseVoting):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
+        Names of the labels: the columns of a frame, else their indices; after a fit on 1-D
         classes, the classes.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Numbers of the labels of each pair.
+        Indices of the labels of each pair.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     learner_ : PairLearner
         The trained pairs.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     See Also
     --------
-    CorrectedPairwiseClassifier : Mends the pairs' votes by how they err nearby.
+    CorrectedPairwiseClassifier : Corrects the supports of pairs by local confusion matrices.
 
     Notes
     -----
-    A pair without any training row says 1/2; one with rows of one label only says that
-    label's Laplace-smoothed share, which counts rows as :class:`RandomSubspaceNB` does: all
-    sample weights times a constant change nothing there. Rows that weigh less than a millionth of
-    what counts as one row are left out, as rows of weight 0 are.
+    The support of a pair without training rows is 1/2. A pair with training rows of one label only
+    has that label's Laplace-smoothed share of rows as support, with rows counted as in
+    :class:`RandomSubspaceNB`: all sample weights times a constant change nothing. Rows that weigh
+    less than a millionth of what counts as one row are left out, as rows of weight 0 are.
 
     `voting` and `threshold` take effect at prediction, so ``set_params`` changes them on a fitted
     classifier. All other parameters need a new ``fit``.

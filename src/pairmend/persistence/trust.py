@@ -31,7 +31,7 @@ MODULES = frozenset(
         "pairmend.pairwise.family.corrected_relevance",
         "pairmend.pairwise.family.four_classes",
         "pairmend.pairwise.family.selective",
-        "pairmend.pairwise.family.overlap",
+        "pairmend.pairwise.family.two_supports",
         "pairmend.pairwise.family.parallel_hyperplanes",
         "pairmend.pairwise.family.perceptrons",
         "pairmend.pairwise.family.problems",

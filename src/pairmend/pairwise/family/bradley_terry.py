@@ -10,23 +10,24 @@ from pairmend._utils.sklearn_private import HasMethods, Interval
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend.kernels.bradley_terry import bradley_terry
 from pairmend.kernels.pairs import label_pairs
-from pairmend.pairwise.family.overlap import (
-    OverlapAware,
+from pairmend.pairwise.family.problems import SmallProblem, predict_models
+from pairmend.pairwise.family.two_supports import (
+    TwoSupportVoting,
     relevance_problem,
     rows_of_pair,
     train_clones,
 )
-from pairmend.pairwise.family.problems import SmallProblem, ask_models
 
 
-class BradleyTerryClassifier(OverlapAware, MultiLabelMetaClassifier):
+class BradleyTerryClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
     """Multi-label classification by two classifiers a pair and a Bradley-Terry model.
 
-    For each pair of labels one classifier tells the first, rows with both included, from the
-    second alone, another the second from the first alone (Petrovskiy, 2006). Their answers are
-    wins and ties of labels in each row, to which the strengths of a Bradley-Terry model are
-    fitted; labels stronger than a virtual one are predicted. Choose it where labels often come
-    together and probabilities of single labels are wanted that agree with all pairs.
+    For each pair of labels, one classifier separates rows with the first label, with or without the
+    second, from rows with the second alone; another does the same for the second label
+    (Petrovskiy, 2006). Their probabilities are wins and ties of labels in each row, to which the
+    strengths of a Bradley-Terry model are fitted. Labels stronger than a virtual label are
+    predicted. Use it if labels often occur together and probabilities of labels are needed that
+    are consistent with all pairs.
 
     Parameters
     ----------
@@ -34,9 +35,9 @@ class BradleyTerryClassifier(OverlapAware, MultiLabelMetaClassifier):
         Base classifier with ``predict_proba``, cloned for each problem. None means
         :class:`~pairmend.RandomSubspaceNB`.
     prior : float, default=0.1
-        So many wins and so many losses against the virtual label are added to each label, in
-        each row. It keeps the strength of labels finite that always or never win; the smaller,
-        the longer the fit of strengths takes.
+        Number of wins, and of losses, against the virtual label that is added to each label in each
+        row. It keeps the strengths of labels that always or never win finite. Small values need
+        more iterations.
     n_jobs : int, default=None
         Number of processes that train, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -45,18 +46,18 @@ class BradleyTerryClassifier(OverlapAware, MultiLabelMetaClassifier):
     Attributes
     ----------
     models_ : list of tuples of classifiers
-        The trained classifiers of each pair: two, or one if no row carries both labels and
-        for the pairs with the virtual label.
+        The trained classifiers of each pair: two, or one if no row has both labels and for
+        the pairs with the virtual label.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Numbers of the labels of each pair; the virtual label has the number ``n_labels``.
+        Indices of the labels of each pair; the virtual label has the index ``n_labels``.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     See Also
     --------
@@ -65,20 +66,19 @@ class BradleyTerryClassifier(OverlapAware, MultiLabelMetaClassifier):
     Notes
     -----
     With L labels there are up to L² binary problems: two for each pair, and one for each label
-    against its absence, which is its pair with the virtual label. The two of a pair are trained
-    on the rows that carry either label. What their answers, the probability that the first is
-    there and that the second is, exceed 1 by is a tie; where they sum to less than 1 they are
-    scaled to 1. If no row carries both labels, the two problems are one.
+    against its absence, which is its pair with the virtual label. The two of a pair are trained on
+    the rows with either label. The excess over 1 of the sum of their probabilities is a tie; a sum
+    below 1 is scaled to 1. If no row has both labels, the two problems are one.
 
     The model with ties is that of Rao and Kupper (1967): a label of strength a beats one of
     strength b with the probability a / (a + T b), where T is fitted for each row as well. The
-    virtual label has the strength 1 and knows no ties. Strengths are fitted by the
+    virtual label has the strength 1 and no ties. Strengths are fitted by the
     minorise-maximise algorithm (Hunter, 2004), sped up by extrapolation. The score of a label
-    is a / (1 + a), and those above 1/2 are predicted. The paper's section on related work does not
-    say how strengths become a set of labels; the virtual label is our choice.
+    is a / (1 + a), and those above 1/2 are predicted. The virtual label is our choice:
+    the paper does not state how strengths become label sets.
 
-    A pair without rows says 1/2 for either label; one whose rows are of one kind says the
-    smoothed share, (n + 1) / (n + 2). `prior` takes effect at prediction.
+    Supports of a pair without rows are 1/2; those of a pair with rows of one class are smoothed
+    shares, (n + 1) / (n + 2). `prior` takes effect at prediction.
 
     References
     ----------
@@ -154,15 +154,14 @@ class BradleyTerryClassifier(OverlapAware, MultiLabelMetaClassifier):
 
     def _supports(self, X: MatrixLike) -> FloatArray:
         flat = [model for own in self.models_ for model in own]
-        said = ask_models(flat, X, n_jobs=self.n_jobs)
+        proba = predict_models(flat, X, n_jobs=self.n_jobs)
         start = np.cumsum([0, *(len(own) for own in self.models_)])
         first, last = start[:-1], start[1:] - 1
-        # The one classifier of a pair without common rows denies the second where it finds the
-        # first.
+        # Without common rows, the probability of the second label is that of not the first.
         alone = first == last
-        second = np.where(alone, said[:, last, 0], said[:, last, 1])
-        return np.stack([said[:, first, 1], second], axis=2)
+        second = np.where(alone, proba[:, last, 0], proba[:, last, 1])
+        return np.stack([proba[:, first, 1], second], axis=2)
 
-    def _merge(self, games: FloatArray) -> FloatArray:
-        strengths, _ = bradley_terry(games[:, :-1, :-1], games[:, :-1, -1], prior=self.prior)
+    def _merge(self, outcomes: FloatArray) -> FloatArray:
+        strengths, _ = bradley_terry(outcomes[:, :-1, :-1], outcomes[:, :-1, -1], prior=self.prior)
         return strengths / (1 + strengths)

@@ -15,7 +15,7 @@ from pairmend._utils.validation import class_probabilities, take_rows
 from pairmend._utils.weights import unit_weight
 from pairmend.kernels.class_rrc import CLASS_REFERENCES
 from pairmend.kernels.classes import class_confusion, correct_classes
-from pairmend.pairwise.family.correcting import LocallyCorrected
+from pairmend.pairwise.family.locally_corrected import LocallyCorrected
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ClassModel:
     classifier : classifier or None
         None if all rows are of one class.
     seen : ndarray of int
-        Numbers of the classes it tells apart, in its own order.
+        Indices of the classes seen in training, in its own order.
     shares : ndarray of shape (n_classes,)
         Smoothed shares of all classes among the rows.
     """
@@ -38,29 +38,29 @@ class ClassModel:
 
 
 class CorrectedMulticlassClassifier(LocallyCorrected):
-    """Classification into one of several classes, mended by how the classifier errs nearby.
+    """Multiclass classification corrected by local fuzzy confusion matrices.
 
-    One base classifier learns all C classes; a C x C local fuzzy confusion matrix tells what is
-    true near the point where it decides for each class, and corrects its probabilities (Trajdos
-    and Kurzynski, 2016). Choose it for ordinary single-label problems in which a classifier
-    mistakes certain classes for others, differently in different places. With two classes it is
-    what :class:`~pairmend.CorrectedPairwiseClassifier` does with them.
+    One base classifier is trained on all C classes. A C x C local fuzzy confusion matrix, estimated
+    on a validation set with larger weights near the row to predict, corrects its probabilities
+    (Trajdos and Kurzynski, 2016). Use it for single-label problems in which a classifier confuses
+    certain classes, differently in different regions. With two classes the result is that of
+    :class:`~pairmend.CorrectedPairwiseClassifier`.
 
     Parameters
     ----------
     estimator : classifier, default=None
         Base classifier with ``predict_proba``. None means :class:`~pairmend.RandomSubspaceNB`.
     validation : float or int, default=0.6
-        A float in (0, 1): the share of rows trained on; the others are the validation rows.
-        An int K of at least 2: K-fold cross-fitting, by which every row is a validation row, and
-        the final classifier sees all rows.
+        A float in (0, 1): the share of training rows; the others are the validation set.
+        An int K of at least 2: K-fold cross-fitting: the validation set is all rows, with
+        out-of-fold predictions, and the final classifier is trained on all rows.
     neighbourhood : neighbourhood, default=None
-        How validation rows are weighted around a point. None means
+        Weights of the validation rows around a row. None means
         ``GaussianNeighbourhood(beta=1.0)``.
     reference : {"beta", "identity", "crisp"}, default="beta"
-        How supports become the probabilities of deciding for classes. "beta" is the randomized
-        reference classifier of C independent beta variables; "identity" takes the supports
-        themselves; "crisp" decides for the largest.
+        The probabilities of deciding for classes as a function of the supports. "beta" is the
+        randomized reference classifier of C independent beta variables; "identity" is the supports
+        themselves; "crisp" is 1 for the largest support.
     n_jobs : int, default=None
         Number of processes that train the classifiers of cross-fitting.
     random_state : int, RandomState or None, default=None
@@ -73,7 +73,7 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
     neighbourhood_ : neighbourhood
         The fitted neighbourhood.
     train_indices_, validation_indices_ : ndarray of int
-        Rows trained on and validation rows; all rows in both after cross-fitting.
+        Training rows and validation rows; all rows in both after cross-fitting.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     multilabel_ : bool
@@ -81,13 +81,13 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     Notes
     -----
     A class without rows in the training part has support 0. If all rows there are of one class,
     there is nothing to train, and supports are the smoothed shares of classes, (n_c + 1) / (n + C).
-    A decision that no validation row near the point speaks of is taken at its word.
+    If all validation rows with some decision have weight 0, the decision is not corrected.
 
     References
     ----------
@@ -143,7 +143,7 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
             )
         )
 
-    def _ask(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
+    def _supports_of(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
         if model.classifier is None:
             return np.tile(model.shares, (count_rows(X), 1))
         supports = np.zeros((count_rows(X), n_labels))
@@ -151,7 +151,7 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
         total = supports.sum(axis=1, keepdims=True)
         return np.where(total > 0, supports / np.where(total > 0, total, 1), 1 / n_labels)
 
-    def _note(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
+    def _validation_attributes(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
         return {"_Y": Y, "_p_decide": CLASS_REFERENCES[self.reference](supports)}
 
     def _confusion(self, weights: FloatArray) -> FloatArray:

@@ -13,17 +13,16 @@ from pairmend.baselines import BinaryRelevance
 from pairmend.kernels.classes import label_cells, label_confusion
 from pairmend.kernels.correction import correct
 from pairmend.kernels.rrc import REFERENCES, decide
-from pairmend.pairwise.family.correcting import LocallyCorrected
+from pairmend.pairwise.family.locally_corrected import LocallyCorrected
 
 
 class CorrectedBinaryRelevance(LocallyCorrected):
-    """Multi-label classification by a classifier for each label, mended by how it errs nearby.
+    """Binary relevance corrected by local fuzzy confusion matrices.
 
-    The support for each label is corrected by how often its classifier decides for and against
-    the label on validation rows near the point, against what is true there (Trajdos and
-    Kurzynski, 2015). Choose it where the one-vs-rest problems are not too imbalanced, and as the
-    plain form of what :class:`~pairmend.MendedClassifier` develops further. Labels whose
-    corrected support exceeds 1/2 are predicted.
+    The probability of each label is corrected by the local confusion matrix of its binary
+    classifier, estimated on a validation set (Trajdos and Kurzynski, 2015). This is the published
+    method; :class:`~pairmend.MendedClassifier` is the extension with chosen parameters. Labels
+    whose corrected support exceeds 1/2 are predicted.
 
     Parameters
     ----------
@@ -31,14 +30,14 @@ class CorrectedBinaryRelevance(LocallyCorrected):
         Base classifier with ``predict_proba``, cloned for each label. None means
         :class:`~pairmend.RandomSubspaceNB`.
     validation : float or int, default=0.6
-        A float in (0, 1): the share of rows trained on; the others are the validation rows.
-        An int K of at least 2: K-fold cross-fitting, by which every row is a validation row, and
-        the final classifiers see all rows.
+        A float in (0, 1): the share of training rows; the others are the validation set.
+        An int K of at least 2: K-fold cross-fitting: the validation set is all rows, with
+        out-of-fold predictions, and the final classifiers are trained on all rows.
     neighbourhood : neighbourhood, default=None
-        How validation rows are weighted around a point. None means
+        Weights of the validation rows around a row. None means
         ``GaussianNeighbourhood(beta=1.0)``.
     reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
-        How a support becomes the probability of deciding for the label; see
+        The probability of deciding for the label as a function of its support; see
         :class:`~pairmend.CorrectedPairwiseClassifier`.
     n_jobs : int, default=None
         Number of processes that train labels, and of threads that predict.
@@ -52,15 +51,15 @@ class CorrectedBinaryRelevance(LocallyCorrected):
     neighbourhood_ : neighbourhood
         The fitted neighbourhood.
     train_indices_, validation_indices_ : ndarray of int
-        Rows trained on and validation rows; all rows in both after cross-fitting.
+        Training rows and validation rows; all rows in both after cross-fitting.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     See Also
     --------
@@ -69,8 +68,8 @@ class CorrectedBinaryRelevance(LocallyCorrected):
 
     Notes
     -----
-    A decision that no validation row near the point speaks of is taken at its word. A label that
-    never or always occurs among the validation rows is corrected all the way to what it is there.
+    If all validation rows with some decision have weight 0, the decision is not corrected. A label
+    that never or always occurs in the validation set gets the support 0 or 1.
 
     References
     ----------
@@ -111,10 +110,10 @@ class CorrectedBinaryRelevance(LocallyCorrected):
             for rows in parts
         ]
 
-    def _ask(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
+    def _supports_of(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
         return np.clip(model.predict_proba(X), 0, 1)
 
-    def _note(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
+    def _validation_attributes(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
         return {"_cells": label_cells(Y, decide(supports, REFERENCES[self.reference]))}
 
     def _confusion(self, weights: FloatArray) -> FloatArray:

@@ -12,18 +12,18 @@ from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_features, take_rows
 from pairmend.kernels.pairs import label_pairs
-from pairmend.pairwise.family.overlap import relevance_problem, train_clones
-from pairmend.pairwise.family.problems import SmallProblem, ask_models
+from pairmend.pairwise.family.problems import SmallProblem, predict_models
+from pairmend.pairwise.family.two_supports import relevance_problem, train_clones
 
 
 class FourClassPairsClassifier(MultiLabelMetaClassifier):
     """Multi-label classification by four classes a pair, combined with binary relevance.
 
-    For each pair of labels a classifier tells four kinds of rows: with neither label, the first,
-    the second, both (Chen et al., 2010). What all pairs of a label say of it is averaged with
-    what its own binary classifier says, and labels above 1/2 are predicted. Choose it where
-    the base classifier gives good probabilities of several classes and rows are plenty: every
-    problem is trained on all of them.
+    For each pair of labels, a classifier separates four classes of rows: with neither label, with
+    the first, with the second, with both (Chen et al., 2010). The probability of a label is
+    averaged over its pairs and its own binary classifier, and labels above 1/2 are predicted. Use
+    it if the base classifier gives good probabilities of several classes and rows are many: every
+    problem is trained on all rows.
 
     Parameters
     ----------
@@ -41,23 +41,23 @@ class FourClassPairsClassifier(MultiLabelMetaClassifier):
     Attributes
     ----------
     relevance_models_ : list of classifiers
-        Tell each label from its absence.
+        Binary classifiers of the labels.
     pair_models_ : list of classifiers
-        Tell the four kinds of rows, for each pair.
+        Classifiers of the four classes, for each pair.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Numbers of the labels of each pair.
+        Indices of the labels of each pair.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     See Also
     --------
-    BinaryRelevance : The other half.
+    BinaryRelevance : The binary classifiers alone.
 
     Notes
     -----
@@ -70,8 +70,8 @@ class FourClassPairsClassifier(MultiLabelMetaClassifier):
     classifier will do, and the weighted mean is our choice. `pair_weight` takes effect at
     prediction.
 
-    A kind of rows that does not occur has the probability 0; where one kind only occurs the pair
-    says smoothed shares, (n + 1) / (n + 4). A single label has no pair, and its score is its
+    A class that does not occur has the probability 0; if only one class occurs, probabilities are
+    smoothed shares, (n + 1) / (n + 4). A single label has no pair, and its score is its
     binary probability.
 
     References
@@ -133,7 +133,7 @@ class FourClassPairsClassifier(MultiLabelMetaClassifier):
             Neither label, the first alone, the second alone, both.
         """
         check_is_fitted(self)
-        return self._ask_pairs(check_features(self, X))
+        return self._predict_pairs(check_features(self, X))
 
     def pair_supports(self, X: MatrixLike) -> FloatArray:
         """Return the supports of all pairs, for either of their labels.
@@ -168,26 +168,26 @@ class FourClassPairsClassifier(MultiLabelMetaClassifier):
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         n_labels = len(self.classes_)
-        scores = ask_models(self.relevance_models_, X, n_jobs=self.n_jobs)[..., 1]
+        scores = predict_models(self.relevance_models_, X, n_jobs=self.n_jobs)[..., 1]
         if n_labels == 1:
             return scores
         scores = (1 - self.pair_weight) * scores
         row_size = 16 * len(self.pairs_) + 2 * getattr(self, "n_features_in_", 0)
         for rows in row_chunks(count_rows(X), row_size):
-            supports = _of_labels(self._ask_pairs(take_rows(X, rows)))
+            supports = _of_labels(self._predict_pairs(take_rows(X, rows)))
             total = np.zeros((len(supports), n_labels))
             for number, pair in enumerate(self.pairs_):
                 total[:, pair] += supports[:, number]
             scores[rows] += self.pair_weight * total / (n_labels - 1)
-        # A tie is then a tie, and sums of probabilities do not exceed 1.
+        # Rounding keeps ties, and sums of probabilities at most 1.
         return np.minimum(np.round(scores, 12), 1.0)
 
-    def _ask_pairs(self, X: MatrixLike) -> FloatArray:
-        return ask_models(self.pair_models_, X, n_classes=4, n_jobs=self.n_jobs)
+    def _predict_pairs(self, X: MatrixLike) -> FloatArray:
+        return predict_models(self.pair_models_, X, n_classes=4, n_jobs=self.n_jobs)
 
 
 def _of_labels(kinds: FloatArray) -> FloatArray:
-    """Return the probabilities of first and second label from those of the four kinds."""
+    """Return the probabilities of first and second label from those of the four classes."""
     both = kinds[..., 3]
     # Sums of probabilities may exceed 1 by rounding.
     return np.minimum(np.stack([kinds[..., 1] + both, kinds[..., 2] + both], axis=-1), 1.0)

@@ -19,27 +19,27 @@ from pairmend._utils.weights import relative_weights
 from pairmend.frames.columns import require_numbers
 from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
-from pairmend.pairwise.family.overlap import OverlapAware
+from pairmend.pairwise.family.two_supports import TwoSupportVoting
 
 
-class ParallelHyperplanesSVM(OverlapAware):
+class ParallelHyperplanesSVM(TwoSupportVoting):
     """Multi-label classification by linear machines with two parallel hyperplanes a pair.
 
     For each pair of labels one direction is learnt along which rows with the second label alone,
     with both and with the first alone follow each other, and two thresholds between them (Wang,
-    Chang and Feng, 2005). All pairs vote, for both labels or for one, and labels ahead of a
-    virtual one are predicted. Choose it for many features or sparse ones, text for instance,
-    where linear machines are strong; scale the features first.
+    Chang and Feng, 2005). All pairs vote, for both labels or for one, and labels that rank above a
+    virtual label are predicted. Use it for many or sparse features, as of texts; scale the features
+    first.
 
     Parameters
     ----------
     C : float, default=1.0
         Cost of rows on the wrong side or too near; the larger, the less regularised.
     voting : {"votes", "soft"}, default="votes"
-        Whether each pair gives whole votes, to each label on whose side of its hyperplane a row
-        lies, or the distances to the hyperplanes count, by their logistic function. "soft" ranks
-        labels more finely; on one split each of four sets "votes" had the smaller zero-one loss
-        on all, the smaller Hamming loss on three and the larger micro F1 on two.
+        "votes": 1 for each label on whose side of its hyperplane a row lies. "soft": the logistic
+        function of the distances to the hyperplanes. "soft" ranks labels more finely; on one split
+        each of four sets "votes" had the smaller zero-one loss on all, the smaller Hamming loss on
+        three and the larger micro F1 on two.
     tol : float, default=1e-6
         Largest component of the gradient at which a machine's training stops.
     max_iter : int, default=1000
@@ -52,21 +52,21 @@ class ParallelHyperplanesSVM(OverlapAware):
     coef_ : ndarray of shape (n_pairs, n_features)
         Direction of each pair.
     thresholds_ : ndarray of shape (n_pairs, 2)
-        The first label is there above the one, the second below the other, which is not
-        smaller. Infinite for a label that all or none of the pair's rows carry, nan for a pair
-        without rows.
+        The first label is predicted above the first threshold, the second label below the second
+        threshold, which is not smaller. Infinite for a label that all or none of the pair's rows
+        have, nan for a pair without rows.
     n_iter_ : int
         Number of steps of the machine that took most.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Numbers of the labels of each pair; the virtual label has the number ``n_labels``.
+        Indices of the labels of each pair; the virtual label has the index ``n_labels``.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     See Also
     --------
@@ -74,19 +74,18 @@ class ParallelHyperplanesSVM(OverlapAware):
 
     Notes
     -----
-    With L labels there are L (L + 1) / 2 machines: one for each pair, trained on the rows with
-    one label or both, and one for each label against its absence, its pair with the virtual
-    label. A machine minimises |w|² / 2 + C / 2 times the sum over its rows of the squared hinge
-    losses of both hyperplanes; all rows count for both, as in ordinal regression (Chu and
-    Keerthi, 2005), so the thresholds are in order without being forced to. Where no row carries
-    both labels the two hyperplanes are one, and the machine is ``LinearSVC(C=C)`` with an
-    intercept that is not regularised. The squared loss, which makes the problem smooth, and the
-    virtual label are our choice. Training is by L-BFGS on the primal problem.
+    With L labels there are L (L + 1) / 2 machines: one for each pair, trained on the rows with one
+    label or both, and one for each label against its absence, its pair with the virtual label. A
+    machine minimises |w|² / 2 + C / 2 times the sum over its rows of the squared hinge losses of
+    both hyperplanes; all rows count for both, as in ordinal regression (Chu and Keerthi, 2005), so
+    the thresholds are in order without being forced to. If no row has both labels the two
+    hyperplanes are one, and the machine is ``LinearSVC(C=C)`` with an intercept that is not
+    regularised. The squared loss, which makes the problem smooth, and the virtual label are our
+    choice. Training is by L-BFGS on the primal problem.
 
-    A label's mean over its L pairs less that of the virtual label gives its score, and 1/2 is the
-    virtual label's place. A pair without rows says 1/2 for either label. A threshold that may lie
-    anywhere in an interval, where the rows leave more room than the margins need, lies in its
-    middle. `voting` takes effect at prediction.
+    The score of a label is (1 + mean over its L pairs - mean of the virtual label) / 2. Supports of
+    a pair without rows are 1/2. A threshold that may lie anywhere in an interval, where the rows
+    leave more room than the margins need, lies in its middle. `voting` takes effect at prediction.
 
     References
     ----------
@@ -208,7 +207,7 @@ def _train(
     X: Matrix, Y: BoolArray, pair: IntArray, costs: FloatArray, tol: float, max_iter: int
 ) -> tuple[FloatArray, FloatArray, bool, int]:
     has_label = Y[:, pair]
-    if pair[1] == Y.shape[1] - 1:  # the virtual label is there where the other is not
+    if pair[1] == Y.shape[1] - 1:  # rows without the label have the virtual label
         has_label = np.column_stack([has_label[:, 0], ~has_label[:, 0]])
     rows = np.flatnonzero(has_label.any(axis=1))
     if len(rows) == 0:

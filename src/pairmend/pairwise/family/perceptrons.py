@@ -22,33 +22,31 @@ from pairmend.pairwise.learners.perceptron import PerceptronPairLearner
 class PairwisePerceptrons(PairwiseVoting):
     """Multi-label classification by a vote of perceptrons, one for each pair of labels.
 
-    A row teaches the perceptrons of one of its labels with one that it lacks, all at once, so
-    rows may come one after another and are never needed again (MLPP; Loza Mencía and Fürnkranz,
-    2008). With `calibration_label`, perceptrons "label or not" decide how many labels are
-    predicted, too (CMLPP). Choose it for many rows, sparse ones above all, or for rows that
-    keep coming; scale features first.
+    A row updates the perceptrons of all pairs of a label it has and a label it has not, and is not
+    needed again (MLPP; Loza Mencía and Fürnkranz, 2008). With `calibration_label`, perceptrons
+    "label or not" determine the number of predicted labels (CMLPP). Use it for many rows,
+    especially sparse ones, or for incremental learning; scale features first.
 
     Parameters
     ----------
     calibration_label : bool, default=True
-        Whether a virtual label takes part, as in :class:`CalibratedLabelRanking`: its pair with
-        label i is the binary problem "i or not i", and what beats it is predicted.
+        Whether to add a virtual label, as in :class:`CalibratedLabelRanking`: its pair with label i
+        is the binary problem "i or not i", and labels that rank above it are predicted.
     max_iter : int, default=5
-        How often `fit` goes through the rows; less often if it finds no mistake.
+        Number of passes of `fit` over the rows; fewer if a pass makes no mistake.
     shuffle : bool, default=True
-        Whether `fit` goes through the rows in a new order each time. ``partial_fit`` never
-        changes the order.
+        Whether `fit` shuffles the rows before each pass. ``partial_fit`` never changes the order.
     average : bool, default=False
         Whether each pair's weights are averaged over all rows it has seen (Freund and Schapire,
-        1999): twice the memory, and decisions that hang less on the last rows.
+        1999): twice the memory, and less dependence on the last rows.
     fit_intercept : bool, default=True
-        Whether hyperplanes need not go through the origin.
+        Whether to fit an intercept for each pair.
     voting : {"votes", "soft"}, default="votes"
-        Whether each pair gives its vote to the winner, half a vote to each in a tie, or supports
-        are averaged: 1/2 plus half the cosine of the angle between weights and row. "votes" is
-        the published method.
+        Whether to average votes, 1 for the label on whose side a row lies, 1/2 for each in a tie,
+        or supports: 1/2 plus half the cosine of the angle between weights and row. "votes" is the
+        published method.
     threshold : float, default=0.5
-        Labels with a score above it are predicted; 0.5 is the virtual label's place. Not used
+        Labels with a score above it are predicted; 0.5 is the score of the virtual label. Not used
         after a fit on 1-D classes.
     dtype : {"float64", "float32"}, default="float64"
         Precision of the weights and of supports.
@@ -62,20 +60,20 @@ class PairwisePerceptrons(PairwiseVoting):
     intercept_ : ndarray of shape (n_pairs,)
         Intercepts.
     n_iter_ : int
-        How often `fit` went through the rows.
+        Number of passes of `fit` over the rows.
     classes_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
+        Names of the labels: the columns of a frame, else their indices; after a fit on 1-D
         classes, the classes.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Numbers of the labels of each pair; a virtual label has the number ``n_labels``.
+        Indices of the labels of each pair; a virtual label has the index ``n_labels``.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     learner_ : PerceptronPairLearner
         The trained pairs.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     See Also
     --------
@@ -84,12 +82,12 @@ class PairwisePerceptrons(PairwiseVoting):
     Notes
     -----
     Each pair's perceptron is scikit-learn's with steps of 1, no penalty and the same rows in the
-    same order, one that starts at 0 and steps where its margin is 0 or of the wrong sign.
-    A row with c of L labels costs c (L - c) margins, and L more with a virtual label. Weights
-    take L (L - 1) / 2 numbers a feature, those of sparse rows included. As for all pairwise
-    classifiers, a pair that has seen only one of its labels says that label's smoothed share.
+    same order, one that starts at 0 and steps where its margin is 0 or of the wrong sign. A row
+    with c of L labels costs c (L - c) margins, and L more with a virtual label. Weights take L (L -
+    1) / 2 numbers a feature, those of sparse rows included. As for all pairwise classifiers, the
+    support of a pair with rows of one label only is that label's smoothed share.
 
-    What counts as one row there is found in the weights of the rows of `fit`, or of the first
+    The weight that counts as one row is that of the rows of `fit`, or of the first
     ``partial_fit``: see :class:`~pairmend.RandomSubspaceNB`. All weights times a constant change
     no prediction. Twice the weight is one step of twice the size, not two steps.
 
@@ -182,7 +180,7 @@ class PairwisePerceptrons(PairwiseVoting):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: TargetLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Teach all pairs, going through the rows `max_iter` times.
+        """Fit all pairs with `max_iter` passes over the rows.
 
         Parameters
         ----------
@@ -192,7 +190,7 @@ class PairwisePerceptrons(PairwiseVoting):
             Label indicators, 0 or 1. A 1-D array of classes is learnt as one-vs-one
             classification.
         sample_weight : array-like of shape (n_samples,), default=None
-            What the steps of each row are multiplied with; rows of weight 0 are left out.
+            Factors of the steps of each row; rows of weight 0 are left out.
 
         Returns
         -------
@@ -204,7 +202,7 @@ class PairwisePerceptrons(PairwiseVoting):
         learner = self._new_learner(problem, numbers)
         rows = np.flatnonzero(problem.row_weights > 0)
         n_iter, mistakes = 0, 1
-        # Averages change as long as rows are seen.
+        # Averages change even in passes without mistakes.
         while n_iter < self.max_iter and (mistakes or self.average):
             order = problem.rng.permutation(rows) if self.shuffle else rows
             mistakes = learner.learn(numbers[order], target.Y[order], problem.row_weights[order])
@@ -219,20 +217,19 @@ class PairwisePerceptrons(PairwiseVoting):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Teach all pairs further rows, once, in the order they come in.
+        """Update all pairs with one pass over further rows, in their order.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Rows; what the first call gives, dense or sparse, suits later ones best.
+            Rows. Calls with the same format as the first, dense or sparse, are fastest.
         y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
             Label indicators, 0 or 1, or a 1-D array of classes.
         classes : array-like of shape (n_labels,), default=None
-            For 1-D classes, all there will ever be; for indicators, names of the labels. Looked
-            at in the first call, and if given later must be the same. None means what the first
-            call's `y` shows.
+            All classes of a 1-D target, or the names of the labels. Read in the first call; later
+            it must be the same, if given. None means those of the first call's `y`.
         sample_weight : array-like of shape (n_samples,), default=None
-            What the steps of each row are multiplied with; rows of weight 0 are left out.
+            Factors of the steps of each row; rows of weight 0 are left out.
 
         Returns
         -------

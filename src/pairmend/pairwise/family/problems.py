@@ -1,4 +1,4 @@
-"""Training and asking the classifiers of many small problems, with two classes or more."""
+"""Training and prediction of the classifiers of many small problems."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,19 +18,7 @@ from pairmend._utils.weights import unit_weight
 
 @dataclass(frozen=True)
 class SmallProblem:
-    """Rows and their classes.
-
-    Attributes
-    ----------
-    name : str
-        What the problem is, told where its training fails.
-    rows : ndarray of int
-        Numbers of its rows.
-    y : ndarray of int
-        Class of each of them, from 0 on.
-    n_classes : int
-        Number of classes there may be.
-    """
+    """Rows with classes 0 to n_classes - 1; the name is used in error messages."""
 
     name: str
     rows: IntArray
@@ -40,13 +28,7 @@ class SmallProblem:
 
 @dataclass(frozen=True)
 class ConstantClassifier:
-    """What stands in for a classifier where all rows are of one class, or there are none.
-
-    Attributes
-    ----------
-    shares : tuple of float
-        The Laplace-smoothed share of each class.
-    """
+    """A classifier that predicts Laplace-smoothed shares of classes."""
 
     shares: tuple[float, ...]
 
@@ -68,27 +50,7 @@ def train_problems(
     *,
     n_jobs: int | None,
 ) -> list[Any]:
-    """Train a clone of a classifier on each problem.
-
-    Parameters
-    ----------
-    estimator : classifier
-        The base classifier. A method ``feature_statistics`` is called once, with
-        all rows.
-    X : array-like
-        All rows; no weight among the fit parameters is 0.
-    problems : iterable of SmallProblem
-        What is to be learnt.
-    fit_params : dict
-        Parameters of the classifier's ``fit``.
-    n_jobs : int or None
-        Number of processes.
-
-    Returns
-    -------
-    list of classifiers
-        In the order of the problems.
-    """
+    """Train a clone of a classifier on each problem; all weights are positive."""
     feature_statistics = None
     if has_fit_parameter(estimator, "feature_statistics"):
         feature_statistics = estimator.feature_statistics(
@@ -128,35 +90,19 @@ def _train(
         raise
 
 
-def ask_models(
+def predict_models(
     models: Sequence[Any], X: MatrixLike, *, n_classes: int = 2, n_jobs: int | None
 ) -> FloatArray:
-    """Return what classifiers say of rows.
-
-    Parameters
-    ----------
-    models : sequence of classifiers
-        Trained by :func:`train_problems`.
-    X : array-like
-        Rows.
-    n_classes : int, default=2
-        Number of classes; one that a classifier has not seen has the probability 0.
-    n_jobs : int or None
-        Number of threads.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_models, n_classes)
-    """
-    answers = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_ask)(model, X, n_classes) for model in models
+    """Return class probabilities of shape (n_rows, n_models, n_classes)."""
+    probabilities = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_predict)(model, X, n_classes) for model in models
     )
-    if not answers:
+    if not probabilities:
         return np.zeros((count_rows(X), 0, n_classes))
-    return np.stack(answers, axis=1)
+    return np.stack(probabilities, axis=1)
 
 
-def _ask(model: Any, X: MatrixLike, n_classes: int) -> FloatArray:
+def _predict(model: Any, X: MatrixLike, n_classes: int) -> FloatArray:
     probabilities = np.zeros((count_rows(X), n_classes))
     probabilities[:, np.asarray(model.classes_, dtype=np.int64)] = class_probabilities(model, X)
     return probabilities

@@ -37,18 +37,18 @@ class QWeightedVoting(SelectiveVoting):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
+        Names of the labels: the columns of a frame, else their indices; after a fit on 1-D
         classes, the classes.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Numbers of the labels of each pair; the virtual label has the number ``n_labels``.
+        Indices of the labels of each pair; the virtual label has the index ``n_labels``.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     learner_ : PairLearner
         The trained pairs.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     See Also
     --------

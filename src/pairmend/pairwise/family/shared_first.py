@@ -11,23 +11,23 @@ from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.ranking import vote
-from pairmend.pairwise.family.overlap import (
-    OverlapAware,
+from pairmend.pairwise.family.problems import SmallProblem, predict_models
+from pairmend.pairwise.family.two_supports import (
+    TwoSupportVoting,
     relevance_problem,
     rows_of_pair,
     train_clones,
 )
-from pairmend.pairwise.family.problems import SmallProblem, ask_models
 
 
-class SharedFirstClassifier(OverlapAware, MultiLabelMetaClassifier):
-    """Multi-label classification by pairs that first ask whether a row has both labels.
+class SharedFirstClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
+    """Multi-label classification by pairs that first separate rows with both labels.
 
-    For each pair of labels one classifier tells rows with both from rows with one, and a second,
-    the ordinary pair, is asked only where the first finds one (Wan and Xu, 2007). All pairs vote,
-    for both labels or for one, and labels ahead of a virtual one are predicted. Choose it over
-    :class:`~pairmend.CalibratedLabelRanking` where rows with both labels of a pair are many and
-    look different from those with one.
+    For each pair of labels, one classifier separates rows with both labels from rows with one. A
+    second one, the ordinary pair, is used for rows with one label (Wan and Xu, 2007). All pairs
+    vote, for both labels or for one, and labels that rank above a virtual label are predicted. Use
+    it instead of :class:`~pairmend.CalibratedLabelRanking` if many rows have both labels of a pair
+    and differ from those with one.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ class SharedFirstClassifier(OverlapAware, MultiLabelMetaClassifier):
         Base classifier with ``predict_proba``, cloned for each problem. None means
         :class:`~pairmend.RandomSubspaceNB`.
     voting : {"soft", "votes"}, default="soft"
-        Whether both classifiers' probabilities count, or each pair gives whole votes: one to
-        each label where the first classifier finds both, else one to the winner, half a vote to
-        each in a tie. "votes" is the published sequence, and asks the second classifier only
-        of the rows it is needed for.
+        Whether to use the probabilities of both classifiers, or votes: 1 for each label if the
+        first classifier predicts both, else 1 for the label that the second predicts, 1/2 for each
+        in a tie. "votes" is the published sequence; the second classifier then predicts only the
+        rows that need it.
     n_jobs : int, default=None
         Number of processes that train, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -47,35 +47,36 @@ class SharedFirstClassifier(OverlapAware, MultiLabelMetaClassifier):
     Attributes
     ----------
     shared_models_ : list of classifiers
-        Tell rows with both labels from those with one, for each pair without the virtual label.
+        Separate rows with both labels from rows with one, for each pair without the virtual
+        label.
     pair_models_ : list of classifiers
-        Tell the first label from the second, for each pair.
+        Separate the first label from the second, for each pair.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Numbers of the labels of each pair; the virtual label has the number ``n_labels``.
+        Indices of the labels of each pair; the virtual label has the index ``n_labels``.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
-        Whether fit saw label indicators, not 1-D classes.
+        True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, after a fit on a frame with string names.
 
     See Also
     --------
-    BradleyTerryClassifier : Two classifiers a pair that are asked side by side.
+    BradleyTerryClassifier : Two classifiers for each pair, both used for all rows.
 
     Notes
     -----
     With L labels there are L² binary problems: two for each pair, and one for each label against
-    its absence, which is its pair with the virtual label. If the first classifier of a pair says
-    q and the second p, the first label gets q + (1 - q) p and the second q + (1 - q) (1 - p). A
-    label's mean over its L pairs less that of the virtual label gives its score, and 1/2 is the
-    virtual label's place: if all pairs are right, just the labels of a row lie above it. The
-    virtual label is our choice; `voting` takes effect at prediction.
+    its absence, which is its pair with the virtual label. With the probabilities q of the first
+    classifier of a pair and p of the second, the supports are q + (1 - q) p for the first label and
+    q + (1 - q) (1 - p) for the second. The score of a label is (1 + mean over its L pairs - mean of
+    the virtual label) / 2; if all pairs are right, exactly the labels of a row have scores above
+    1/2. The virtual label is our choice; `voting` takes effect at prediction.
 
-    A problem without rows says 1/2; one whose rows are of one kind says the smoothed share,
-    (n + 1) / (n + 2), so a pair that shares no row hardly ever finds both.
+    The probability is 1/2 for a problem without rows, and the smoothed share (n + 1) / (n + 2) for
+    one with rows of one class.
 
     References
     ----------
@@ -144,21 +145,21 @@ class SharedFirstClassifier(OverlapAware, MultiLabelMetaClassifier):
     def _supports(self, X: MatrixLike) -> FloatArray:
         real = self.pairs_[:, 1] < len(self.classes_)
         both = np.zeros((count_rows(X), len(self.pairs_)))
-        both[:, real] = ask_models(self.shared_models_, X, n_jobs=self.n_jobs)[..., 1]
+        both[:, real] = predict_models(self.shared_models_, X, n_jobs=self.n_jobs)[..., 1]
         if self.voting == "votes":
             both = (both > 0.5).astype(np.float64)
-            first = vote(self._ask_where_one(X, both == 0))
+            first = vote(self._predict_where_one(X, both == 0))
         else:
-            first = ask_models(self.pair_models_, X, n_jobs=self.n_jobs)[..., 1]
+            first = predict_models(self.pair_models_, X, n_jobs=self.n_jobs)[..., 1]
         one = 1 - both
         return np.stack([both + one * first, both + one * (1 - first)], axis=2)
 
-    def _ask_where_one(self, X: MatrixLike, one: BoolArray) -> FloatArray:
-        """Ask the ordinary pairs of the rows that have one label only; elsewhere they say 1/2."""
+    def _predict_where_one(self, X: MatrixLike, one: BoolArray) -> FloatArray:
+        """Return the probabilities of the ordinary pairs at rows with one label, 1/2 elsewhere."""
         first = np.full(one.shape, 0.5)
         for number, model in enumerate(self.pair_models_):
             rows = np.flatnonzero(one[:, number])
             if len(rows):
-                said = ask_models([model], take_rows(X, rows), n_jobs=None)
-                first[rows, number] = said[:, 0, 1]
+                proba = predict_models([model], take_rows(X, rows), n_jobs=None)
+                first[rows, number] = proba[:, 0, 1]
         return first

@@ -83,12 +83,12 @@ class LocallyCorrected(MultiLabelClassifier):
         """Return a model for each part of the rows."""
 
     @abstractmethod
-    def _ask(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
+    def _supports_of(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
         """Return a model's supports for labels, of shape (n, L), in [0, 1]."""
 
     @abstractmethod
-    def _note(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
-        """Return what is kept of the validation rows, by name of the attribute."""
+    def _validation_attributes(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
+        """Return the fitted attributes that hold the validation set."""
 
     @abstractmethod
     def _confusion(self, weights: FloatArray) -> FloatArray:
@@ -103,7 +103,7 @@ class LocallyCorrected(MultiLabelClassifier):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
-        """Train the base classifier and watch it on validation rows.
+        """Train the base classifier and estimate its errors on the validation set.
 
         Parameters
         ----------
@@ -127,10 +127,10 @@ class LocallyCorrected(MultiLabelClassifier):
         params, row_weights = route_fit_params(self, base, X, fit_params)
         rng = check_random_state(self.random_state)
         seed = new_seed(rng)
-        present = np.flatnonzero(row_weights > 0)  # weight 0 is as good as not there
+        present = np.flatnonzero(row_weights > 0)
         train, validation, folds = validation_split(present, self.validation, rng)
 
-        # What can go wrong with distances goes wrong before the long work begins.
+        # Distances are fitted first: if they fail, the models have not been trained in vain.
         X_validation = take_rows(X, validation)
         neighbourhood = seed_estimator(self._part("neighbourhood"), seed)
         weights = row_weights[validation]
@@ -140,10 +140,12 @@ class LocallyCorrected(MultiLabelClassifier):
         parts = [train, *(validation[rest] for rest, _ in folds)]
         models = self._train(seed_estimator(base, seed), X, target, params, parts)
         supports = np.empty((len(validation), len(target.classes)))
-        # Each part of the validation rows, and who is asked about it.
-        asked = [fold for _, fold in folds] or [np.arange(len(validation))]
-        for model, rows in zip(models[1:] or models, asked, strict=True):
-            supports[rows] = self._ask(model, take_rows(X_validation, rows), supports.shape[1])
+        # Parts of the validation set, each predicted by a model that was not trained on it.
+        folds_predicted = [fold for _, fold in folds] or [np.arange(len(validation))]
+        for model, rows in zip(models[1:] or models, folds_predicted, strict=True):
+            supports[rows] = self._supports_of(
+                model, take_rows(X_validation, rows), supports.shape[1]
+            )
         return self._set_fitted(
             X,
             target,
@@ -153,7 +155,7 @@ class LocallyCorrected(MultiLabelClassifier):
             validation_indices_=validation,
             _row_weights=weights,
             _reference=self.reference,
-            **self._note(target.Y[validation], supports),
+            **self._validation_attributes(target.Y[validation], supports),
         )
 
     def confusion(self, X: MatrixLike) -> FloatArray:
@@ -183,12 +185,12 @@ class LocallyCorrected(MultiLabelClassifier):
         parts = []
         for rows in self._chunks(X):
             here = take_rows(X, rows)
-            supports = self._ask(self.model_, here, len(self.classes_))
+            supports = self._supports_of(self.model_, here, len(self.classes_))
             parts.append(self._correct(supports, self._confusion(self._weights(here))))
         return np.clip(np.concatenate(parts), 0, 1)
 
     def _chunks(self, X: MatrixLike) -> Any:
-        """Cut rows: weights, what they are made of, and confusion matrices take memory."""
+        """Return chunks of rows for which weights and confusion matrices fit into memory."""
         size = 4 * len(self.validation_indices_) + 4 * len(self.classes_) ** 2
         return row_chunks(count_rows(X), size)
 

@@ -1,4 +1,4 @@
-"""What the members share whose pairs know rows with both labels."""
+"""Pairs of labels with a support for each of the two labels."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -24,10 +24,10 @@ ROW_ARRAYS = 8
 """Arrays of the size (rows x labels x labels) that are alive at once, at the most."""
 
 
-class OverlapAware(MultiLabelClassifier):
+class TwoSupportVoting(MultiLabelClassifier):
     """A classifier whose pairs give a support to each of their labels, perhaps to both.
 
-    Subclasses say in :meth:`_supports` what the pairs say and in :meth:`_merge` what follows.
+    Subclasses implement :meth:`_supports`; :meth:`_merge` turns supports into scores.
     """
 
     has_virtual_label: ClassVar[bool] = True
@@ -45,7 +45,7 @@ class OverlapAware(MultiLabelClassifier):
         -------
         ndarray of shape (n_samples, n_pairs, 2)
             Support of each pair for its first and for its second label, in [0, 1]. They sum to
-            more than 1 where the pair holds that a row carries both.
+            more than 1 if the pair predicts both labels.
         """
         check_is_fitted(self)
         check_prediction_parameters(self)
@@ -56,13 +56,10 @@ class OverlapAware(MultiLabelClassifier):
     def _supports(self, X: MatrixLike) -> FloatArray:
         """Return the supports of all pairs, (n, n_pairs, 2)."""
 
-    def _merge(self, games: FloatArray) -> FloatArray:
-        """Turn what labels get from each other, (n, L + 1, L + 1), into scores.
-
-        This is the vote: a label's mean less that of the virtual label, 1/2 being its place.
-        """
-        means = games.sum(axis=2) / (games.shape[1] - 1)
-        # A tie is then a tie, whatever the order of labels.
+    def _merge(self, supports_against: FloatArray) -> FloatArray:
+        """Return scores for supports of labels against labels, of shape (n, L + 1, L + 1)."""
+        means = supports_against.sum(axis=2) / (supports_against.shape[1] - 1)
+        # Rounded, so that ties do not depend on the order of labels.
         return np.round((1 + means[:, :-1] - means[:, -1:]) / 2, 12)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
@@ -70,10 +67,10 @@ class OverlapAware(MultiLabelClassifier):
         scores = np.empty((count_rows(X), n_ranked - 1))
         for rows in self._chunks(X):
             supports = self._supports(take_rows(X, rows))
-            games = np.zeros((len(supports), n_ranked, n_ranked))
-            games[:, first, second] = supports[..., 0]
-            games[:, second, first] = supports[..., 1]
-            scores[rows] = self._merge(games)
+            supports_against = np.zeros((len(supports), n_ranked, n_ranked))
+            supports_against[:, first, second] = supports[..., 0]
+            supports_against[:, second, first] = supports[..., 1]
+            scores[rows] = self._merge(supports_against)
         return scores
 
     def _chunks(self, X: MatrixLike) -> Any:
@@ -98,7 +95,7 @@ def relevance_problem(Y: BoolArray, label: int) -> SmallProblem:
 
 
 def rows_of_pair(Y: BoolArray, pair: IntArray) -> tuple[IntArray, BoolArray, BoolArray]:
-    """Return the rows with a label of a pair, and which of them carry the first, the second.
+    """Return the rows with a label of a pair, and which of them have the first and the second.
 
     Examples
     --------
