@@ -250,7 +250,7 @@ def test_unsupported_partial_fit_is_refused(rows):
     for X_bad, Y_bad in ((X[:, :2], Y), (X, Y[:, :3]), (X[:5], Y), (X, Y + 1)):
         with pytest.raises(ValueError):
             clf.partial_fit(X_bad, Y_bad)
-    with pytest.raises(ValueError, match="virtual label cannot come or go"):
+    with pytest.raises(ValueError, match="calibration_label must not change"):
         clf.set_params(calibration_label=True).partial_fit(X, Y)
     clf.set_params(calibration_label=False)
     with pytest.raises(ValueError, match="X is a DataFrame, but was no DataFrame"):
