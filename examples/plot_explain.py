@@ -1,8 +1,7 @@
-"""Draw why a photo got its labels: its scores, and the pairs that mending turned.
+"""Plot the explanation of one prediction: scores, confusion matrices and validation rows.
 
-Five labels, each of which lies in a place of its own that no straight line can part from the
-others. Of the rows that were not trained on, the one of which mending changed most is explained.
-Needs matplotlib.
+The data have five labels with nonlinear boundaries; the base classifier is linear. The explained
+row is the test row with the most changes by the correction. Needs matplotlib.
 
     python examples/plot_explain.py --out docs/explain.png
 """
@@ -20,7 +19,7 @@ LABELS = ["sea", "beach", "sunset", "city", "mountain"]
 
 
 def make_data(n_rows: int = 800) -> tuple[np.ndarray, pd.DataFrame]:
-    """Labels are balls in a cube, which overlap."""
+    """Return rows in a cube, and labels that are overlapping balls."""
     rng = np.random.RandomState(0)
     X = rng.uniform(-1, 1, size=(n_rows, 3))
     centres = rng.uniform(-0.7, 0.7, size=(len(LABELS), 3))
@@ -30,7 +29,7 @@ def make_data(n_rows: int = 800) -> tuple[np.ndarray, pd.DataFrame]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--out", default="explain.png", help="where to save the figure")
+    parser.add_argument("--out", default="explain.png", help="file to write")
     options = parser.parse_args()
 
     X, Y = make_data()

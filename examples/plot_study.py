@@ -1,4 +1,4 @@
-"""Draw the average ranks of a study, as in its report: the README's second picture.
+"""Plot the average ranks of a study, as in its report.
 
     python examples/plot_study.py FOLDER --out docs/study.png
 
@@ -20,8 +20,8 @@ def main() -> None:
     options = parser.parse_args()
     summary = summarise(read_study(options.folder))
     found = {
-        criterion["title"]: summary["comparison"][criterion["criterion"]]
-        for criterion in summary["criteria"]
+        metric["title"]: summary["comparison"][metric["criterion"]]
+        for metric in summary["criteria"]
     }
     difference = next(iter(found.values()))["critical_difference"]
     ax = plots.rank_radar({title: each["ranks"] for title, each in found.items()}, difference)
