@@ -41,8 +41,10 @@ def test_strengths_maximise_the_likelihood_locally(comparisons):
     best = references.bradley_terry_loss(found, wins_or_ties, against_virtual, 0.1)
     for direction in np.eye(len(found)):
         for step in (-1e-3, 1e-3):
-            there = found + step * direction
-            assert references.bradley_terry_loss(there, wins_or_ties, against_virtual, 0.1) > best
+            neighbour = found + step * direction
+            assert (
+                references.bradley_terry_loss(neighbour, wins_or_ties, against_virtual, 0.1) > best
+            )
 
 
 def test_strength_of_a_single_label_is_its_smoothed_odds():

@@ -47,8 +47,8 @@ def test_thresholds_are_in_order_and_minimise_the_loss_locally(seed, cost, noise
         total = w @ w / 2
         for x, (first, second), c in zip(X, Y, cost * costs, strict=True):
             distances = [x @ w - thresholds[0], thresholds[1] - x @ w]
-            for distance, there in zip(distances, (first, second), strict=True):
-                total += c / 2 * max(0, 1 - (distance if there else -distance)) ** 2
+            for distance, has_label in zip(distances, (first, second), strict=True):
+                total += c / 2 * max(0, 1 - (distance if has_label else -distance)) ** 2
         return total
 
     best = loss(w, thresholds)

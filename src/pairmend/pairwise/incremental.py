@@ -202,7 +202,7 @@ class Stream:
             problem.pairs,
             take_params(problem.X, problem.fit_params, train),
             decay=decay,
-            forgotten=forgotten,
+            min_mass=forgotten,
         )
         return after
 

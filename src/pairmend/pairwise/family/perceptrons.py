@@ -210,7 +210,9 @@ class PairwisePerceptrons(PairwiseVoting):
         # Averages change as long as rows are seen.
         while n_iter < self.max_iter and (mistakes or self.average):
             order = problem.rng.permutation(rows) if self.shuffle else rows
-            mistakes = learner.learn(numbers[order], target.Y[order], problem.row_weights[order])
+            mistakes = learner.partial_fit(
+                numbers[order], target.Y[order], problem.row_weights[order]
+            )
             n_iter += 1
         # Nothing of an earlier fit is touched before all went well.
         self._remember_problem(problem)
@@ -254,7 +256,7 @@ class PairwisePerceptrons(PairwiseVoting):
             self._remember_problem(problem)
             self.learner_, self.n_iter_ = learner, 1
         rows = np.flatnonzero(problem.row_weights > 0)
-        self.learner_.learn(numbers[rows], target.Y[rows], problem.row_weights[rows])
+        self.learner_.partial_fit(numbers[rows], target.Y[rows], problem.row_weights[rows])
         return self
 
     def get_metadata_routing(self) -> Any:
