@@ -16,6 +16,8 @@ from pairmend import PairwiseClassifier, RandomSubspaceNB
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.compilation import has_numba
 from pairmend.kernels.pairs import LabelRows, label_pairs
+from pairmend.naive_bayes.design_matrix import Design
+from pairmend.naive_bayes.label_sums import add_up_labels
 from pairmend.pairwise.learners import (
     GenericPairLearner,
     SubspaceNBPairLearner,
@@ -27,13 +29,22 @@ def dense(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def both(base, X, Y, weights=None, n_jobs=None, virtual=False):
-    """Return the generic learner, fitted on dense rows, where it is exact, and the closed form."""
-    params = {} if weights is None else {"sample_weight": weights}
-    pairs = label_pairs(Y.shape[1] + virtual)
-    return (
-        GenericPairLearner(base, n_jobs=None, seed=3).fit(dense(X), Y, pairs, params),
-        SubspaceNBPairLearner(base, n_jobs=n_jobs, seed=3).fit(X, Y, pairs, params),
+def parameters(Y, weights, virtual):
+    """Return the pairs of labels and the parameters of fit."""
+    return label_pairs(Y.shape[1] + virtual), {} if weights is None else {"sample_weight": weights}
+
+
+def one_per_pair(base, X, Y, weights=None, virtual=False):
+    """Fit the generic learner on dense rows, where it is exact."""
+    return GenericPairLearner(base, n_jobs=None, seed=3).fit(
+        dense(X), Y, *parameters(Y, weights, virtual)
+    )
+
+
+def closed_form(base, X, Y, weights=None, n_jobs=None, virtual=False):
+    """Fit the closed-form learner."""
+    return SubspaceNBPairLearner(base, n_jobs=n_jobs, seed=3).fit(
+        X, Y, *parameters(Y, weights, virtual)
     )
 
 
@@ -97,16 +108,17 @@ def _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual):
     n_pairs = n_labels * (n_labels - 1) // 2
     label_rows = LabelRows.of(Y_queries)
     others = label_rows.label[:, np.newaxis] != np.arange(n_labels)
+    reference = one_per_pair(base, X, Y, weights, virtual)
+    expected = next(reference.supports(dense(queries), [slice(0, n_pairs)]))
+    expected_at = reference.support_at(dense(queries), label_rows)
     for limits in LIMITS:
         with patched(limits):
-            slow, fast = both(base, X, Y, weights, virtual=virtual)
-            ours = np.hstack(list(fast.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
-            at = fast.support_at(queries, label_rows)
-        expected = next(slow.supports(dense(queries), [slice(0, n_pairs)]))
-        np.testing.assert_allclose(ours, expected, atol=tolerance)
+            learner = closed_form(base, X, Y, weights, virtual=virtual)
+            found = np.hstack(list(learner.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
+            at = learner.support_at(queries, label_rows)
+        np.testing.assert_allclose(found, expected, atol=tolerance)
         assert ((at >= 0) & (at <= 1)).all()
-        expected = slow.support_at(dense(queries), label_rows)
-        np.testing.assert_allclose(at[others], expected[others], atol=tolerance)
+        np.testing.assert_allclose(at[others], expected_at[others], atol=tolerance)
 
 
 def mixed(rng, n, missing=0.0):
@@ -219,10 +231,10 @@ def test_sums_over_few_exclusive_rows_keep_their_digits(rng):
     Y[0, 0] = False
     X[-3:] = X[:1] + 1e-3 * rng.randn(3, 4)
     base = RandomSubspaceNB(3, 0.5)
-    _, fast = both(base, X, Y)
-    only = fast._sums.only(np.array([0]), np.array([1]))
+    design = Design.from_rows(base.feature_statistics(X), X)
+    sums = add_up_labels(X, Y, None, design, has_virtual=False)
+    only = sums.only(np.array([0]), np.array([1]))
     assert only.count[0] == 3
-    design = fast._design
     u = (X[-3:] - design.centre) / design.feature_statistics.floor
     np.testing.assert_allclose(only.columns[0], np.hstack([u, u**2]).sum(axis=0), rtol=1e-13)
     assert_equal(base, X, Y, X[::100], Y[::100], tolerance=1e-8)
@@ -241,23 +253,23 @@ def test_supports_of_far_outliers_are_probabilities(rng, far):
     X, Y = rng.rand(60, 3), rng.rand(60, 4) < 0.4
     for limits in LIMITS:
         with patched(limits):
-            _, fast = both(RandomSubspaceNB(), X, Y)
-            supports = next(fast.supports(np.array([[far, -far, 0.5]]), [slice(0, 6)]))
+            learner = closed_form(RandomSubspaceNB(), X, Y)
+            supports = next(learner.supports(np.array([[far, -far, 0.5]]), [slice(0, 6)]))
             assert ((supports >= 0) & (supports <= 1)).all()
-            learner = SubspaceNBPairLearner(RandomSubspaceNB(), n_jobs=None, seed=3)
-            trained = learner.fit(
-                np.where(np.arange(180).reshape(60, 3) == 16, far, X), Y, label_pairs(4), {}
-            )
-            supports = next(trained.supports(X, [slice(0, 6)]))
+            outlier = np.where(np.arange(180).reshape(60, 3) == 16, far, X)
+            learner = closed_form(RandomSubspaceNB(), outlier, Y)
+            supports = next(learner.supports(X, [slice(0, 6)]))
             assert ((supports >= 0) & (supports <= 1)).all()
 
 
 def test_size_of_the_model_depends_on_labels_that_share_rows(rng):
     Y = np.eye(40, dtype=bool)[rng.randint(40, size=400)]
     Y[0, :3] = True
-    _, fast = both(RandomSubspaceNB(), rng.rand(400, 6), Y)
-    assert fast._sums.labels.columns.shape == (40, 12)
-    assert fast._sums.shared.columns.shape[0] <= 5  # pairs of the labels of one row
+    X = rng.rand(400, 6)
+    design = Design.from_rows(RandomSubspaceNB().feature_statistics(X), X)
+    sums = add_up_labels(X, Y, None, design, has_virtual=False)
+    assert sums.labels.columns.shape == (40, 12)
+    assert sums.shared.columns.shape[0] <= 5  # pairs of the labels of one row
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -268,7 +280,7 @@ def test_number_of_threads_does_not_change_supports(rng, is_sparse):
         X = sparse.csr_array(X)
     for limits in LIMITS:
         with patched({"naive_bayes.scoring.TILE": 2000, **limits}):
-            single, several = (both(BASE, X, Y, n_jobs=n)[1] for n in (1, 3))
+            single, several = (closed_form(BASE, X, Y, n_jobs=n) for n in (1, 3))
             for a, b in (
                 [next(learner.supports(X, [slice(0, 36)])) for learner in (single, several)],
                 [learner.support_at(X, LabelRows.of(Y)) for learner in (single, several)],
@@ -278,11 +290,11 @@ def test_number_of_threads_does_not_change_supports(rng, is_sparse):
 
 def test_chunks_of_rows_do_not_change_supports(rng):
     X, Y = mixed(rng, 100), labels(rng, 100)
-    _, fast = both(BASE, X, Y)
-    whole = fast.support_at(X, LabelRows.of(Y))
+    learner = closed_form(BASE, X, Y)
+    whole = learner.support_at(X, LabelRows.of(Y))
     with config_context(working_memory=0.05):
-        assert len(list(row_chunks(100, fast.row_size))) > 3
-        np.testing.assert_allclose(fast.support_at(X, LabelRows.of(Y)), whole, atol=1e-14)
+        assert len(list(row_chunks(100, learner.row_size))) > 3
+        np.testing.assert_allclose(learner.support_at(X, LabelRows.of(Y)), whole, atol=1e-14)
 
 
 def test_closed_form_is_used_for_exactly_this_base_classifier():
