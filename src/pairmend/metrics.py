@@ -168,8 +168,8 @@ class Reliability:
     Examples
     --------
     >>> import numpy as np
-    >>> Reliability(np.array([0.2, 0.7]), np.array([0.2, 0.5]), np.array([3, 1])).error
-    0.05
+    >>> Reliability(np.array([0.25, 0.75]), np.array([0.25, 0.5]), np.array([3, 1])).error
+    0.0625
     """
 
     predicted: FloatArray

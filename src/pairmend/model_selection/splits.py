@@ -262,7 +262,7 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
         --------
         >>> cv = MultilabelStratifiedKFold(2, random_state=0)
         >>> [test.tolist() for _, test in cv.split(np.zeros((4, 1)), [[1], [0], [1], [0]])]
-        [[1, 2], [0, 3]]
+        [[0, 3], [1, 2]]
         """
         check_consistent_length(X, y)
         yield from stratified_folds(y, self.n_splits, self.random_state)

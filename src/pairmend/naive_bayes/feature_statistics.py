@@ -194,7 +194,7 @@ class DistinctValues:
 
     @classmethod
     def union(cls, parts: Iterable[tuple[IntArray, FloatArray]]) -> "DistinctValues":
-        """Unite those of parts of the rows: counts, and all values in a list."""
+        """Return the union over parts of the rows, each given as counts and a list of values."""
         counts, values = zip(*parts, strict=True)
         n_features = len(counts[0])
         feature = np.concatenate([np.repeat(np.arange(n_features), count) for count in counts])
