@@ -1,9 +1,9 @@
-"""Time our ARFF reader against liac-arff on the same text, in one run.
+"""Time pairmend's ARFF reader against liac-arff on the same text, in one run.
 
     python benchmarks/arff_reading.py FILE [FILE ...] [--out RESULTS.json]
 
-Prints, for each file, the seconds of both, how many times faster ours is, and the memory that
-ours takes at its peak. Compressed files are decompressed first.
+Prints, for each file, the seconds of both, their ratio, and the peak memory of pairmend's reader.
+Compressed files are decompressed first.
 """
 
 import argparse
@@ -81,7 +81,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--repeats", type=int, default=3, help="the best of so many runs counts")
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="number of runs, of which the fastest counts"
+    )
     parser.add_argument("--out", type=Path, help="also write the figures to this JSON file")
     options = parser.parse_args()
     console = Console()
@@ -89,7 +91,7 @@ def main() -> None:
         measure(path, options.repeats)
         for path in track(options.files, console=console, transient=True)
     ]
-    table = Table(title="ARFF reading: ours and liac-arff")
+    table = Table(title="ARFF reading: pairmend and liac-arff")
     for heading in ("file", "rows", "ours s", "liac s", "times", "peak MiB", "less imports"):
         table.add_column(heading, justify="right")
     for row in rows:

@@ -1,11 +1,11 @@
-"""Hold the probabilities of the mended classifier against those of its base.
+"""Compare the calibration of MendedClassifier's probabilities with that of its base classifier.
 
     python benchmarks/calibration.py --data FOLDER [--sets ...] [--folds 5]
 
-The base is the logistic regression that the mended classifier starts from, one for each label.
-Every row is predicted by classifiers that did not see it. Told are the means over labels of the
-Brier score, the log loss and the calibration error of ten bins, and in how many labels the
-mended probabilities are at least as good. The table is Markdown, as it stands in the guide.
+The base classifier is MendedClassifier's default, one logistic regression for each label. All
+predictions are out-of-fold. The Markdown table, which is that of the guide, gives the means over
+labels of the Brier score, the log loss and the calibration error of ten bins, and the number of
+labels for which the corrected probabilities are at least as good.
 """
 
 import argparse
@@ -23,34 +23,34 @@ from pairmend.model_selection import MultilabelStratifiedKFold
 
 SETS = ["emotions", "yeast", "birds", "medical", "flags", "plant"]
 HEAD = (
-    "| set | rows | labels | Brier score, base | mended | labels as good | log loss, base | mended "
-    "| labels as good | calibration error, base | mended |"
+    "| set | rows | labels | Brier score, base | corrected | labels as good | log loss, base "
+    "| corrected | labels as good | calibration error, base | corrected |"
 )
 
 
 def probabilities(X, Y, n_folds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return what base and mended classifiers say of rows they did not see."""
-    base, mended = np.empty(Y.shape), np.empty(Y.shape)
+    """Return out-of-fold probabilities of the base classifier and of MendedClassifier."""
+    base, corrected = np.empty(Y.shape), np.empty(Y.shape)
     folds = MultilabelStratifiedKFold(n_folds, random_state=0)
     for train, test in folds.split(np.zeros(len(Y)), Y):
         plain = BinaryRelevance(logistic_regression()).fit(X[train], Y[train])
         base[test] = plain.predict_proba(X[test])
         clf = MendedClassifier(random_state=0).fit(X[train], Y[train])
-        mended[test] = clf.predict_proba(X[test])
-    return base, mended
+        corrected[test] = clf.predict_proba(X[test])
+    return base, corrected
 
 
 def compare(name: str, folder: Path, n_folds: int) -> str:
     """Return a line of the table."""
     data = load(name, data_dir=folder)
     Y = np.asarray(data.Y).astype(int)
-    said = probabilities(data.X, Y, n_folds)
+    found = probabilities(data.X, Y, n_folds)
     cells = [name, f"{len(Y):,}", str(Y.shape[1])]
     for score in (brier_by_label, log_loss_by_label):
-        base, mended = (score(Y, each) for each in said)
-        as_good = np.count_nonzero(mended <= base)
-        cells += [f"{base.mean():.4f}", f"{mended.mean():.4f}", f"{as_good} of {len(base)}"]
-    cells += [f"{reliability(Y, each).error:.4f}" for each in said]
+        base, corrected = (score(Y, each) for each in found)
+        as_good = np.count_nonzero(corrected <= base)
+        cells += [f"{base.mean():.4f}", f"{corrected.mean():.4f}", f"{as_good} of {len(base)}"]
+    cells += [f"{reliability(Y, each).error:.4f}" for each in found]
     return f"| {' | '.join(cells)} |"
 
 

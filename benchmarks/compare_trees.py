@@ -3,9 +3,10 @@
     git worktree add ../before COMMIT
     python benchmarks/compare_trees.py ../before . --data FOLDER [--sets yeast plant medical]
 
-Each tree runs in a process of its own. The two processes take turns: each turn fits and predicts
-LPW, FCM, FCM-W and FCM-O in all folds of a set. The table gives the median over the rounds of
-the ratio after / before, for wall time and processor time. A ratio above 1 is a loss.
+Each tree runs in a separate process. The two processes alternate: each turn fits and predicts LPW,
+FCM, FCM-W and FCM-O in all folds of a set. The table gives the median over the rounds of the ratio
+after / before, for wall time and processor time. A ratio above 1 means that the second tree is
+slower.
 """
 
 import argparse
@@ -22,7 +23,7 @@ SETTINGS = [{}, {"balance": "labels"}, {"overlap": 0.5}]
 
 
 def serve(folder: str) -> None:
-    """Time all folds of each set named on standard input."""
+    """Time all folds of each set whose name is read from standard input."""
     import numpy as np
 
     from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier

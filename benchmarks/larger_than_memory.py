@@ -1,11 +1,11 @@
-"""Predict for rows that no worker, nor all of them together, could hold.
+"""Predict rows that exceed the memory of all Dask workers.
 
     python benchmarks/larger_than_memory.py [--rows N] [--features D] [--memory MIB] [--out FILE]
 
-Starts a local Dask cluster of two worker processes with a limit of memory each, fits FCM on a
-sample, and predicts for a Dask array of generated rows that is several times as large as what
-both workers may use. Told are the sizes, the time, rows a second, the largest memory that both
-were seen to use, and whether the predictions for some of the blocks equal those made here.
+Starts a local Dask cluster of two worker processes with limited memory, fits FCM on a sample, and
+predicts a Dask array of generated rows that is several times as large as the memory of both
+workers. The table gives the sizes, the time, rows per second, the peak memory of both workers, and
+whether the predictions for some of the blocks equal local ones.
 """
 
 import argparse
@@ -26,7 +26,7 @@ N_LABELS, N_TRAINING, CHECKED = 8, 3000, 3
 
 
 def make_rows(block_info=None) -> np.ndarray:
-    """Generate a block, the same whenever it is asked for."""
+    """Generate a block, reproducibly."""
     (start, stop), (_, n_features) = block_info[None]["array-location"]
     rng = np.random.default_rng(start)
     return rng.normal(size=(stop - start, n_features))
@@ -38,7 +38,9 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=6_000_000)
     parser.add_argument("--features", type=int, default=100)
-    parser.add_argument("--memory", type=int, default=768, help="MiB that each worker may use")
+    parser.add_argument(
+        "--memory", type=int, default=768, help="memory limit of each worker in MiB"
+    )
     parser.add_argument("--out", type=Path, help="also write the figures to this JSON file")
     options = parser.parse_args()
     n_chunk = 20_000
@@ -83,9 +85,9 @@ def main() -> None:
         "workers_gib": 2 * options.memory / 1024,
         "peak_of_both_gib": peak / 1024,
         "seconds": seconds,
-        "rows_a_second": options.rows / seconds,
+        "rows_per_second": options.rows / seconds,
         "equal": equal,
-        "mean_labels_a_row": float(shares.sum()),
+        "mean_labels_per_row": float(shares.sum()),
     }
     table = Table(title="Prediction larger than memory")
     for heading in row:

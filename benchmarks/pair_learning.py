@@ -1,24 +1,24 @@
-"""Time all four algorithms against a plain loop of scikit-learn, in one run.
+"""Time the four algorithms of the study against a loop over pairs with scikit-learn, in one run.
 
     python benchmarks/pair_learning.py --data FOLDER [--out RESULTS.json]
         [--large] [--growth] [--bases]
 
 Fits and predicts LPW, FCM, FCM-W and FCM-O in ten folds on real sets, and compares the time with
 
-- a loop of one ``BaggingClassifier(GaussianNB(), n_estimators=20, max_features=0.2,
-  bootstrap=False)`` a pair that trains what the algorithms need, timed on a sample of pairs and
-  scaled up: once with one training for the three corrected algorithms ("shared"), as ours does,
-  and once with a training for each ("apart");
-- the bare products of matrices of the same shapes: sums over labels, scores of all pairs in all
+- a loop that trains one ``BaggingClassifier(GaussianNB(), n_estimators=20, max_features=0.2,
+  bootstrap=False)`` for each pair, timed on a sample of pairs and scaled up: once with one
+  training for the three corrected algorithms ("shared"), as in pairmend, and once with a
+  training for each ("separate");
+- the matrix products of the same shapes alone: sums over labels, scores of all pairs in all
   subspaces, distances, confusion sums.
 
-Each way goes through all folds, then the next one does, in several rounds; told are the medians.
-The loop gets dense rows; ours gets what the loader gives, dense where few cells are zero. Then it
-says what the time was spent on, in one thread. ``--large`` runs FCM-O on a 90/10 split of Corel5k
-and of a generated set of 1,000 labels; ``--growth`` doubles labels, rows, features and labels a
-row; each in a process of its own whose peak memory is told. ``--bases`` compares other base
-classifiers with a plain loop over the pairs. Each ratio is of times measured in the same run;
-processor times are told because they say more on a machine with other work.
+In each of several rounds, each variant is timed over all folds; the table gives medians. The loop
+gets dense rows, pairmend those of the loader, which are dense where few cells are zero. A second
+table gives the shares of the time by stage, in one thread. ``--large`` runs FCM-O on a 90/10 split
+of Corel5k and of a generated set of 1,000 labels; ``--growth`` doubles labels, rows, features and
+labels per row; both run in separate processes and report peak memory. ``--bases`` compares
+other base classifiers with a loop over the pairs. All ratios are of times measured in the same
+run; processor times are more reliable on a machine with other work.
 """
 
 import argparse
@@ -52,24 +52,28 @@ SETTINGS = [{}, {"balance": "labels"}, {"overlap": 0.5}]
 """FCM, FCM-W and FCM-O."""
 
 STAGES = {
-    "rows": [("_validation.py", "take_rows"), ("pair_learning.py", "take")],
+    "rows": [("validation.py", "take_rows"), ("pair_learning.py", "take")],
     "checks": [
         ("base.py", "_validate_params"),
-        ("_base.py", "_check_predict"),
-        ("_base.py", "_read_problem"),
-        ("_base.py", "_remember_problem"),
-        ("_validation.py", "seed_estimator"),
-        ("naive_bayes.py", "read_numbers"),
+        ("base.py", "_check_predict"),
+        ("base.py", "_read_problem"),
+        ("base.py", "_remember_problem"),
+        ("validation.py", "seed_estimator"),
+        ("estimator.py", "read_numbers"),
     ],
-    "survey": [("naive_bayes.py", "statistics_of_values"), ("_survey.py", "of")],
-    "expansion": [
-        ("_basis.py", "expand"),
-        ("_basis.py", "learn"),
+    "feature statistics": [
+        ("estimator.py", "statistics_of_values"),
+        ("feature_statistics.py", "of"),
+    ],
+    "design matrix": [
+        ("design_matrix.py", "expand"),
+        ("design_matrix.py", "from_rows"),
         ("scoring.py", "of"),
-        ("scoring.py", "reading"),
+        ("scoring.py", "from_numbers"),
+        ("scoring.py", "of_numbers"),
     ],
     "sums": [("sums.py", "over"), ("label_sums.py", "add_up_labels")],
-    "terms": [("naive_bayes.py", "_settle")],
+    "terms": [("naive_bayes.py", "_update_scorers")],
     "supports": [
         ("scoring.py", "scores"),
         ("scoring.py", "at"),
@@ -85,15 +89,15 @@ STAGES = {
     "correction": [("confusion.py", "confusion"), ("correction.py", "correct")],
     "votes": [("ranking.py", "sum_supports")],
     "blocks": [
-        ("naive_bayes.py", "_own"),
+        ("naive_bayes.py", "_own_supports"),
         ("naive_bayes.py", "_all_rows"),
         ("naive_bayes.py", "_at_labels"),
-        ("naive_bayes.py", "_pick"),
+        ("naive_bayes.py", "_select"),
         ("naive_bayes.py", "_fill_separable_at"),
         ("naive_bayes.py", "_label_scores"),
     ],
 }
-"""What is told apart in a profile, by the functions that do it, without other stages."""
+"""Stages of a profile by file and function; functions they call count unless in other stages."""
 
 N_SUBSPACES, SUBSPACE = 20, 0.2
 
@@ -108,20 +112,20 @@ def take(X, Y, rows) -> tuple:
 
 
 def run_fold(X, Y, train, test) -> None:
-    asked, _ = take(X, Y, test)
+    queries, _ = take(X, Y, test)
     rows = take(X, Y, train)
-    PairwiseClassifier(random_state=0).fit(*rows).predict(asked)
+    PairwiseClassifier(random_state=0).fit(*rows).predict(queries)
     corrected = CorrectedPairwiseClassifier(random_state=0).fit(*rows)
-    corrected.predict_each(asked, SETTINGS)
+    corrected.predict_each(queries, SETTINGS)
 
 
 def now() -> np.ndarray:
-    """Return the time of the wall and of the processor."""
+    """Return wall time and processor time."""
     return np.array([time.perf_counter(), time.process_time()])
 
 
 def time_loop(X, Y, train, test, n_sampled: int, rng) -> dict[str, np.ndarray]:
-    """Seconds a fold of the loop would take, from a sample of pairs."""
+    """Estimate the seconds of the loop in a fold from a sample of pairs."""
     X = X.toarray() if sparse.issparse(X) else X
     T, V = (train[part] for part in hold_out(len(train), 0.6, np.random.RandomState(0)))
     n_labels = Y.shape[1]
@@ -134,35 +138,35 @@ def time_loop(X, Y, train, test, n_sampled: int, rng) -> dict[str, np.ndarray]:
         plain.append(time_pair(X, Y[:, i], train[Y[train, i] != Y[train, j]], [test]))
         corrected.append(time_pair(X, Y[:, i], T[Y[T, i] != Y[T, j]], [test, members]))
     mean = np.mean(plain, axis=0), np.mean(corrected, axis=0)
-    return {"shared": n_pairs * (mean[0] + mean[1]), "apart": n_pairs * (mean[0] + 3 * mean[1])}
+    return {"shared": n_pairs * (mean[0] + mean[1]), "separate": n_pairs * (mean[0] + 3 * mean[1])}
 
 
-def time_pair(X, y, rows, questions) -> np.ndarray:
+def time_pair(X, y, rows, queries) -> np.ndarray:
     started = now()
-    if len(np.unique(y[rows])) == 2:  # else there is nothing to train
+    if len(np.unique(y[rows])) == 2:  # a pair of one class is not trained
         model = BaggingClassifier(
             GaussianNB(), n_estimators=N_SUBSPACES, max_features=SUBSPACE, bootstrap=False
         ).fit(X[rows], y[rows])
-        for asked in questions:
-            if len(asked):
-                model.predict_proba(X[asked])
+        for chosen in queries:
+            if len(chosen):
+                model.predict_proba(X[chosen])
     return now() - started
 
 
 def time_products(X, Y, train, test) -> np.ndarray:
-    """Seconds of the matrix products of a fold, all of them dense, on ready matrices.
+    """Time the matrix products of a fold on prepared dense matrices.
 
-    In one thread: where other work wants the processor, those of BLAS only get in its way.
+    One thread: BLAS threads are slow on a machine with other work.
     """
     T, V = (train[part] for part in hold_out(len(train), 0.6, np.random.RandomState(0)))
     d, n_labels, t = X.shape[1], Y.shape[1], len(test)
     width, n_pairs = 2 * max(1, round(SUBSPACE * d)), n_labels * (n_labels - 1) // 2
-    carrying = Y[V].sum(axis=0)
+    n_positive = Y[V].sum(axis=0)
     shapes = [(n_labels, n, 2 * d) for n in (len(train), len(T))]  # sums over labels
     shapes += [(n_pairs, width, t)] * (2 * N_SUBSPACES)  # scores of test rows, twice
-    shapes += [(n_labels - 1, width, n) for n in carrying] * N_SUBSPACES  # of validation rows
+    shapes += [(n_labels - 1, width, n) for n in n_positive] * N_SUBSPACES  # of validation rows
     shapes += [(len(V), d, t)]  # distances
-    shapes += [(n_labels - 1, n, t) for n in carrying] * 2  # confusion sums
+    shapes += [(n_labels - 1, n, t) for n in n_positive] * 2  # confusion sums
     rng = np.random.default_rng(0)
     matrices = {(a, b): rng.random((a, b)) for m, k, n in shapes for a, b in ((m, k), (k, n))}
     out = {(m, n): np.empty((m, n)) for m, _, n in shapes}
@@ -174,7 +178,7 @@ def time_products(X, Y, train, test) -> np.ndarray:
 
 
 def profile_folds(X, Y, folds) -> dict[str, float]:
-    """Shares of the time by stage, in one thread."""
+    """Return the shares of the time by stage, in one thread."""
     profile = cProfile.Profile()
     with threadpool_limits(limits=1):
         for train, test in folds:
@@ -186,7 +190,7 @@ def profile_folds(X, Y, folds) -> dict[str, float]:
         for stage, functions in STAGES.items()
         if (Path(key[0]).name, key[2]) in functions
     }
-    # Time of a function itself goes to its stage, or is shared out among its callers' stages.
+    # The own time of a function belongs to its stage, or is divided among its callers' stages.
     spent = dict.fromkeys([*STAGES, "rest"], 0.0)
     shares: dict[tuple, dict[str, float]] = {}
 
@@ -207,10 +211,10 @@ def profile_folds(X, Y, folds) -> dict[str, float]:
 
     whole = sum(own for _, _, own, _, _ in stats.values())
     for key, (_, _, own, _, _) in stats.items():
-        told = stages(key, frozenset())
-        for stage, share in told.items():
+        found = stages(key, frozenset())
+        for stage, share in found.items():
             spent[stage] += share * own / whole
-        spent["rest"] += (1 - sum(told.values())) * own / whole
+        spent["rest"] += (1 - sum(found.values())) * own / whole
     return spent
 
 
@@ -228,16 +232,20 @@ def measure(name: str, folder: Path, options, console) -> dict:
         products = sum(time_products(X, Y, train, test) for train, test in folds)
         looped = [time_loop(X, Y, train, test, options.sampled, rng) for train, test in folds]
         rounds.append(
-            [ours, products, *(sum(fold[kind] for fold in looped) for kind in ("shared", "apart"))]
+            [
+                ours,
+                products,
+                *(sum(fold[kind] for fold in looped) for kind in ("shared", "separate")),
+            ]
         )
-    ours, products, shared, apart = np.median(rounds, axis=0)
+    ours, products, shared, separate = np.median(rounds, axis=0)
     return {
         "set": name,
         "labels": Y.shape[1],
         "ours_s": ours[0],
         "loop_s": shared[0],
         "times_shared": shared[0] / ours[0],
-        "times_apart": apart[0] / ours[0],
+        "times_separate": separate[0] / ours[0],
         "products_s": products[0],
         "of_products": ours[0] / products[0],
         "processor_s": ours[1],
@@ -248,7 +256,7 @@ def measure(name: str, folder: Path, options, console) -> dict:
 
 
 def generate(n_labels: int, n_rows: int, n_features: int = 500, per_row: int = 19) -> tuple:
-    """Rows of a few words each, drawn from what their labels speak of."""
+    """Generate sparse rows of 25 words each, drawn from the words of their labels."""
     rng = np.random.default_rng(0)
     popularity = np.log(rng.gamma(1.0, size=n_labels) + 0.1)
     noise = popularity + rng.gumbel(size=(n_rows, n_labels))
@@ -256,8 +264,8 @@ def generate(n_labels: int, n_rows: int, n_features: int = 500, per_row: int = 1
     Y = np.zeros((n_rows, n_labels), dtype=bool)
     np.put_along_axis(Y, chosen, True, axis=1)
     topics = rng.integers(n_features, size=(n_labels, 5))
-    spoken = rng.integers(per_row, size=(n_rows, 25))
-    words = topics[np.take_along_axis(chosen, spoken, axis=1), rng.integers(5, size=spoken.shape)]
+    label = rng.integers(per_row, size=(n_rows, 25))
+    words = topics[np.take_along_axis(chosen, label, axis=1), rng.integers(5, size=label.shape)]
     cells = (rng.random(words.size) + 0.1, (np.repeat(np.arange(n_rows), 25), words.ravel()))
     return sparse.coo_array(cells, shape=(n_rows, n_features)).tocsr(), Y
 
@@ -277,19 +285,19 @@ def run_split(X, Y, n_validation: int | None = None) -> dict[str, float]:
         "fit_s": fitted - started,
         "predict_s": ended - fitted,
         "total_s": ended - started,
-        "processor_s": time.process_time() - cpu,  # what is left on a machine with other work
+        "processor_s": time.process_time() - cpu,
     }
 
 
-def run_apart(only: list, folder: Path) -> dict:
-    """Run a split of a set in a process of its own, and tell its peak memory."""
+def run_in_process(only: list, folder: Path) -> dict:
+    """Run a split of a set in a separate process; return times and peak memory."""
     command = [sys.executable, __file__, "--data", str(folder), "--only", *map(str, only)]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(ran.stdout)
 
 
 def run_here(only: list[str], folder: Path) -> dict:
-    """Run what :func:`run_apart` asks for: a set, or the size of a generated one."""
+    """Run the arguments of :func:`run_in_process`: a set, or the size of a generated one."""
     if only[0] != "generated":
         return {**run_split(*read(only[0], folder)), "peak_gib": peak_gib()}
     n_labels, n_rows, n_features, per_row, n_validation, times = map(int, only[1:])
@@ -304,13 +312,13 @@ def peak_gib() -> float:
 
 
 def grow(folder: Path, console) -> list[dict]:
-    """Time fit and predict while one size doubles, with as many validation rows."""
-    start = {"labels": 150, "rows": 3000, "features": 500, "labels_a_row": 5}
+    """Time fit and predict while one size doubles, with a fixed number of validation rows."""
+    start = {"labels": 150, "rows": 3000, "features": 500, "labels_per_row": 5}
     steps = [("", 1), *((name, times) for name in start for times in (2, 4))]
     rows: list[dict] = []
     for name, times in track(steps, "growth", console=console, transient=True):
         size = {**start, **({name: start[name] * times} if name else {})}
-        ran = run_apart(["generated", *size.values(), 1000, 3], folder)
+        ran = run_in_process(["generated", *size.values(), 1000, 3], folder)
         before = rows[-1] if times == 4 else rows[0] if rows else ran
         rows.append(
             {
@@ -325,7 +333,7 @@ def grow(folder: Path, console) -> list[dict]:
 
 
 def compare_bases(folder: Path, console) -> list[dict]:
-    """Time LPW with other base classifiers, one fold, against a plain loop over the pairs."""
+    """Time LPW with other base classifiers on one fold against a loop over the pairs."""
     X, Y = read("yeast", folder)
     train, test = next(iter(shuffled_folds(len(Y), 10, 0)))
     bases = [LogisticRegression(max_iter=500), DecisionTreeClassifier(max_depth=8, random_state=0)]
@@ -370,8 +378,10 @@ def main() -> None:
     parser.add_argument("--data", required=True, type=Path, help="folder with the real sets")
     parser.add_argument("--sets", nargs="*", default=["yeast", "plant", "medical"])
     parser.add_argument("--folds", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=7, help="how often each way is timed")
-    parser.add_argument("--sampled", type=int, default=2, help="pairs of the loop timed in a fold")
+    parser.add_argument("--rounds", type=int, default=7, help="number of timings of each variant")
+    parser.add_argument(
+        "--sampled", type=int, default=2, help="pairs of the loop to time in each fold"
+    )
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--bases", action="store_true")
@@ -388,12 +398,12 @@ def main() -> None:
         plain = [{k: v for k, v in row.items() if k != "profile"} for row in measured]
         show("All four algorithms", plain, console)
         stages = [{"set": row["set"], **row["profile"]} for row in measured]
-        show("What the time is spent on (shares, profiled)", stages, console)
+        show("Shares of the time by stage (profiled)", stages, console)
         results["sets"] = measured
     if options.large:
         large = [["corel5k"], ["generated", 1000, 15000, 500, 19, 0, 1]]
         names = track(large, "large sets", console=console, transient=True)
-        results["large"] = [{"set": o[0], **run_apart(o, options.data)} for o in names]
+        results["large"] = [{"set": o[0], **run_in_process(o, options.data)} for o in names]
         show("FCM-O, 90/10 split", results["large"], console)
     if options.growth:
         results["growth"] = grow(options.data, console)

@@ -1,13 +1,12 @@
-"""Rows a second that pairwise perceptrons learn, against one scikit-learn perceptron a pair.
+"""Time pairwise perceptrons against one scikit-learn perceptron for each pair.
 
     python benchmarks/perceptrons.py [--labels 100] [--rows 5000] [--out RESULTS.json]
 
-Rows speak of their labels: each label has words of its own, and a row has words of its labels and
-some of no meaning. They come dense (500 features) and sparse (5,000 features, some 50 a row).
-A pass is one ``partial_fit`` over all rows, of an ensemble that has seen them once already, and the
-first one is told apart, as it makes most mistakes. The loop trains scikit-learn's ``Perceptron``
-for one epoch on the rows of each pair, timed on a sample of pairs and scaled up.
-Times are of the processor, in one thread where ``OMP_NUM_THREADS=1`` is set.
+Each label has its own words, and a row has words of its labels and random ones. Rows are dense (500
+features) or sparse (5,000 features, about 50 per row). The table gives rows per second of a first
+and a second ``partial_fit`` over all rows; the first has the most updates. The loop trains
+scikit-learn's ``Perceptron`` for one epoch on the rows of each pair, timed on a sample of pairs and
+scaled up. Times are processor times, in one thread if ``OMP_NUM_THREADS=1`` is set.
 """
 
 import argparse
@@ -28,20 +27,20 @@ PER_ROW, WORDS = 3, 50
 
 
 def generate(n_rows: int, n_labels: int, n_features: int) -> tuple:
-    """Return rows of words, a few of each of the row's labels, and the labels."""
+    """Generate rows of words, drawn from the words of their labels, and the labels."""
     rng = np.random.default_rng(0)
     noise = rng.gumbel(size=(n_rows, n_labels)) + np.log(rng.gamma(1.0, size=n_labels) + 0.1)
     chosen = np.argpartition(-noise, PER_ROW, axis=1)[:, :PER_ROW]
     Y = np.zeros((n_rows, n_labels), dtype=np.int64)
     np.put_along_axis(Y, chosen, 1, axis=1)
     topics = rng.integers(n_features, size=(n_labels, 20))
-    spoken = np.take_along_axis(chosen, rng.integers(PER_ROW, size=(n_rows, WORDS)), axis=1)
-    words = topics[spoken, rng.integers(20, size=spoken.shape)]
-    idle = rng.random(words.shape) < 0.3
-    words[idle] = rng.integers(n_features, size=np.count_nonzero(idle))
+    label = np.take_along_axis(chosen, rng.integers(PER_ROW, size=(n_rows, WORDS)), axis=1)
+    words = topics[label, rng.integers(20, size=label.shape)]
+    is_random = rng.random(words.shape) < 0.3
+    words[is_random] = rng.integers(n_features, size=np.count_nonzero(is_random))
     cells = (np.ones(words.size), (np.repeat(np.arange(n_rows), WORDS), words.ravel()))
     X = sparse.coo_array(cells, shape=(n_rows, n_features)).tocsr()
-    # The sparse rows that scikit-learn's perceptron takes have short indices.
+    # scikit-learn's Perceptron requires 32-bit indices.
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X, Y
 
@@ -53,7 +52,7 @@ def seconds(work) -> float:
 
 
 def time_loop(X, Y, n_sampled: int) -> float:
-    """Seconds an epoch of one perceptron a pair would take, from a sample of pairs."""
+    """Estimate the seconds of an epoch of one perceptron per pair from a sample of pairs."""
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(Y.shape[1], k=1)
     spent = []
@@ -74,13 +73,13 @@ def measure(kind: str, calibrated: bool, average: bool, options) -> dict:
     clf = PairwisePerceptrons(calibration_label=calibrated, average=average)
     first = seconds(lambda: clf.partial_fit(X[train], Y[train]))
     later = seconds(lambda: clf.partial_fit(X[train], Y[train]))
-    asked = seconds(lambda: clf.predict(X[test]))
+    predicted = seconds(lambda: clf.predict(X[test]))
     row = {
         "rows": kind,
         "method": ("CMLPP" if calibrated else "MLPP") + (", averaged" if average else ""),
         "first_pass_rows_per_s": options.rows / first,
         "second_pass_rows_per_s": options.rows / later,
-        "predicted_rows_per_s": 1000 / asked,
+        "predicted_rows_per_s": 1000 / predicted,
         "weights_mib": clf.coef_.nbytes * (1 + average) / 2**20,
         "micro_f1": f1_score(Y[test], clf.predict(X[test]), average="micro"),
     }
@@ -96,7 +95,7 @@ def main() -> None:
     )
     parser.add_argument("--labels", type=int, default=100)
     parser.add_argument("--rows", type=int, default=5000)
-    parser.add_argument("--sampled", type=int, default=100, help="pairs of the loop that are timed")
+    parser.add_argument("--sampled", type=int, default=100, help="pairs of the loop to time")
     parser.add_argument("--out", type=Path, help="also write the figures to this JSON file")
     options = parser.parse_args()
     console = Console()
@@ -105,7 +104,7 @@ def main() -> None:
         for kind in ("dense", "sparse")
         for calibrated, average in ((False, False), (True, False), (True, True))
     ]
-    table = Table(title=f"{options.rows} rows, {options.labels} labels, {PER_ROW} labels a row")
+    table = Table(title=f"{options.rows} rows, {options.labels} labels, {PER_ROW} labels per row")
     for heading in rows[0]:
         table.add_column(heading.replace("_", " "), justify="right")
     for row in rows:

@@ -1,16 +1,16 @@
-"""Count the models that frugal votes ask, and time them against the full vote, in one run.
+"""Count the pair classifiers that QWeighted and two-stage voting evaluate, and time them.
 
     python benchmarks/qweighted.py [--data FOLDER] [--out RESULTS.json] [--sets ...]
 
-The pairs are kernel machines, ``SVC(kernel="rbf")``, which vote by ``predict``: asking one costs
-a kernel with each of its support vectors. Two thirds of the rows train, and the rest, or as many
-of them as ``--rows`` says, are predicted at once. Told are, for each set, the models asked about
-a row in the mean, by QWeighted and by two-stage voting, the rows a model is asked about at once,
-processor seconds of the full vote and how many times less the others take (medians of
-``--repeats``), and Hamming losses. That QWeighted predicts what the full vote does is checked.
+The pair classifiers are ``SVC(kernel="rbf")``, which vote by ``predict``. Two thirds of the rows
+are training rows, and the others, up to ``--rows``, are predicted at once. The table gives, for
+each set, the mean number of models evaluated for a row by QWeighted and by two-stage voting, the
+rows in one call of a model, processor seconds of voting by all pairs and the speed-ups of the
+others (medians of ``--repeats``), and Hamming losses. It is checked that QWeighted predicts the
+same labels as voting by all pairs.
 
-The generated set needs no folder: 60 labels, of which a row has one to three, each label adding
-its own direction to noise in 200 features.
+The generated set needs no folder: 60 labels, of which a row has one to three; each label adds a
+direction to noise in 200 features.
 """
 
 import argparse
@@ -31,15 +31,15 @@ from pairmend.datasets import load
 SETS = ["yeast", "medical", "generated"]
 
 
-class Batched(SVC):
-    """A kernel machine that counts how often it is asked, and about how many rows."""
+class CountingSVC(SVC):
+    """Counts the calls of ``predict`` and their rows."""
 
     n_calls = n_rows = 0
 
     def predict(self, X):
         """Predict, and count the call and its rows."""
-        Batched.n_calls += 1
-        Batched.n_rows += len(X)
+        CountingSVC.n_calls += 1
+        CountingSVC.n_rows += len(X)
         return super().predict(X)
 
 
@@ -61,7 +61,7 @@ def read(name: str, folder: Path | None) -> tuple:
 
 
 def timed(work, repeats: int) -> tuple:
-    """Return what the work gives, and the median of its processor seconds."""
+    """Return the result of the work, and the median of its processor seconds."""
     spent = []
     for _ in range(repeats):
         started = time.process_time()
@@ -75,26 +75,28 @@ def measure(name: str, options: argparse.Namespace) -> dict:
     order = np.random.default_rng(0).permutation(len(Y))
     train, test = np.split(order, [2 * len(order) // 3])
     test = test[: options.rows]
-    clf = QWeightedVoting(Batched(kernel="rbf", C=options.C)).fit(X[train], Y[train])
+    clf = QWeightedVoting(CountingSVC(kernel="rbf", C=options.C)).fit(X[train], Y[train])
     two_stage = TwoStageVoting(clf.estimator).fit(X[train][:2], Y[train][:2])
-    two_stage.learner_ = clf.learner_  # the same models: only the asking differs
+    two_stage.learner_ = clf.learner_  # the same models
     rows, truth = X[test], Y[test]
     full, full_seconds = timed(lambda: clf.predict_proba(rows) > 0.5, options.repeats)
-    Batched.n_calls = Batched.n_rows = 0
-    poll, seconds = timed(lambda: clf.predict_counted(rows), options.repeats)
-    rows_a_call = Batched.n_rows / Batched.n_calls
+    CountingSVC.n_calls = CountingSVC.n_rows = 0
+    counted, seconds = timed(lambda: clf.predict_counted(rows), options.repeats)
+    rows_per_call = CountingSVC.n_rows / CountingSVC.n_calls
     staged, staged_seconds = timed(lambda: two_stage.predict_counted(rows), options.repeats)
-    if not np.array_equal(full, poll.labels):
-        raise SystemExit(f"{name}: QWeighted voting decides otherwise than the full vote.")
+    if not np.array_equal(full, counted.labels):
+        raise SystemExit(
+            f"{name}: QWeighted voting and voting by all pairs predict different labels."
+        )
     return {
         "set": name,
         "labels": Y.shape[1],
-        "labels_a_row": float(Y.sum(axis=1).mean()),
+        "labels_per_row": float(Y.sum(axis=1).mean()),
         "rows": len(test),
         "models": len(clf.pairs_),
-        "asked_qweighted": float(poll.n_evaluated.mean()),
-        "asked_two_stage": float(staged.n_evaluated.mean()),
-        "rows_a_call": rows_a_call,
+        "evaluated_qweighted": float(counted.n_evaluated.mean()),
+        "evaluated_two_stage": float(staged.n_evaluated.mean()),
+        "rows_per_call": rows_per_call,
         "seconds_full": full_seconds,
         "faster_qweighted": full_seconds / seconds,
         "faster_two_stage": full_seconds / staged_seconds,
@@ -104,7 +106,9 @@ def measure(name: str, options: argparse.Namespace) -> dict:
 
 
 def show(results: list[dict]) -> None:
-    table = Table(title="Models asked about a row, and processor time against the full vote")
+    table = Table(
+        title="Models evaluated for a row, and processor time against voting by all pairs"
+    )
     for heading in results[0]:
         table.add_column(heading.replace("_", " "), justify="right")
     for row in results:
@@ -117,10 +121,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="folder with the real sets")
-    parser.add_argument("--sets", nargs="*", default=SETS, help="without --data, generated")
-    parser.add_argument("--rows", type=int, default=1000, help="to predict, at the most")
+    parser.add_argument(
+        "--sets", nargs="*", default=SETS, help="sets; only generated without --data"
+    )
+    parser.add_argument("--rows", type=int, default=1000, help="rows to predict, at the most")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--C", type=float, default=10.0, help="of the kernel machines")
+    parser.add_argument("--C", type=float, default=10.0, help="parameter C of SVC")
     parser.add_argument("--out", type=Path, help="also write the figures to this JSON file")
     options = parser.parse_args()
     if options.data is None:

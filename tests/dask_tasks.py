@@ -1,4 +1,4 @@
-"""Functions that tests have done on Dask workers, which import them by the name of this module."""
+"""Functions that tests run on Dask workers, which import them from this module."""
 
 import time
 

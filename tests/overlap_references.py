@@ -1,4 +1,4 @@
-"""Pairs that know rows with both labels as slow, obvious loops."""
+"""Slow reference implementations of pair classifiers that use rows with both labels."""
 
 import math
 
@@ -6,8 +6,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 
-def bradley_terry_loss(unknowns, at_least, against_virtual, prior):
-    """Negative logarithm of the likelihood, with wins and ties as the model gives them.
+def bradley_terry_loss(unknowns, wins_or_ties, against_virtual, prior):
+    """Negative logarithm of the likelihood, with the model's probabilities of wins and ties.
 
     The unknowns are logarithms of the strengths, and that of the logarithm of the tie factor.
     """
@@ -18,7 +18,7 @@ def bradley_terry_loss(unknowns, at_least, against_virtual, prior):
         total += (against_virtual[i] + prior) * math.log(a / (a + 1))
         total += (1 - against_virtual[i] + prior) * math.log(1 / (a + 1))
         for j, b in list(enumerate(strengths))[i + 1 :]:
-            mine, its = at_least[i][j], at_least[j][i]
+            mine, its = wins_or_ties[i][j], wins_or_ties[j][i]
             if mine + its < 1:
                 mine, its = (mine / (mine + its), its / (mine + its)) if mine + its else (0.5, 0.5)
             tie = mine + its - 1
@@ -32,19 +32,19 @@ def bradley_terry_loss(unknowns, at_least, against_virtual, prior):
     return -total
 
 
-def bradley_terry(at_least, against_virtual, prior):
+def bradley_terry(wins_or_ties, against_virtual, prior):
     """Strengths and tie factor that a general-purpose optimiser finds."""
     found = minimize(
         bradley_terry_loss,
         np.append(np.zeros(len(against_virtual)), 0.0),
-        args=(at_least, against_virtual, prior),
+        args=(wins_or_ties, against_virtual, prior),
         method="BFGS",
         options={"gtol": 1e-7},
     ).x
     return np.exp(found[:-1]), math.exp(math.exp(found[-1]))
 
 
-def parallel_hyperplanes(X, carried, costs):
+def parallel_hyperplanes(X, Y, costs):
     """Direction and two thresholds, as a quadratic programme with a slack for each distance."""
     n, d = X.shape
 
@@ -57,7 +57,7 @@ def parallel_hyperplanes(X, carried, costs):
     rows = []
     for k, side in enumerate((1, -1)):
         for r in range(n):
-            sign = side if carried[r][k] else -side
+            sign = side if Y[r][k] else -side
             row = np.zeros(d + 2 + 2 * n)
             row[:d], row[d + k], row[d + 2 + k * n + r] = sign * X[r], -sign, 1
             rows.append(row)
@@ -78,34 +78,34 @@ def share(y):
     return (sum(y) + 1) / (len(y) + 2)
 
 
-def ask(base, X, y, query):
+def support(base, X, y, query):
     """Probability of class 1 at a row, by a classifier trained on rows of two classes."""
     if len(set(y)) < 2:
         return share(y)
     return base().fit(np.array(X), np.array(y)).predict_proba([query])[0, 1]
 
 
-def kinds(X, Y, i, j):
-    """Rows with the first label alone, with the second alone, with both."""
+def split_by_labels(X, Y, i, j):
+    """Rows with the first label only, with the second only, with both."""
     first = [x for x, y in zip(X, Y, strict=True) if y[i] and not y[j]]
     second = [x for x, y in zip(X, Y, strict=True) if y[j] and not y[i]]
     both = [x for x, y in zip(X, Y, strict=True) if y[i] and y[j]]
     return first, second, both
 
 
-def two_answers(base, X, Y, i, j, query):
-    """What a label with the overlap gets against the other alone, for either label."""
-    first, second, both = kinds(X, Y, i, j)
-    mine = ask(base, first + both + second, [1] * len(first + both) + [0] * len(second), query)
-    its = ask(base, second + both + first, [1] * len(second + both) + [0] * len(first), query)
+def overlap_supports(base, X, Y, i, j, query):
+    """Supports for either label, trained on its rows, shared ones included, against the rest."""
+    first, second, both = split_by_labels(X, Y, i, j)
+    mine = support(base, first + both + second, [1] * len(first + both) + [0] * len(second), query)
+    its = support(base, second + both + first, [1] * len(second + both) + [0] * len(first), query)
     return mine, its
 
 
-def shared_first_answers(base, X, Y, i, j, query, voting):
-    """What either label gets when it is asked first whether both are there."""
-    first, second, both = kinds(X, Y, i, j)
-    q = ask(base, both + first + second, [1] * len(both) + [0] * len(first + second), query)
-    p = ask(base, first + second, [1] * len(first) + [0] * len(second), query)
+def shared_first_supports(base, X, Y, i, j, query, voting):
+    """Supports for either label from P(both) and, without shared rows, P(first)."""
+    first, second, both = split_by_labels(X, Y, i, j)
+    q = support(base, both + first + second, [1] * len(both) + [0] * len(first + second), query)
+    p = support(base, first + second, [1] * len(first) + [0] * len(second), query)
     if voting == "votes":
         if q > 0.5:
             return 1.0, 1.0
@@ -115,23 +115,23 @@ def shared_first_answers(base, X, Y, i, j, query, voting):
 
 
 def four_class_score(base, X, Y, label, query, pair_weight):
-    """A label's binary probability and the mean of what its pairs say of it."""
-    own = ask(base, X, Y[:, label].tolist(), query)
-    said = []
+    """Weighted mean of a label's binary probability and its mean support over pairs."""
+    own = support(base, X, Y[:, label].tolist(), query)
+    from_pairs = []
     for other in range(Y.shape[1]):
         if other != label:
-            kinds_of_rows = [f"{y[label]}{y[other]}" for y in Y]
-            model = base().fit(X, kinds_of_rows)
+            classes = [f"{y[label]}{y[other]}" for y in Y]
+            model = base().fit(X, classes)
             p = dict(zip(model.classes_, model.predict_proba([query])[0], strict=True))
-            said.append(p.get("10", 0) + p.get("11", 0))
-    return (1 - pair_weight) * own + pair_weight * sum(said) / len(said)
+            from_pairs.append(p.get("10", 0) + p.get("11", 0))
+    return (1 - pair_weight) * own + pair_weight * sum(from_pairs) / len(from_pairs)
 
 
-def calibrated_scores(n_labels, answers, virtual):
-    """Scores from what labels get from each other and from the virtual label."""
-    got = [virtual[i] for i in range(n_labels)]
-    for (i, j), (mine, its) in answers.items():
-        got[i] += mine
-        got[j] += its
+def calibrated_scores(n_labels, supports, virtual):
+    """Scores from the supports of pairs and those against the virtual label."""
+    total = [virtual[i] for i in range(n_labels)]
+    for (i, j), (mine, its) in supports.items():
+        total[i] += mine
+        total[j] += its
     of_virtual = sum(1 - v for v in virtual)
-    return [(1 + mine / n_labels - of_virtual / n_labels) / 2 for mine in got]
+    return [(1 + mine / n_labels - of_virtual / n_labels) / 2 for mine in total]

@@ -1,4 +1,4 @@
-"""The method as slow, obvious loops, written from the definitions alone."""
+"""Slow reference implementations of the method: loops written from the definitions alone."""
 
 import math
 
@@ -15,7 +15,7 @@ def rrc(s: float) -> float:
         return 0.0
     a, b = 2 * s, 2 - 2 * s
     # Density of the first times distribution function of the second; the density's powers of
-    # u and 1 - u, singular at the ends, are a weight the quadrature knows.
+    # u and 1 - u, singular at the ends, are a weight function of the quadrature.
     integral, _ = quad(
         lambda u: betainc(b, a, u),
         0,
@@ -76,7 +76,7 @@ def pairs(n_labels):
 def class_memberships(y, i, j, overlap):
     """Memberships of a row with labels y in the classes of pair (i, j).
 
-    Label number len(y) is the virtual one: what does not carry i is its own.
+    Label number len(y) is the virtual one: its rows are those without label i.
     """
     if j == len(y):
         return (1.0, 0.0) if y[i] else (0.0, 1.0)
@@ -105,7 +105,7 @@ def balance(Y, i, j, how, weights):
     )
 
 
-def confusion(weights, Y, decided, *, overlap=0.0, how=None, row_weights=None, virtual=False):
+def confusion(weights, Y, p_decide, *, overlap=0.0, how=None, row_weights=None, virtual=False):
     """Confusion sums (t, P, 2, 2) from weights (t, M), labels (M, L), decisions (M, P)."""
     row_weights = np.ones(len(Y)) if row_weights is None else row_weights
     t, all_pairs = len(weights), pairs(Y.shape[1] + virtual)
@@ -115,7 +115,7 @@ def confusion(weights, Y, decided, *, overlap=0.0, how=None, row_weights=None, v
         for a in range(t):
             for k, y in enumerate(Y):
                 v_i, v_j = class_memberships(y, i, j, overlap)
-                w, r = weights[a, k] * row_weights[k], decided[k, m]
+                w, r = weights[a, k] * row_weights[k], p_decide[k, m]
                 e[a, m, 0, 0] += w * v_i * b_i * r
                 e[a, m, 0, 1] += w * v_i * b_i * (1 - r)
                 e[a, m, 1, 0] += w * v_j * b_j * r
@@ -141,7 +141,7 @@ def scores(supports, n_labels):
 
 
 def calibrated_scores(supports, n_labels):
-    """Label scores (t, L) from supports (t, P): 1/2 is the virtual label's place."""
+    """Label scores (t, L) from supports (t, P), relative to the virtual label at 1/2."""
     means = scores(supports, n_labels + 1)
     out = np.zeros((len(supports), n_labels))
     for a, row in enumerate(means):
@@ -151,7 +151,7 @@ def calibrated_scores(supports, n_labels):
 
 
 def scale_by_range(points, rows):
-    """Rows divided by the range of each feature over the points; constants count 0."""
+    """Rows divided by the range of each feature over the points; constant features become 0."""
     out = np.zeros(rows.shape)
     for f in range(rows.shape[1]):
         low, high = min(points[:, f]), max(points[:, f])
@@ -163,8 +163,8 @@ def scale_by_range(points, rows):
 def naive_bayes(X, y, queries, subspaces, kinds, floors, n_values, weights=None):
     """Averaged class probabilities of naive Bayes in subspaces.
 
-    `kinds[f]` is None for a numeric feature, else the list of its values; `n_values[f]` is how
-    many values are declared.
+    `kinds[f]` is None for a numeric feature, else the list of its values; `n_values[f]` is the
+    number of declared values.
     """
     weights = np.ones(len(y)) if weights is None else weights
     classes = sorted(set(y[weights > 0].tolist()))
@@ -197,7 +197,7 @@ def cell_log_likelihood(X, y, weights, mine, f, value, kind, floor, n_values):
             return 0.0
         hits = sum(weights[k] for k in known if X[k, f] == value)
         return math.log((hits + 1) / (n + n_values))
-    for c in set(y.tolist()):  # a class that never shows the feature makes it useless
+    for c in set(y.tolist()):  # a feature that one class never has is left out
         if not sum(weights[k] for k in range(len(y)) if y[k] == c and not math.isnan(X[k, f])):
             return 0.0
     mean = sum(weights[k] * X[k, f] for k in known) / n

@@ -31,7 +31,7 @@ def f1(true, predicted, empty):
 
 @pytest.mark.parametrize("empty", [1.0, 0.0])
 @given(tables=tables)
-def test_f1_losses_equal_the_loops(tables, empty):
+def test_f1_losses_equal_loops(tables, empty):
     true, predicted = tables
     labels = [f1(t, p, empty) for t, p in zip(true.T, predicted.T, strict=True)]
     assert macro_f1_loss(true, predicted, zero_division=empty) == pytest.approx(1 - np.mean(labels))
@@ -40,7 +40,7 @@ def test_f1_losses_equal_the_loops(tables, empty):
 
 
 @given(tables)
-def test_hamming_and_zero_one_equal_the_loops(tables):
+def test_hamming_and_zero_one_losses_equal_loops(tables):
     true, predicted = tables
     assert LOSSES["hamming"](true, predicted) == pytest.approx(np.mean(true != predicted))
     wrong = np.mean([(t != p).any() for t, p in zip(true, predicted, strict=True)])
@@ -52,7 +52,7 @@ def test_losses_of_a_perfect_prediction_are_zero():
     assert [loss(true, true) for loss in LOSSES.values()] == [0, 0, 0, 0]
 
 
-chances = st.tuples(st.integers(1, 6), st.integers(1, 4)).flatmap(
+cases = st.tuples(st.integers(1, 6), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(
         arrays(np.int64, shape, elements=st.integers(0, 1)),
         arrays(np.float64, shape, elements=st.floats(0, 1)),
@@ -61,9 +61,9 @@ chances = st.tuples(st.integers(1, 6), st.integers(1, 4)).flatmap(
 )
 
 
-@given(chances)
-def test_scores_of_labels_equal_those_of_scikit_learn(chances):
-    Y, p, weights = chances
+@given(cases)
+def test_brier_score_and_log_loss_equal_scikit_learn(cases):
+    Y, p, weights = cases
     for given_weights in (None, weights):
         brier = brier_by_label(Y, p, sample_weight=given_weights)
         loss = log_loss_by_label(sparse.csr_array(Y), p, sample_weight=given_weights)
@@ -75,9 +75,9 @@ def test_scores_of_labels_equal_those_of_scikit_learn(chances):
             assert loss[k] == pytest.approx(log_loss(Y[:, k], p[:, k], **options))
 
 
-@given(chances, st.integers(1, 7))
-def test_reliability_equals_the_loops(chances, n_bins):
-    Y, p, _ = chances
+@given(cases, st.integers(1, 7))
+def test_reliability_equals_a_loop(cases, n_bins):
+    Y, p, _ = cases
     for label in (None, 0):
         pairs = list(
             zip(p.ravel(), Y.ravel(), strict=True)
@@ -85,8 +85,8 @@ def test_reliability_equals_the_loops(chances, n_bins):
             else zip(p[:, 0], Y[:, 0], strict=True)
         )
         bins = {}
-        for said, true in pairs:
-            bins.setdefault(min(int(said * n_bins), n_bins - 1), []).append((said, true))
+        for proba, true in pairs:
+            bins.setdefault(min(int(proba * n_bins), n_bins - 1), []).append((proba, true))
         expected = [np.mean(bins[number], axis=0) for number in sorted(bins)]
         found = reliability(Y, p, label=label, n_bins=n_bins)
         np.testing.assert_allclose(np.column_stack([found.predicted, found.observed]), expected)
@@ -95,12 +95,12 @@ def test_reliability_equals_the_loops(chances, n_bins):
         assert found.error == pytest.approx(error / len(pairs))
 
 
-def test_what_are_no_probabilities_is_refused():
+def test_invalid_probabilities_and_options_raise():
     with pytest.raises(ValueError, match=r"lie in \[-1, 2\]; expected \[0, 1\]"):
         brier_by_label([[1, 0]], [[-1.0, 2.0]])
-    with pytest.raises(ValueError, match=r"have the shape \(1, 1\), Y_true \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"have the shape \(1, 1\), Y_true has \(1, 2\)"):
         log_loss_by_label([[1, 0]], [[0.5]])
-    with pytest.raises(ValueError, match="label is number 2, but there are 2 labels"):
+    with pytest.raises(ValueError, match="label=2, but there are 2 labels"):
         reliability([[1, 0]], [[0.5, 0.5]], label=2)
     with pytest.raises(ValueError, match="n_bins must be a whole number of at least 1, got 0"):
         reliability([[1, 0]], [[0.5, 0.5]], n_bins=0)

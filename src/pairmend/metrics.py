@@ -1,6 +1,6 @@
-"""The losses of the study, all in [0, 1]; and how good the probabilities of labels are.
+"""Losses of multi-label predictions in [0, 1], and metrics of predicted probabilities.
 
-Less is better.
+Lower is better.
 """
 
 from collections.abc import Callable
@@ -29,19 +29,20 @@ __all__ = [
 
 
 def macro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike, *, zero_division: float = 1.0) -> float:
-    """One minus the mean of the labels' F1.
+    """One minus the macro-averaged F1: the mean F1 of the labels.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples, n_labels)
         True and predicted label indicators.
     zero_division : float, default=1.0
-        F1 of a label with neither a true nor a predicted positive. 1 is Mulan's convention,
-        and the study's; scikit-learn's own is 0.
+        F1 of a label with neither a true nor a predicted positive. Mulan and the study use 1,
+        scikit-learn uses 0 by default.
 
     Returns
     -------
     float
+        Loss in [0, 1].
 
     Examples
     --------
@@ -54,7 +55,7 @@ def macro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike, *, zero_division: float 
 
 
 def micro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike, *, zero_division: float = 1.0) -> float:
-    """One minus the F1 of all decisions of all labels taken together.
+    """One minus the micro-averaged F1: the F1 of all cells of all labels.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ def micro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike, *, zero_division: float 
     Returns
     -------
     float
+        Loss in [0, 1].
 
     Examples
     --------
@@ -86,26 +88,27 @@ LOSSES: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
     "micro_f1": micro_f1_loss,
     "zero_one": zero_one_loss,
 }
-"""The four criteria of the study by name."""
+"""The four losses of the study by name."""
 
 
 def brier_by_label(
     Y_true: TargetLike, probabilities: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> FloatArray:
-    """Brier score of each label: its probability's mean squared error, in [0, 1].
+    """Brier score of each label: the mean squared error of its probability, in [0, 1].
 
     Parameters
     ----------
     Y_true : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
         True label indicators.
     probabilities : array-like of shape (n_samples, n_labels)
-        What ``predict_proba`` gives.
+        Predicted probabilities.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of rows.
+        Sample weights.
 
     Returns
     -------
     ndarray of shape (n_labels,)
+        Brier scores.
 
     Examples
     --------
@@ -119,21 +122,22 @@ def brier_by_label(
 def log_loss_by_label(
     Y_true: TargetLike, probabilities: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> FloatArray:
-    """Log loss of each label: minus the mean log-probability of what is true.
+    """Log loss of each label: minus the mean log-probability of the true value.
 
     Parameters
     ----------
     Y_true : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
         True label indicators.
     probabilities : array-like of shape (n_samples, n_labels)
-        What ``predict_proba`` gives. They are kept as far from 0 and 1 as numbers can tell
-        apart, as scikit-learn does it: to be certain and wrong costs about 36, not infinity.
+        Predicted probabilities. They are clipped to [eps, 1 - eps] with the machine epsilon, as
+        in scikit-learn: the loss of a certain but wrong prediction is about 36, not infinite.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of rows.
+        Sample weights.
 
     Returns
     -------
     ndarray of shape (n_labels,)
+        Log losses.
 
     Examples
     --------
@@ -149,16 +153,23 @@ def log_loss_by_label(
 
 @dataclass(frozen=True)
 class Reliability:
-    """How often labels are true, by the probability they were given.
+    """Frequencies of true labels in bins of predicted probabilities.
 
     Attributes
     ----------
     predicted : ndarray of shape (n,)
         Mean probability of each bin that is not empty, ascending.
     observed : ndarray of shape (n,)
-        Share of true labels in it. Equal to `predicted` if probabilities are calibrated.
+        Frequency of true labels in each bin. Close to `predicted` if probabilities are
+        calibrated.
     counts : ndarray of int, shape (n,)
-        Number of probabilities in it.
+        Number of probabilities in each bin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Reliability(np.array([0.25, 0.75]), np.array([0.25, 0.5]), np.array([3, 1])).error
+    0.0625
     """
 
     predicted: FloatArray
@@ -167,29 +178,30 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """Mean distance of both, each bin by its count: the expected calibration error."""
+        """Expected calibration error: mean of |predicted - observed|, weighted by counts."""
         return float(np.average(np.abs(self.predicted - self.observed), weights=self.counts))
 
 
 def reliability(
     Y_true: TargetLike, probabilities: ArrayLike, *, label: int | None = None, n_bins: int = 10
 ) -> Reliability:
-    """Hold probabilities against how often labels are true, in bins of equal width.
+    """Compare probabilities with frequencies of true labels, in bins of equal width.
 
     Parameters
     ----------
     Y_true : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
         True label indicators.
     probabilities : array-like of shape (n_samples, n_labels)
-        What ``predict_proba`` gives.
+        Predicted probabilities.
     label : int, default=None
-        Number of the only label to look at; None means all, pooled.
+        Number of the label; None pools all labels.
     n_bins : int, default=10
         Number of bins between 0 and 1.
 
     Returns
     -------
     Reliability
+        Mean probabilities, frequencies and counts of the bins.
 
     Examples
     --------
@@ -204,15 +216,19 @@ def reliability(
     Y, p = _check(Y_true, probabilities)
     if label is not None:
         if not -Y.shape[1] <= label < Y.shape[1]:
-            raise ValueError(f"label is number {label!r}, but there are {Y.shape[1]} labels.")
+            raise ValueError(
+                f"label={label!r}, but there are {Y.shape[1]} labels; expected a number from 0 to "
+                f"{Y.shape[1] - 1}."
+            )
         Y, p = Y[:, label], p[:, label]
     bins = np.minimum((p.ravel() * n_bins).astype(np.intp), n_bins - 1)
-    counts, said, true = (
+    counts, sums, n_true = (
         np.bincount(bins, weights=weights, minlength=n_bins)
         for weights in (None, p.ravel(), Y.ravel())
     )
     filled = counts > 0
-    return Reliability(said[filled] / counts[filled], true[filled] / counts[filled], counts[filled])
+    sums, n_true, counts = sums[filled], n_true[filled], counts[filled]
+    return Reliability(sums / counts, n_true / counts, counts)
 
 
 def _mean(losses: FloatArray, sample_weight: ArrayLike | None) -> FloatArray:
@@ -225,12 +241,11 @@ def _check(Y_true: TargetLike, probabilities: ArrayLike) -> tuple[BoolArray, Flo
     p = check_array(probabilities, input_name="probabilities", dtype=[np.float64, np.float32])
     if p.shape != Y.shape:
         raise ValueError(
-            f"probabilities have the shape {p.shape}, Y_true {Y.shape}; expected a probability "
-            "for each row and label."
+            f"probabilities have the shape {p.shape}, Y_true has {Y.shape}; they must be equal."
         )
     if p.size and not (p.min() >= 0 and p.max() <= 1):
         raise ValueError(
-            f"probabilities lie in [{p.min():g}, {p.max():g}]; expected [0, 1]. Scores of "
-            "decision_function are no probabilities."
+            f"probabilities lie in [{p.min():g}, {p.max():g}]; expected [0, 1]. Pass the "
+            "output of predict_proba, not of decision_function."
         )
     return Y, p

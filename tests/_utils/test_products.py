@@ -127,8 +127,8 @@ def test_compiled_confusion_in_blocks(labels, rng):
         with mock.patch.object(compilation, "WORTHWHILE", worthwhile):
             found.append(confusion_sums(weights, decisions, labels, shared=True))
     plain, compiled = found
-    np.testing.assert_array_equal(compiled.sharing, plain.sharing)
-    np.testing.assert_allclose(compiled.alone, plain.alone, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(compiled.shared_pairs, plain.shared_pairs)
+    np.testing.assert_allclose(compiled.exclusive, plain.exclusive, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(compiled.shared, plain.shared, rtol=1e-12, atol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Strengths against a general-purpose optimiser."""
+"""Bradley-Terry strengths against a general-purpose optimiser."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,12 @@ from pairmend.kernels.bradley_terry import bradley_terry, ties_of
 
 @pytest.mark.parametrize("prior", [0.01, 0.1, 1.0])
 @pytest.mark.parametrize("n_labels", [1, 2, 5])
-def test_strengths_are_those_of_a_general_purpose_optimiser(rng, n_labels, prior):
-    at_least, against_virtual = rng.rand(4, n_labels, n_labels), rng.rand(4, n_labels)
-    at_least[0] = np.sqrt(at_least[0])  # nearly all are ties
-    strengths, factors = bradley_terry(at_least, against_virtual, prior=prior)
+def test_strengths_equal_those_of_a_general_purpose_optimiser(rng, n_labels, prior):
+    wins_or_ties, against_virtual = rng.rand(4, n_labels, n_labels), rng.rand(4, n_labels)
+    wins_or_ties[0] = np.sqrt(wins_or_ties[0])  # nearly all are ties
+    strengths, factors = bradley_terry(wins_or_ties, against_virtual, prior=prior)
     for row in range(4):
-        expected, factor = references.bradley_terry(at_least[row], against_virtual[row], prior)
+        expected, factor = references.bradley_terry(wins_or_ties[row], against_virtual[row], prior)
         np.testing.assert_allclose(np.log(strengths[row]), np.log(expected), atol=1e-4)
         assert factors[row] == pytest.approx(factor, rel=1e-4)
 
@@ -28,64 +28,70 @@ def test_strengths_are_those_of_a_general_purpose_optimiser(rng, n_labels, prior
         lambda n: arrays(float, (n, n + 1), elements=st.sampled_from([0, 0.2, 0.5, 0.99, 1.0]))
     )
 )
-def test_no_neighbour_is_likelier(answers):
-    # Zeros and ones: labels that always or never win, pairs that contradict themselves.
-    at_least, against_virtual = answers[:, :-1], answers[:, -1]
-    strengths, factors = bradley_terry(at_least[np.newaxis], against_virtual[np.newaxis], prior=0.1)
+def test_strengths_maximise_the_likelihood_locally(comparisons):
+    # Zeros and ones: labels that always or never win, contradictory pairs.
+    wins_or_ties, against_virtual = comparisons[:, :-1], comparisons[:, -1]
+    strengths, factors = bradley_terry(
+        wins_or_ties[np.newaxis], against_virtual[np.newaxis], prior=0.1
+    )
     assert np.isfinite(strengths).all()
     assert (strengths > 0).all()
     assert (factors > 1).all()
     found = np.append(np.log(strengths[0]), np.log(np.log(factors[0])))
-    best = references.bradley_terry_loss(found, at_least, against_virtual, 0.1)
+    best = references.bradley_terry_loss(found, wins_or_ties, against_virtual, 0.1)
     for direction in np.eye(len(found)):
         for step in (-1e-3, 1e-3):
-            there = found + step * direction
-            assert references.bradley_terry_loss(there, at_least, against_virtual, 0.1) > best
+            neighbour = found + step * direction
+            assert (
+                references.bradley_terry_loss(neighbour, wins_or_ties, against_virtual, 0.1) > best
+            )
 
 
-def test_one_label_has_its_smoothed_odds():
+def test_strength_of_a_single_label_is_its_smoothed_odds():
     strengths, _ = bradley_terry(np.zeros((3, 1, 1)), np.array([[0.0], [0.3], [1.0]]), prior=0.1)
     np.testing.assert_allclose(strengths[:, 0], [0.1 / 1.1, 0.4 / 0.8, 1.1 / 0.1], rtol=1e-7)
 
 
-def test_comparisons_of_the_model_give_its_strengths_back():
-    # Probabilities computed from known strengths, without noise; the prior is nothing.
+def test_strengths_are_recovered_from_exact_probabilities():
+    # Probabilities computed from given strengths, without noise, and almost no prior.
     a, factor = np.array([0.3, 1.0, 4.0]), 1.7
-    at_least = 1 - a[np.newaxis, :] / (a[np.newaxis, :] + factor * a[:, np.newaxis])
-    strengths, factors = bradley_terry(at_least[np.newaxis], (a / (1 + a))[np.newaxis], prior=1e-9)
+    wins_or_ties = 1 - a[np.newaxis, :] / (a[np.newaxis, :] + factor * a[:, np.newaxis])
+    strengths, factors = bradley_terry(
+        wins_or_ties[np.newaxis], (a / (1 + a))[np.newaxis], prior=1e-9
+    )
     np.testing.assert_allclose(strengths[0], a, rtol=1e-6)
     assert factors[0] == pytest.approx(factor, rel=1e-6)
 
 
-def test_rows_stand_alone_and_labels_have_no_order(rng):
-    at_least, against_virtual = rng.rand(20, 4, 4) ** 3, rng.rand(20, 4)
-    strengths, _ = bradley_terry(at_least, against_virtual, prior=0.05)
-    alone, _ = bradley_terry(at_least[7:8], against_virtual[7:8], prior=0.05)
-    np.testing.assert_allclose(alone[0], strengths[7], rtol=1e-12)
+def test_rows_are_independent_and_label_order_does_not_matter(rng):
+    wins_or_ties, against_virtual = rng.rand(20, 4, 4) ** 3, rng.rand(20, 4)
+    strengths, _ = bradley_terry(wins_or_ties, against_virtual, prior=0.05)
+    single, _ = bradley_terry(wins_or_ties[7:8], against_virtual[7:8], prior=0.05)
+    np.testing.assert_allclose(single[0], strengths[7], rtol=1e-12)
     order = [2, 0, 3, 1]
     permuted, _ = bradley_terry(
-        at_least[:, order][:, :, order], against_virtual[:, order], prior=0.05
+        wins_or_ties[:, order][:, :, order], against_virtual[:, order], prior=0.05
     )
     np.testing.assert_allclose(permuted, strengths[:, order], rtol=1e-6)
 
 
-def test_ties_and_contradictions():
-    at_least = np.array([[[9.0, 1.0, 0.0], [1.0, 9.0, 0.2], [0.0, 0.6, 9.0]]])
-    before = at_least.copy()
-    consistent, ties = ties_of(at_least)
+def test_ties_are_extracted_and_contradictions_scaled():
+    wins_or_ties = np.array([[[9.0, 1.0, 0.0], [1.0, 9.0, 0.2], [0.0, 0.6, 9.0]]])
+    before = wins_or_ties.copy()
+    consistent, ties = ties_of(wins_or_ties)
     assert ties.tolist() == [1.0]  # of labels 0 and 1
     np.testing.assert_allclose(consistent[0], [[0, 1, 0.5], [1, 0, 0.25], [0.5, 0.75, 0]])
-    np.testing.assert_array_equal(at_least, before)
+    np.testing.assert_array_equal(wins_or_ties, before)
 
 
-def test_the_reference_is_a_minimum(rng):
-    at_least, against_virtual = rng.rand(3, 3), rng.rand(3)
-    strengths, factor = references.bradley_terry(at_least, against_virtual, 0.1)
+def test_reference_optimiser_finds_a_minimum(rng):
+    wins_or_ties, against_virtual = rng.rand(3, 3), rng.rand(3)
+    strengths, factor = references.bradley_terry(wins_or_ties, against_virtual, 0.1)
     start = np.append(np.log(strengths), np.log(np.log(factor)))
     again = minimize(
         references.bradley_terry_loss,
         start,
-        args=(at_least, against_virtual, 0.1),
+        args=(wins_or_ties, against_virtual, 0.1),
         method="Nelder-Mead",
     )
     np.testing.assert_allclose(again.x, start, atol=1e-3)

@@ -26,7 +26,7 @@ from pairmend.kernels.rrc import beta_reference, decide, unfold
 
 
 def probability(supports, c):
-    """The integral as it is written, by adaptive quadrature; the density of c must be finite."""
+    """Integrate the definition by adaptive quadrature; the density of c must be finite."""
     n = len(supports)
 
     def integrand(x):
@@ -51,7 +51,7 @@ def probability(supports, c):
         [0.3, 0.25, 0.15, 0.1, 0.1, 0.05, 0.03, 0.02],
     ],
 )
-def test_beta_reference_is_the_integral(supports):
+def test_beta_reference_equals_the_integral(supports):
     found = beta_class_reference(np.array([supports]))[0]
     for c in np.flatnonzero(supports):
         expected = probability(supports, c) if c else 1 - found[1:].sum()
@@ -60,7 +60,7 @@ def test_beta_reference_is_the_integral(supports):
 
 
 @pytest.mark.parametrize("n_classes", [3, 7, 30])
-def test_beta_reference_is_what_a_random_classifier_does(n_classes, rng):
+def test_beta_reference_equals_the_frequency_of_random_decisions(n_classes, rng):
     supports = rng.dirichlet(np.ones(n_classes))
     drawn = rng.beta(n_classes * supports, n_classes * (1 - supports), size=(40000, n_classes))
     share = np.bincount(drawn.argmax(axis=1), minlength=n_classes) / len(drawn)
@@ -69,7 +69,7 @@ def test_beta_reference_is_what_a_random_classifier_does(n_classes, rng):
 
 
 @pytest.mark.parametrize("n_classes", [3, 4, 10, 20, 50, 100])
-def test_equal_classes_share(n_classes):
+def test_equal_supports_have_equal_probabilities(n_classes):
     equal = np.full((1, n_classes), 1 / n_classes)
     np.testing.assert_allclose(beta_class_reference(equal), equal, atol=1e-10)
     two = np.zeros((1, n_classes))
@@ -77,7 +77,7 @@ def test_equal_classes_share(n_classes):
     np.testing.assert_allclose(beta_class_reference(two), two, atol=1e-10)
 
 
-def test_two_classes_have_the_closed_form():
+def test_two_classes_equal_the_closed_form():
     s = np.array([0.0, 1e-3, 0.1, 0.3, 0.5, 0.7, 1.0])
     found = beta_class_reference(np.column_stack([s, 1 - s]))
     np.testing.assert_allclose(found[:, 0], beta_reference(s), atol=1e-15)
@@ -89,7 +89,7 @@ def test_two_classes_have_the_closed_form():
         lambda s: sum(s) > 1e-6
     )
 )
-def test_references_give_distributions_in_any_order(supports):
+def test_references_return_distributions_in_any_class_order(supports):
     s = np.array([supports]) / np.sum(supports)
     order = np.argsort(supports, kind="stable")
     for name, reference in CLASS_REFERENCES.items():
@@ -97,11 +97,11 @@ def test_references_give_distributions_in_any_order(supports):
         assert found.min() >= 0
         np.testing.assert_allclose(found.sum(), 1, atol=1e-12)
         np.testing.assert_allclose(reference(s[:, order]), found[:, order], atol=1e-11)
-        if name != "identity":  # the more support, the more often
+        if name != "identity":  # probabilities increase with the supports
             assert (np.diff(found[0, order]) >= -1e-11).all()
 
 
-def test_crisp_decisions():
+def test_crisp_reference_shares_ties():
     supports = np.array([[0.2, 0.5, 0.3], [1 / 3, 1 / 3, 1 - 2 / 3]])
     np.testing.assert_allclose(crisp_class_reference(supports), [[0, 1, 0], [1 / 3] * 3])
 
@@ -116,12 +116,12 @@ def slow_correction(p, e):
     return out
 
 
-def test_confusion_and_correction_by_loops(rng):
+def test_confusion_and_correction_equal_loops(rng):
     n_rows, n_points, n_classes = 30, 4, 5
     truth = rng.randint(n_classes - 1, size=n_rows)  # the last class has no row
     Y = truth[:, np.newaxis] == np.arange(n_classes)
     p_decide = rng.dirichlet(np.ones(n_classes), size=n_rows)
-    p_decide[:, 2] = 0  # nobody decides for it
+    p_decide[:, 2] = 0  # no row decides for this class
     weights = rng.rand(n_points, n_rows)
     found = class_confusion(weights, Y, p_decide)
     expected = np.zeros((n_points, n_classes, n_classes))
@@ -130,15 +130,15 @@ def test_confusion_and_correction_by_loops(rng):
             expected[t, truth[k]] += weights[t, k] * p_decide[k]
     np.testing.assert_allclose(found, expected)
     np.testing.assert_allclose(class_confusion(sparse.csr_array(weights), Y, p_decide), expected)
-    asked = rng.dirichlet(np.ones(n_classes), size=n_points)
-    corrected = correct_classes(asked, found)
+    queries = rng.dirichlet(np.ones(n_classes), size=n_points)
+    corrected = correct_classes(queries, found)
     np.testing.assert_allclose(
-        corrected, [slow_correction(p, e) for p, e in zip(asked, expected, strict=True)]
+        corrected, [slow_correction(p, e) for p, e in zip(queries, expected, strict=True)]
     )
     np.testing.assert_allclose(corrected.sum(axis=1), 1)
 
 
-def test_two_classes_and_a_label_against_the_rest_are_a_pair(rng):
+def test_two_classes_and_one_label_against_the_rest_equal_a_pair(rng):
     truth, support = rng.rand(20) < 0.4, rng.rand(20)
     weights, p = rng.rand(3, 20), rng.rand(3)
     both = np.column_stack([truth, ~truth])

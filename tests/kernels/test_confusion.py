@@ -43,7 +43,7 @@ def sums(weights, Y, p_decide, overlap, blocks=None):
 
 
 @given(problems())
-def test_blocks_change_nothing(problem):
+def test_blocks_of_labels_do_not_change_the_sums(problem):
     n_labels = problem[1].shape[1]
     singly = sums(*problem, blocks=[slice(i, i + 1) for i in range(n_labels - 1)])
     np.testing.assert_allclose(singly, sums(*problem), atol=1e-12)
@@ -53,22 +53,22 @@ def test_blocks_change_nothing(problem):
 
 
 @given(problems())
-def test_equals_the_loop(problem):
+def test_sums_equal_a_loop(problem):
     weights, Y, p_decide, overlap = problem
     expected = references.confusion(weights, Y, p_decide, overlap=overlap)
     np.testing.assert_allclose(sums(*problem), expected, atol=1e-10)
 
 
 @given(problems())
-def test_is_linear_in_the_weights(problem):
+def test_sums_are_linear_in_the_weights(problem):
     weights, Y, p_decide, overlap = problem
     np.testing.assert_allclose(
         sums(3 * weights, Y, p_decide, overlap), 3 * sums(*problem), atol=1e-12
     )
 
 
-def test_no_decision_is_an_exact_zero(rng):
-    # Crisp decisions: where nobody near decided for a label, the sum must be 0, not rounding.
+def test_sum_of_decisions_that_never_occur_is_exactly_zero(rng):
+    # Crisp decisions: without a decision for a label the sum must be 0, not rounding.
     Y = rng.rand(50, 3) < 0.5
     p_decide = np.zeros((50, 3))
     e = sums(rng.rand(4, 50), Y, p_decide, 0.5)
@@ -76,7 +76,7 @@ def test_no_decision_is_an_exact_zero(rng):
     assert (e[..., 1] > 0).all()
 
 
-def test_pairs_without_rows():
+def test_pairs_without_rows_have_zero_sums():
     Y = np.zeros((3, 3), dtype=bool)
     Y[1, 2] = True
     e = sums(np.ones((2, 3)), Y, np.full((3, 3), 0.25), 0.0)

@@ -13,13 +13,13 @@ supports = arrays(float, 5, elements=unit)
 
 
 @given(supports, matrices)
-def test_equals_the_loop(p, e):
+def test_correction_equals_a_loop(p, e):
     expected = [references.correct(*case) for case in zip(p, e, strict=True)]
     np.testing.assert_allclose(correct(p, e), expected, atol=1e-10)
 
 
 @given(supports, matrices)
-def test_stays_a_probability(p, e):
+def test_corrected_support_is_a_probability(p, e):
     corrected = correct(p, e)
     assert ((corrected >= 0) & (corrected <= 1)).all()
 
@@ -35,22 +35,22 @@ def test_scale_of_the_matrix_does_not_matter(p, e, factor):
 
 
 @given(supports, arrays(float, (5, 2), elements=unit))
-def test_perfect_matrix_changes_nothing(p, diagonal):
+def test_diagonal_matrix_changes_nothing(p, diagonal):
     e = diagonal[:, :, np.newaxis] * np.eye(2)
     np.testing.assert_allclose(correct(p, e), p, atol=1e-12)
 
 
-def test_empty_matrix_leaves_the_vote_uncorrected():
+def test_empty_matrix_changes_nothing():
     assert correct(np.array([0.3]), np.zeros((1, 2, 2))).tolist() == [0.3]
 
 
-def test_always_wrong_classifier_is_turned_round():
+def test_support_of_an_always_wrong_classifier_is_inverted():
     e = np.array([[0.0, 2.0], [3.0, 0.0]])
     assert correct(np.array(0.8), e) == pytest.approx(0.2)
 
 
-def test_decision_nobody_near_made_is_taken_at_its_word():
-    # No validation row was given to the second label: only the first's competence is known.
+def test_decision_without_validation_rows_is_assumed_true():
+    # No validation row was decided for the second label.
     given_first, given_second = p_true_given_decision(np.array([[1.0, 0.0], [3.0, 0.0]]))
     assert (given_first, given_second) == (0.25, 0.0)
 

@@ -13,23 +13,22 @@ tables = arrays(np.int64, (2, 2), elements=st.integers(0, 50)).filter(lambda tab
 
 
 @given(tables)
-def test_information_is_what_the_decision_leaves_known(table):
+def test_information_is_one_less_the_conditional_entropy(table):
     sizes = table.sum(axis=0)
     left = sum(entropy(table[:, h], base=2) * sizes[h] for h in range(2) if sizes[h]) / sizes.sum()
-    # Scale, names of labels, and right and wrong, do not matter.
+    # Scale, order of labels, and order of decisions do not matter.
     for same in (table * 0.3, table[::-1], table[:, ::-1]):
         assert information(same) == pytest.approx(1 - left, abs=1e-12)
 
 
-def test_where_nothing_is_known_a_pair_weighs_nothing():
-    nothing = np.zeros((3, 2, 2))
-    np.testing.assert_array_equal(information(nothing), 0)
+def test_empty_confusion_matrix_has_no_information():
+    np.testing.assert_array_equal(information(np.zeros((3, 2, 2))), 0)
 
 
 @given(arrays(float, (6,), elements=st.floats(0, 1)), arrays(float, (6,), elements=st.floats(0, 1)))
-def test_weighted_ballots_decide_like_their_weighted_mean(ballots, weights):
-    by_sum = weigh(ballots, weights).mean() - 0.5
-    lead = weights @ (ballots - 0.5)
+def test_sum_of_weighted_votes_decides_as_the_weighted_mean(votes, weights):
+    by_sum = weigh(votes, weights).mean() - 0.5
+    lead = weights @ (votes - 0.5)
     assert by_sum == pytest.approx(lead / 6, abs=1e-15)
-    # The other label of each pair gets the complement.
-    np.testing.assert_allclose(weigh(1 - ballots, weights), 1 - weigh(ballots, weights), atol=1e-15)
+    # Votes for the other label of each pair are complements.
+    np.testing.assert_allclose(weigh(1 - votes, weights), 1 - weigh(votes, weights), atol=1e-15)

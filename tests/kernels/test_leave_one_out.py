@@ -8,7 +8,7 @@ from scipy import sparse
 
 from pairmend.kernels.correction import correct, p_true_given_decision
 from pairmend.kernels.leave_one_out import (
-    confusion_of,
+    confusion_from_sums,
     corrected_by,
     global_confusion,
     shrink,
@@ -24,7 +24,7 @@ def problem(seed, n_rows=12, n_labels=3, n_features=2):
 
 
 def confusion_by_loop(Y, p_decide, weights):
-    """Confusion matrices of rows that weigh so much."""
+    """Return confusion matrices of weighted rows."""
     out = np.zeros((Y.shape[1], 2, 2))
     for y, d, w in zip(Y, p_decide, weights, strict=True):
         for label in range(Y.shape[1]):
@@ -41,37 +41,37 @@ def weights_by_loop(points, row, beta, masses=None):
                      enumerate(squared)])  # fmt: skip
     if masses is None:
         return near
-    # A row counts for the scale as much as it weighs, at most one row.
+    # The largest weight times mass, masses capped at 1, is scaled to 1.
     return near / max(n * min(mass, 1) for n, mass in zip(near, masses, strict=True))
 
 
 @given(st.integers(0, 100), st.floats(0.01, 30))
-def test_confusion_matrices_around_rows(seed, beta):
+def test_confusion_matrices_around_rows_equal_a_loop(seed, beta):
     points, Y, p_decide, weights = problem(seed)
     rows = np.array([3, 0, 11])
     table = tabulate(Y, p_decide, weights)
     for doubling, sums in enumerate(sums_around(points, rows, table, beta, 2)):
-        for row, found in zip(rows, confusion_of(sums), strict=True):
+        for row, found in zip(rows, confusion_from_sums(sums), strict=True):
             near = weights_by_loop(points, row, beta * 2**doubling) * weights
             np.testing.assert_allclose(found, confusion_by_loop(Y, p_decide, near), atol=1e-10)
 
 
 @given(st.integers(0, 100), st.floats(0.01, 30), st.sampled_from([1e-6, 0.1, 1.0, 5.0]))
-def test_light_rows_are_no_scale(seed, beta, light):
+def test_light_rows_do_not_set_the_scale_of_weights(seed, beta, light):
     points, Y, p_decide, weights = problem(seed)
     weights = weights + 0.2
-    points[5] = points[3] + 1e-3  # next to a row in question, and light
+    points[5] = points[3] + 1e-3  # a light neighbour of a query row
     weights[5] *= light
     rows = np.array([3, 0, 11])
     table = tabulate(Y, p_decide, weights)
     for doubling, sums in enumerate(sums_around(points, rows, table, beta, 2, weights)):
-        for row, found in zip(rows, confusion_of(sums), strict=True):
+        for row, found in zip(rows, confusion_from_sums(sums), strict=True):
             near = weights_by_loop(points, row, beta * 2**doubling, weights) * weights
             expected = confusion_by_loop(Y, p_decide, near)
             np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
 
-def test_sparse_and_single_points():
+def test_sparse_and_float32_points():
     points, Y, p_decide, weights = problem(1, n_features=5)
     rows, table = np.arange(12), tabulate(Y, p_decide, weights)
     expected = list(sums_around(points, rows, table, 0.5, 8))
@@ -91,7 +91,7 @@ def test_extreme_betas(beta, dtype):
     np.testing.assert_allclose(sums, expected, atol=1e-6)
 
 
-def test_equal_rows_count_alike():
+def test_coinciding_rows_have_equal_weights():
     Y, p_decide = np.eye(3, dtype=bool), np.full((3, 3), 0.5)
     table = tabulate(Y, p_decide, np.ones(3))
     for sums in sums_around(np.zeros((3, 2)), np.arange(3), table, 7.0, 3):
@@ -99,7 +99,7 @@ def test_equal_rows_count_alike():
 
 
 @given(st.integers(0, 100))
-def test_all_rows_but_one(seed):
+def test_global_confusion_without_one_row_equals_a_loop(seed):
     _, Y, p_decide, weights = problem(seed)
     table = tabulate(Y, p_decide, weights)
     for row, found in enumerate(global_confusion(table, np.arange(12))):
@@ -109,14 +109,14 @@ def test_all_rows_but_one(seed):
         expected[:, 0, :] += share[:, np.newaxis]
         expected[:, 1, :] += 1 - share[:, np.newaxis]
         np.testing.assert_allclose(found, expected, atol=1e-12)
-    (everywhere,) = global_confusion(table)
+    (of_all_rows,) = global_confusion(table)
     share = (weights @ Y) / weights.sum()
     expected = confusion_by_loop(Y, p_decide, weights)
-    np.testing.assert_allclose(everywhere[:, 0].T, expected[:, 0].T + share)
+    np.testing.assert_allclose(of_all_rows[:, 0].T, expected[:, 0].T + share)
 
 
 @pytest.mark.parametrize("mass", [0.0, 0.5, 20.0])
-def test_shrinkage(mass):
+def test_prior_mass_is_split_as_the_prior(mass):
     rng = np.random.RandomState(0)
     confusion, towards = rng.rand(4, 3, 2, 2), rng.rand(1, 3, 2, 2)
     found = shrink(confusion, towards, mass)
@@ -129,26 +129,26 @@ def test_shrinkage(mass):
 
 
 @given(st.integers(0, 100), st.sampled_from([0.0, 0.25, 3.0, 1e300]))
-def test_correction_by_sums_is_the_three_steps(seed, mass):
+def test_correction_from_sums_equals_the_three_steps(seed, mass):
     points, Y, p_decide, weights = problem(seed)
     rows, table = np.arange(12), tabulate(Y, p_decide, weights)
     (sums,) = sums_around(points, rows, table, 2.0)
     towards = global_confusion(table, rows)
-    slowly = correct(p_decide, shrink(confusion_of(sums), towards, mass))
+    expected = correct(p_decide, shrink(confusion_from_sums(sums), towards, mass))
     for found in (sums, sums.astype(np.float32)):
-        said = corrected_by(p_decide, found, p_true_given_decision(towards), mass)
+        corrected = corrected_by(p_decide, found, p_true_given_decision(towards), mass)
         tolerance = 1e-9 if found.dtype == np.float64 else 1e-4
-        np.testing.assert_allclose(said, slowly, atol=tolerance)
+        np.testing.assert_allclose(corrected, expected, atol=tolerance)
 
 
 @pytest.mark.parametrize("sure", [0.0, 1.0])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_decision_never_taken_is_taken_at_its_word(sure, dtype):
-    """Sums of a decision that no row takes differ from nothing by rounding only."""
+def test_decision_that_never_occurs_is_assumed_true(sure, dtype):
+    """Sums of a decision that never occurs differ from zero by rounding only."""
     rng = np.random.RandomState(0)
     Y, weights = rng.rand(200, 3) < 0.5, rng.rand(200)
     table = tabulate(Y, np.full((200, 3), sure), weights)
     (sums,) = sums_around(rng.randn(200, 2), np.arange(200), table, 0.1)
-    nowhere = (np.full((1, 3), 0.5), np.full((1, 3), 0.5))
-    said = corrected_by(np.full((200, 3), 1 - sure), sums.astype(dtype), nowhere, 0.0)
-    np.testing.assert_array_equal(said, 1 - sure)
+    prior = (np.full((1, 3), 0.5), np.full((1, 3), 0.5))
+    corrected = corrected_by(np.full((200, 3), 1 - sure), sums.astype(dtype), prior, 0.0)
+    np.testing.assert_array_equal(corrected, 1 - sure)

@@ -17,7 +17,7 @@ def test_equals_the_mean_of_the_logistic_function(against):
 
 
 @given(log_odds)
-def test_layout_does_not_matter(against):
+def test_memory_layout_does_not_matter(against):
     turned = against.transpose(2, 0, 1).copy().transpose(1, 2, 0)
     assert not turned.flags.c_contiguous
     expected = mean_logistic(against.copy())

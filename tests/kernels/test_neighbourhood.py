@@ -20,13 +20,13 @@ def queries(rng, points):
 
 
 @pytest.mark.parametrize("beta", [1e-3, 1.0, 64.0])
-def test_gaussian_equals_the_loop(queries, points, beta):
+def test_gaussian_weights_equal_a_loop(queries, points, beta):
     expected = references.gaussian_weights(queries, points, beta)
     np.testing.assert_allclose(gaussian_weights(queries, points, beta), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 15])
-def test_adaptive_equals_the_loop(queries, points, k):
+def test_adaptive_weights_equal_a_loop(queries, points, k):
     expected = references.adaptive_weights(queries, points, k)
     np.testing.assert_allclose(adaptive_weights(queries, points, k), expected, atol=1e-10)
 
@@ -46,12 +46,12 @@ class TestBothKernels:
         assert single.dtype == np.float32
         np.testing.assert_allclose(single, kernel(queries, points), atol=2e-4)
 
-    def test_coinciding_points_weigh_the_same(self, kernel, queries, points):
+    def test_coinciding_points_have_equal_weights(self, kernel, queries, points):
         weights = kernel(queries, points)
         np.testing.assert_allclose(weights[:, 3], weights[:, 7], atol=1e-12)
 
 
-def test_nearest_point_weighs_one_however_far(queries, points):
+def test_nearest_point_has_weight_one_at_any_distance(queries, points):
     # Squared distances of 1e8 and more would vanish without the shift.
     weights = gaussian_weights(queries + 1e4, points, beta=1.0)
     np.testing.assert_array_equal(weights.max(axis=1), 1)
@@ -66,19 +66,19 @@ def test_queries_far_outside_keep_their_digits(rng):
     np.testing.assert_allclose(gaussian_weights(query, points, 1e-6)[0], expected, rtol=1e-9)
 
 
-def test_kth_neighbour_weighs_three_tenths(rng):
+def test_kth_neighbour_has_weight_three_tenths(rng):
     points, queries = rng.rand(30, 3), rng.rand(6, 3)
     weights = adaptive_weights(queries, points, k=5)
     np.testing.assert_allclose(np.sort(weights, axis=1)[:, -5], 0.3)
 
 
-def test_coinciding_points_weigh_one_and_all_others_zero():
+def test_coinciding_points_have_weight_one_and_all_others_zero():
     points = np.array([[0.1, 0.7], [0.1, 0.7], [0.4, 0.2]])
     assert adaptive_weights(points[:1], points, k=2).tolist() == [[1, 1, 0]]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_weights_that_vanish_are_numpys_to_the_last_bit(rng, dtype):
+def test_subnormal_weights_equal_numpy_to_the_last_bit(rng, dtype):
     points, queries = rng.rand(400, 1).astype(dtype), rng.rand(200, 1).astype(dtype)
     offsets = points @ queries.T * -2 + points**2
     for beta in (1.0, 90.0, 1000.0, 3000.0):

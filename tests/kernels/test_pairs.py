@@ -31,11 +31,11 @@ def test_rows_of_labels_equal_a_loop(Y):
 
 
 @given(indicators, st.randoms(use_true_random=False))
-def test_among_keeps_the_chosen_rows(Y, random):
+def test_among_keeps_the_entries_of_some_rows(Y, random):
     rows = np.array(sorted(random.sample(range(len(Y)), random.randint(1, len(Y)))))
     whole = LabelRows.of(Y)
     kept, chosen = whole.among(rows, len(Y))
-    alone = LabelRows.of(Y[rows])
-    np.testing.assert_array_equal(kept.indptr, alone.indptr)
-    np.testing.assert_array_equal(kept.rows, alone.rows)
+    expected = LabelRows.of(Y[rows])
+    np.testing.assert_array_equal(kept.indptr, expected.indptr)
+    np.testing.assert_array_equal(kept.rows, expected.rows)
     np.testing.assert_array_equal(chosen, np.isin(whole.rows, rows))

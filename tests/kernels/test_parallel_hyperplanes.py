@@ -12,43 +12,43 @@ from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
 
 
 def problem(seed, n=24, d=3, noise=0.5):
-    """Rows in the order second alone, both, first alone along some direction, with noise."""
+    """Rows with the second label, both, the first label along some direction, with noise."""
     rng = np.random.RandomState(seed)
     X = rng.randn(n, d) * rng.uniform(0.3, 3, size=d) + rng.randn(d)
     along = (X - X.mean(axis=0)) @ rng.randn(d) + noise * rng.randn(n)
-    label_rows = np.column_stack([along > -0.5, along < 0.5])
-    label_rows[:3] = [[True, False], [True, True], [False, True]]
-    return X, label_rows, rng.uniform(0.1, 3, size=n)
+    Y = np.column_stack([along > -0.5, along < 0.5])
+    Y[:3] = [[True, False], [True, True], [False, True]]
+    return X, Y, rng.uniform(0.1, 3, size=n)
 
 
-def fit(X, label_rows, costs, **options):
+def fit(X, Y, costs, **options):
     options = {"tol": 1e-9, "max_iter": 2000, **options}
-    return fit_parallel_hyperplanes(X, label_rows, costs, **options)[:3]
+    return fit_parallel_hyperplanes(X, Y, costs, **options)[:3]
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("cost", [0.1, 1.0, 30.0])
-def test_the_solution_is_that_of_a_quadratic_programme(seed, cost):
-    X, label_rows, costs = problem(seed)
-    w, thresholds, converged = fit(X, label_rows, cost * costs)
-    expected, places, _ = references.parallel_hyperplanes(X, label_rows, cost * costs)
+def test_solution_equals_that_of_a_quadratic_programme(seed, cost):
+    X, Y, costs = problem(seed)
+    w, thresholds, converged = fit(X, Y, cost * costs)
+    expected, places, _ = references.parallel_hyperplanes(X, Y, cost * costs)
     np.testing.assert_allclose(w, expected, atol=2e-5)
     np.testing.assert_allclose(thresholds, places, atol=2e-5)
     assert converged
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from([0.0, 2.0]))
-def test_thresholds_are_in_order_and_no_neighbour_is_better(seed, cost, noise):
-    X, label_rows, costs = problem(seed, noise=noise)
-    w, thresholds, _ = fit(X, label_rows, cost * costs)
+def test_thresholds_are_in_order_and_minimise_the_loss_locally(seed, cost, noise):
+    X, Y, costs = problem(seed, noise=noise)
+    w, thresholds, _ = fit(X, Y, cost * costs)
     assert thresholds[0] <= thresholds[1] + 1e-6
 
     def loss(w, thresholds):
         total = w @ w / 2
-        for x, (first, second), c in zip(X, label_rows, cost * costs, strict=True):
+        for x, (first, second), c in zip(X, Y, cost * costs, strict=True):
             distances = [x @ w - thresholds[0], thresholds[1] - x @ w]
-            for distance, there in zip(distances, (first, second), strict=True):
-                total += c / 2 * max(0, 1 - (distance if there else -distance)) ** 2
+            for distance, has_label in zip(distances, (first, second), strict=True):
+                total += c / 2 * max(0, 1 - (distance if has_label else -distance)) ** 2
         return total
 
     best = loss(w, thresholds)
@@ -58,36 +58,36 @@ def test_thresholds_are_in_order_and_no_neighbour_is_better(seed, cost, noise):
         assert loss(w + step[:3], thresholds + step[3:]) >= best - 1e-12 * max(1, best)
 
 
-def test_without_common_rows_it_is_a_linear_machine():
-    X, label_rows, _ = problem(3, n=60, noise=1.0)
-    label_rows[:, 1] = ~label_rows[:, 0]
-    w, thresholds, _ = fit(X, label_rows, np.full(60, 0.7))
-    # An intercept that counts as a large feature is regularised next to nothing.
+def test_without_shared_rows_it_equals_a_linear_svm():
+    X, Y, _ = problem(3, n=60, noise=1.0)
+    Y[:, 1] = ~Y[:, 0]
+    w, thresholds, _ = fit(X, Y, np.full(60, 0.7))
+    # A large intercept_scaling makes the regularisation of the intercept negligible.
     svc = LinearSVC(C=0.7, intercept_scaling=1000, tol=1e-10, dual=False, max_iter=10_000)
-    svc.fit(X, label_rows[:, 0])
+    svc.fit(X, Y[:, 0])
     np.testing.assert_allclose(w, svc.coef_[0], atol=1e-4)
     np.testing.assert_allclose(thresholds, -svc.intercept_[0], atol=1e-4)
 
 
-def test_sparse_rows_far_from_zero_and_swapped_labels():
-    X, label_rows, costs = problem(5, n=50)
-    w, thresholds, _ = fit(X, label_rows, costs)
-    thin, places, _ = fit(sparse.csr_array(X), label_rows, costs)
-    np.testing.assert_allclose(thin, w, atol=1e-6)
+def test_sparse_rows_shifted_rows_and_swapped_labels():
+    X, Y, costs = problem(5, n=50)
+    w, thresholds, _ = fit(X, Y, costs)
+    of_sparse, places, _ = fit(sparse.csr_array(X), Y, costs)
+    np.testing.assert_allclose(of_sparse, w, atol=1e-6)
     np.testing.assert_allclose(places, thresholds, atol=1e-6)
-    far, places, converged = fit(X + 1000, label_rows, costs)
-    np.testing.assert_allclose(far, w, atol=1e-5)
+    shifted, places, converged = fit(X + 1000, Y, costs)
+    np.testing.assert_allclose(shifted, w, atol=1e-5)
     np.testing.assert_allclose(places, thresholds + 1000 * w.sum(), atol=1e-2)
     assert converged
-    back, places, _ = fit(X, label_rows[:, ::-1], costs)
-    np.testing.assert_allclose(back, -w, atol=1e-6)
+    swapped, places, _ = fit(X, Y[:, ::-1], costs)
+    np.testing.assert_allclose(swapped, -w, atol=1e-6)
     np.testing.assert_allclose(places, -thresholds[::-1], atol=1e-6)
 
 
-def test_a_label_that_all_or_none_carry_has_no_threshold():
-    X, label_rows, costs = problem(1)
-    label_rows[:, 0] = True
-    _, (a, b), _ = fit(X, label_rows, costs)
+def test_label_that_all_or_no_rows_have_has_an_infinite_threshold():
+    X, Y, costs = problem(1)
+    Y[:, 0] = True
+    _, (a, b), _ = fit(X, Y, costs)
     assert a == -np.inf
     assert np.isfinite(b)
     w, (a, b), converged = fit(X, np.tile([False, True], (24, 1)), costs)
@@ -96,16 +96,17 @@ def test_a_label_that_all_or_none_carry_has_no_threshold():
     assert converged
 
 
-def test_a_threshold_with_room_lies_in_the_middle():
-    # First alone and both are mixed around 0 and decide on the direction; second alone is far.
+def test_threshold_that_is_not_unique_lies_in_the_middle():
+    # Rows with the first label or both are mixed around 0 and determine the direction; the row
+    # with only the second label is far away.
     X = np.array([[-1.0], [0.5], [0.0], [1.0], [-60.0]])
-    label_rows = np.array([[1, 1], [1, 1], [1, 0], [1, 0], [0, 1]], dtype=bool)
-    w, (a, b), _ = fit(X, label_rows, np.ones(5))
+    Y = np.array([[1, 1], [1, 1], [1, 0], [1, 0], [0, 1]], dtype=bool)
+    w, (a, b), _ = fit(X, Y, np.ones(5))
     assert w[0] > 0
     assert a == pytest.approx(w[0] * (-60 - 1) / 2, rel=1e-9)
     assert a < b
 
 
-def test_too_few_steps_are_told():
-    X, label_rows, costs = problem(2, n=60, d=20)
-    assert not fit(X, label_rows, 100 * costs, max_iter=2)[2]
+def test_too_few_steps_are_reported_as_not_converged():
+    X, Y, costs = problem(2, n=60, d=20)
+    assert not fit(X, Y, 100 * costs, max_iter=2)[2]

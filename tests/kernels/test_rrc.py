@@ -45,7 +45,7 @@ def test_polynomial_equals_the_closed_form():
 
 
 @given(st.floats(0, 1))
-def test_decisions_are_unfolded_to_both_probabilities(support):
+def test_unfold_returns_both_probabilities(support):
     first, second = unfold(decide(np.array(support), identity_reference))
     assert first == pytest.approx(support, abs=1e-16)
     assert second == 1 - support if support >= 0.5 else second == pytest.approx(1 - support)
@@ -82,12 +82,12 @@ def test_decisions_do_not_depend_on_which_label_comes_first(support):
 @pytest.mark.parametrize("reference", REFERENCES.values(), ids=REFERENCES)
 class TestEveryReference:
     @given(support=st.floats(0, 1))
-    def test_is_a_symmetric_probability(self, reference, support):
+    def test_result_is_a_symmetric_probability(self, reference, support):
         p, q = reference(np.array(support)), reference(np.array(1 - support))
         assert 0 <= p <= 1
         assert p + q == pytest.approx(1, abs=1e-12)
 
-    def test_is_monotone_and_keeps_the_decision(self, reference):
+    def test_result_is_monotone_and_keeps_the_decision(self, reference):
         support = np.linspace(0, 1, 1001)
         p = reference(support)
         assert (np.diff(p) >= -1e-15).all()
@@ -102,7 +102,7 @@ class TestEveryReference:
         assert single.dtype == np.float32
         np.testing.assert_allclose(single, reference(support), atol=2e-6)
 
-    def test_leaves_its_input_alone(self, reference):
+    def test_input_is_not_modified(self, reference):
         support = np.linspace(0, 1, 11)
         support.flags.writeable = False
         assert reference(support).shape == (11,)

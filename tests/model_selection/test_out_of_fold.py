@@ -1,4 +1,4 @@
-"""Notes on errors of classifiers that are trained on a part of the rows."""
+"""Notes on errors of classifiers that are fitted on folds."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ def notes(clf, X, Y):
 
 
 class EachLabel(MultiOutputClassifier):
-    """One classifier for each label, without exception for labels that do not vary."""
+    """One classifier for each label, which fails for constant labels."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -31,7 +31,7 @@ def wrapped(kind):
 
 
 @pytest.mark.parametrize("kind", [MendedClassifier, ThresholdedClassifier])
-def test_labels_that_are_constant_in_a_part_are_named(kind):
+def test_note_lists_labels_that_are_constant_in_the_training_rows(kind):
     X, Y = rows()
     Y = pd.DataFrame(Y, columns=["sea", "beach", "sun", "sky"])
     Y.loc[:29, "sun"] = 0
@@ -44,10 +44,10 @@ def test_labels_that_are_constant_in_a_part_are_named(kind):
 
 @pytest.mark.parametrize("kind", [MendedClassifier, ThresholdedClassifier])
 @pytest.mark.parametrize("constant", [False, True])
-def test_other_errors_are_not_blamed_on_labels(kind, constant):
+def test_no_note_on_labels_for_other_errors(kind, constant):
     X, Y = rows()
     X, Y = X.copy(), Y.copy()
-    if constant:  # does no harm here
+    if constant:  # is not the cause of the error
         Y[:30, 2], Y[30:, 2] = 0, 1
     for value in (np.inf, np.nan):
         X[:, 0] = value
@@ -55,23 +55,23 @@ def test_other_errors_are_not_blamed_on_labels(kind, constant):
         assert "while cross-fitting" in found
         assert "label(s)" not in found
         assert "folds" not in found
-    for names in ("aabcd", "abcde"):  # names that occur twice, or texts
+    for names in ("aabcd", "abcde"):  # duplicate names, or text columns
         texts = pd.DataFrame(X, columns=list(names)).astype(str) + "text"
         assert "folds" not in notes(wrapped(kind), texts, Y)
 
 
-def test_errors_of_the_default_base():
+def test_no_note_on_folds_for_errors_of_the_default_base_classifier():
     X, Y = rows()
     X = np.where(X > 0.5, np.inf, X)
     assert "folds" not in notes(MendedClassifier(cv=2), X, Y)
 
 
-class Fussy(LogisticRegression):
+class FailingClassifier(LogisticRegression):
     def fit(self, X, y, sample_weight=None):
-        raise ValueError("these classes are not what I like")
+        raise ValueError("these classes are not supported")
 
 
-def test_errors_on_classes_without_constant_labels():
+def test_no_note_without_constant_labels():
     X, Y = rows()
-    clf = ThresholdedClassifier(EachLabel(Fussy()), cv=2)
+    clf = ThresholdedClassifier(EachLabel(FailingClassifier()), cv=2)
     assert "label(s)" not in notes(clf, X, Y)

@@ -11,12 +11,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from pairmend.model_selection import (
     MultilabelStratifiedKFold,
-    _change_of_gaps,
-    _deal_rows,
     hold_out,
     shuffled_folds,
     stratified_folds,
 )
+from pairmend.model_selection.splits import _assign_rows, _change_of_gaps
 
 
 @given(st.integers(2, 50), st.floats(0.05, 0.95), st.integers(0, 99))
@@ -43,7 +42,7 @@ def test_every_row_is_in_exactly_one_fold(n_folds, more, seed):
 
 @st.composite
 def labelled_rows(draw):
-    """Indicators of rare and frequent labels, and a number of folds that fits."""
+    """Draw indicators of rare and frequent labels, and a valid number of folds."""
     n_rows, n_labels = draw(st.integers(2, 40)), draw(st.integers(0, 6))
     shares = np.array(draw(st.lists(st.floats(0, 1), min_size=n_labels, max_size=n_labels)))
     rng = np.random.RandomState(draw(st.integers(0, 999)))
@@ -60,7 +59,7 @@ def folds_of(Y, n_folds, seed=0):
 
 
 def gaps(Y, folds):
-    """Folds without a label that has a row for every fold, as (fold, label)."""
+    """List (fold, label) of folds without a label that has at least as many rows as folds."""
     return [
         (number, label)
         for number, fold in enumerate(folds)
@@ -69,11 +68,11 @@ def gaps(Y, folds):
     ]
 
 
-def slow_deal(Y, n_folds, rng):
-    """Iterative stratification, one cell at a time."""
+def slow_assignment(Y, n_folds, rng):
+    """Assign rows by iterative stratification, one cell at a time."""
     n_rows, n_labels = Y.shape
     sizes = [n_rows // n_folds + (fold < n_rows % n_folds) for fold in range(n_folds)]
-    wanted = [[sum(Y[:, label]) * (size / n_rows) for label in range(n_labels)] for size in sizes]
+    deficit = [[sum(Y[:, label]) * (size / n_rows) for label in range(n_labels)] for size in sizes]
     room, fold_of = list(sizes), {}
     order = list(rng.permutation(n_rows))
     while True:
@@ -85,15 +84,15 @@ def slow_deal(Y, n_folds, rng):
         rarest = min(counts, key=counts.get)
         for row in [row for row in left if Y[row, rarest]]:
             free = [fold for fold in range(n_folds) if room[fold]]
-            most = max(wanted[fold][rarest] for fold in free)
-            free = [fold for fold in free if wanted[fold][rarest] == most]
+            most = max(deficit[fold][rarest] for fold in free)
+            free = [fold for fold in free if deficit[fold][rarest] == most]
             most = max(room[fold] for fold in free)
             free = [fold for fold in free if room[fold] == most]
             fold = free[rng.randint(len(free))]
             fold_of[row] = fold
             room[fold] -= 1
             for label in range(n_labels):
-                wanted[fold][label] -= Y[row, label]
+                deficit[fold][label] -= Y[row, label]
     for row in left:
         fold = next(fold for fold in range(n_folds) if room[fold])
         fold_of[row] = fold
@@ -102,10 +101,10 @@ def slow_deal(Y, n_folds, rng):
 
 
 @given(labelled_rows(), seeds)
-def test_rows_are_dealt_rarest_label_first(case, seed):
+def test_rows_of_the_rarest_label_are_assigned_first(case, seed):
     Y, n_folds = case
-    fast = _deal_rows(Y.astype(bool), n_folds, np.random.RandomState(seed))
-    assert fast.tolist() == slow_deal(Y, n_folds, np.random.RandomState(seed))
+    fast = _assign_rows(Y.astype(bool), n_folds, np.random.RandomState(seed))
+    assert fast.tolist() == slow_assignment(Y, n_folds, np.random.RandomState(seed))
 
 
 @given(labelled_rows(), seeds)
@@ -139,12 +138,12 @@ def test_no_exchange_of_two_rows_lowers_the_number_of_gaps(case, seed):
                     assert len(gaps(Y, swapped)) >= number
 
 
-def test_some_gaps_cannot_be_closed():
+def test_unavoidable_gap_remains():
     assert len(gaps(TRIANGLE, folds_of(TRIANGLE, 2))) == 1
 
 
 @given(st.lists(st.integers(-1, 4), min_size=2, max_size=60), st.integers(2, 6), seeds)
-def test_rows_of_one_label_each_leave_no_gap(classes, n_folds, seed):
+def test_rows_with_one_label_each_leave_no_gap(classes, n_folds, seed):
     Y = np.array([[label == one for label in range(5)] for one in classes]).astype(int)
     assert not gaps(Y, folds_of(Y, min(n_folds, len(Y)), seed))
 
@@ -154,15 +153,15 @@ def test_labels_with_enough_rows_are_in_every_fold():
     for seed in range(20):
         rng = np.random.RandomState(seed)
         Y = (rng.random_sample((200, 30)) < rng.beta(0.5, 6, size=30)).astype(int)
-        fold_of = _deal_rows(Y.astype(bool), 10, np.random.RandomState(seed))
+        fold_of = _assign_rows(Y.astype(bool), 10, np.random.RandomState(seed))
         before += len(gaps(Y, [np.flatnonzero(fold_of == fold) for fold in range(10)]))
         after += len(gaps(Y, folds_of(Y, 10, seed)))
-    assert before > 0  # dealing alone leaves some, so the exchanges are what closes them
+    assert before > 0  # before the exchanges
     assert after == 0
 
 
 @given(arrays(np.float32, (8, 4), elements=st.sampled_from([0, 1])))
-def test_change_of_gaps(cells):
+def test_change_of_gaps_equals_a_count(cells):
     def count(fold):
         return int((cells[fold].sum(axis=0) == 0).sum())
 
@@ -184,7 +183,7 @@ def skewed_set(n_rows=1000, n_labels=20):
     return (rng.random_sample((n_rows, n_labels)) < shares).astype(int)
 
 
-def test_labels_are_spread_more_evenly_than_by_plain_folds():
+def test_label_frequencies_differ_less_than_in_shuffled_folds():
     Y = skewed_set()
 
     def distance(folds):
@@ -195,7 +194,7 @@ def test_labels_are_spread_more_evenly_than_by_plain_folds():
         assert distance(folds_of(Y, 10, seed)) < 0.5 * plain
 
 
-def test_stratified_folds_repeat_with_the_seed():
+def test_stratified_folds_are_reproducible():
     Y = skewed_set(100)
     first, again, other = (folds_of(Y, 5, seed) for seed in (0, 0, 1))
     assert all(map(np.array_equal, first, again))
@@ -205,7 +204,7 @@ def test_stratified_folds_repeat_with_the_seed():
     assert not all(map(np.array_equal, first, folds_of(Y, 5, state)))
 
 
-def test_indicators_come_in_many_forms():
+def test_forms_of_indicators_are_equivalent():
     pd = pytest.importorskip("pandas")
     Y = skewed_set(60, 5)
     expected = folds_of(Y, 3)
@@ -220,16 +219,16 @@ def test_indicators_come_in_many_forms():
         ([[0, 2], [1, 0]], 2, "0 or 1, got other values"),
         ([[0, np.nan], [1, 0]], 2, "0 or 1, got other values"),
         ([[0, 1], [1, 0]], 3, "3 folds need at least as many samples, got 2"),
-        ([[0, 1], [1, 0]], 1, "number of folds is a whole number from 2 on, got 1"),
-        ([[0, 1], [1, 0]], 2.0, "number of folds is a whole number from 2 on, got 2.0"),
+        ([[0, 1], [1, 0]], 1, "number of folds must be a whole number of at least 2, got 1"),
+        ([[0, 1], [1, 0]], 2.0, "number of folds must be a whole number of at least 2, got 2.0"),
     ],
 )
-def test_stratified_folds_refuse(Y, n_folds, message):
+def test_invalid_arguments_of_stratified_folds_raise(Y, n_folds, message):
     with pytest.raises(ValueError, match=message):
         list(stratified_folds(Y, n_folds, 0))
 
 
-def test_the_splitter_gives_the_same_folds():
+def test_splitter_returns_the_stratified_folds():
     Y = skewed_set(100)
     cv = MultilabelStratifiedKFold(4, random_state=7)
     assert cv.get_n_splits() == cv.get_n_splits(Y, Y, None) == 4
@@ -244,7 +243,7 @@ def test_the_splitter_gives_the_same_folds():
 
 
 @pytest.mark.parametrize("routing", [False, True])
-def test_the_splitter_works_in_scikit_learn(small_set, routing):
+def test_splitter_in_scikit_learn_functions(small_set, routing):
     X, Y = small_set
     cv = MultilabelStratifiedKFold(random_state=0)
     knn = KNeighborsClassifier()

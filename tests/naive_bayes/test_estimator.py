@@ -12,14 +12,14 @@ from pairmend import PairwiseClassifier, RandomSubspaceNB
 
 
 def floor(values):
-    """A sixth of the mean gap between neighbouring distinct values."""
+    """Return a sixth of the mean gap between neighbouring distinct values."""
     distinct = sorted({v for v in values if not np.isnan(v)})
     gaps = [b - a for a, b in pairwise(distinct)]
     return sum(gaps) / len(gaps) / 6 if gaps else 1.0
 
 
 def mixed_data(rng, n=40, missing=0.0):
-    """Two numeric features, a two-valued, a constant one, and codes of four values."""
+    """Return rows with numeric, two-valued, constant and four-valued features."""
     X = np.column_stack(
         [
             rng.randn(n),
@@ -36,7 +36,7 @@ def mixed_data(rng, n=40, missing=0.0):
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csr_matrix])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_the_loop(rng, missing, layout, weighted):
+def test_probabilities_equal_a_loop(rng, missing, layout, weighted):
     X, y = mixed_data(rng, missing=missing), rng.randint(3, size=40)
     queries = np.vstack([mixed_data(rng, 8, missing), [[0, 0, 7, 2, 9]]])  # 7 and 9 are unknown
     weights = rng.randint(3, size=40).astype(float) if weighted else None
@@ -57,7 +57,7 @@ def test_equals_the_loop(rng, missing, layout, weighted):
     np.testing.assert_allclose(clf.predict_proba(layout(queries)), expected, atol=1e-10)
 
 
-def test_auto_counts_features_with_at_most_two_values(rng):
+def test_auto_treats_features_with_at_most_two_values_as_categorical(rng):
     X = mixed_data(rng)
     feature_statistics = RandomSubspaceNB().feature_statistics(X)
     assert feature_statistics.categorical.tolist() == [False, False, True, True, False]
@@ -80,7 +80,7 @@ def test_frame_columns_of_category_dtype_are_categorical(rng):
     from_array = RandomSubspaceNB(subspace=0.6, categorical=[2, 3, 4], random_state=0).fit(X, y)
     np.testing.assert_allclose(from_frame.predict_proba(frame), from_array.predict_proba(X))
     assert from_frame.feature_names_in_.tolist() == list("abcde")
-    # The order of categories at prediction is not that of fit, and a value is new.
+    # At prediction, categories have another order, and one is new.
     shuffled = frame.assign(e=frame["e"].astype(object).astype("category"))
     shuffled["e"] = shuffled["e"].cat.set_categories(["new", "z", "x", "w", "y"])
     np.testing.assert_allclose(from_frame.predict_proba(shuffled), from_frame.predict_proba(frame))
@@ -91,13 +91,13 @@ def test_frame_columns_of_category_dtype_are_categorical(rng):
     )
 
 
-def test_declared_categories_count_even_if_they_never_occur():
+def test_declared_categories_are_smoothed_even_if_they_never_occur():
     frame = pd.DataFrame({"a": pd.Categorical(["u", "v", "u", "v"], categories=["u", "v", "w"])})
     clf = RandomSubspaceNB(1, 1.0).fit(frame, [0, 0, 1, 1])
     np.testing.assert_allclose(np.exp(clf.value_log_prob_), [[2 / 5, 2 / 5, 1 / 5]] * 2)
 
 
-def test_one_subspace_of_all_features_is_gaussian_naive_bayes():
+def test_one_subspace_of_all_features_equals_gaussian_naive_bayes():
     X, y = load_iris(return_X_y=True)
     # Equal class sizes make both priors the same; the floor is below all deviations.
     ours = RandomSubspaceNB(1, 1.0).fit(X, y).predict_proba(X)
@@ -112,7 +112,7 @@ def test_variance_of_large_values_keeps_its_digits(rng):
         np.testing.assert_allclose(clf.scale_[c], X[y == c].std(axis=0), rtol=1e-9)
 
 
-def test_a_survey_of_more_rows_is_used_instead_of_ones_own(rng):
+def test_given_feature_statistics_are_used(rng):
     X, y = rng.rand(60, 6), np.arange(60) % 2
     base = RandomSubspaceNB(random_state=0)
     feature_statistics = base.feature_statistics(X)
@@ -148,16 +148,16 @@ def test_size_of_subspaces(subspace, n_features, size):
         ({"subspace": 1.5}, "subspace"),
     ],
 )
-def test_bad_parameters(parameters, message):
+def test_invalid_parameters_raise(parameters, message):
     with pytest.raises(ValueError, match=message):
         RandomSubspaceNB(**parameters).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
 
 
-def test_bad_frames():
+def test_invalid_frames_raise():
     frame = pd.DataFrame({"n": [0.0, 1.0], "text": ["u", "v"]})
     with pytest.raises(ValueError, match="columns that X lacks: \\['color'\\]"):
         RandomSubspaceNB(categorical=["color"]).fit(frame, [0, 1])
-    with pytest.raises(ValueError, match=r"'text' holds .* Name it in RandomSubspaceNB's option"):
+    with pytest.raises(ValueError, match=r"'text' holds .* Add it to RandomSubspaceNB's parameter"):
         RandomSubspaceNB(categorical=["n"]).fit(frame, [0, 1])
     fitted = RandomSubspaceNB(categorical=["text"]).fit(frame, [0, 1])
     with (
@@ -167,13 +167,13 @@ def test_bad_frames():
         fitted.predict([[0.0, 1.0]])
 
 
-def test_feature_without_any_value_is_left_out(rng):
+def test_feature_without_values_is_ignored(rng):
     X, y = rng.rand(20, 3), np.arange(20) % 2
     with_empty = np.column_stack([X, np.full(20, np.nan)])
     for kind in ("auto", None):
         clf = RandomSubspaceNB(1, 1.0, categorical=kind)
-        alone = clf.fit(X, y).predict_proba(X)
-        np.testing.assert_allclose(clf.fit(with_empty, y).predict_proba(with_empty), alone)
+        expected = clf.fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(clf.fit(with_empty, y).predict_proba(with_empty), expected)
 
 
 def test_duplicate_entries_of_a_sparse_matrix_add_up():
@@ -189,7 +189,7 @@ def test_duplicate_entries_of_a_sparse_matrix_add_up():
 
 
 @pytest.mark.parametrize("far", [1e20, 1e154, 1e300])
-def test_far_outliers_are_judged_all_the_same(rng, far):
+def test_probabilities_of_far_outliers_are_finite(rng, far):
     X, y = rng.rand(30, 3), np.arange(30) % 2
     clf = RandomSubspaceNB(random_state=0).fit(X, y)
     probabilities = clf.predict_proba([[far, -far, 0.5]])
@@ -197,7 +197,7 @@ def test_far_outliers_are_judged_all_the_same(rng, far):
     assert probabilities.sum() == pytest.approx(1)
 
 
-def test_dates_are_numbers_unless_they_are_named_as_categories():
+def test_dates_are_numbers_unless_declared_categorical():
     frame = pd.DataFrame({"n": [0.0, 1.0], "when": pd.to_datetime(["2020-01-01", "2020-01-02"])})
     as_dates = RandomSubspaceNB(1, 1.0, categorical=None).fit(frame, [0, 1])
     assert not as_dates.feature_statistics_.categorical.any()
@@ -206,7 +206,7 @@ def test_dates_are_numbers_unless_they_are_named_as_categories():
     np.testing.assert_allclose(by_number.predict_proba(frame), [[0.8, 0.2], [0.2, 0.8]])
 
 
-def test_a_survey_of_other_features_is_refused(rng):
+def test_feature_statistics_of_other_features_are_rejected(rng):
     feature_statistics = RandomSubspaceNB().feature_statistics(rng.rand(10, 3))
     with pytest.raises(ValueError, match="feature_statistics has 3 features, but X has 2"):
         RandomSubspaceNB().fit(
@@ -215,7 +215,7 @@ def test_a_survey_of_other_features_is_refused(rng):
 
 
 @pytest.mark.parametrize("parameters", [{"n_subspaces": 0}, {"subspace": 1.5}, {"subspace": "x"}])
-def test_bad_parameters_inside_an_ensemble(parameters, small_set):
+def test_invalid_parameters_inside_an_ensemble_raise(parameters, small_set):
     X, Y = small_set
     with pytest.raises(
         ValueError, match=f"'{next(iter(parameters))}' parameter of RandomSubspaceNB"

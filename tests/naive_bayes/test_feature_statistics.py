@@ -1,4 +1,4 @@
-"""What is known of features before any class is looked at."""
+"""Statistics of features that do not depend on the classes."""
 
 from unittest import mock
 
@@ -8,22 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pairmend.naive_bayes import feature_statistics
-from pairmend.naive_bayes.feature_statistics import Distinct
+from pairmend.naive_bayes.feature_statistics import DistinctValues
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
 VALUES = st.one_of(
-    st.integers(-(2**33), 2**33).map(lambda whole: whole / 1e6),  # short as millionths, or not
+    st.integers(-(2**33), 2**33).map(
+        lambda whole: whole / 1e6
+    ),  # millionths that fit an int32, or not
     st.sampled_from([0.0, -0.0, 0.1 + 0.2, 1e-7, 2147.483647, 2147.483648, 1e300, np.nan]),
     st.floats(allow_nan=False, allow_infinity=False),
 )
 
 
 @given(st.lists(st.lists(VALUES, min_size=4, max_size=4), min_size=1, max_size=6))
-def test_values_are_told_apart_however_they_are_sorted(rows):
+def test_distinct_values_equal_those_of_numpy(rows):
     X = np.array(rows)
     with mock.patch.object(feature_statistics, "SORTED_AT_ONCE", 2 * len(X)):
-        found = Distinct.of(X)
+        found = DistinctValues.of(X)
     for f, column in enumerate(X.T):
         values = np.unique(column[~np.isnan(column)])
         assert found.count[f] == len(values)
@@ -33,7 +35,7 @@ def test_values_are_told_apart_however_they_are_sorted(rows):
 
 
 @pytest.mark.parametrize("decimals", [3, 6, 9])
-def test_values_of_few_and_of_many_digits_sort(decimals, rng):
+def test_sorting_values_with_few_and_many_decimals(decimals, rng):
     values = rng.uniform(-2000, 2000, (5, 40)).round(decimals)
     expected = np.sort(values, axis=1)
     feature_statistics._sort(values)

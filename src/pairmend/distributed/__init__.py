@@ -1,14 +1,15 @@
-"""Training and prediction on Dask collections, larger than memory if need be.
+"""Training and prediction on Dask collections, which may be larger than memory.
 
-Work runs on the current :class:`distributed.Client`, or on Dask's threads where there is none.
-Needs ``pip install 'pairmend[dask]'``.
+Work runs on the current :class:`distributed.Client`, or on Dask's threads without one.
+Requires ``pip install 'pairmend[dask]'``.
 """
 
 try:
     import dask.array  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "pairmend.distributed needs dask, which is not installed: pip install 'pairmend[dask]'"
+        "pairmend.distributed needs dask, which is not installed. Install it with: "
+        "pip install 'pairmend[dask]'"
     ) from error
 
 from pairmend.distributed.prediction import predict, predict_proba

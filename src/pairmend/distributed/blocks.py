@@ -16,45 +16,27 @@ from pairmend._utils.typing import BoolArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_training_rows, take_rows
 
 FAN_IN = 8
-"""Results that are put together at once."""
+"""Results that one task of a tree combines."""
 
 
 class Block(NamedTuple):
-    """Some rows and their labels.
+    """Some rows and their labels."""
 
-    Attributes
-    ----------
-    X : ndarray, CSR or DataFrame
-        Rows.
-    Y : ndarray of bool, shape (n, L)
-        Label indicators.
-    """
-
-    X: MatrixLike
-    Y: BoolArray
+    X: MatrixLike  # ndarray, CSR or DataFrame
+    Y: BoolArray  # (n, L), label indicators
 
 
 @dataclass(frozen=True)
 class Collection:
-    """A Dask collection, cut into blocks of whole rows.
+    """A Dask collection, cut into blocks of whole rows."""
 
-    Attributes
-    ----------
-    blocks : list of Delayed
-        Arrays, CSR matrices or frames.
-    like : ndarray or DataFrame
-        What a block without rows looks like.
-    sizes : list of int or None
-        Numbers of rows of the blocks, if they are known without a look at them.
-    """
-
-    blocks: list[Any]
-    like: Any
-    sizes: list[int] | None
+    blocks: list[Any]  # delayed arrays, CSR matrices or frames
+    like: Any  # an empty block
+    sizes: list[int] | None  # numbers of rows of the blocks, if known without computing them
 
     @classmethod
     def of(cls, given: Any, name: str) -> "Collection":
-        """Read a dask array, dataframe or series; the name is for messages."""
+        """Read a dask array, dataframe or series; `name` is for messages."""
         given = with_whole_rows(given, name)
         blocks = given.to_delayed()  # a list for frames, an array for arrays
         known = not is_frame(given) and not np.isnan(given.shape[0])
@@ -63,31 +45,31 @@ class Collection:
 
 
 def without_rows(given: Any) -> Any:
-    """Return what a block without rows looks like."""
+    """Return an empty block of a collection."""
     if is_frame(given):
         return given._meta
     return np.empty((0, *given.shape[1:]), dtype=given.dtype)
 
 
 def is_frame(given: Any) -> bool:
-    """Tell whether something is a dask dataframe or series."""
+    """Return whether something is a dask dataframe or series."""
     return dask.is_dask_collection(given) and hasattr(given, "_meta") and hasattr(given, "dtypes")
 
 
 def with_whole_rows(array: Any, name: str) -> Any:
-    """Return a collection whose chunks are not cut between columns; the name is for messages."""
+    """Return a collection whose chunks are whole rows; `name` is for messages."""
     if is_frame(array):
         return array
     if not isinstance(array, da.Array):
         raise TypeError(
-            f"{name} must be a dask array or dataframe, got {type(array).__name__}. Make one "
-            "(dask.array.from_array, dask.dataframe.from_pandas), or use the classifier's own "
+            f"{name} must be a dask array or dataframe, got {type(array).__name__}. Convert it "
+            "(dask.array.from_array, dask.dataframe.from_pandas), or call the classifier's own "
             "method."
         )
     if array.ndim > 2 or np.isnan(array.shape[1:]).any():
         raise ValueError(
-            f"{name} must be of shape (rows, columns), the number of columns known; got "
-            f"{array.shape}. compute_chunk_sizes() finds out unknown sizes."
+            f"{name} must have the shape (rows, columns) with a known number of columns; got "
+            f"{array.shape}. compute_chunk_sizes() computes unknown sizes."
         )
     if array.ndim == 2 and array.numblocks[1] > 1:
         return array.rechunk({1: -1})
@@ -95,34 +77,21 @@ def with_whole_rows(array: Any, name: str) -> Any:
 
 
 def aligned(X: Any, y: Any) -> Any:
-    """Cut a target where the rows are cut, as far as sizes are known."""
+    """Rechunk a target like the rows, as far as sizes are known."""
     known = isinstance(X, da.Array) and isinstance(y, da.Array)
     if not known or np.isnan([X.shape[0], y.shape[0]]).any() or X.chunks[0] == y.chunks[0]:
         return y
     if X.shape[0] != y.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows, y has {y.shape[0]}")
+        raise ValueError(f"X has {X.shape[0]} rows, y has {y.shape[0]}; expected the same number.")
     return y.rechunk({0: X.chunks[0]})
 
 
 def pair_up(X: Collection, y: Collection, classes: Any) -> list[Any]:
-    """Return blocks of rows with their labels, not computed yet.
-
-    Parameters
-    ----------
-    X, y : Collection
-        Rows and target, cut alike.
-    classes : ndarray or None
-        Classes of a 1-D target.
-
-    Returns
-    -------
-    list of Delayed
-        Each a `Block`.
-    """
+    """Return blocks of rows with their labels, delayed; `classes` are those of a 1-D target."""
     if len(X.blocks) != len(y.blocks):
         raise ValueError(
-            f"X is cut into {len(X.blocks)} blocks of rows, y into {len(y.blocks)}; they must be "
-            "cut alike. Make both from one collection, or repartition them."
+            f"X has {len(X.blocks)} blocks of rows, y has {len(y.blocks)}; they must have the "
+            "same blocks. Derive both from one collection, or repartition them."
         )
     return [delayed(_read)(x, t, classes) for x, t in zip(X.blocks, y.blocks, strict=True)]
 
@@ -131,14 +100,17 @@ def _read(X: MatrixLike, y: Any, classes: Any) -> Block:
     n_rows = count_rows(X)
     if n_rows != count_rows(y):
         raise ValueError(
-            f"a block of X has {n_rows} rows, that of y has {count_rows(y)}; they must be cut alike"
+            f"A block of X has {n_rows} rows, that of y has {count_rows(y)}; they must have the "
+            "same blocks. Derive both from one collection, or repartition them."
         )
     if classes is not None:
         return Block(X, np.asarray(y).reshape(n_rows, 1) == classes)
     if n_rows == 0:
         return Block(X, np.zeros((0, y.shape[1]), dtype=bool))
     X = check_training_rows(X)
-    return Block(X, check_target(None, X, y, min_labels=1).Y)  # their number has been checked
+    return Block(
+        X, check_target(None, X, y, min_labels=1).Y
+    )  # the number of labels is checked before
 
 
 def sizes_of(blocks: Sequence[Any]) -> list[int]:
@@ -151,43 +123,26 @@ def _size(block: Block) -> int:
 
 
 def rows_of(blocks: Sequence[Any], sizes: Sequence[int], rows: IntArray) -> tuple[list[Any], Any]:
-    """Choose rows of blocks.
-
-    Parameters
-    ----------
-    blocks : sequence of Delayed
-        The blocks.
-    sizes : sequence of int
-        Their numbers of rows.
-    rows : ndarray of int
-        Numbers of rows over all blocks, ascending.
-
-    Returns
-    -------
-    blocks : list of Delayed
-        Those that have any of the rows, cut to them.
-    counts : ndarray of int
-        How many rows each has.
-    """
+    """Return the delayed blocks with any of the rows (ascending), cut to them, and their sizes."""
     ends = np.cumsum(sizes)
     parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
     chosen = [
-        (delayed(_cut)(block, part - start), len(part))
+        (delayed(_take)(block, part - start), len(part))
         for block, part, start in zip(blocks, parts, ends - sizes, strict=True)
         if len(part)
     ]
     return [block for block, _ in chosen], np.array([count for _, count in chosen])
 
 
-def _cut(block: Block, rows: IntArray) -> Block:
+def _take(block: Block, rows: IntArray) -> Block:
     return Block(take_rows(block.X, rows), block.Y[rows])
 
 
 def stack(blocks: Sequence[Block]) -> Block:
-    """Put blocks together."""
+    """Concatenate blocks."""
     blocks = [block for block in blocks if len(block.Y)]
     if not blocks:
-        raise ValueError("X has 0 rows in all its blocks, at least 1 is needed")
+        raise ValueError("X has 0 rows in all its blocks, at least 1 is needed.")
     parts = [block.X for block in blocks]
     if hasattr(parts[0], "columns"):
         import pandas as pd
@@ -200,23 +155,10 @@ def stack(blocks: Sequence[Block]) -> Block:
     return Block(X, np.concatenate([block.Y for block in blocks]))
 
 
-def in_a_tree(put_together: Callable[[list[Any]], Any], parts: Sequence[Any]) -> Any:
-    """Put parts together, a few at a time, and return what is left, not computed yet.
-
-    Parameters
-    ----------
-    put_together : callable
-        Makes one of a list of parts, in their order.
-    parts : sequence of Delayed
-        The parts.
-
-    Examples
-    --------
-    >>> in_a_tree(sum, [delayed(n) for n in range(20)]).compute()
-    190
-    """
+def in_a_tree(combine: Callable[[list[Any]], Any], parts: Sequence[Any]) -> Any:
+    """Combine delayed parts, a few at a time, by a function of a list of parts."""
     left = list(parts)
     while len(left) > 1:
         groups = (left[start : start + FAN_IN] for start in range(0, len(left), FAN_IN))
-        left = [delayed(put_together)(group) for group in groups]
+        left = [delayed(combine)(group) for group in groups]
     return left[0]

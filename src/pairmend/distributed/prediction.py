@@ -18,20 +18,20 @@ from pairmend.pairwise.base import PairwiseVoting
 def predict(classifier: PairwiseVoting, X: Any) -> Any:
     """Predict the labels of the rows of a Dask collection.
 
-    Nothing is computed before the result is. A block of rows at a time needs to fit into memory.
+    The result is lazy. One block of rows at a time must fit into memory.
 
     Parameters
     ----------
     classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
-        Fitted, here or on a cluster. It is sent once to each worker.
+        Fitted classifier. It is sent once to each worker.
     X : dask array or dataframe of shape (n_samples, n_features)
         Rows; chunks of an array may be scipy's CSR.
 
     Returns
     -------
     dask array
-        What the classifier's own ``predict`` gives, cut as X is; sizes of chunks that X does not
-        know, such as those of a dataframe, are unknown there, too.
+        The result of the classifier's own ``predict``, in the chunks of X. Chunk sizes that are
+        unknown in X, such as those of a dataframe, are unknown in the result.
 
     Examples
     --------
@@ -57,17 +57,30 @@ def predict(classifier: PairwiseVoting, X: Any) -> Any:
 def predict_proba(classifier: PairwiseVoting, X: Any) -> Any:
     """Return the labels' scores for the rows of a Dask collection.
 
+    The result is lazy. One block of rows at a time must fit into memory.
+
     Parameters
     ----------
     classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
-        Fitted, here or on a cluster.
+        Fitted classifier. It is sent once to each worker.
     X : dask array or dataframe of shape (n_samples, n_features)
         Rows; chunks of an array may be scipy's CSR.
 
     Returns
     -------
     dask array of shape (n_samples, n_labels)
-        What the classifier's own ``predict_proba`` gives, cut as X is.
+        The result of the classifier's own ``predict_proba``, in the chunks of X.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from pairmend import PairwiseClassifier
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = PairwiseClassifier(random_state=0).fit(X, Y)
+    >>> scores = predict_proba(clf, da.from_array(X, chunks=(40, -1)))
+    >>> bool(abs(scores.compute() - clf.predict_proba(X)).max() < 1e-9)
+    True
     """
     check_is_fitted(classifier)
     return _by_blocks(classifier, X, "predict_proba", np.empty((0, len(classifier.classes_))))
@@ -76,11 +89,11 @@ def predict_proba(classifier: PairwiseVoting, X: Any) -> Any:
 def _by_blocks(classifier: PairwiseVoting, X: Any, method: str, like: Any) -> Any:
     X = with_whole_rows(X, "X")
     check_columns(classifier, without_rows(X))
-    model = _kept(classifier)
+    model = _as_task(classifier)
     if is_frame(X):
         parts = [
             da.from_delayed(
-                delayed(_ask)(block, model, method, like),
+                delayed(_predict_block)(block, model, method, like),
                 shape=(np.nan, *like.shape[1:]),
                 meta=like,
             )
@@ -88,7 +101,7 @@ def _by_blocks(classifier: PairwiseVoting, X: Any, method: str, like: Any) -> An
         ]
         return da.concatenate(parts, allow_unknown_chunksizes=True)
     return X.map_blocks(
-        _ask,
+        _predict_block,
         model=model,
         method=method,
         like=like,
@@ -99,10 +112,10 @@ def _by_blocks(classifier: PairwiseVoting, X: Any, method: str, like: Any) -> An
     )
 
 
-def _kept(classifier: PairwiseVoting) -> Any:
-    """Make the classifier, as it is now, a task of its own, which workers do not lose."""
+def _as_task(classifier: PairwiseVoting) -> Any:
+    """Return a task that holds a copy of the classifier; workers can recompute it if lost."""
     return delayed(copy(classifier), pure=False, traverse=False)
 
 
-def _ask(block: MatrixLike, model: PairwiseVoting, method: str, like: Any) -> Any:
+def _predict_block(block: MatrixLike, model: PairwiseVoting, method: str, like: Any) -> Any:
     return getattr(model, method)(block) if count_rows(block) else like

@@ -33,7 +33,7 @@ from pairmend.pairwise.learners import GenericPairLearner, PairLearner, Validati
 from pairmend.pairwise.voting import PairwiseClassifier
 
 TASKS = 64
-"""Tasks over which pairs are spread, at the most."""
+"""Number of tasks for the training of pairs, at the most."""
 
 Classifier = TypeVar("Classifier", bound=PairwiseVoting)
 
@@ -41,36 +41,36 @@ Classifier = TypeVar("Classifier", bound=PairwiseVoting)
 def fit(classifier: Classifier, X: Any, y: Any) -> Classifier:
     """Fit a classifier on Dask collections.
 
-    The result is an ordinary fitted classifier, the one that its own ``fit`` gives on the same
-    rows. With :class:`~pairmend.RandomSubspaceNB` (the default) as the base, rows stay where they
-    are: blocks are surveyed and summed by workers, and sums are added in a tree, so supports
-    differ from those of a local fit by rounding, less than 1e-9. With any other base, pairs are
-    spread over workers, each of which needs all training rows in its memory; the same
-    classifiers come out.
+    The result is an ordinary fitted classifier, equal to that of its own ``fit`` on the same rows.
+    With :class:`~pairmend.RandomSubspaceNB` (the default) as the base classifier, rows stay on
+    the workers, which compute the feature statistics and sums of their blocks. Sums are added in a
+    tree, so supports differ from those of a local fit by rounding, less than 1e-9. With any other
+    base classifier, pairs are distributed over workers, each of which needs all training rows in
+    memory; the trained classifiers are the same.
 
     Parameters
     ----------
     classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
-        Is fitted. The rows on which a corrected one watches its pairs are part of it, so these
-        (all, after cross-fitting) must fit into the memory of this process.
+        The classifier to fit. The validation rows of a CorrectedPairwiseClassifier are part of
+        it, so these (with cross-fitting, all rows) must fit into the memory of this process.
     X : dask array or dataframe of shape (n_samples, n_features)
         Rows; chunks of an array may be scipy's CSR. Categories of a dataframe must be known
-        (``X.categorize()``). It is read several times: ``X.persist()`` if it is expensive and
-        the cluster has the memory.
+        (``X.categorize()``). It is computed several times: call ``X.persist()`` if that is
+        expensive and the cluster has the memory.
     y : dask array, dataframe or series
-        Label indicators of shape (n_samples, n_labels), or 1-D classes, cut into blocks of rows
-        as X is.
+        Label indicators of shape (n_samples, n_labels), or 1-D classes, in the same blocks of
+        rows as X.
 
     Returns
     -------
     classifier
-        The one given.
+        The same object, fitted.
 
     Notes
     -----
     Sample weights and other parameters of a base classifier's ``fit`` are not supported here.
-    Distinct values of numeric features are counted exactly, which moves each feature's distinct
-    values over all rows to one worker, a part of the features at a time.
+    Distinct values of numeric features are counted exactly, which moves all distinct values of a
+    feature to one worker, for a part of the features at a time.
 
     Examples
     --------
@@ -89,36 +89,36 @@ def fit(classifier: Classifier, X: Any, y: Any) -> Classifier:
     ):
         raise TypeError(
             "fit on Dask collections takes a PairwiseClassifier or a CorrectedPairwiseClassifier, "
-            f"got {type(classifier).__name__}"
+            f"got {type(classifier).__name__}."
         )
     check_params(classifier, classifier.get_params(deep=False))
     check_base_classifier(classifier._base_classifier())
     rows = Collection.of(X, "X")
     labels = Collection.of(aligned(X, y), "y")
-    target = _look_at_target(classifier, labels)
+    target = _read_target(classifier, labels)
     blocks = pair_up(rows, labels, None if target.multilabel else target.classes)
     if isinstance(classifier, CorrectedPairwiseClassifier):
         sizes = rows.sizes or sizes_of(blocks)
         problem = classifier._training_input(rows.like, target, {}, np.ones(sum(sizes)))
-        there = _Rows(classifier, problem, blocks, sizes)
-        classifier._fit_parts(problem, there.take, there.train, there.ask)
+        remote = _RemoteRows(classifier, problem, blocks, sizes)
+        classifier._fit_parts(problem, remote.take, remote.train, remote.validation_learner)
         return classifier
     problem = classifier._training_input(rows.like, target, {}, np.ones(0))
     learner = _train(classifier, problem, blocks)
     return classifier._set_fitted(problem.X, target, pairs_=problem.pairs, learner_=learner)
 
 
-def _look_at_target(classifier: PairwiseVoting, labels: Collection) -> Target:
-    """Find out the labels, which are columns, or the classes, which only the rows tell."""
+def _read_target(classifier: PairwiseVoting, labels: Collection) -> Target:
+    """Return the target's labels, which are its columns, or the classes in its rows."""
     if labels.like.ndim == 2:
         least = classifier._min_labels
         return check_target(classifier, labels.like, labels.like, min_labels=least)
-    found = in_a_tree(_unite_classes, [delayed(np.unique)(block) for block in labels.blocks])
+    found = in_a_tree(_union_of_classes, [delayed(np.unique)(block) for block in labels.blocks])
     classes = found.compute()
     return check_target(classifier, classes, classes)
 
 
-def _unite_classes(parts: list[Any]) -> Any:
+def _union_of_classes(parts: list[Any]) -> Any:
     return np.unique(np.concatenate(parts))
 
 
@@ -137,7 +137,7 @@ def _train(classifier: Any, problem: TrainingInput, blocks: list[Any]) -> PairLe
         )
     )
     learner = GenericPairLearner(base, n_jobs=classifier.n_jobs, **how)
-    return learner.adopt(pairs, [model for models in parts for model in models])
+    return learner.set_models(pairs, [model for models in parts for model in models])
 
 
 def _train_pairs(base: Any, rows: Block, pairs: IntArray, seed: int) -> list[Any]:
@@ -145,8 +145,8 @@ def _train_pairs(base: Any, rows: Block, pairs: IntArray, seed: int) -> list[Any
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Rows of a corrected classifier that lie elsewhere."""
+class _RemoteRows:
+    """Training and validation rows of a corrected classifier in delayed blocks."""
 
     classifier: CorrectedPairwiseClassifier
     problem: TrainingInput
@@ -161,30 +161,20 @@ class _Rows:
         blocks, _ = rows_of(self.blocks, self.sizes, rows)
         return _train(self.classifier, self.problem, blocks)
 
-    def ask(self, learner: PairLearner, rows: IntArray) -> ValidationLearner:
-        return _AskedThere(learner, *rows_of(self.blocks, self.sizes, rows))
+    def validation_learner(self, learner: PairLearner, rows: IntArray) -> ValidationLearner:
+        return _RemoteSupports(learner, *rows_of(self.blocks, self.sizes, rows))
 
 
 @dataclass(frozen=True)
-class _AskedThere:
-    """Answers for a learner about rows that lie in blocks elsewhere.
-
-    Attributes
-    ----------
-    learner : PairLearner
-        Who knows.
-    blocks : list of Delayed
-        The rows.
-    counts : ndarray of int
-        Numbers of rows of the blocks.
-    """
+class _RemoteSupports:
+    """Predicts the supports of a learner at rows in delayed blocks."""
 
     learner: PairLearner
-    blocks: list[Any]
-    counts: IntArray
+    blocks: list[Any]  # delayed
+    counts: IntArray  # numbers of rows of the blocks
 
     def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that carry them, X being those rows."""
+        """Return the supports for labels at the rows that have them; X is not used."""
         learner = delayed(self.learner, pure=False, traverse=False)
         n_labels = label_rows.n_labels
         parts = dask.compute(

@@ -1,1 +1,1 @@
-"""The mathematics of the method: arrays in, arrays out, numpy and scipy only."""
+"""Pure functions of arrays that compute the method's formulas, with numpy and scipy only."""

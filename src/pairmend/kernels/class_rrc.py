@@ -1,7 +1,7 @@
 """The randomized reference classifier of several classes.
 
-Supports of a row become the probabilities that a random classifier, whose own supports have them
-as means, decides for each class. Classes are columns; a row of supports sums to 1.
+Supports of a row become the probabilities that a random classifier, whose supports have them as
+means, decides for each class. Classes are columns; a row of supports sums to 1.
 """
 
 from collections.abc import Callable
@@ -15,45 +15,28 @@ from pairmend._utils.typing import FloatArray
 from pairmend.kernels.rrc import beta_reference, decide, identity_reference, unfold
 
 CELLS = 2**20
-"""Values of distribution functions that are worked on at once."""
+"""Values of distribution functions that are computed at once."""
 
 TAIL = 1e-13
-"""How small the last coefficients of a series are, next to 1."""
+"""Largest last coefficients of a series, relative to 1."""
 
 
 def beta_class_reference(supports: FloatArray) -> FloatArray:
-    """Probability that each of C independent beta variables is the largest.
+    """Return the probability that each of C independent beta variables is the largest, (n, C).
 
     The variable of class c has parameters ``(C s_c, C - C s_c)``, and
 
         P(c) = integral over x of b_c(x) times the product of F_k(x) over all k but c .
 
-    Of two classes it is :func:`~pairmend.kernels.rrc.beta_reference`, in closed form.
+    For two classes it is :func:`~pairmend.kernels.rrc.beta_reference`, in closed form.
 
-    Parameters
-    ----------
-    supports : ndarray of shape (n, C)
-        Supports of classes, at least 0, of sum 1 in each row.
-
-    Returns
-    -------
-    ndarray of shape (n, C)
-        P(h = c | x), of sum 1 in each row.
-
-    Notes
-    -----
     With x = 1 / (1 + exp(-v)) the integrand is analytic in v and falls like exp(C v) to the left
     and, for a class that is not the largest, at least like cosh(v / 2)^-C to the right: the sum
-    over equidistant v converges exponentially. The largest class has what the others leave,
-    so that its density, which may be infinite at 1, is not needed. At a given v and C a
-    distribution function depends on s alone, and log F - log(1 - s) is analytic there, so
-    that one Chebyshev series for each v replaces the incomplete beta function.
-    Errors are below 1e-11 up to 100 classes.
-
-    Examples
-    --------
-    >>> beta_class_reference(np.array([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0]])).round(4).tolist()
-    [[0.6441, 0.2367, 0.1191], [0.0, 1.0, 0.0]]
+    over equidistant v converges exponentially. The largest class gets the remaining probability, so
+    that its density, which may be infinite at 1, is not needed. At a given v and C a distribution
+    function depends on s alone, and log F - log(1 - s) is analytic there, so that one Chebyshev
+    series for each v replaces the incomplete beta function. Errors are below 1e-11 up to 100
+    classes.
     """
     n_rows, n_classes = supports.shape
     if n_classes == 2:
@@ -65,23 +48,9 @@ def beta_class_reference(supports: FloatArray) -> FloatArray:
 
 
 def crisp_class_reference(supports: FloatArray) -> FloatArray:
-    """Decide for the class of the largest support; equal ones share the decision.
+    """Decide for the class of the largest support; equal supports share the decision.
 
-    A lead of less than 1e-12 is rounding, and counts as a tie.
-
-    Parameters
-    ----------
-    supports : ndarray of shape (n, C)
-        Supports of classes.
-
-    Returns
-    -------
-    ndarray of shape (n, C)
-
-    Examples
-    --------
-    >>> crisp_class_reference(np.array([[0.5, 0.3, 0.2], [0.4, 0.2, 0.4]])).tolist()
-    [[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]]
+    A difference below 1e-12 is rounding, and counts as a tie.
     """
     largest = np.round(supports - supports.max(axis=1, keepdims=True), 12) == 0
     return largest / largest.sum(axis=1, keepdims=True)
@@ -92,30 +61,20 @@ CLASS_REFERENCES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "identity": identity_reference,
     "crisp": crisp_class_reference,
 }
-"""The reference classifiers of several classes by the name a user gives."""
+"""The reference classifiers of several classes by the name of the parameter."""
 
 
 @dataclass(frozen=True)
 class _Series:
-    """What integrals over beta variables of a number of classes need.
+    """Points and series for the integrals over beta variables of a number of classes."""
 
-    Attributes
-    ----------
-    log_x, log_rest : ndarray of shape (N,)
-        Logarithms of the points x of the integral and of 1 - x.
-    step : float
-        Distance of the points in v.
-    coefficients : ndarray of shape (degree + 1, N)
-        Chebyshev coefficients in 2 s - 1 of log F(x) - log(1 - s).
-    """
-
-    log_x: FloatArray
-    log_rest: FloatArray
-    step: float
-    coefficients: FloatArray
+    log_x: FloatArray  # (N,), of the points x of the integral
+    log_rest: FloatArray  # (N,), of 1 - x
+    step: float  # distance of the points in v
+    coefficients: FloatArray  # (degree + 1, N), Chebyshev, in 2 s - 1, of log F(x) - log(1 - s)
 
     def integrate(self, s: FloatArray) -> FloatArray:
-        """Return the probabilities of rows of supports."""
+        """Return the probabilities of classes for rows of supports."""
         n_classes = s.shape[1]
         left = np.maximum(1 - s, np.finfo(np.float64).tiny)
         design = np.polynomial.chebyshev.chebvander(2 * s - 1, len(self.coefficients) - 1)
@@ -137,22 +96,24 @@ class _Series:
 
 @lru_cache(maxsize=16)
 def _series(n_classes: int) -> _Series:
+    """Return the points and series of a number of classes."""
     step = min(0.3, 0.9 / np.sqrt(n_classes))
-    # Where the slowest vanish: C equal classes to the left, (x (1 - x))^(C/2) to the right.
+    # Limits where the slowest integrands vanish: C equal classes to the left,
+    # (x (1 - x))^(C/2) to the right.
     low, high = -np.log(n_classes) - 36 / n_classes, 2 * np.arccosh(np.exp(36 / n_classes))
     v = np.arange(low, high, step)
     log_x, log_rest = -np.log1p(np.exp(-v)), -np.log1p(np.exp(v))
     degree = 32
     while True:
         angle = (np.arange(degree + 1) + 0.5) * np.pi / (degree + 1)
-        # Halves of angles keep the digits of s and of 1 - s.
+        # Half angles preserve the digits of both s and 1 - s.
         s, left = np.cos(angle / 2) ** 2, np.sin(angle / 2) ** 2
         values = _log_cdf(n_classes * s, n_classes * left, log_x, log_rest)
         values -= np.log(left)[:, np.newaxis]
         cosines = np.cos(np.outer(np.arange(degree + 1), angle))
         coefficients = 2 / (degree + 1) * (cosines @ values)
         coefficients[0] /= 2
-        # Rounding is relative to the largest value, so the end of a series is, too.
+        # Rounding is relative to the largest value, so the tolerance is, too.
         size = TAIL * np.maximum(1, np.abs(coefficients).max(axis=0))
         if (np.abs(coefficients[-3:]) < size).all() or degree >= 1024:
             return _Series(log_x, log_rest, step, coefficients)
@@ -160,10 +121,10 @@ def _series(n_classes: int) -> _Series:
 
 
 def _log_cdf(a: FloatArray, b: FloatArray, log_x: FloatArray, log_rest: FloatArray) -> FloatArray:
-    """Logarithms of beta distribution functions, also where they are too small for floats."""
+    """Return logarithms of beta distribution functions, also where these underflow."""
     cdf = betainc(a[:, np.newaxis], b[:, np.newaxis], np.exp(log_x))
     at, point = np.nonzero(cdf < 1e-280)
-    # There x is far below the mean, and the hypergeometric series converges at once.
+    # There x is far below the mean, and the hypergeometric series converges fast.
     a, b, log_x, log_rest = a[at], b[at], log_x[point], log_rest[point]
     total, term = np.ones(len(at)), np.ones(len(at))
     for n in range(200):

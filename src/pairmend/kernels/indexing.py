@@ -1,4 +1,4 @@
-"""Indices for compiled code, which does not look whether they lie within an array."""
+"""Checks of indices and shapes for compiled code, which does not check bounds itself."""
 
 from typing import Any
 
@@ -7,43 +7,18 @@ from numpy.typing import NDArray
 
 
 def check_indices(indices: NDArray[Any], size: int, name: str) -> None:
-    """Refuse indices outside of an array.
-
-    Parameters
-    ----------
-    indices : ndarray of int
-        Indices into an axis of an array; of a model that was damaged or forged, maybe any.
-    size : int
-        Length of the axis.
-    name : str
-        What the indices are of, for the message.
-
-    Raises
-    ------
-    ValueError
-        If one is negative or not below `size`.
-
-    Examples
-    --------
-    >>> check_indices(np.array([0, 2]), 3, "rows")
-    >>> check_indices(np.array([0, 3]), 3, "rows")
-    Traceback (most recent call last):
-        ...
-    ValueError: a model refers to rows that it does not have
-    """
+    """Raise a ValueError unless all indices, of a possibly damaged model, are in an axis."""
     if indices.size and not (np.min(indices) >= 0 and np.max(indices) < size):
-        raise ValueError(f"a model refers to {name} that it does not have")
+        raise ValueError(
+            f"a model refers to {name} from {np.min(indices)} to {np.max(indices)}, expected 0 to "
+            f"{size - 1}. It is damaged: fit it again."
+        )
 
 
 def check_shape(array: NDArray[Any], shape: tuple[int, ...], name: str) -> None:
-    """Refuse an array of another shape than compiled code expects.
-
-    Examples
-    --------
-    >>> check_shape(np.zeros((2, 3)), (2, 4), "weights")
-    Traceback (most recent call last):
-        ...
-    ValueError: a model has weights of shape (2, 3), expected (2, 4)
-    """
+    """Raise a ValueError unless an array has the shape that compiled code expects."""
     if array.shape != shape:
-        raise ValueError(f"a model has {name} of shape {array.shape}, expected {shape}")
+        raise ValueError(
+            f"a model has {name} of shape {array.shape}, expected {shape}. It is damaged: "
+            "fit it again."
+        )

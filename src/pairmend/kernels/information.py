@@ -1,4 +1,4 @@
-"""How much a pair says near a point, by what its local confusion matrix holds."""
+"""Weights of pairs by the information of their decisions, from local confusion matrices."""
 
 from collections.abc import Callable
 
@@ -9,60 +9,30 @@ from pairmend._utils.typing import FloatArray
 
 
 def information(confusion: FloatArray) -> FloatArray:
-    """How much of the truth near a point is known, once the decision is, in bits.
+    """Return 1 bit less the conditional entropy of the truth given the decision, in [0, 1].
 
-    One less the conditional entropy of the truth given the decision: 0 for a coin, 1 where each
-    decision, right or wrong, always meets the same truth.
-
-    Parameters
-    ----------
-    confusion : ndarray of shape (..., 2, 2)
-        Confusion matrices, [truth, decision], in any scale.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        In [0, 1]; 0 where nothing is known.
-
-    Examples
-    --------
-    >>> right, rare = np.array([[2.0, 0.0], [0.0, 2.0]]), np.array([[0.0, 0.0], [1.0, 3.0]])
-    >>> information(np.stack([right, right[::-1], rare, np.ones((2, 2)), 0 * right])).tolist()
-    [1.0, 1.0, 1.0, 0.0, 0.0]
+    It is 0 for random decisions, and 1 where each decision, right or wrong, always has the same
+    truth; 0 where the confusion matrix, (..., 2, 2) in any scale, is empty.
     """
     total = confusion.sum(axis=(-2, -1), keepdims=True)
-    known = total > 0
-    cells = np.where(known, confusion / np.where(known, total, 1), 0)
+    nonempty = total > 0
+    cells = np.where(nonempty, confusion / np.where(nonempty, total, 1), 0)
     decision = cells.sum(axis=-2)
-    unknown = _entropy(cells).sum(axis=(-2, -1)) - _entropy(decision).sum(axis=-1)
-    return np.clip(decision.sum(axis=-1) - unknown, 0, 1)
+    conditional = _entropy(cells).sum(axis=(-2, -1)) - _entropy(decision).sum(axis=-1)
+    return np.clip(decision.sum(axis=-1) - conditional, 0, 1)
 
 
 WEIGHTINGS: dict[str, Callable[[FloatArray], FloatArray]] = {"information": information}
-"""Weights of pairs by the name a user gives."""
+"""Weights of pairs by the name of the parameter `weighting`."""
 
 
-def weigh(ballots: FloatArray, weights: FloatArray) -> FloatArray:
-    """Bring what pairs say for their first labels towards the undecided, the less they weigh.
+def weigh(votes: FloatArray, weights: FloatArray) -> FloatArray:
+    """Move the votes of pairs towards 1/2, the more the smaller their weight.
 
-    The sum of weighted ballots exceeds half of their number exactly where the mean of ballots by
-    weights exceeds 1/2.
-
-    Parameters
-    ----------
-    ballots, weights : ndarray of shape (...)
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray of shape (...)
-
-    Examples
-    --------
-    >>> weigh(np.array([1.0, 0.0, 0.75]), np.array([1.0, 0.5, 0.0])).tolist()
-    [1.0, 0.25, 0.5]
+    The sum of weighted votes exceeds half of their number exactly where the weighted mean of the
+    votes exceeds 1/2.
     """
-    return (0.5 + weights * (ballots - 0.5)).astype(ballots.dtype, copy=False)
+    return (0.5 + weights * (votes - 0.5)).astype(votes.dtype, copy=False)
 
 
 def _entropy(shares: FloatArray) -> FloatArray:

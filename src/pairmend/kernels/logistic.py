@@ -1,34 +1,19 @@
-"""The logistic function, many values at a time."""
+"""The logistic function of many values."""
 
 import numpy as np
 
 from pairmend._utils.typing import FloatArray
 
 LIMIT = 700.0
-"""Log-odds beyond which the exponential leaves its range, and its fast path."""
+"""Log-odds beyond which the exponential overflows, or leaves its fast path."""
 
 
 def mean_logistic(against: FloatArray) -> FloatArray:
-    """Average the probabilities that log-odds stand for.
+    """Return the mean over the first axis of the probabilities with these log-odds against.
 
-    Works in place: the function is called for so many values that passes over memory are what
-    it costs. Small probabilities keep all their digits.
-
-    Parameters
-    ----------
-    against : ndarray of shape (n, ...)
-        Log-odds against the event; holds anything afterwards. Fastest if it is contiguous, or
-        has three axes and is so with the last one first.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        Mean over the first axis.
-
-    Examples
-    --------
-    >>> mean_logistic(np.array([[0.0, -1000.0], [np.log(3.0), -1000.0]])).tolist()
-    [0.375, 1.0]
+    Works in place, as passes over memory dominate the cost; `against` is overwritten. Small
+    probabilities keep all their digits. Fastest if `against` is contiguous, or has three axes and
+    is contiguous with the last one first.
     """
     np.clip(against, -LIMIT, LIMIT, out=against)
     np.exp(against, out=against)

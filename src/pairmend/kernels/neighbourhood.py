@@ -1,8 +1,7 @@
-"""Weights of validation points around each point in question.
+"""Weights of validation points around query points.
 
-Points are rows of numbers, already scaled, dense or CSR. Weights come out as (t, M), one
-row for each of the t points in question; they are laid out column by column because the
-confusion sums read them that way.
+Points are rows of numbers, already scaled, dense or CSR. Weights are (t, M), one row for each of
+the t queries, in column-major order because the confusion sums read them that way.
 """
 
 import numpy as np
@@ -13,23 +12,23 @@ from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import FloatArray, Matrix
 
 KTH_NEIGHBOUR_WEIGHT = 0.3
-"""The weight the k-th neighbour gets in an adaptive neighbourhood."""
+"""Weight of the k-th neighbour in an adaptive neighbourhood."""
 
 AT_ONCE = 256
-"""Points whose distances are worked out at once, at the most."""
+"""Points whose distances are computed at once, at the most."""
 TILE = 2**15
-"""Exponents that are worked on at once, few enough to stay in the processor's cache."""
+"""Exponents processed at once, few enough to stay in the processor's cache."""
 
 
 def squared_norms(points: Matrix) -> FloatArray:
-    """Return the squared lengths of rows."""
+    """Return the squared norms of rows."""
     if sparse.issparse(points):
         return np.asarray(points.multiply(points).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", points, points)
 
 
 def offsets_to(queries: Matrix, points: FloatArray) -> FloatArray:
-    """Squared distances less the query's own squared norm, shape (M, t)."""
+    """Return squared distances less the query's own squared norm, (M, t)."""
     norms = squared_norms(points)[:, np.newaxis]
     if sparse.issparse(points):
         offsets = points @ queries.T
@@ -53,10 +52,10 @@ def offsets_to(queries: Matrix, points: FloatArray) -> FloatArray:
 
 
 def exponential(exponents: FloatArray) -> FloatArray:
-    """Take exp of numbers up to 0, in place: numpy's numbers, but sooner.
+    """Compute exp of numbers up to 0, in place: equal to numpy's, but faster.
 
-    Where results leave the range of normal numbers numpy is a dozen times slower, and in a
-    narrow neighbourhood that is nearly everywhere. Few of these are not zero.
+    numpy is a dozen times slower where results are subnormal or zero, which nearly all are in a
+    narrow neighbourhood. Only the few subnormal ones are left to it.
     """
     info = np.finfo(exponents.dtype)
     lowest, zero = np.log(info.tiny) + 1, np.log(info.smallest_subnormal) - 1
@@ -81,31 +80,12 @@ def gaussian_weights(
     points: Matrix,
     beta: float,
 ) -> FloatArray:
-    """Weigh points by exp(-beta * squared distance), relative to the nearest (eq. 17).
+    """Return the weights exp(-beta * squared distance), relative to the nearest (eq. 17).
 
-    Only ratios of the weights of one query are ever used, so the smallest exponent is
-    taken out before the exponential: the nearest point weighs 1 however far it is, and
-    nothing vanishes where all points are far. A query's own norm cancels in the same step
-    and is never computed, which keeps the digits of queries far outside the points' range.
-
-    Parameters
-    ----------
-    queries : ndarray or CSR of shape (t, d)
-        Points in question.
-    points : ndarray or CSR of shape (M, d)
-        Validation points.
-    beta : float
-        How fast the weights fall.
-
-    Returns
-    -------
-    ndarray of shape (t, M)
-
-    Examples
-    --------
-    >>> points = np.array([[0.0], [1.0]])
-    >>> gaussian_weights(np.array([[0.0], [100.0]]), points, beta=1.0).round(3).tolist()
-    [[1.0, 0.368], [0.0, 1.0]]
+    Only ratios of the weights of one query matter, so the smallest exponent is subtracted before
+    the exponential: the nearest point has weight 1 at any distance, and weights do not vanish where
+    all points are far. A query's own norm cancels in the same step and is never computed, which
+    preserves the digits of queries far outside the points' range.
     """
     weights = offsets_to(queries, points)
     weights -= weights.min(axis=0)
@@ -118,36 +98,17 @@ def adaptive_weights(
     points: Matrix,
     k: int,
 ) -> FloatArray:
-    """Weigh points by a Gaussian as wide as the distance of the k-th nearest.
+    """Return weights of a Gaussian whose width is the distance of the k-th nearest point.
 
-    That neighbour's weight is 0.3: the neighbourhood is wide where points are sparse and
-    narrow where they crowd. Where k or more points coincide with the query, they weigh 1
-    and all others 0, the limit of ever closer points.
-
-    Parameters
-    ----------
-    queries : ndarray or CSR of shape (t, d)
-        Points in question.
-    points : ndarray or CSR of shape (M, d)
-        Validation points.
-    k : int
-        Number of the neighbour that sets the width, from 1 to M.
-
-    Returns
-    -------
-    ndarray of shape (t, M)
-
-    Examples
-    --------
-    >>> points = np.array([[0.0], [1.0], [2.0]])
-    >>> adaptive_weights(np.array([[0.0]]), points, k=2).round(4).tolist()
-    [[1.0, 0.3, 0.0081]]
+    That neighbour's weight is 0.3: the neighbourhood is wide where points are sparse and narrow
+    where they are dense. Where k or more points coincide with the query, these have weight 1 and
+    all others 0, the limit of ever closer points.
     """
     offsets = offsets_to(queries, points)
     own = squared_norms(queries)
     scale = squared_norms(points)[:, np.newaxis] + own
     squared = np.maximum(offsets + own, 0)
-    # What is left of the distance between equal points is rounding, not distance.
+    # The computed distance of equal points is rounding.
     rounding = 4 * np.finfo(squared.dtype).eps * max(2, points.shape[1])
     squared = np.where(squared > rounding * scale, squared, 0)
     kth = np.partition(squared, k - 1, axis=0)[k - 1]

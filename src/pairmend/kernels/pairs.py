@@ -1,9 +1,9 @@
-"""The one order of label pairs, and which rows carry which label.
+"""The order of label pairs, and the rows of each label.
 
 Pair ``m = (i, j)``, ``i < j``, is one binary problem: label ``i`` against label ``j``.
-Everywhere in the library pairs come in the order (0, 1), (0, 2), ..., (L-2, L-1).
+Everywhere in the library pairs have the order (0, 1), (0, 2), ..., (L-2, L-1).
 
-A calibrated ranking has a virtual label, number L, behind all others: the pairs are those of
+A calibrated ranking has a virtual label, number L, after all others: the pairs are those of
 L + 1 labels, and pair (i, L) is label i against its absence, a problem of all rows.
 """
 
@@ -15,58 +15,20 @@ from pairmend._utils.typing import BoolArray, IntArray
 
 
 def label_pairs(n_labels: int) -> IntArray:
-    """Return the pairs of labels in the library's order.
-
-    Parameters
-    ----------
-    n_labels : int
-        Number of labels L.
-
-    Returns
-    -------
-    ndarray of shape (L * (L - 1) / 2, 2)
-        First and second label of each pair.
-
-    Examples
-    --------
-    >>> label_pairs(3).tolist()
-    [[0, 1], [0, 2], [1, 2]]
-    """
+    """Return the first and second label of each pair, (L * (L - 1) / 2, 2)."""
     return np.column_stack(np.triu_indices(n_labels, k=1))
 
 
 @dataclass(frozen=True)
 class LabelRows:
-    """The rows that carry each label, label after label.
+    """The rows that have each label, label after label, as in a CSR matrix."""
 
-    Attributes
-    ----------
-    indptr : ndarray of shape (L + 1,)
-        Entries ``indptr[i]:indptr[i + 1]`` are those of label ``i``.
-    rows : ndarray of shape (n_entries,)
-        Row number of each entry, ascending within a label.
-    """
-
-    indptr: IntArray
-    rows: IntArray
+    indptr: IntArray  # (L + 1,), entries indptr[i]:indptr[i + 1] belong to label i
+    rows: IntArray  # (n_entries,), row number of each entry, ascending within a label
 
     @classmethod
     def of(cls, Y: BoolArray, *, has_virtual: bool = False) -> "LabelRows":
-        """Find the rows of each label.
-
-        Parameters
-        ----------
-        Y : ndarray of bool, shape (n, L)
-            Label indicators.
-        has_virtual : bool, default=False
-            Whether a virtual label comes behind the others. All rows are its own.
-
-        Examples
-        --------
-        >>> label_rows = LabelRows.of(np.array([[1, 0], [1, 1], [0, 0]], dtype=bool))
-        >>> [label_rows.rows[label_rows.entries(label)].tolist() for label in (0, 1)]
-        [[0, 1], [1]]
-        """
+        """Find the rows of each label; those of a virtual label, if there is one, are all rows."""
         if has_virtual:
             Y = np.column_stack([Y, np.ones(len(Y), dtype=bool)])
         indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(Y, axis=0))])
@@ -83,26 +45,11 @@ class LabelRows:
         return np.repeat(np.arange(self.n_labels), np.diff(self.indptr))
 
     def entries(self, label: int) -> slice:
-        """Return where the entries of a label lie."""
+        """Return the slice of a label's entries."""
         return slice(int(self.indptr[label]), int(self.indptr[label + 1]))
 
     def among(self, rows: IntArray, n_rows: int) -> tuple["LabelRows", BoolArray]:
-        """Keep the entries of some of the rows, numbered by their place among these.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            The rows to keep, ascending.
-        n_rows : int
-            How many rows there are in all.
-
-        Returns
-        -------
-        kept : LabelRows
-            The same labels with fewer rows.
-        chosen : ndarray of bool, shape (n_entries,)
-            Which entries were kept.
-        """
+        """Keep the entries of some rows (ascending), renumbered; also return which were kept."""
         place = np.full(n_rows, -1)
         place[rows] = np.arange(len(rows))
         place = place[self.rows]
@@ -112,13 +59,7 @@ class LabelRows:
 
 
 def pairs_of(labels: slice, n_labels: int) -> slice:
-    """Return the numbers of the pairs that have one of consecutive labels as their first.
-
-    Examples
-    --------
-    >>> pairs_of(slice(1, 3), 4)
-    slice(3, 6, None)
-    """
+    """Return the slice of the pairs whose first label is in a slice of labels."""
 
     def before(label: int) -> int:
         return label * (2 * n_labels - label - 1) // 2

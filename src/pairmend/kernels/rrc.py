@@ -1,9 +1,9 @@
-"""The randomized reference classifier: how likely a classifier decides for a label.
+"""The randomized reference classifier: the probability that a classifier decides for a label.
 
-The reference classifier of Woloszynski and Kurzynski (2011) stands for a real one whose
-support for the first label of a pair is ``s``: its own supports are random, with means
-``s`` and ``1 - s``, and it decides for the larger. Each function here turns supports into
-P(h = first | x), element by element, and takes float64 or float32.
+The reference classifier of Woloszynski and Kurzynski (2011) models a classifier whose support for
+the first label of a pair is ``s``: its supports are random, with means ``s`` and ``1 - s``, and
+it decides for the larger. Each function maps supports to P(h = first | x), element by element,
+for float64 or float32.
 
 Woloszynski, T., Kurzynski, M. (2011). A probabilistic model of classifier competence for
 dynamic ensemble selection. Pattern Recognition 44(10-11), 2656-2668.
@@ -31,13 +31,13 @@ BETA_SERIES = (
 A Chebyshev fit in 50 digits, within 2e-17 of the closed form of :func:`beta_reference`."""
 
 COMPILED = 4
-"""How many times what other loops work on a value costs here."""
+"""Work on one value, as a multiple of that of other compiled loops."""
 TILE = 2**14
-"""Values that are worked on at once, few enough to stay in the processor's cache."""
+"""Values processed at once by numpy, few enough to stay in the processor's cache."""
 
 
 CHUNK = 512
-"""Values that are worked on at once."""
+"""Values processed at once by compiled code."""
 
 
 @compiled(fastmath={"contract"})
@@ -56,49 +56,26 @@ def _fill_beta(support: FloatArray, series: FloatArray, out: FloatArray) -> None
 
 @compiled()
 def beta_reference_loops(support: FloatArray, series: FloatArray, out: FloatArray) -> None:
-    """Fill in the probabilities of deciding for a label, see :mod:`pairmend.kernels.rrc`.
-
-    Parameters
-    ----------
-    support, out : ndarray of shape (n,)
-        Supports for the label, and where the probabilities are put.
-    series : ndarray
-        Coefficients of the polynomial, highest power first.
-    """
+    """Fill in P(h = first | x), (n,), from coefficients with the highest power first."""
     for start in range(0, len(support), CHUNK):
         part = slice(start, start + CHUNK)
         _fill_beta(support[part], series, out[part])
 
 
 def beta_reference(support: FloatArray) -> FloatArray:
-    """Probability that one of two independent beta variables exceeds the other.
+    """Return the probability that one of two independent beta variables exceeds the other.
 
-    The variables have parameters ``(2s, 2 - 2s)`` and ``(2 - 2s, 2s)``. With
-    ``q = min(s, 1 - s)`` the integral of the paper's section 3.3, without the slip that
-    multiplies in the class's own distribution, has the closed form
+    The variables have parameters ``(2s, 2 - 2s)`` and ``(2 - 2s, 2s)``. With ``q = min(s, 1 - s)``
+    the integral of the paper's section 3.3, without the error that multiplies in the class's own
+    distribution, has the closed form
 
         p(q) = (2q - 1/2) sinc(1 - 2q)^2 + (sin(2 pi q) / pi)^2 trigamma(2 - 2q)
 
-    and the result is p(q) for s <= 1/2 and 1 - p(q) above. The double zeros of the sine lie on
-    the double poles of the trigamma function, so p has no singularity at all, and a polynomial
-    of modest degree gives it to the last digit, many times faster.
-
-    Parameters
-    ----------
-    support : ndarray
-        Supports for the first label, in [0, 1].
-
-    Returns
-    -------
-    ndarray
-        P(h = first | x), of the same shape and dtype.
-
-    Examples
-    --------
-    >>> beta_reference(np.array([0.0, 0.1, 0.5, 0.7, 1.0])).round(6).tolist()
-    [0.0, 0.009389, 0.5, 0.848752, 1.0]
+    and the result is p(q) for s <= 1/2 and 1 - p(q) above. The double zeros of the sine cancel
+    the double poles of the trigamma function, so p is analytic, and a polynomial of modest degree
+    equals it to the last digit, many times faster.
     """
-    # Arrays come in either layout; what counts is to go along the memory.
+    # In either layout, values are processed in the order of the memory.
     rows_first = support.ndim < 2 or support.flags.c_contiguous
     flat = (support if rows_first else support.T).ravel()
     out = np.empty_like(flat)
@@ -120,25 +97,10 @@ def beta_reference(support: FloatArray) -> FloatArray:
 
 
 def constrained_reference(support: FloatArray) -> FloatArray:
-    """Probability that a beta variable exceeds its own complement.
+    """Return the probability that a beta variable exceeds its own complement.
 
-    Here the two random supports sum to one, a condition the paper states and its integral
-    does not use: P = 1 - I_{1/2}(2s, 2 - 2s).
-
-    Parameters
-    ----------
-    support : ndarray
-        Supports for the first label, in [0, 1].
-
-    Returns
-    -------
-    ndarray
-        P(h = first | x), of the same shape and dtype.
-
-    Examples
-    --------
-    >>> constrained_reference(np.array([0.0, 0.5, 0.7, 1.0])).round(4).tolist()
-    [0.0, 0.5, 0.7625, 1.0]
+    The two random supports sum to one, a condition that the paper states and its integral does not
+    use: P = 1 - I_{1/2}(2s, 2 - 2s).
     """
     inner = (support > 0) & (support < 1)
     s = np.where(inner, support, 0.5)
@@ -146,52 +108,17 @@ def constrained_reference(support: FloatArray) -> FloatArray:
 
 
 def identity_reference(support: FloatArray) -> FloatArray:
-    """Take the support itself as the probability: no reference classifier.
-
-    Parameters
-    ----------
-    support : ndarray
-        Supports for the first label, in [0, 1].
-
-    Returns
-    -------
-    ndarray
-        The same values.
-
-    Examples
-    --------
-    >>> identity_reference(np.array([0.2, 0.7])).tolist()
-    [0.2, 0.7]
-    """
+    """Return the support itself as the probability: no reference classifier."""
     return support
 
 
 def decide(support: FloatArray, reference: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Probabilities of deciding for one and for the other label of a pair, as one number.
+    """Return the probabilities of deciding for either label of a pair, as one number.
 
-    One minus a number close to one keeps no digits, so the smaller of the two probabilities is
-    what is kept; its sign says which it is. A support so small that its complement cannot tell
-    it from zero (below 1e-16) is taken as zero: otherwise it would count or not depending on
-    which label of the pair comes first.
-
-    Parameters
-    ----------
-    support : ndarray
-        Supports for one label, in [0, 1].
-    reference : callable
-        One of :data:`REFERENCES`.
-
-    Returns
-    -------
-    ndarray
-        P(h = the one | x) where that is at most one half, else -P(h = the other | x). See
-        :func:`unfold`.
-
-    Examples
-    --------
-    >>> p_decide = decide(np.array([0.3, 1 - 1e-9, 1e-20]), beta_reference)
-    >>> [f"{p:.3g}" for p in p_decide]
-    ['0.151', '-5.8e-19', '0']
+    It is P(h = first | x) where that is at most 1/2, else -P(h = second | x), since one minus a
+    number close to one has few digits. A support below 1e-16, which its complement cannot
+    represent, becomes zero: otherwise the result would depend on which label of the pair comes
+    first.
     """
     other = 1 - support
     smaller = reference(np.minimum(1 - other, other))
@@ -199,17 +126,11 @@ def decide(support: FloatArray, reference: Callable[[FloatArray], FloatArray]) -
 
 
 def unfold(p_decide: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the two probabilities that :func:`decide` has written as one number.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in unfold(np.array([0.25, -1e-30, -0.0]))]
-    [[0.25, 1.0, 1.0], [0.75, 1e-30, 0.0]]
-    """
+    """Return the two probabilities that :func:`decide` encodes as one number."""
     smaller = np.abs(p_decide)
     larger = 1 - smaller
-    turned = np.signbit(p_decide)
-    return np.where(turned, larger, smaller), np.where(turned, smaller, larger)
+    is_second = np.signbit(p_decide)
+    return np.where(is_second, larger, smaller), np.where(is_second, smaller, larger)
 
 
 REFERENCES: dict[str, Callable[[FloatArray], FloatArray]] = {
@@ -218,4 +139,4 @@ REFERENCES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "identity": identity_reference,
     "crisp": vote,
 }
-"""The reference classifiers by the name a user gives; "crisp" takes decisions as certain."""
+"""The reference classifiers by the name of the parameter; "crisp" decides without randomness."""

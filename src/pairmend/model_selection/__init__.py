@@ -1,4 +1,4 @@
-"""Folds and splits of multi-label rows."""
+"""Splits of multi-label rows for validation and cross-validation."""
 
 from pairmend.model_selection.splits import (
     MultilabelStratifiedKFold,

@@ -1,4 +1,4 @@
-"""Scores of rows by classifiers that did not see them."""
+"""Out-of-fold scores: scores of rows by classifiers that were not trained on them."""
 
 import re
 from numbers import Integral
@@ -17,37 +17,21 @@ from pairmend._utils.validation import take_rows
 from pairmend.model_selection.splits import MultilabelStratifiedKFold
 
 ABOUT_CLASSES = re.compile(r"\b(class|classes|unique values?|constant)\b", re.IGNORECASE)
-"""Words in the messages of classifiers that cannot be trained on a single class."""
+"""Words in error messages of classifiers that cannot be trained on a single class."""
 MAX_NAMES = 10
-"""How many labels are named in a message."""
+"""Number of labels that a message lists at the most."""
 
 
 def split_rows(
     cv: Any, X: MatrixLike, target: Target, present: BoolArray, random_state: Any
 ) -> list[tuple[IntArray, IntArray]]:
-    """Split rows into those to train on and those to score.
+    """Return the training and test rows of each split, without rows of weight 0.
 
-    Parameters
-    ----------
-    cv : int, splitter or iterable
-        The splits, which number all rows. An int is the number of folds of a
-        :class:`~pairmend.model_selection.MultilabelStratifiedKFold` of the rows that count.
-    X : array-like
-        Rows.
-    target : Target
-        Their labels.
-    present : ndarray of bool, shape (n,)
-        Rows that count; the others are left out.
-    random_state : int, RandomState or None
-        Shuffles the rows, if `cv` is an int.
-
-    Returns
-    -------
-    list of pairs of ndarray of int
-        Of those splits that have rows to score.
+    `cv` splits all rows; an int is the number of folds of a `MultilabelStratifiedKFold` of the rows
+    that are `present`. Splits without test rows are left out.
     """
     if isinstance(cv, Integral):
-        # Classes are labels of which each row has one, and their folds alike, too.
+        # Single-label classes are stratified in the same way, as labels of which each row has one.
         rows = np.flatnonzero(present)
         folds = MultilabelStratifiedKFold(int(cv), random_state=random_state)
         parts = folds.split(rows, target.Y[rows].astype(np.int64))
@@ -71,43 +55,20 @@ def cross_fit(
     purpose: str,
     n_jobs: int | None,
 ) -> list[FloatArray]:
-    """Return the scores of each split's rows by a classifier trained on its other rows.
+    """Return the scores (n, L) of each split's test rows by a clone fitted on its training rows.
 
-    It is not ``cross_val_predict``, which encodes every label anew, so that one that is always
-    there becomes one that never is.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Multi-label classifier.
-    X : array-like
-        Rows.
-    target : Target
-        Their labels.
-    params : dict
-        Parameters of the classifier's fit.
-    splits : list of pairs of ndarray of int
-        Rows to train on, and rows to score.
-    method : {"predict_proba", "decision_function"}
-        What gives the scores.
-    purpose : str
-        What the scores are for, told where a training fails.
-    n_jobs : int or None
-        Number of processes.
-
-    Returns
-    -------
-    list of ndarray of shape (n_rows, L)
+    ``cross_val_predict`` is not used because it encodes the labels of each fold: a label that all
+    rows have becomes one that no row has. `purpose` is part of the note on an error in training.
     """
     return list(
         Parallel(n_jobs=n_jobs)(
-            delayed(_score_left_out)(estimator, X, target, params, train, test, method, purpose)
+            delayed(_fit_and_score)(estimator, X, target, params, train, test, method, purpose)
             for train, test in splits
         )
     )
 
 
-def _score_left_out(
+def _fit_and_score(
     estimator: Any,
     X: MatrixLike,
     target: Target,
@@ -117,6 +78,7 @@ def _score_left_out(
     method: str,
     purpose: str,
 ) -> FloatArray:
+    """Fit a clone on training rows and return the scores of the test rows."""
     try:
         fitted = clone(estimator).fit(
             take_rows(X, train), target.as_given(train), **take_params(X, params, train)
@@ -130,15 +92,15 @@ def _score_left_out(
 
 
 def _note_on_constant_labels(error: Exception, target: Target, train: IntArray) -> str | None:
-    """Return a note on labels that do not vary in a training part, if an error is about that."""
+    """Return a note on labels that are constant in training rows, if an error is about classes."""
     if not ABOUT_CLASSES.search(str(error)):
         return None
-    carried = target.Y[train].any(axis=0), ~target.Y[train].all(axis=0)
-    constant = target.classes[~np.logical_and(*carried)].tolist()
+    Y = target.Y[train]
+    constant = target.classes[~Y.any(axis=0) | Y.all(axis=0)].tolist()
     if not constant:
         return None
     names = ", ".join(map(repr, constant[:MAX_NAMES])) + (", ..." * (len(constant) > MAX_NAMES))
     return (
-        f"In this part, {len(constant)} label(s) have the same value in all rows: {names}. "
-        "Choose a classifier that takes such labels, fewer folds, or leave these labels out."
+        f"In these training rows, {len(constant)} label(s) have the same value in all rows: "
+        f"{names}. Use a classifier that accepts such labels, fewer folds, or remove these labels."
     )

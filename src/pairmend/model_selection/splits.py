@@ -1,4 +1,4 @@
-"""Splits of rows, as index arrays."""
+"""Splits of rows into training and validation parts, as index arrays."""
 
 from collections.abc import Iterator
 from numbers import Integral
@@ -39,7 +39,7 @@ def hold_out(n_rows: int, share: float, rng: np.random.RandomState) -> tuple[Int
     if not 0 < n_train < n_rows:
         empty = "training" if n_train == 0 else "validation"
         raise ValueError(
-            f"validation={share} leaves the {empty} part of {n_rows} sample(s) empty. Give "
+            f"validation={share} leaves the {empty} part of {n_rows} sample(s) empty. Use "
             "more samples, or another share."
         )
     order = rng.permutation(n_rows)
@@ -47,12 +47,12 @@ def hold_out(n_rows: int, share: float, rng: np.random.RandomState) -> tuple[Int
 
 
 def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray]:
-    """Check a split into a training and a validation part that somebody else made.
+    """Check a given split into a training and a validation part.
 
     Parameters
     ----------
     split : tuple of two array-likes of int
-        Numbers of the rows of both parts.
+        Row numbers of the training part and of the validation part.
     n_rows : int
         Number of rows.
 
@@ -68,7 +68,7 @@ def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray
     ([0, 3], [1])
     """
     parts = [np.sort(np.asarray(part)) for part in split]
-    fitting = all(
+    are_valid = all(
         part.ndim == 1
         and part.dtype.kind in "iu"
         and len(part)
@@ -77,13 +77,12 @@ def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray
     )
     if (
         len(parts) != 2
-        or not fitting
+        or not are_valid
         or len(np.unique(np.concatenate(parts))) < sum(map(len, parts))
     ):
         raise ValueError(
-            "A split is a pair of arrays, the numbers of the rows to train on and of the "
-            f"validation rows: neither empty, no row twice, all from 0 to {n_rows - 1}. Got "
-            f"{split!r}."
+            "A split is a pair of arrays, the row numbers of the training and of the validation "
+            f"part: neither empty, no row twice, all from 0 to {n_rows - 1}. Got {split!r}."
         )
     return parts[0], parts[1]
 
@@ -91,7 +90,7 @@ def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray
 def shuffled_folds(
     n_rows: int, n_folds: int, rng: np.random.RandomState | int
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the splits of a plain shuffled k-fold cross-validation.
+    """Yield the splits of a shuffled k-fold cross-validation without stratification.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def shuffled_folds(
     Yields
     ------
     rest, fold : ndarray of int
-        Row numbers, ascending: all rows but the fold's, and the fold's.
+        Row numbers, ascending: all rows outside the fold, and those in it.
 
     Examples
     --------
@@ -122,15 +121,15 @@ def shuffled_folds(
 def validation_split(
     rows: IntArray, validation: float | int, rng: np.random.RandomState
 ) -> tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]:
-    """Split rows into those that are trained on and those that tell how it errs.
+    """Split rows into a training and a validation part, which may be cross-fitted folds.
 
     Parameters
     ----------
     rows : ndarray of int
         Row numbers.
     validation : float or int
-        A float: the share that is trained on, the others validate. An int K: all rows do both,
-        in K folds.
+        A float: the share of rows in the training part; all others are validation rows. An int
+        K: all rows are in both parts, and out-of-fold predictions in K folds are to be used.
     rng : RandomState
         Source of randomness.
 
@@ -139,8 +138,8 @@ def validation_split(
     train, validation : ndarray of int
         Row numbers.
     folds : list of (rest, fold)
-        Positions among the validation rows: those to train on, for those to ask about. None for
-        a share.
+        Positions among the validation rows: those to train on, and those to predict. Empty if
+        `validation` is a float.
 
     Examples
     --------
@@ -158,7 +157,7 @@ def validation_split(
 def stratified_folds(
     Y: TargetLike, n_folds: int, rng: np.random.RandomState | int | None
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the splits of a k-fold cross-validation whose folds resemble each other in labels.
+    """Yield the splits of a k-fold cross-validation that is stratified by labels.
 
     Parameters
     ----------
@@ -172,20 +171,21 @@ def stratified_folds(
     Yields
     ------
     rest, fold : ndarray of int
-        Row numbers, ascending: all rows but the fold's, and the fold's.
+        Row numbers, ascending: all rows outside the fold, and those in it.
 
     Notes
     -----
     This is the iterative stratification of K. Sechidis, G. Tsoumakas and I. Vlahavas, "On the
-    stratification of multi-label data", ECML PKDD 2011: the rows of the rarest label are dealt
-    out first, each to the fold that wants the label most, ties to the fold that wants most rows.
+    stratification of multi-label data", ECML PKDD 2011: the rows of the rarest label are assigned
+    first, each to the fold with the largest deficit of that label; ties go to the fold with the
+    most free places.
 
-    Two things are added. Sizes of folds differ by at most one: a full fold takes no more rows. And
-    where a fold lacks a label that has a row for every fold, rows of two folds change places as
-    long as that lowers the number of such gaps. If no row carries more than one label, no gap is
-    left. In general some data leaves no choice (three rows, three labels, each on two of the rows,
-    cannot be split in two without a gap); what holds then is that no exchange of two rows would
-    lower the number of gaps.
+    There are two additions. Sizes of folds differ by at most one: a full fold gets no more rows.
+    And a gap, a fold without a label that has at least as many rows as there are folds, is filled
+    by exchanging rows of two folds, as long as that lowers the number of gaps. If no row has more
+    than one label, no gap is left. In general some gaps are unavoidable: three rows and three
+    labels, each on two of the rows, cannot be split in two without a gap. It is guaranteed that no
+    exchange of two rows would lower the number of gaps.
 
     Examples
     --------
@@ -198,10 +198,12 @@ def stratified_folds(
     indicators = _check_indicators(Y)
     n_rows = len(indicators)
     if not isinstance(n_folds, Integral) or n_folds < 2:
-        raise ValueError(f"The number of folds is a whole number from 2 on, got {n_folds!r}.")
+        raise ValueError(
+            f"The number of folds must be a whole number of at least 2, got {n_folds!r}."
+        )
     if n_folds > n_rows:
         raise ValueError(f"{n_folds} folds need at least as many samples, got {n_rows}.")
-    fold_of = _deal_rows(indicators, n_folds, check_random_state(rng))
+    fold_of = _assign_rows(indicators, n_folds, check_random_state(rng))
     _fill_gaps(indicators, fold_of, n_folds)
     for number in range(n_folds):
         inside = fold_of == number
@@ -209,9 +211,9 @@ def stratified_folds(
 
 
 class MultilabelStratifiedKFold(BaseCrossValidator):
-    """Stratified k-fold cross-validation for label indicators, as scikit-learn wants it.
+    """Stratified k-fold cross-validation of label indicators, with scikit-learn's interface.
 
-    Rows are always shuffled. `stratified_folds` says how rows are split and what is guaranteed.
+    Rows are always shuffled. See :func:`stratified_folds` for the algorithm and its guarantees.
 
     Parameters
     ----------
@@ -245,7 +247,7 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
         Parameters
         ----------
         X : array-like with n_samples rows
-            Features; only their number of rows is looked at.
+            Features; only their number of rows is used.
         y : array-like, frame or sparse matrix of shape (n_samples, n_labels)
             Label indicators.
         groups : object, default=None
@@ -255,6 +257,12 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
         ------
         train, test : ndarray of int
             Row numbers, ascending.
+
+        Examples
+        --------
+        >>> cv = MultilabelStratifiedKFold(2, random_state=0)
+        >>> [test.tolist() for _, test in cv.split(np.zeros((4, 1)), [[1], [0], [1], [0]])]
+        [[0, 3], [1, 2]]
         """
         check_consistent_length(X, y)
         yield from stratified_folds(y, self.n_splits, self.random_state)
@@ -270,6 +278,12 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
         Returns
         -------
         int
+            Number of splits.
+
+        Examples
+        --------
+        >>> MultilabelStratifiedKFold(3).get_n_splits()
+        3
         """
         return self.n_splits
 
@@ -278,36 +292,36 @@ def _check_indicators(Y: TargetLike) -> BoolArray:
     array = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
     if array.ndim != 2:
         raise ValueError(
-            f"Y holds label indicators of shape (n_samples, n_labels), got shape {array.shape}. "
-            "Classes in one column are for sklearn.model_selection.StratifiedKFold."
+            f"Y must have the shape (n_samples, n_labels), got shape {array.shape}. For classes in "
+            "one dimension use sklearn.model_selection.StratifiedKFold."
         )
     if not np.isin(array, [0, 1]).all():
-        raise ValueError("Y holds label indicators, 0 or 1, got other values as well.")
+        raise ValueError("Y must hold label indicators, 0 or 1, got other values as well.")
     return array.astype(bool)
 
 
-def _deal_rows(Y: BoolArray, n_folds: int, rng: np.random.RandomState) -> IntArray:
+def _assign_rows(Y: BoolArray, n_folds: int, rng: np.random.RandomState) -> IntArray:
     """Return the fold of each row by iterative stratification."""
     n_rows = len(Y)
     room = np.full(n_folds, n_rows // n_folds)
     room[: n_rows % n_folds] += 1
     left_of_label = Y.sum(axis=0)
-    wanted = np.outer(left_of_label, room / n_rows)
+    deficit = np.outer(left_of_label, room / n_rows)
     fold_of = np.empty(n_rows, dtype=np.int64)
     left = rng.permutation(n_rows)
     while left_of_label.any():
         label = int(np.argmin(np.where(left_of_label, left_of_label, n_rows + 1)))
-        carries = Y[left, label]
-        for row in left[carries]:
-            wish = np.where(room > 0, wanted[label], -np.inf)
-            keen = np.flatnonzero(wish == wish.max())
-            keen = keen[room[keen] == room[keen].max()]
-            fold = keen[rng.randint(len(keen))]
+        has_label = Y[left, label]
+        for row in left[has_label]:
+            needed = np.where(room > 0, deficit[label], -np.inf)
+            best = np.flatnonzero(needed == needed.max())
+            best = best[room[best] == room[best].max()]
+            fold = best[rng.randint(len(best))]
             fold_of[row] = fold
             room[fold] -= 1
-            wanted[Y[row], fold] -= 1
-        left_of_label -= Y[left[carries]].sum(axis=0)
-        left = left[~carries]
+            deficit[Y[row], fold] -= 1
+        left_of_label -= Y[left[has_label]].sum(axis=0)
+        left = left[~has_label]
     fold_of[left] = np.repeat(np.arange(n_folds), room)
     return fold_of
 
@@ -315,7 +329,7 @@ def _deal_rows(Y: BoolArray, n_folds: int, rng: np.random.RandomState) -> IntArr
 def _fill_gaps(Y: BoolArray, fold_of: IntArray, n_folds: int) -> None:
     """Exchange rows of two folds, in place, while that lowers the number of gaps.
 
-    A gap is a fold without a label that has a row for every fold.
+    A gap is a fold without a label that has at least as many rows as there are folds.
     """
     has_enough = Y.sum(axis=0) >= n_folds
     cells = Y[:, has_enough].astype(np.float32)
@@ -324,7 +338,7 @@ def _fill_gaps(Y: BoolArray, fold_of: IntArray, n_folds: int) -> None:
     while improved:
         improved = False
         for fold, label in np.argwhere(counts == 0):
-            if counts[fold, label]:  # filled while another gap was
+            if counts[fold, label]:  # filled together with another gap
                 continue
             incoming = np.flatnonzero(cells[:, label])
             outgoing = np.flatnonzero(fold_of == fold)
@@ -345,26 +359,14 @@ def _fill_gaps(Y: BoolArray, fold_of: IntArray, n_folds: int) -> None:
 def _change_of_gaps(
     incoming: FloatArray, their_counts: FloatArray, outgoing: FloatArray, own_counts: FloatArray
 ) -> FloatArray:
-    """Return by how much each exchange of rows changes the number of gaps.
+    """Return by how much each exchange of rows changes the number of gaps, (a, b).
 
-    Parameters
-    ----------
-    incoming : ndarray of shape (a, L)
-        Labels of rows of other folds.
-    their_counts : ndarray of shape (a, L)
-        How many rows of its fold carry each label, for every incoming row.
-    outgoing : ndarray of shape (b, L)
-        Labels of all rows of the fold.
-    own_counts : ndarray of shape (L,)
-        How many of them carry each label.
-
-    Returns
-    -------
-    ndarray of shape (a, b)
+    `incoming` (a, L) are rows of other folds, `their_counts` (a, L) the rows with each label in the
+    fold of each, `outgoing` (b, L) the rows of the fold, and `own_counts` its rows with each label.
     """
     own_then, theirs_then = own_counts + incoming, their_counts - incoming
     before = (own_counts == 0).sum() + (their_counts == 0).sum(axis=1)
     between = (own_then == 0).sum(axis=1) + (theirs_then == 0).sum(axis=1)
-    # The outgoing row opens a gap where it is the last of its fold, and closes one in the other.
+    # The outgoing row leaves a gap where it is the last with the label, and may fill one.
     opened_less_closed = (own_then == 1).astype(np.float32) - (theirs_then == 0)
     return (between - before)[:, None] + opened_less_closed @ outgoing.T

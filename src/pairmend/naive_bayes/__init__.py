@@ -1,1 +1,1 @@
-"""RandomSubspaceNB and everything that only it needs."""
+"""RandomSubspaceNB and the modules that only it needs."""

@@ -1,4 +1,4 @@
-"""Rows in the columns on which naive Bayes log-odds are linear."""
+"""The design matrix: columns on which naive Bayes log-odds are linear."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,49 +11,33 @@ from pairmend._utils.lazy import lazy
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.naive_bayes.feature_statistics import FeatureStatistics
 
-FAR = 1e100
-"""Floors beyond which a value is as far as can be: its square is still a number."""
+MAX_DISTANCE = 1e100
+"""Distances, in floors, are clipped to this: their squares are still finite."""
 
 
 @dataclass(frozen=True)
 class DesignMatrix:
-    """Rows written in a basis.
+    """Rows as values of a design's columns."""
 
-    Attributes
-    ----------
-    blocks : tuple of ndarray or CSR, of shape (n, some columns) each
-        Values of the basis' columns: dense ones of a kind in an array of their own, as numpy is
-        slower on parts of one; or all in one CSR.
-    absent : CSR of shape (n, d) or None
-        Ones where a feature is left out for a row, because its value is missing or was not
-        there in training; None if that is nowhere.
-    """
-
+    # values (n, ...) of the columns: dense blocks, contiguous for speed, or one CSR
     blocks: tuple[Matrix, ...]
-    absent: Any
+    absent: Any  # CSR (n, d) of ones where a value is missing or unknown; None if nowhere
 
 
 @dataclass(frozen=True)
 class Design:
     """Columns such that the log-likelihood of a row is a constant plus a weighted sum.
 
-    A numeric feature gives two columns, its value u and u^2, in units of its floor and seen
-    from its centre. A categorical one gives an indicator for each value but one, its base. The
-    constant is the log-likelihood of the row that is zero in all columns.
-
-    Attributes
-    ----------
-    feature_statistics : FeatureStatistics
-        Kinds, values and floors of the features.
-    centre : ndarray of shape (n_numeric,)
-        Where u is 0; zero for all features if sparse rows are to stay sparse.
+    A numeric feature has two columns, its value u and u^2, relative to its centre and in units of
+    its floor. A categorical one has an indicator for each value but one, its base. The constant is
+    the log-likelihood of the row that is zero in all columns.
     """
 
-    feature_statistics: FeatureStatistics
-    centre: FloatArray
+    feature_statistics: FeatureStatistics  # kinds, values and floors of the features
+    centre: FloatArray  # (n_numeric,), where u is 0; zeros if sparse rows are to stay sparse
 
     @classmethod
-    def learn(cls, feature_statistics: FeatureStatistics, X: Matrix) -> "Design":
+    def from_rows(cls, feature_statistics: FeatureStatistics, X: Matrix) -> "Design":
         """Choose the centres: the means of dense rows, zero for sparse ones."""
         X = densify(X)
         numeric = ~feature_statistics.categorical
@@ -62,9 +46,9 @@ class Design:
         values = X if numeric.all() else X[:, numeric]
         centre = values.mean(axis=0)
         if np.isnan(centre).any():
-            known = ~np.isnan(values)
-            count = np.maximum(known.sum(axis=0), 1)
-            centre = np.where(known, values, 0).sum(axis=0) / count
+            present = ~np.isnan(values)
+            count = np.maximum(present.sum(axis=0), 1)
+            centre = np.where(present, values, 0).sum(axis=0) / count
         return cls(feature_statistics, centre)
 
     @lazy
@@ -76,8 +60,8 @@ class Design:
     def base(self) -> IntArray:
         """Position of each categorical feature's base value among all values, else -1.
 
-        Zero where the feature has that value, so that what a sparse matrix leaves out needs
-        no cell here either.
+        The base is 0 where the feature has that value, so that implicit zeros of a sparse matrix
+        need no cell in the design matrix.
         """
         feature_statistics = self.feature_statistics
         low, end = feature_statistics.offsets[:-1], feature_statistics.offsets[1:]
@@ -104,7 +88,7 @@ class Design:
 
     @lazy
     def subspace_table(self) -> IntArray:
-        """Columns of each subspace, filled up with ``n_columns`` to the same length."""
+        """Columns of each subspace, padded with ``n_columns`` to the same length."""
         if len(self.numeric) == len(self.feature_statistics.categorical):
             return np.hstack(
                 [
@@ -120,18 +104,16 @@ class Design:
 
     @lazy
     def value_table(self) -> IntArray:
-        """Where a row has the values of each subspace, a one being behind all columns.
-
-        The last of each is the one; what fills up a narrow subspace is, too.
-        """
+        """Columns of each subspace in a row of values, padded, with a constant 1 at the end."""
         n_columns, table = len(self.column_feature), self.subspace_table
         return np.column_stack([table, np.full(len(table), n_columns)])
 
     @lazy
     def weight_table(self) -> IntArray:
-        """Where classes have the weights of these values.
+        """Positions of the weights of these columns.
 
-        Behind all columns, there are the constants of the subspaces, and a zero.
+        After the weights of all columns follow the constants of the subspaces, and a zero for
+        padding.
         """
         n_columns, table = len(self.column_feature), self.subspace_table
         table = np.where(table < n_columns, table, n_columns + len(table))
@@ -139,7 +121,7 @@ class Design:
 
     @lazy
     def subspace_masks(self) -> FloatArray:
-        """Which features are in which subspace, (d, n_subspaces)."""
+        """Ones where a feature is in a subspace, (d, n_subspaces)."""
         masks = np.zeros(
             (len(self.feature_statistics.categorical), len(self.feature_statistics.subspaces))
         )
@@ -147,18 +129,7 @@ class Design:
         return masks
 
     def expand(self, X: Matrix) -> DesignMatrix:
-        """Write rows in the basis.
-
-        Parameters
-        ----------
-        X : ndarray or CSR of shape (n, d)
-            Rows; NaN is a missing value.
-
-        Returns
-        -------
-        DesignMatrix
-            Sparse if X is sparse, of few cells, and all centres are zero.
-        """
+        """Return the design matrix of rows; sparse if X is sparse and all centres are zero."""
         if sparse.issparse(X) and self.centre.any():
             X = X.toarray()
         X = densify(X)
@@ -166,20 +137,20 @@ class Design:
 
     @lazy
     def unit(self) -> FloatArray:
-        """What values of numeric features are multiplied by: one over their floors."""
+        """Factors of the values of numeric features: one over their floors."""
         return 1 / self.feature_statistics.floor[self.numeric]
 
     def _scale(
         self, values: FloatArray, numbers: IntArray | slice, u: FloatArray, square: FloatArray
     ) -> bool:
-        """Write values in units of their features' floors, and squares; return if any is NaN."""
+        """Fill in scaled values and their squares; return whether any is NaN."""
         np.subtract(values, self.centre[numbers], out=u)
         with np.errstate(over="ignore"):
             u *= self.unit[numbers]
             np.multiply(u, u, out=square)
         largest = square.max(initial=0)  # NaN if any value is
-        if not largest < FAR**2:
-            np.clip(u, -FAR, FAR, out=u)
+        if not largest < MAX_DISTANCE**2:
+            np.clip(u, -MAX_DISTANCE, MAX_DISTANCE, out=u)
             np.multiply(u, u, out=square)
         return bool(np.isnan(largest))
 
@@ -209,9 +180,8 @@ class Design:
     def _expand_sparse(self, X: Any) -> DesignMatrix:
         feature_statistics, n_numeric = self.feature_statistics, len(self.numeric)
         cells = Cells.of(X)
-        number = (
-            np.cumsum(~feature_statistics.categorical) - 1
-        )  # of a numeric feature among its like
+        # Number of a feature among the numeric ones.
+        number = np.cumsum(~feature_statistics.categorical) - 1
         counted = feature_statistics.categorical[cells.column]
         missing = np.isnan(cells.value)
 
@@ -233,7 +203,7 @@ class Design:
         unknown = value_column == -2
         absent_row = [cells.row[missing], value_row[unknown]]
         absent_feature = [cells.column[missing], cells.column[counted][unknown]]
-        # Zeros that the matrix leaves out, of a feature that never was zero in training.
+        # Implicit zeros of a feature that was never zero in training are unknown values.
         never = np.flatnonzero(feature_statistics.categorical & (self.base >= 0))
         never = never[feature_statistics.values[self.base[never]] != 0]
         if len(never):

@@ -1,4 +1,4 @@
-"""Naive Bayes in random subspaces, the base classifier of the study."""
+"""Naive Bayes in random subspaces, the default base classifier."""
 
 from dataclasses import replace
 from numbers import Integral, Real
@@ -34,23 +34,23 @@ from pairmend._utils.validation import check_columns, check_magnitude, is_plain,
 from pairmend._utils.weights import unit_weight, without_negligible
 from pairmend.frames import FrameEncoder
 from pairmend.naive_bayes.feature_statistics import (
-    Distinct,
+    DistinctValues,
     FeatureStatistics,
     compute_feature_statistics,
 )
 
-_FAR = 1e100
-"""Standard deviations beyond which values are as unlikely as can be."""
+_MAX_DISTANCE = 1e100
+"""Distances from the mean, in standard deviations, are clipped to this."""
 
 
 class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
     """Naive Bayes classifiers in random subspaces, their probabilities averaged.
 
-    Each of the classifiers sees its own random part of the features (Ho, 1998). A numeric
-    feature is Gaussian in each class, its standard deviation at least one sixth of the mean
-    gap between neighbouring distinct values; a categorical one has Laplace-smoothed
-    frequencies, as have the classes. A missing value leaves its feature out for its row.
-    Choose it where rows are few and features many, or for the results of the study.
+    Each of the classifiers uses a random subset of the features (Ho, 1998). A numeric feature is
+    Gaussian in each class, with a standard deviation of at least one sixth of the mean gap
+    between neighbouring distinct values. Categorical features and the classes have
+    Laplace-smoothed frequencies. A feature whose value is missing in a row is ignored for that
+    row. It suits data with few rows and many features, and is the base classifier of the study.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         Size of a subspace: a share of the features, rounded and at least one, or their
         number.
     categorical : "auto", None or array-like, default="auto"
-        Which features are categorical. "auto" takes the columns of a frame that a
+        Which features are categorical. "auto": the columns of a frame that a
         :class:`~pairmend.frames.FrameEncoder` reads as categories, and every feature with at
-        most two distinct values. An array-like of feature numbers,
-        of names (for a frame) or of bools, one a feature, says exactly which; None says none.
+        most two distinct values. An array-like: these features, given as feature numbers, column
+        names (for a frame) or one bool per feature. None: no feature.
     random_state : int, RandomState or None, default=None
-        Chooses the subspaces.
+        Controls the random choice of the subspaces.
 
     Attributes
     ----------
@@ -87,10 +87,10 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Smoothing adds one row to each frequency. With sample weights, one row is the smallest weight
-    such that rows with weights up to it hold at least 2 % of the total weight: 1 where such rows
-    weigh 1. All weights times a constant thus change nothing. Rows that weigh less than a
-    millionth of it are left out, as rows of weight 0 are.
+    Smoothing adds one row to each frequency. With sample weights, the weight of one row is the
+    smallest weight such that rows with weights up to it hold at least 2 % of the total weight.
+    Multiplying all weights by a constant thus changes nothing. Rows with less than a millionth of
+    that weight are ignored, as are rows of weight 0.
 
     References
     ----------
@@ -115,7 +115,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         "categorical": [StrOptions({"auto"}), "array-like", None],
         "random_state": ["random_state"],
     }
-    # Passed by pair learners to the classifiers of their pairs, never routed from a user's fit.
+    # Pair learners pass it to the classifiers of their pairs; it is never routed by metadata.
     __metadata_request__fit = {"feature_statistics": metadata_routing.UNUSED}  # noqa: RUF012
 
     def __init__(
@@ -133,68 +133,94 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
     def feature_statistics(
         self, X: MatrixLike, sample_weight: ArrayLike | None = None
     ) -> FeatureStatistics:
-        """Find out about the features what needs no class labels.
+        """Compute the statistics of the features that do not depend on the classes.
 
-        An ensemble of many classifiers on parts of the same rows calls this once, on all
-        rows, and hands the result to the `fit` of each.
+        An ensemble of many classifiers on parts of the same rows calls this once, on all rows,
+        and passes the result to the `fit` of each.
 
         Parameters
         ----------
         X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
             Rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Rows of weight 0 are not looked at. They also give the unit of weight.
+            Weights. Rows of weight 0 are ignored. The weight that counts as one row in smoothing
+            is derived from them.
 
         Returns
         -------
         FeatureStatistics
+            Kinds, values, smallest standard deviations and subspaces of the features.
+
+        Examples
+        --------
+        >>> X = [[0.5, 1.0], [1.5, 0.0], [2.5, 1.0]]
+        >>> RandomSubspaceNB().feature_statistics(X).categorical.tolist()
+        [False, True]
         """
         return self.read_with_statistics(X, sample_weight)[1]
 
     def read_with_statistics(
         self, X: MatrixLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Any, FeatureStatistics]:
-        """Return rows as numbers, and what :meth:`feature_statistics` finds out about them.
+        """Return rows as numbers, and the statistics of their features.
 
         Parameters
         ----------
         X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
             Rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Rows of weight 0 are not looked at. They also give the unit of weight.
+            Weights, as in :meth:`feature_statistics`.
 
         Returns
         -------
         numbers : ndarray or CSR of shape (n_samples, n_features)
-            All rows; those that list many of their cells are dense.
+            All rows; sparse rows with many stored cells become dense.
         feature_statistics : FeatureStatistics
+            As :meth:`feature_statistics` returns them.
+
+        Examples
+        --------
+        >>> numbers, _ = RandomSubspaceNB().read_with_statistics([[0, 1], [1, 0]])
+        >>> numbers.tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
         """
         check_params(self, self.get_params(deep=False))
         declared, encoder = self.declare(X)
         numbers = densify(read_numbers(self, X, encoder))
         if sample_weight is None:
-            return numbers, self.statistics_of_values(Distinct.of(numbers), declared, encoder)
+            return numbers, self.statistics_of_values(DistinctValues.of(numbers), declared, encoder)
         weights = np.asarray(sample_weight, dtype=np.float64)
         unit = unit_weight(weights)
         present = without_negligible(weights, unit) > 0
-        found = self.statistics_of_values(Distinct.of(numbers[present]), declared, encoder)
+        found = self.statistics_of_values(DistinctValues.of(numbers[present]), declared, encoder)
         return numbers, replace(found, unit=unit)
 
     def statistics_of_values(
-        self, found: Distinct, declared: BoolArray | None, encoder: FrameEncoder | None
+        self, found: DistinctValues, declared: BoolArray | None, encoder: FrameEncoder | None
     ) -> FeatureStatistics:
-        """Find out the same from the features' distinct values.
+        """Compute the same statistics from the features' distinct values.
 
         Parameters
         ----------
-        found : Distinct
+        found : DistinctValues
             The values.
-        declared, encoder
-            What :meth:`declare` says of the rows they come from.
+        declared : ndarray of bool or None
+            As :meth:`declare` returns it.
+        encoder : FrameEncoder or None
+            As :meth:`declare` returns it.
 
         Returns
         -------
         FeatureStatistics
+            As :meth:`feature_statistics` returns them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pairmend.naive_bayes.feature_statistics import DistinctValues
+        >>> found = DistinctValues.of(np.array([[0.5], [1.5], [2.5]]))
+        >>> RandomSubspaceNB().statistics_of_values(found, None, None).floor.round(3).tolist()
+        [0.167]
         """
         n_features = len(found.count)
         return compute_feature_statistics(
@@ -229,11 +255,18 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights; a row of weight 2 among rows of weight 1 counts as two rows.
         feature_statistics : FeatureStatistics, default=None
-            What is known of the features, from :meth:`feature_statistics`. Found on X when None.
+            Statistics of the features, from :meth:`feature_statistics`. Computed from X if None.
 
         Returns
         -------
         self
+            The fitted classifier.
+
+        Examples
+        --------
+        >>> clf = RandomSubspaceNB(1, 1.0).fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
+        >>> clf.mean_.tolist()
+        [[0.5], [5.5]]
         """
         check_row_order(X, y, "y")
         y = validate_data(self, y=y)
@@ -253,7 +286,9 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
                 f"{numbers.shape[1]}."
             )
         present = weights > 0
-        if present.any() and not present.all():  # rows of weight 0 do not make a class
+        if (
+            present.any() and not present.all()
+        ):  # a class that only occurs in rows of weight 0 is no class
             numbers, y, weights = numbers[present], np.asarray(y)[present], weights[present]
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.feature_statistics_ = feature_statistics
@@ -271,6 +306,13 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> clf = RandomSubspaceNB(1, 1.0).fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
+        >>> clf.predict_proba([[3.0]]).tolist()
+        [[0.5, 0.5]]
         """
         check_is_fitted(self)
         numbers = self._read(X, self.feature_statistics_.encoder, reset=False)
@@ -295,6 +337,13 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
+            Predicted classes.
+
+        Examples
+        --------
+        >>> clf = RandomSubspaceNB(1, 1.0).fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
+        >>> clf.predict([[2.0], [4.0]]).tolist()
+        [0, 1]
         """
         probabilities = self.predict_proba(X)
         winners: np.ndarray[Any, Any] = self.classes_[np.argmax(probabilities, axis=1)]
@@ -310,7 +359,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         """Return X as a float array or CSR matrix, its features checked."""
         if isinstance(X, list | tuple):
             X = np.asarray(X)
-        if getattr(X, "ndim", 2) == 2:  # else the check of the numbers says what is wrong
+        if getattr(X, "ndim", 2) == 2:  # otherwise check_array raises an error
             if reset:
                 remember_features(self, X)
             else:
@@ -318,7 +367,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         return read_numbers(self, X, encoder)
 
     def declare(self, X: MatrixLike) -> tuple[BoolArray | None, FrameEncoder | None]:
-        """Say which columns of a frame are categorical, and how the frame is read.
+        """Return which columns of a frame are categorical, and an encoder of the frame.
 
         Parameters
         ----------
@@ -328,9 +377,16 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         Returns
         -------
         declared : ndarray of bool, shape (n_encoded,), or None
-            For each column that the encoder makes.
+            For each column of the encoder's output; None if X is no frame.
         encoder : FrameEncoder or None
-            None, as the former, if X is no frame.
+            Fitted encoder; None if X is no frame.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> declared, _ = RandomSubspaceNB().declare(pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}))
+        >>> declared.tolist()
+        [True, False]
         """
         if isinstance(X, EncodedFrame):
             return X.encoder.n_categories_ > 0, X.encoder
@@ -341,7 +397,10 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
             return encoder.n_categories_ > 0, encoder
         names, named = frame_columns(X), _names(self.categorical)
         if unknown := set(named) - set(names):
-            raise ValueError(f"categorical names columns that X lacks: {sorted(unknown)}.")
+            raise ValueError(
+                f"categorical names columns that X lacks: {sorted(unknown)}. X has the columns "
+                f"{list(names)}."
+            )
         if named:
             declared = np.array([name in named for name in names], dtype=bool)
         else:
@@ -350,20 +409,23 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         encoder = FrameEncoder(kinds=dict.fromkeys(chosen, "category")).fit(X)
         if left := encoder.undeclared_categories(chosen):
             raise ValueError(
-                f"Column {left[0]!r} holds strings and is not among those that `categorical` "
-                "names. Name it in RandomSubspaceNB's option `categorical`, leave the option at "
-                "'auto', or encode the column as numbers."
+                f"Column {left[0]!r} holds strings and is not listed in `categorical`. Add it to "
+                "RandomSubspaceNB's parameter `categorical`, leave the parameter at 'auto', or "
+                "encode the column as numbers."
             )
         return declared[encoder.source_], encoder
 
     def _declared_by_number(self, n_features: int) -> BoolArray:
-        """Return which features are categorical, by what the parameter alone says."""
+        """Return which features are categorical by the parameter alone."""
         declared = np.zeros(n_features, dtype=bool)
         if self.categorical is None or isinstance(self.categorical, str):
             return declared
         chosen = np.asarray(self.categorical)
         if named := _names(self.categorical):
-            raise ValueError(f"categorical names columns, {named}, but X is no DataFrame.")
+            raise ValueError(
+                f"categorical lists column names, {named}, but X is no DataFrame. Pass X as a "
+                "DataFrame, or feature numbers."
+            )
         if chosen.dtype == bool and chosen.shape != (n_features,):
             raise ValueError(
                 f"categorical has {chosen.size} bools, but X has {n_features} features."
@@ -387,7 +449,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         else:
             size = max(1, int(np.floor(self.subspace * n_features + 0.5)))
         rng = check_random_state(self.random_state)
-        # What rng.choice without replacement gives, without its checks.
+        # The result of rng.choice without replacement, without its checks.
         drawn = [rng.permutation(n_features)[:size] for _ in range(self.n_subspaces)]
         return np.sort(drawn, axis=1)
 
@@ -396,13 +458,13 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         feature_statistics = self.feature_statistics_
         n_classes, n_features = len(self.classes_), cells.shape[1]
         shape = (n_classes, n_features)
-        known = ~np.isnan(cells.value)
-        column, value, row = cells.column[known], cells.value[known], cells.row[known]
+        present = ~np.isnan(cells.value)
+        column, value, row = cells.column[present], cells.value[present], cells.row[present]
         weight = weights[row]
         group = codes[row] * n_features + column
 
         def total(amount: FloatArray) -> NDArray[np.float64]:
-            # bincount of nothing is of integers
+            # bincount of an empty array returns integers
             return np.bincount(group, amount, n_classes * n_features).astype(float)
 
         class_weight = np.bincount(codes, weights=weights, minlength=n_classes)
@@ -410,8 +472,8 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         zeros = np.zeros_like(listed)
         if cells.implicit_zeros:
             missing = np.bincount(
-                (codes[cells.row] * n_features + cells.column)[~known],
-                weights=weights[cells.row[~known]],
+                (codes[cells.row] * n_features + cells.column)[~present],
+                weights=weights[cells.row[~present]],
                 minlength=n_classes * n_features,
             )
             zeros = np.maximum(np.repeat(class_weight, n_features) - listed - missing, 0)
@@ -421,7 +483,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         variance = (total(weight * (value - mean[group]) ** 2) + zeros * mean**2) / divisor
         self.mean_ = mean.reshape(shape)
         self.scale_ = np.maximum(np.sqrt(variance).reshape(shape), feature_statistics.floor)
-        # A numeric feature that a class never shows says nothing about that class.
+        # A numeric feature that has no value in some class is ignored.
         self._usable = feature_statistics.categorical | (count.reshape(shape) > 0).all(axis=0)
 
         self.class_log_prior_ = np.log((class_weight + 1) / (class_weight.sum() + n_classes))
@@ -445,11 +507,11 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         )
         count = np.bincount(slot, weight[counted], n_classes * (n_values + 1)).astype(float)
         count = count.reshape(n_classes, n_values + 1)[:, :-1]
-        # Zeros that a sparse matrix leaves out.
+        # Implicit zeros of a sparse matrix.
         features = np.flatnonzero(feature_statistics.categorical)
         place = feature_statistics.positions(features, np.zeros(len(features)))
-        known = place < n_values
-        count[:, place[known]] += zeros[:, features[known]]
+        present = place < n_values
+        count[:, place[present]] += zeros[:, features[present]]
 
         n_of_feature = np.diff(feature_statistics.offsets)
         feature = np.repeat(np.arange(len(n_of_feature)), n_of_feature)
@@ -465,11 +527,11 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         return masks * self._usable[:, np.newaxis]
 
     def _log_likelihood(self, c: int, X: Matrix, subspaces: FloatArray) -> FloatArray:
-        """Log-likelihood of class c in each subspace, up to a constant, (n, n_subspaces)."""
+        """Return the log-likelihood of class c by subspace, up to a constant, (n, n_subspaces)."""
         features = np.arange(X.shape[1])
         if not sparse.issparse(X):
             return self._cell_log_likelihood(c, features, X) @ subspaces
-        # The score of a row of zeros, and what the other cells change.
+        # The log-likelihood of a row of zeros, plus the changes by the stored cells.
         zero = self._cell_log_likelihood(c, features, np.zeros(len(features)))
         change = self._cell_log_likelihood(c, X.indices, X.data) - zero[X.indices]
         return sparse.csr_array((change, X.indices, X.indptr), X.shape) @ subspaces + (
@@ -477,12 +539,12 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         )
 
     def _cell_log_likelihood(self, c: int, column: IntArray, value: FloatArray) -> FloatArray:
-        """Log-likelihood of cells; the last axis of `value` belongs to `column`."""
+        """Return the log-likelihood of cells; the last axis of `value` belongs to `column`."""
         feature_statistics = self.feature_statistics_
         mean, scale = self.mean_[c][column], self.scale_[c][column]
-        # Far outside, squares would overflow and leave nothing to compare.
+        # Clipped, because squares of larger distances overflow.
         with np.errstate(over="ignore"):
-            distance = np.clip((value - mean) / scale, -_FAR, _FAR)
+            distance = np.clip((value - mean) / scale, -_MAX_DISTANCE, _MAX_DISTANCE)
         log_density = -np.log(scale) - distance**2 / 2
         counted = feature_statistics.categorical[column]
         if counted.any():
@@ -493,12 +555,12 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
 
 
 def read_numbers(estimator: RandomSubspaceNB, X: MatrixLike, encoder: FrameEncoder | None) -> Any:
-    """Return rows as a float array or CSR matrix; the estimator is named in errors."""
+    """Return rows as a float array or CSR matrix; errors contain the estimator's name."""
     if encoder is not None:
         X = encoder.encode(X).values
     if is_plain(X):
         return X
-    with np.errstate(over="ignore", invalid="ignore"):  # the check adds up all values
+    with np.errstate(over="ignore", invalid="ignore"):  # check_array sums all values
         numbers = check_array(
             X,
             accept_sparse="csr",
@@ -514,7 +576,7 @@ def read_numbers(estimator: RandomSubspaceNB, X: MatrixLike, encoder: FrameEncod
 
 
 def _names(categorical: Any) -> list[Any]:
-    """Return the column names among the ways to say what is categorical."""
+    """Return the column names in the parameter `categorical`."""
     if categorical is None or isinstance(categorical, str):
         return []
     return [name for name in np.asarray(categorical).tolist() if isinstance(name, str)]

@@ -1,4 +1,4 @@
-"""What is known of features before any class is looked at."""
+"""Statistics of features that do not depend on the classes."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.frames import FrameEncoder
 
 SORTED_AT_ONCE = 2**16
-"""Values that are sorted at once, few enough to stay in the processor's cache."""
-LOOKED_AT_ONCE = 32
-"""Features that compiled code is given at once."""
+"""Values sorted at once, few enough to stay in the processor's cache."""
+COUNTED_AT_ONCE = 32
+"""Features counted in one compiled call."""
 DECIMAL = 1e6
-"""Values are often whole numbers of millionths, as files have few digits."""
+"""Values in files often have at most six decimals: whole numbers of millionths."""
 
 
 WITHIN = 8
-"""Columns that are looked at together: a line of the processor's cache."""
+"""Columns read together: one line of the processor's cache."""
 EMPTY = np.int64(-1)
-"""Marks a free place of a table; the bits of no number."""
+"""Marks a free slot of a hash table; these bits are a NaN."""
 MIXING = np.uint64(0x9E3779B97F4A7C15)
-"""Spreads bits over the upper end of a product: 2^64 over the golden ratio."""
+"""Multiplier of the hash, 2^64 over the golden ratio: spreads bits to the upper end."""
 
 
 @compiled()
 def _read_columns(X: FloatArray, first: int, columns: FloatArray, bounds: FloatArray) -> int:
-    """Copy columns out; find the smallest and the largest values; return how many are NaN."""
+    """Copy columns; find the smallest and the largest values; return how many are NaN."""
     bounds[0], bounds[1] = np.inf, -np.inf
     low, high = bounds
     n_missing = 0
@@ -49,10 +49,10 @@ def _read_columns(X: FloatArray, first: int, columns: FloatArray, bounds: FloatA
 
 @compiled()
 def _count_keys(keys: IntArray, table: IntArray, shift: int) -> int:
-    """Count distinct keys in a table with open places; nothing is as dear as a wrong guess.
+    """Count distinct keys by a hash table with open addressing, avoiding mispredicted branches.
 
-    Whether a key is new cannot be foreseen, so that is no branch: it is written either way.
-    Whether its first place holds another one, which is rare, is.
+    Whether a key is new is unpredictable, so there is no branch on it: the key is written either
+    way. The branch on a collision is rarely taken.
     """
     table[:] = EMPTY
     n_found = 0
@@ -61,13 +61,13 @@ def _count_keys(keys: IntArray, table: IntArray, shift: int) -> int:
         mixed = np.uint64(key)
         mixed ^= mixed >> np.uint64(32)
         place = (mixed * MIXING) >> np.uint64(shift)
-        there = table[place]
-        if min(np.uint64(there ^ key), np.uint64(there ^ EMPTY)) != 0:
-            while there != EMPTY and there != key:
+        stored = table[place]
+        if min(np.uint64(stored ^ key), np.uint64(stored ^ EMPTY)) != 0:
+            while stored != EMPTY and stored != key:
                 place = (place + np.uint64(1)) & np.uint64(len(table) - 1)
-                there = table[place]
+                stored = table[place]
         table[place] = key
-        n_found += there == EMPTY
+        n_found += stored == EMPTY
     return n_found
 
 
@@ -75,16 +75,9 @@ def _count_keys(keys: IntArray, table: IntArray, shift: int) -> int:
 def count_distinct(
     X: FloatArray, start: int, stop: int, count: IntArray, low: FloatArray, high: FloatArray
 ) -> None:
-    """Count the distinct known values of columns, and find the smallest and the largest.
+    """Count the distinct values of columns `start` to `stop`; find the smallest and the largest.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Rows; NaN is no value.
-    start, stop : int
-        Which columns.
-    count, low, high : ndarray of shape (d,)
-        Filled in there; 0 where a column has no value.
+    NaN is no value. `count`, `low` and `high` are filled in; 0 where a column has no value.
     """
     n_rows = X.shape[0]
     size, shift = 16, 60
@@ -97,63 +90,35 @@ def count_distinct(
         width = min(WITHIN, stop - first)
         n_missing = _read_columns(X, first, columns, bounds[:, :width])
         for c in range(width):
-            column, n_known = columns[c], n_rows
-            if n_missing:  # known values move to the front
-                n_known = 0
+            column, n_present = columns[c], n_rows
+            if n_missing:  # move non-missing values to the front
+                n_present = 0
                 for i in range(n_rows):
                     if column[i] == column[i]:
-                        column[n_known] = column[i]
-                        n_known += 1
-            count[first + c] = _count_keys(bits[c, :n_known], table, shift)
-            low[first + c] = bounds[0, c] if n_known else 0.0
-            high[first + c] = bounds[1, c] if n_known else 0.0
+                        column[n_present] = column[i]
+                        n_present += 1
+            count[first + c] = _count_keys(bits[c, :n_present], table, shift)
+            low[first + c] = bounds[0, c] if n_present else 0.0
+            high[first + c] = bounds[1, c] if n_present else 0.0
 
 
 @dataclass(frozen=True)
 class FeatureStatistics:
-    """What a naive Bayes ensemble finds out about its features once.
+    """Statistics of the features that all classifiers of an ensemble share."""
 
-    Attributes
-    ----------
-    categorical : ndarray of bool, shape (d,)
-        Features whose values are counted; the others are numeric.
-    values : ndarray
-        Values of the categorical features, feature after feature, ascending in each.
-    offsets : ndarray of shape (d + 1,)
-        ``values[offsets[f]:offsets[f + 1]]`` are those of feature ``f``.
-    floor : ndarray of shape (d,)
-        Smallest standard deviation of a numeric feature: one sixth of the mean gap between
-        neighbouring distinct values.
-    subspaces : ndarray of shape (n_subspaces, size)
-        Features of each subspace.
-    encoder : FrameEncoder or None
-        How frames are read.
-    unit : float or None
-        The sample weight that counts as one row; None if rows had no weights.
-    """
-
-    categorical: BoolArray
-    values: FloatArray
-    offsets: IntArray
-    floor: FloatArray
-    subspaces: IntArray
-    encoder: FrameEncoder | None
-    unit: float | None = None
+    categorical: BoolArray  # bool (d,); all other features are numeric
+    values: FloatArray  # of the categorical features, feature after feature, ascending in each
+    offsets: IntArray  # (d + 1,), values[offsets[f]:offsets[f + 1]] belong to feature f
+    floor: FloatArray  # (d,), smallest standard deviation: a sixth of the mean gap between values
+    subspaces: IntArray  # (n_subspaces, size), features of each subspace
+    encoder: FrameEncoder | None  # how frames are read
+    unit: float | None = None  # sample weight that counts as one row; None without weights
 
     def positions(self, features: IntArray, values: FloatArray) -> IntArray:
-        """Find values of categorical features in the list of all of them.
+        """Return positions of the values of categorical features in the list of all values.
 
-        Parameters
-        ----------
-        features : ndarray of shape (n_cells,)
-            Feature of each cell.
-        values : ndarray of shape (..., n_cells)
-            Values to look up.
-
-        Returns
-        -------
-        ndarray of shape (..., n_cells)
-            Positions in ``values``; ``len(values)`` for a missing or unknown value.
+        The last axis of `values` belongs to `features`. A missing or unknown value has the position
+        ``len(values)`` of the list.
         """
         low, end = self.offsets[features], self.offsets[features + 1]
         high = end
@@ -173,35 +138,20 @@ class FeatureStatistics:
 
 
 def compute_feature_statistics(
-    found: "Distinct",
+    found: "DistinctValues",
     *,
     declared: BoolArray,
     count_two_valued: bool,
     subspaces: IntArray,
     encoder: FrameEncoder | None,
 ) -> FeatureStatistics:
-    """Find out the kind, the values and the floor of each feature.
+    """Determine the kind, the values and the floor of each feature.
 
-    Parameters
-    ----------
-    found : Distinct
-        The values of the features.
-    declared : ndarray of bool, shape (d,)
-        Features known to be categorical.
-    count_two_valued : bool
-        Whether features with at most two distinct values are categorical, too.
-    subspaces : ndarray of shape (n_subspaces, size)
-        Features of each subspace.
-    encoder : FrameEncoder or None
-        How rows were read from a frame, if they were; its categories count as values even where
-        they do not occur.
-
-    Returns
-    -------
-    FeatureStatistics
+    `declared` features are categorical, and so are those with at most two distinct values if
+    `count_two_valued`. An encoder's categories are values even where they do not occur.
     """
     gap = (found.high - found.low) / np.maximum(found.count - 1, 1)
-    # A constant feature says nothing whatever its floor is, so any number will do.
+    # The floor of a constant feature has no effect on predictions.
     floor = np.where(found.count > 1, np.maximum(gap / 6, np.finfo(float).tiny), 1.0)
 
     categorical = declared | (count_two_valued & (found.count <= 2))
@@ -210,7 +160,7 @@ def compute_feature_statistics(
         lists = np.split(values, np.cumsum(n_values)[:-1])
         for f, n_categories in enumerate(encoder.n_categories_):
             if n_categories > 0 and categorical[f]:
-                # The code after the last is that of rare values, if fit has put any together.
+                # The code after the last is that of grouped rare values, if there are any.
                 has_others = found.high[f] == n_categories and found.count[f] > 0
                 lists[f] = np.arange(n_categories + has_others, dtype=float)
         values, n_values = np.concatenate(lists), np.array([len(values) for values in lists])
@@ -225,49 +175,42 @@ def compute_feature_statistics(
 
 
 @dataclass(frozen=True)
-class Distinct:
-    """The distinct known values of each feature.
+class DistinctValues:
+    """The distinct non-missing values of each feature."""
 
-    Attributes
-    ----------
-    count, low, high : ndarray of shape (d,)
-        How many there are, the smallest and the largest; 0 where there is none.
-    listed : callable
-        Gives the values of features, told by bools, feature after feature, ascending in each.
-    """
-
-    count: IntArray
-    low: FloatArray
-    high: FloatArray
+    count: IntArray  # (d,)
+    low: FloatArray  # (d,), smallest value; 0 if there is none
+    high: FloatArray  # (d,), largest value; 0 if there is none
+    # the values of features given by a mask, feature after feature, ascending
     listed: Callable[[BoolArray], FloatArray]
 
     @classmethod
-    def of(cls, X: Matrix) -> "Distinct":
-        """Find them in rows."""
+    def of(cls, X: Matrix) -> "DistinctValues":
+        """Find the distinct values in rows."""
         X = densify(X)
         if sparse.issparse(X):
             return cls._of_sparse(X)
         return cls._compiled(X) if use_compiled(X.size) else cls._of_dense(X)
 
     @classmethod
-    def united(cls, parts: Iterable[tuple[IntArray, FloatArray]]) -> "Distinct":
-        """Unite those of parts of the rows: counts, and all values in a list."""
+    def union(cls, parts: Iterable[tuple[IntArray, FloatArray]]) -> "DistinctValues":
+        """Return the union over parts of the rows, each given as counts and a list of values."""
         counts, values = zip(*parts, strict=True)
         n_features = len(counts[0])
         feature = np.concatenate([np.repeat(np.arange(n_features), count) for count in counts])
-        return cls._of_known(feature, np.concatenate(values), n_features)
+        return cls._of_cells(feature, np.concatenate(values), n_features)
 
     @classmethod
-    def _compiled(cls, X: FloatArray) -> "Distinct":
+    def _compiled(cls, X: FloatArray) -> "DistinctValues":
         X = np.ascontiguousarray(X)
         count = np.empty(X.shape[1], dtype=np.intp)
         low, high = np.empty((2, X.shape[1]))
 
-        def look_at(features: slice) -> None:
+        def count_values(features: slice) -> None:
             count_distinct(X, features.start, features.stop, count, low, high)
 
         n_threads = thread_count(nanoseconds=5 * X.size)
-        in_threads(look_at, list(batches(X.shape[1], LOOKED_AT_ONCE)), n_threads)
+        in_threads(count_values, list(batches(X.shape[1], COUNTED_AT_ONCE)), n_threads)
 
         def listed(features: BoolArray) -> FloatArray:
             chosen = cls._of_dense(X[:, features])
@@ -276,21 +219,21 @@ class Distinct:
         return cls(count, low, high, listed)
 
     @classmethod
-    def _of_dense(cls, X: FloatArray) -> "Distinct":
+    def _of_dense(cls, X: FloatArray) -> "DistinctValues":
         n_rows, n_features = X.shape
         columns = np.empty((n_features, n_rows))
         new = np.ones(columns.shape, dtype=bool)
         last = np.full(n_features, n_rows - 1)
 
         def sort(features: slice) -> None:
-            ours = columns[features]
-            ours[:] = X[:, features].T
-            _sort(ours)
-            np.not_equal(ours[:, 1:], ours[:, :-1], out=new[features, 1:])
-            if np.isnan(ours[:, -1]).any():
-                known = ~np.isnan(ours)
-                new[features] &= known
-                last[features] = np.maximum(known.sum(axis=1), 1) - 1
+            part = columns[features]
+            part[:] = X[:, features].T
+            _sort(part)
+            np.not_equal(part[:, 1:], part[:, :-1], out=new[features, 1:])
+            if np.isnan(part[:, -1]).any():
+                present = ~np.isnan(part)
+                new[features] &= present
+                last[features] = np.maximum(present.sum(axis=1), 1) - 1
 
         parts = list(batches(n_features, max(1, SORTED_AT_ONCE // max(1, n_rows))))
         in_threads(sort, parts, thread_count(nanoseconds=10 * X.size))
@@ -303,18 +246,18 @@ class Distinct:
         )
 
     @classmethod
-    def _of_sparse(cls, X: Any) -> "Distinct":
+    def _of_sparse(cls, X: Any) -> "DistinctValues":
         cells = Cells.of(X)
         n_rows, n_features = cells.shape
         feature, value = cells.column, cells.value
         with_zero = np.flatnonzero(np.bincount(feature, minlength=n_features) < n_rows)
         feature = np.concatenate([feature, with_zero])
         value = np.concatenate([value, np.zeros(len(with_zero))])
-        known = ~np.isnan(value)
-        return cls._of_known(feature[known], value[known], n_features)
+        present = ~np.isnan(value)
+        return cls._of_cells(feature[present], value[present], n_features)
 
     @classmethod
-    def _of_known(cls, feature: IntArray, value: FloatArray, n_features: int) -> "Distinct":
+    def _of_cells(cls, feature: IntArray, value: FloatArray, n_features: int) -> "DistinctValues":
         order = np.lexsort((value, feature))
         feature, value = feature[order], value[order]
         new = np.ones(len(feature), dtype=bool)
@@ -331,16 +274,16 @@ class Distinct:
 def _sort(values: FloatArray) -> None:
     """Sort each row in place, missing values last.
 
-    Numbers of half the length sort in half the time, so values that are whole numbers of
-    millionths are sorted as these.
+    Numbers of half the length sort in half the time, so values that are whole numbers of millionths
+    are sorted as int32.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         whole = np.rint(values[:, :1] * DECIMAL)
-        if np.array_equal(whole / DECIMAL, values[:, :1]):  # else look no further
+        if np.array_equal(whole / DECIMAL, values[:, :1]):  # a cheap test of the first column
             whole = values * DECIMAL
             np.rint(whole, out=whole)
             short = whole.astype(np.int32)
-            # Equal where the number of millionths is short and a value stands for no other.
+            # Equal where the number of millionths fits an int32 and is exact.
             if np.array_equal(short, whole) and np.array_equal(whole / DECIMAL, values):
                 short.sort(axis=1)
                 np.divide(short, DECIMAL, out=values)

@@ -1,9 +1,9 @@
 """Scores of rows under many classes, in all subspaces at once.
 
-Three ways to the same numbers. Of dense rows, the columns of each subspace are copied out, and
-scores are a batch of matrix products; compiled code does so with few rows at a time. Sparse rows
-become one tall sparse matrix, a row of it for each row and subspace, and scores are one product
-with it.
+There are three implementations of the same result. For dense rows, the columns of each subspace
+are gathered, and scores are a batch of matrix products; compiled code does this for a chunk of
+rows at a time. Sparse rows become one tall sparse matrix with a row for each row and subspace, and
+scores are one product with it.
 """
 
 from abc import ABC, abstractmethod
@@ -23,38 +23,30 @@ from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.logistic import mean_logistic
 from pairmend.naive_bayes import support_loops
-from pairmend.naive_bayes.design_matrix import FAR, Design, DesignMatrix
+from pairmend.naive_bayes.design_matrix import MAX_DISTANCE, Design, DesignMatrix
 from pairmend.naive_bayes.sums import Terms
 
 TILE = 2**17
-"""Log-odds that are worked on at once: few enough to stay in the processor's cache."""
+"""Log-odds computed at once, few enough to stay in the processor's cache."""
 WORTH_A_TILE = 48
-"""Rows that compiled code is given at once, at the least."""
+"""Rows of one compiled call, at the least."""
 STACKED = 128
-"""Rows that compiled code reads at once."""
+"""Rows that one compiled call reads."""
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """Terms of c classes, ready to score rows.
+    """Terms of c classes, laid out to score rows."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_columns + n_subspaces + 1, c)
-        Weights of a basis' columns, constants of the subspaces, and a row of zeros.
-    base : ndarray of shape (d, c)
-        What features add that are not left out, beside the columns.
-    table : ndarray of shape (n_subspaces, width + 1)
-        Rows of `columns` that belong to each subspace, filled up with that of zeros.
-    """
-
+    # (n_columns + n_subspaces + 1, c): weights, constants of the subspaces, zeros
     columns: FloatArray
-    base: FloatArray
+    base: FloatArray  # (d, c), contribution of a feature beside the columns, unless it is absent
+    # (n_subspaces, width + 1), rows of `columns` of each subspace, padded with zeros
     table: IntArray
 
     @classmethod
     def of(cls, terms: Terms, prior: FloatArray, design: Design) -> "Scorer":
-        """Add what comes before any feature, a number for each class."""
+        """Combine terms with the log-priors of the classes."""
         constants = multiply(terms.base, design.subspace_masks) + prior[:, np.newaxis]
         n_columns, table = len(design.column_feature), design.weight_table
         columns = np.empty((n_columns + len(table) + 1, len(prior)))
@@ -82,7 +74,7 @@ class Scorer:
 
     @lazy
     def with_absent(self) -> FloatArray:
-        """All weights in one array, those of features left out among them."""
+        """All weights in one array, followed by those of absent features."""
         n_columns, n_features = len(self.columns), len(self.base)
         weights = np.empty((n_columns + n_features, self.n_classes))
         weights[:n_columns] = self.columns
@@ -92,31 +84,17 @@ class Scorer:
 
 @dataclass(frozen=True)
 class ScoredRows(ABC):
-    """Rows to be scored.
+    """Rows to be scored."""
 
-    Attributes
-    ----------
-    stack : ndarray or CSR
-        The rows.
-    absent : CSR of shape (n * n_subspaces, d) or None
-        What the rows leave out of the subspaces.
-    n_subspaces : int
-        Number of subspaces.
-    table : ndarray of shape (n_subspaces, width + 1)
-        Rows of a dense stack that belong to each subspace.
-    compiled : bool
-        Whether to call compiled loops.
-    """
-
-    stack: Any
-    absent: Any
+    stack: Any  # the rows, dense or CSR
+    absent: Any  # CSR (n * n_subspaces, d), absent features; None if there are none
     n_subspaces: int
-    table: IntArray
-    compiled: bool
+    table: IntArray  # (n_subspaces, width + 1), rows of a dense stack of each subspace
+    compiled: bool  # whether to call compiled loops
 
     @staticmethod
-    def reading(X: Any, design: Design) -> "ScoredRows":
-        """Prepare rows that are not yet written in a basis."""
+    def from_numbers(X: Any, design: Design) -> "ScoredRows":
+        """Prepare rows of numbers."""
         compiled = use_compiled(design.subspace_table.size * X.shape[0])
         if compiled and isinstance(X, np.ndarray):
             rows = CompiledRows.of_numbers(X, design)
@@ -126,7 +104,7 @@ class ScoredRows(ABC):
 
     @staticmethod
     def of(rows: DesignMatrix, design: Design, *, compiled: bool = False) -> "ScoredRows":
-        """Prepare rows."""
+        """Prepare rows of a design matrix."""
         n_columns, n_subspaces = len(design.column_feature), len(design.subspace_table)
         absent = rows.absent
         if absent is not None:
@@ -144,7 +122,7 @@ class ScoredRows(ABC):
             return _SparseRows(stack, absent, n_subspaces, design.subspace_table, compiled)
         stack = np.empty((n_columns + 1, n_rows))
         np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
-        stack[-1] = 1  # for the constant; what fills up a narrow subspace gets no weight
+        stack[-1] = 1  # for the constant; padding has the weight 0
         return _DenseRows(stack, absent, n_subspaces, design.value_table, compiled)
 
     def tiles(self, n_classes: int) -> Iterator[slice]:
@@ -162,38 +140,19 @@ class ScoredRows(ABC):
 
     @abstractmethod
     def scores(self, scorer: Scorer) -> FloatArray:
-        """Score rows.
-
-        Parameters
-        ----------
-        scorer : Scorer
-            Terms of c classes.
-
-        Returns
-        -------
-        ndarray of shape (n_subspaces, c, n)
-            A view, laid out as is best for the work.
-        """
+        """Return the scores of rows, (n_subspaces, c, n), in any memory layout."""
 
     def supports(self, scorer: Scorer) -> FloatArray:
-        """Average over the subspaces the supports against which scores speak, (c, n)."""
+        """Return supports (c, n) with scores as log-odds against, averaged over the subspaces."""
         return mean_logistic(self.scores(scorer))
 
     def supports_of_pairs(
         self, scores: FloatArray, first: IntArray, second: IntArray
     ) -> FloatArray:
-        """Average the supports for first labels of pairs, log-odds being differences of scores.
+        """Return the mean supports (n_pairs, n) for first labels of pairs.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n_subspaces, L, n)
-            Scores of some of the rows under labels.
-        first, second : ndarray of int, shape (n_pairs,)
-            Labels of the pairs, those of one first label together.
-
-        Returns
-        -------
-        ndarray of shape (n_pairs, n)
+        Log-odds are differences of the scores, (n_subspaces, L, n), of two labels. Pairs with the
+        same first label are consecutive.
         """
         if self.compiled:
             for labels in (first, second):
@@ -203,25 +162,13 @@ class ScoredRows(ABC):
         out = np.empty((len(first), scores.shape[2]))
         for low, high in zip(starts, [*starts[1:], len(first)], strict=True):
             others: Any = second[low:high]
-            if others[-1] - others[0] == high - low - 1:  # no need to copy
+            if others[-1] - others[0] == high - low - 1:  # a slice, without a copy
                 others = slice(others[0], others[-1] + 1)
             out[low:high] = mean_logistic(scores[:, others] - scores[:, first[low], np.newaxis])
         return out
 
     def supports_at(self, scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
-        """Average supports for labels at rows against all labels, by the same differences.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_subspaces, L, n)
-            Scores of some of the rows under labels.
-        label, row : ndarray of int, shape (m,)
-            Which label, and which of these rows.
-
-        Returns
-        -------
-        ndarray of shape (m, L)
-        """
+        """Return the mean supports (m, L) for labels at rows against all labels."""
         if self.compiled:
             check_indices(label, scores.shape[1], "labels")
             check_indices(row, scores.shape[2], "rows")
@@ -232,7 +179,7 @@ class ScoredRows(ABC):
 
 
 class _CopiedRows(ScoredRows):
-    """Rows of which some are copied out."""
+    """Rows of which parts are copied."""
 
     def at(self, rows: IntArray | slice) -> ScoredRows:
         absent = None if self.absent is None else self._tall_at(self.absent, rows)
@@ -248,13 +195,13 @@ class _CopiedRows(ScoredRows):
         return tall[(rows[:, np.newaxis] * n + np.arange(n)).ravel()]
 
     def _wide(self, products: FloatArray) -> FloatArray:
-        """Turn a product with a tall matrix to the shape of scores."""
+        """Reshape a product with a tall matrix to the shape of scores."""
         shape = (-1, self.n_subspaces, products.shape[1])
         return products.reshape(shape).transpose(1, 2, 0)
 
 
 class _DenseRows(_CopiedRows):
-    """Rows as an array (columns and a one, n)."""
+    """Rows as an array (n_columns + 1, n), a one after the columns."""
 
     @property
     def n_rows(self) -> int:
@@ -272,7 +219,7 @@ class _DenseRows(_CopiedRows):
 
 @dataclass(frozen=True)
 class CompiledRows(ScoredRows):
-    """Some of the rows of an array (columns and a one, n), none of which leaves out a feature."""
+    """Rows of an array (n_columns + 1, n) without absent features, for compiled code."""
 
     rows: IntArray
 
@@ -292,7 +239,9 @@ class CompiledRows(ScoredRows):
             support_loops.stack_rows(X, design.centre, design.unit, rows.start, rows.stop, stack)
 
         in_threads(fill, list(batches(len(X), STACKED)), thread_count(nanoseconds=2 * X.size))
-        if not stack[X.shape[1] : -1].max(initial=0) < FAR**2:  # NaN or far beyond
+        if (
+            not stack[X.shape[1] : -1].max(initial=0) < MAX_DISTANCE**2
+        ):  # NaN or beyond the largest distance
             return None
         table = design.value_table
         return cls(stack, None, len(table), table, True, np.arange(len(X)))
@@ -303,28 +252,28 @@ class CompiledRows(ScoredRows):
         return len(self.rows)
 
     def tiles(self, n_classes: int) -> Iterator[slice]:
-        """Cut the rows so that there is work for all threads; compiled code cuts them further."""
+        """Cut the rows so that all threads have work; compiled code cuts them further."""
         n_tiles = max(1, min(self.n_rows // WORTH_A_TILE, max(4, 2 * thread_count())))
         return batches(self.n_rows, max(1, -(-self.n_rows // n_tiles)))
 
     def at(self, rows: IntArray | slice) -> "ScoredRows":
-        """Return some of the rows, which stay where they are."""
+        """Return some of the rows, without a copy."""
         return replace(self, rows=self.rows[rows])
 
     def check_scorer(self, scorer: Scorer) -> None:
-        """Refuse weights that do not belong to the columns of the rows."""
+        """Raise a ValueError unless the weights belong to the columns of the rows."""
         check_shape(scorer.table, self.table.shape, "places of weights")
         check_indices(scorer.table, len(scorer.columns), "weights")
 
     def scores(self, scorer: Scorer) -> FloatArray:
-        """Score rows, see :meth:`ScoredRows.scores`."""
+        """Return the scores of rows, (n_subspaces, c, n)."""
         self.check_scorer(scorer)
         out = np.empty((self.n_subspaces, scorer.n_classes, self.n_rows))
         support_loops.score(self.stack, self.table, self.rows, scorer.columns, scorer.table, out)
         return out
 
     def supports(self, scorer: Scorer) -> FloatArray:
-        """Average supports without ever having the scores of all subspaces."""
+        """Return mean supports without storing the scores of all subspaces."""
         self.check_scorer(scorer)
         out = np.empty((scorer.n_classes, self.n_rows))
         support_loops.mean_supports(
@@ -334,7 +283,7 @@ class CompiledRows(ScoredRows):
 
 
 class _SparseRows(_CopiedRows):
-    """Rows as CSR (n * n_subspaces, columns of a scorer and features left out)."""
+    """Rows as CSR (n * n_subspaces, columns of a scorer and absent features)."""
 
     @property
     def n_rows(self) -> int:
@@ -349,17 +298,7 @@ class _SparseRows(_CopiedRows):
 
 
 def _tall(matrix: Any, features: IntArray, design: Design) -> Any:
-    """Return a sparse matrix with a row for each row and subspace, cut to the subspace.
-
-    Parameters
-    ----------
-    matrix : CSR of shape (n, n_columns)
-        Rows.
-    features : ndarray of shape (n_columns,)
-        Feature of each column.
-    design : Design
-        Knows the subspaces.
-    """
+    """Return a sparse matrix with a row for each row and subspace, restricted to the subspace."""
     n_subspaces = len(design.subspace_table)
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     cell, subspace = np.nonzero(design.subspace_masks[features[matrix.indices]])

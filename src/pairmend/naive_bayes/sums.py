@@ -1,8 +1,8 @@
 """Sums over the rows of each label and of each two labels that share rows.
 
-The rows of label i without label j, one side of a pair's binary problem, are all rows of i
-less those that both share, and so are sums over them. Only labels and the pairs that do share
-rows need sums of their own; all others follow by subtraction.
+The rows of label i without label j, one class of a pair's binary problem, are all rows of i
+except those that both share; the same holds for sums over them. Only labels and the pairs that
+share rows need sums of their own; all others follow by subtraction.
 """
 
 from dataclasses import dataclass, replace
@@ -16,46 +16,25 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.naive_bayes.design_matrix import Design, DesignMatrix
 
 CANCELLED = 8
-"""Where subtraction would leave less than one part in so many, rows are summed anew."""
+"""Rows are summed separately where subtraction would leave less than 1 part in this many."""
 DENSE_GROUPS = 0.125
-"""Share of rows in a group from which on a dense product adds them up faster."""
+"""Share of rows in a group above which a dense product is faster."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over groups of rows.
+    """Sums over groups of rows."""
 
-    Attributes
-    ----------
-    mass : ndarray of shape (n_groups,)
-        Weight of the rows.
-    count : ndarray of int, shape (n_groups,)
-        Number of the rows, which says without rounding whether there is any.
-    columns : ndarray or CSR of shape (n_groups, n_columns)
-        Weighted sums of a basis' columns.
-    absent, n_absent : ndarray of shape (n_groups, d), CSR, or None
-        Weight and number of the rows that leave out a feature; None where none does.
-    """
-
-    mass: FloatArray
-    count: IntArray
-    columns: Matrix
+    mass: FloatArray  # (n_groups,), weight of the rows
+    count: IntArray  # (n_groups,), number of the rows, exact where the weight has rounding
+    columns: Matrix  # (n_groups, n_columns), weighted sums of the design's columns
+    # (n_groups, d), weight of the rows without a value of a feature; None if all have one
     absent: Any
-    n_absent: Any
+    n_absent: Any  # (n_groups, d), number of these rows
 
     @classmethod
     def over(cls, groups: Any, weights: FloatArray | None, rows: DesignMatrix) -> "Sums":
-        """Add up rows.
-
-        Parameters
-        ----------
-        groups : CSR of ones, shape (n_groups, n)
-            Which rows are in which group.
-        weights : ndarray of shape (n,) or None
-            Weights of the rows, if they are not all 1.
-        rows : DesignMatrix
-            The rows.
-        """
+        """Sum the rows of groups, given as CSR of ones (n_groups, n); weights None means all 1."""
         weighted = groups
         if weights is not None:
             data = weights[groups.indices]
@@ -76,7 +55,7 @@ class Sums:
         return cls(mass, count, columns, absent, n_absent)
 
     def at(self, groups: IntArray | slice) -> "Sums":
-        """Return the sums of some of the groups, dense."""
+        """Return the sums of some groups, dense."""
         return Sums(
             self.mass[groups],
             self.count[groups],
@@ -85,8 +64,8 @@ class Sums:
             None if self.n_absent is None else _dense(self.n_absent[groups]),
         )
 
-    def less(self, part: "Sums") -> "Sums":
-        """Return the sums over the rows that are not in a part of them, dense both."""
+    def minus(self, part: "Sums") -> "Sums":
+        """Subtract the sums over a part of each group's rows, both dense."""
         return Sums(
             self.mass - part.mass,
             self.count - part.count,
@@ -96,14 +75,9 @@ class Sums:
         )
 
     def plus(self, other: "Sums", ours: IntArray, theirs: IntArray) -> "Sums":
-        """Return the sums over groups that are made of groups here and there.
+        """Return sums over unions of groups of two sets of rows.
 
-        Parameters
-        ----------
-        other : Sums
-            Sums over other rows.
-        ours, theirs : ndarray of shape (n,)
-            Which group here, and which there, each of the new groups is made of; -1 for none.
+        Each new group is the union of group `ours` here and group `theirs` in `other`; -1 is none.
         """
 
         def add(mine: Any, more: Any) -> Any:
@@ -118,9 +92,9 @@ class Sums:
 
         return Sums(*(add(vars(self)[name], vars(other)[name]) for name in vars(self)))
 
-    def faded(self, share: float, forgotten: float) -> "Sums":
-        """Return the sums with a share of the weight left, those of groups now too light empty."""
-        kept = share * self.mass >= forgotten
+    def decayed(self, share: float, min_mass: float) -> "Sums":
+        """Multiply weights by a share; groups that weigh less than `min_mass` become empty."""
+        kept = share * self.mass >= min_mass
         left = share * kept
         return Sums(
             _scaled(self.mass, left),
@@ -140,40 +114,30 @@ class Sums:
 
 @dataclass(frozen=True)
 class Terms:
-    """What classes make of a basis' columns: log-likelihoods up to a common constant.
+    """Coefficients of the design's columns in the log-likelihoods of classes, up to a constant."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_classes, n_columns)
-        Weights of the columns.
-    base : ndarray of shape (n_classes, d)
-        What each feature adds for a row that is zero in all columns.
-    usable : ndarray of bool, shape (n_classes, d), or None
-        Features the class has seen; None if all.
-    """
-
-    weights: FloatArray
-    base: FloatArray
-    usable: Any
+    weights: FloatArray  # (n_classes, n_columns)
+    base: FloatArray  # (n_classes, d), of each feature, for a row that is zero in all columns
+    usable: Any  # bool (n_classes, d), features with a value in the class; None if all
 
     @classmethod
     def of(cls, sums: Sums, design: Design) -> "Terms":
         """Estimate Gaussians and Laplace-smoothed frequencies from sums over classes."""
         feature_statistics, numeric = design.feature_statistics, design.numeric
         n, m = len(numeric), len(sums.mass)
-        known = sums.mass[:, np.newaxis]  # weight of the rows that show a feature
+        mass = sums.mass[:, np.newaxis]  # weight of the rows that have a value
         usable = None
         if sums.absent is not None:
             usable = feature_statistics.categorical | (sums.count[:, np.newaxis] > sums.n_absent)
-            known = np.maximum(known - sums.absent, 0)
+            mass = np.maximum(mass - sums.absent, 0)
         weights = np.empty(sums.columns.shape)
         base = np.zeros((m, len(feature_statistics.categorical)))
         if n:
-            divisor = known if known.shape[1] == 1 else known[:, numeric]
+            divisor = mass if mass.shape[1] == 1 else mass[:, numeric]
             divisor = np.where(divisor > 0, divisor, 1)
             mean = np.divide(sums.columns[:, :n], divisor, out=weights[:, :n])
             square = mean * mean
-            # The floor is the unit, so the variance is at least 1; rounding never shows below.
+            # The floor is the unit, so the variance is at least 1, far above rounding.
             variance = sums.columns[:, n : 2 * n] / divisor
             np.maximum(np.subtract(variance, square, out=variance), 1, out=variance)
             inverse = np.divide(1, variance, out=weights[:, n : 2 * n])
@@ -184,16 +148,16 @@ class Terms:
             mean *= inverse
             inverse *= -0.5
         if feature_statistics.categorical.any():
-            _count_values(sums.columns[:, 2 * n :], known, design, weights[:, 2 * n :], base)
+            _count_values(sums.columns[:, 2 * n :], mass, design, weights[:, 2 * n :], base)
         return cls(weights, base, usable)
 
     def at(self, classes: slice) -> "Terms":
-        """Return the terms of some of the classes."""
+        """Return the terms of some classes."""
         usable = None if self.usable is None else self.usable[classes]
         return Terms(self.weights[classes], self.base[classes], usable)
 
-    def less(self, other: "Terms", design: Design) -> "Terms":
-        """Return what makes log-odds: the difference, over features that both have seen."""
+    def minus(self, other: "Terms", design: Design) -> "Terms":
+        """Subtract the terms of other classes, over features usable in both: those of log-odds."""
         weights, base = self.weights - other.weights, self.base - other.base
         if self.usable is not None:
             unusable = ~(self.usable & other.usable)
@@ -203,13 +167,13 @@ class Terms:
 
 
 def _count_values(
-    counts: FloatArray, known: FloatArray, design: Design, weights: FloatArray, base: FloatArray
+    counts: FloatArray, mass: FloatArray, design: Design, weights: FloatArray, base: FloatArray
 ) -> None:
     """Fill in the terms of categorical features from the counts of all values but the base."""
     feature_statistics = design.feature_statistics
     features = np.flatnonzero(design.base >= 0)
     own = design.column_feature[2 * len(design.numeric) :]
-    total = known if known.shape[1] == 1 else known[:, features]
+    total = mass if mass.shape[1] == 1 else mass[:, features]
     counts = np.maximum(counts, 0)
     log_base = np.empty((len(counts), len(features)))
     log_base[:] = total
@@ -224,7 +188,7 @@ def _count_values(
     np.log(counts, out=weights)
     of_column = np.searchsorted(features, own)
     weights -= np.take(log_base, of_column, axis=1, mode="clip")
-    # Few numbers of values are different.
+    # Few distinct numbers of values: take each logarithm once.
     sizes, which = np.unique(np.diff(feature_statistics.offsets)[features], return_inverse=True)
     if total.shape[1] == 1:
         log_total = np.log(total + sizes)[:, which]
@@ -236,32 +200,16 @@ def _count_values(
 
 @dataclass(frozen=True)
 class LabelSums:
-    """Sums over the rows of labels, enough for every pair.
+    """Sums over the rows of labels, sufficient for every pair."""
 
-    Attributes
-    ----------
-    labels : Sums
-        Over the rows of each label.
-    shared : Sums
-        Over the rows of each two labels that share any.
-    number : ndarray of shape (L, L)
-        Number of two labels among those; -1 for labels that share no row.
-    alone : Sums
-        Over the rows of one label without another, where these are so few among the label's
-        own that subtraction would leave mostly rounding.
-    alone_number : ndarray of shape (n_shared, 2)
-        Number of the rows of the first, and of the second, label alone among those; -1 where
-        they are not summed.
-    has_virtual : bool
-        Whether the last label is the virtual one. Every row is its own, so it loses the rows
-        it shares with another label to that label, and takes none from it.
-    """
-
-    labels: Sums
-    shared: Sums
-    number: IntArray
-    alone: Sums
-    alone_number: IntArray
+    labels: Sums  # over the rows of each label
+    shared: Sums  # over the rows of each two labels that share any
+    number: IntArray  # (L, L), number of two labels in `shared`; -1 if they share no row
+    # over rows of one label without another, where subtraction would lose digits
+    exclusive: Sums
+    # (n_shared, 2), numbers in `exclusive` of first and second label; -1 if none
+    exclusive_number: IntArray
+    # the last label is virtual: shared rows belong to the other label alone
     has_virtual: bool = False
 
     @classmethod
@@ -273,21 +221,9 @@ class LabelSums:
         *,
         has_virtual: bool = False,
     ) -> "LabelSums":
-        """Add up rows by their labels.
-
-        Parameters
-        ----------
-        Y : ndarray of bool, shape (n, L)
-            Label indicators.
-        weights : ndarray of shape (n,) or None
-            Weights of the rows, if they are not all 1.
-        rows : DesignMatrix
-            The rows.
-        has_virtual : bool, default=False
-            Whether a virtual label is to be added.
-        """
-        sums = cls.part(Y, weights, rows, has_virtual=has_virtual).marked()
-        return replace(sums, alone=sum_alone(sums.alone_pairs, Y, weights, rows))
+        """Sum rows by their labels, with a virtual label after all others if `has_virtual`."""
+        sums = cls.part(Y, weights, rows, has_virtual=has_virtual).with_exclusive_numbers()
+        return replace(sums, exclusive=sum_exclusive(sums.exclusive_pairs, Y, weights, rows))
 
     @classmethod
     def part(
@@ -298,8 +234,8 @@ class LabelSums:
         *,
         has_virtual: bool = False,
     ) -> "LabelSums":
-        """Add up a part of the rows; no label's are summed alone, before all are there."""
-        nothing = sum_alone(np.empty((0, 2), dtype=np.intp), Y, weights, rows)
+        """Sum a part of the rows, without the exclusive sums, which depend on all rows."""
+        none = sum_exclusive(np.empty((0, 2), dtype=np.intp), Y, weights, rows)
         if has_virtual:
             Y = with_virtual(Y)
         n_rows, n_labels = Y.shape
@@ -309,7 +245,7 @@ class LabelSums:
 
         first, second, row = _shared_rows(Y)
         code = first * n_labels + second
-        # Few codes are sorted by counting.
+        # Codes of a small integer type are sorted by counting, which is fast.
         order = np.argsort(code.astype(np.min_scalar_type(n_labels**2)), kind="stable")
         code, row = code[order], row[order]
         is_new = np.diff(code, prepend=-1) > 0
@@ -318,11 +254,11 @@ class LabelSums:
         number = np.full((n_labels, n_labels), -1, dtype=np.int32)
         first, second = np.divmod(found, n_labels)
         number[first, second] = number[second, first] = np.arange(len(found))
-        alone_number = np.full((len(found), 2), -1)
-        return cls(labels, shared, number, nothing, alone_number, has_virtual)
+        exclusive_number = np.full((len(found), 2), -1)
+        return cls(labels, shared, number, none, exclusive_number, has_virtual)
 
     def plus(self, part: "LabelSums") -> "LabelSums":
-        """Return the sums over these rows and a part of others; those alone stay as they are."""
+        """Add the sums over other rows; exclusive sums stay as they are."""
         n_labels = len(self.number)
         upper = np.triu_indices(n_labels, k=1)
         ours, theirs = self.number[upper], part.number[upper]
@@ -331,26 +267,26 @@ class LabelSums:
         number = np.full_like(self.number, -1)
         first, second = (side[either] for side in upper)
         number[first, second] = number[second, first] = np.arange(len(either))
-        alone_number = np.full((len(either), 2), -1)
-        alone_number[ours >= 0] = self.alone_number[ours[ours >= 0]]
+        exclusive_number = np.full((len(either), 2), -1)
+        exclusive_number[ours >= 0] = self.exclusive_number[ours[ours >= 0]]
         every = np.arange(n_labels)
         return LabelSums(
             self.labels.plus(part.labels, every, every).at(slice(None)),
             self.shared.plus(part.shared, ours, theirs),
             number,
-            self.alone,
-            alone_number,
+            self.exclusive,
+            exclusive_number,
             self.has_virtual,
         )
 
-    def marked(self) -> "LabelSums":
-        """Say which labels' rows are to be summed without another's, now that all are there."""
+    def with_exclusive_numbers(self) -> "LabelSums":
+        """Determine which labels' rows need exclusive sums, given the sums over all rows."""
         pairs = self._shared_pairs
         left = self.labels.count[pairs] - self.shared.count[:, np.newaxis]
         mass = self.labels.mass[pairs]
-        few = (left > 0) & (mass - self.shared.mass[:, np.newaxis] < mass / CANCELLED)
-        number = np.where(few, np.cumsum(few).reshape(few.shape) - 1, -1)
-        return replace(self, alone_number=number)
+        is_small = (left > 0) & (mass - self.shared.mass[:, np.newaxis] < mass / CANCELLED)
+        number = np.where(is_small, np.cumsum(is_small).reshape(is_small.shape) - 1, -1)
+        return replace(self, exclusive_number=number)
 
     @property
     def _shared_pairs(self) -> IntArray:
@@ -358,78 +294,66 @@ class LabelSums:
         return np.argwhere(np.triu(self.number >= 0))
 
     @property
-    def alone_pairs(self) -> IntArray:
-        """The label of each of the sums alone, and the one its rows lack."""
-        which, side = np.nonzero(self.alone_number >= 0)
+    def exclusive_pairs(self) -> IntArray:
+        """The label of each of the exclusive sums, and the label that its rows lack."""
+        which, side = np.nonzero(self.exclusive_number >= 0)
         shared = self._shared_pairs[which]
         pairs = np.empty_like(shared)
-        pairs[self.alone_number[which, side]] = np.where(
+        pairs[self.exclusive_number[which, side]] = np.where(
             side[:, np.newaxis], shared[:, ::-1], shared
         )
         return pairs
 
-    def extended(self, Y: BoolArray, weights: FloatArray | None, rows: DesignMatrix) -> "LabelSums":
-        """Return the sums over these rows and further ones.
+    def with_rows(
+        self, Y: BoolArray, weights: FloatArray | None, rows: DesignMatrix
+    ) -> "LabelSums":
+        """Add further rows.
 
-        Rows that become few among their label's are summed alone from then on. Before, they
-        were all of them, none, or so many that subtraction left their digits.
+        Rows that become a small part of their label's rows get exclusive sums from then on. Before,
+        they were all of them, none, or enough for subtraction to preserve their digits.
         """
         sums = self.plus(LabelSums.part(Y, weights, rows, has_virtual=self.has_virtual))
-        newly = (sums.marked().alone_number >= 0) & (sums.alone_number < 0)
-        n_old, n_new = len(self.alone.mass), np.count_nonzero(newly)
+        newly = (sums.with_exclusive_numbers().exclusive_number >= 0) & (sums.exclusive_number < 0)
+        n_old, n_new = len(self.exclusive.mass), np.count_nonzero(newly)
         number = n_old + np.cumsum(newly).reshape(newly.shape) - 1
-        sums = replace(sums, alone_number=np.where(newly, number, sums.alone_number))
-        pairs = sums.alone_pairs
+        sums = replace(sums, exclusive_number=np.where(newly, number, sums.exclusive_number))
+        pairs = sums.exclusive_pairs
         before = self.only(*pairs[n_old:].T)
         old, new = np.arange(n_old + n_new), np.arange(-n_old, n_new)
         old[n_old:] = -1
         new[:n_old] = -1
-        new[n_old:][before.count <= 0] = -1  # what subtraction left is rounding
-        more = sum_alone(pairs, Y, weights, rows)
+        new[n_old:][before.count <= 0] = -1  # the difference is only rounding
+        more = sum_exclusive(pairs, Y, weights, rows)
         every = np.arange(len(pairs))
-        alone = self.alone.plus(before, old, new).plus(more, every, every)
-        return replace(sums, alone=alone)
+        exclusive = self.exclusive.plus(before, old, new).plus(more, every, every)
+        return replace(sums, exclusive=exclusive)
 
-    def faded(self, share: float, forgotten: float) -> "LabelSums":
-        """Return the sums with a share of each row's weight left.
-
-        Parameters
-        ----------
-        share : float
-            What is left, in (0, 1].
-        forgotten : float
-            Groups of rows that weigh less together are empty from then on.
-        """
+    def decayed(self, share: float, min_mass: float) -> "LabelSums":
+        """Multiply weights by a share; groups that weigh less than `min_mass` become empty."""
         return replace(
             self,
-            labels=self.labels.faded(share, forgotten),
-            shared=self.shared.faded(share, forgotten),
-            alone=self.alone.faded(share, forgotten),
+            labels=self.labels.decayed(share, min_mass),
+            shared=self.shared.decayed(share, min_mass),
+            exclusive=self.exclusive.decayed(share, min_mass),
         )
 
     def only(self, label: IntArray, other: IntArray) -> Sums:
-        """Return the sums over the rows of labels without those they share with others.
-
-        Parameters
-        ----------
-        label, other : ndarray of shape (n_pairs,)
-            Numbers of labels.
-        """
+        """Return the sums over the rows of labels without those they share with other labels."""
         left = self.labels.at(label)
         share, number, place = self._numbers(label, other)
         if len(share) == len(label):
-            left = left.less(self.shared.at(number))
+            left = left.minus(self.shared.at(number))
         else:
-            left.put(share, left.at(share).less(self.shared.at(number)))
-        few = place >= 0
-        if few.any():
-            left.put(share[few], self.alone.at(place[few]))
+            left.put(share, left.at(share).minus(self.shared.at(number)))
+        is_small = place >= 0
+        if is_small.any():
+            left.put(share[is_small], self.exclusive.at(place[is_small]))
         return left
 
     def sizes(self) -> tuple[FloatArray, IntArray]:
-        """Return weight and number of the rows of each label without each other, (L, L).
+        """Return weight and number of the rows of each label without each other label, (L, L).
 
-        Numbers below 0 mean none: of a label forgotten a call before the rows it shares.
+        Numbers may be negative where a label became empty before the rows that it shares.
         """
         n_labels = len(self.number)
         mass = np.repeat(self.labels.mass[:, np.newaxis], n_labels, axis=1)
@@ -439,20 +363,20 @@ class LabelSums:
         label, other = label[share], other[share]
         mass[label, other] -= self.shared.mass[number]
         count[label, other] -= self.shared.count[number]
-        few = place >= 0
-        mass[label[few], other[few]] = self.alone.mass[place[few]]
-        count[label[few], other[few]] = self.alone.count[place[few]]
+        is_small = place >= 0
+        mass[label[is_small], other[is_small]] = self.exclusive.mass[place[is_small]]
+        count[label[is_small], other[is_small]] = self.exclusive.count[place[is_small]]
         return np.where(count > 0, mass, 0), count
 
     def _numbers(self, label: IntArray, other: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return where labels lose rows to others, and the numbers in `shared` and `alone`."""
+        """Return where labels share rows with others, and numbers in `shared` and `exclusive`."""
         number = self.number[label, other]
         loses = number >= 0
         if self.has_virtual:
             loses &= other != len(self.number) - 1
         share = np.flatnonzero(loses)
         number = number[share]
-        return share, number, self.alone_number[number, (label > other)[share].astype(int)]
+        return share, number, self.exclusive_number[number, (label > other)[share].astype(int)]
 
 
 def _dense(columns: Matrix) -> FloatArray:
@@ -460,7 +384,7 @@ def _dense(columns: Matrix) -> FloatArray:
 
 
 def _scaled(sums: Any, factor: FloatArray | BoolArray) -> Any:
-    """Multiply the sums of each group, if there are any, with a number."""
+    """Multiply the sums of each group by a factor."""
     if sums is None or not len(factor):
         return sums
     factor = factor.astype(sums.dtype)
@@ -470,22 +394,22 @@ def _scaled(sums: Any, factor: FloatArray | BoolArray) -> Any:
 
 
 def _selection(which: IntArray, n_groups: int) -> Any:
-    """Return the matrix that picks groups, and zeros for -1."""
-    there = which >= 0
-    indptr = np.concatenate([[0], np.cumsum(there)])
-    ones = np.ones(np.count_nonzero(there), dtype=np.int64)
-    return sparse.csr_array((ones, which[there], indptr), shape=(len(which), n_groups))
+    """Return the matrix that selects groups; -1 gives zeros."""
+    exists = which >= 0
+    indptr = np.concatenate([[0], np.cumsum(exists)])
+    ones = np.ones(np.count_nonzero(exists), dtype=np.int64)
+    return sparse.csr_array((ones, which[exists], indptr), shape=(len(which), n_groups))
 
 
 def with_virtual(Y: BoolArray) -> BoolArray:
-    """Add a virtual label, which all rows carry."""
+    """Append the column of a virtual label, which all rows have."""
     return np.column_stack([Y, np.ones(len(Y), dtype=bool)])
 
 
-def sum_alone(
+def sum_exclusive(
     pairs: IntArray, Y: BoolArray, weights: FloatArray | None, rows: DesignMatrix
 ) -> Sums:
-    """Add up the rows of first labels, the virtual one maybe among them, that lack the second."""
+    """Sum the rows of the first label of each pair that lack the second."""
     Y = with_virtual(Y)
     groups = [np.flatnonzero(Y[:, label] & ~Y[:, other]) for label, other in pairs]
     group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
@@ -494,7 +418,7 @@ def sum_alone(
 
 
 def _groups(group: IntArray, row: IntArray, n_groups: int, n_rows: int) -> Any:
-    """Return which rows are in which group, as CSR; groups ascend."""
+    """Return the rows of each group as CSR; groups ascend."""
     indptr = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
     return sparse.csr_array((np.ones(len(row)), row, indptr), shape=(n_groups, n_rows))
 

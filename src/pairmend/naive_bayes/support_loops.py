@@ -1,4 +1,4 @@
-"""Compiled twins of the numpy functions of :mod:`pairmend.naive_bayes.scoring`."""
+"""Compiled equivalents of the numpy functions of :mod:`pairmend.naive_bayes.scoring`."""
 
 import numpy as np
 
@@ -7,19 +7,19 @@ from pairmend._utils.products import LARGEST
 from pairmend._utils.typing import FloatArray, IntArray
 
 WITHIN = 8
-"""Columns that are read together: a line of the processor's cache."""
+"""Columns read together: one line of the processor's cache."""
 TILE = 2**15
-"""Log-odds that are worked on at once: few enough to stay in the processor's cache."""
+"""Log-odds computed at once, few enough to stay in the processor's cache."""
 ROWS = 256
-"""Rows that are worked on at once, at the most, so that their columns stay there, too."""
-FEW_ROWS = 32
-"""Rows of one product, at the least: fewer make it slow."""
+"""Rows processed at once, at the most, so that their columns stay in the cache, too."""
+MIN_ROWS = 32
+"""Rows of one product, at the least: fewer are slow."""
 CHUNK = 512
-"""Log-odds whose exponentials are taken at once."""
+"""Log-odds whose exponentials are computed at once."""
 LIMIT = 700.0
-"""Log-odds beyond which the exponential leaves its range."""
+"""Log-odds beyond which the exponential overflows."""
 ROUNDING = 1.5 * 2.0**52
-"""Added to a number and taken away again, it leaves the nearest whole number."""
+"""Adding and subtracting this rounds a number to the nearest whole number."""
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 """The logarithm of 2 in two parts; a small whole number times the first is exact."""
@@ -27,7 +27,7 @@ EXPONENT_OF_ONE = np.int64(1023 << 52)
 
 
 @compiled(fastmath={"contract"})
-def _add_few_logistic(
+def _add_logistic_chunk(
     against: FloatArray, total: FloatArray, powers: FloatArray, bits: IntArray
 ) -> None:
     n = len(against)
@@ -53,7 +53,7 @@ def _add_few_logistic(
         p = p * r + 1.0
         against[i] = p
         powers[i] = shifted
-    for i in range(n):  # the last bits of the shifted number are those of k
+    for i in range(n):  # the last bits of the shifted number are k
         bits[i] = (bits[i] << 52) + EXPONENT_OF_ONE
     for i in range(n):
         total[i] += 1.0 / (1.0 + against[i] * powers[i])
@@ -61,24 +61,15 @@ def _add_few_logistic(
 
 @compiled()
 def add_logistic(against: FloatArray, total: FloatArray, powers: FloatArray) -> None:
-    """Add the probabilities that log-odds stand for to a total.
+    """Add the probabilities with these log-odds against, (n,), to a total.
 
-    The exponential of a number is 2^k times that of a rest of at most half of log 2, which is
-    that of its series.
-
-    Parameters
-    ----------
-    against : ndarray of shape (n,)
-        Log-odds against the event; holds anything afterwards.
-    total : ndarray of shape (n,)
-        What is added to.
-    powers : ndarray of shape (CHUNK,)
-        Holds anything before and afterwards.
+    The exponential of a number is 2^k times that of a remainder of at most half of log 2, computed
+    by its series. `against` and the work space `powers`, (CHUNK,), are overwritten.
     """
     bits = powers.view(np.int64)
     for start in range(0, len(against), CHUNK):
         part = slice(start, start + CHUNK)
-        _add_few_logistic(against[part], total[part], powers, bits)
+        _add_logistic_chunk(against[part], total[part], powers, bits)
 
 
 @compiled()
@@ -93,7 +84,7 @@ def _are_consecutive(places: IntArray) -> bool:
 def _gather(
     source: FloatArray, lines: IntArray, places: IntArray, consecutive: bool, out: FloatArray
 ) -> None:
-    """Copy places of lines out."""
+    """Copy positions of lines."""
     n = len(places)
     for k in range(len(lines)):
         line, copy = source[lines[k]], out[k]
@@ -109,7 +100,7 @@ def _gather(
 @compiled()
 def _block_sizes(n_rows: int, n_classes: int, width: int) -> tuple[int, int]:
     """Return how many rows and classes one product has, see :mod:`pairmend._utils.products`."""
-    rows = min(n_rows, max(FEW_ROWS, LARGEST // max(1, n_classes * width)))
+    rows = min(n_rows, max(MIN_ROWS, LARGEST // max(1, n_classes * width)))
     return rows, min(n_classes, max(1, LARGEST // max(1, rows * width)))
 
 
@@ -134,7 +125,7 @@ def _fill_means(
         stop = min(start + at_once, len(rows))
         total[: n_classes * (stop - start)] = 0
         for s in range(n_subspaces):
-            for c in range(0, n_classes, c_block):  # each block's weights are side by side
+            for c in range(0, n_classes, c_block):  # the weights of a block are contiguous
                 some = classes[c : c + c_block]
                 part = own[width * c : width * (c + len(some))].reshape((width, len(some)))
                 _gather(weights, weight_table[s], some, True, part)
@@ -169,22 +160,10 @@ def mean_supports(
     weight_table: IntArray,
     out: FloatArray,
 ) -> None:
-    """Average over the subspaces the supports that classes' scores of rows stand for.
+    """Fill in the supports (c, m) of some rows, averaged over the subspaces.
 
-    Parameters
-    ----------
-    stack : ndarray of shape (n_columns, n)
-        The rows in a basis' columns.
-    table : ndarray of shape (n_subspaces, width)
-        Columns of each subspace.
-    rows : ndarray of int, shape (m,)
-        Which rows.
-    weights : ndarray of shape (n_weights, c)
-        Weights in the log-odds against each class.
-    weight_table : ndarray of shape (n_subspaces, width)
-        Which weights belong to these columns.
-    out : ndarray of shape (c, m)
-        Filled in there.
+    `table` (n_subspaces, width) are the lines of `stack` (n_columns, n) in each subspace, and
+    `weight_table` those of `weights` (n_weights, c) in the log-odds against each class.
     """
     _fill_means(stack, table, rows, weights, weight_table, out)
 
@@ -201,24 +180,11 @@ def mean_supports_of_labels(
     label: int,
     out: FloatArray,
 ) -> None:
-    """Average the supports for a label at its rows, against labels it has models with.
+    """Fill in the supports for a label at its rows, (n_entries, L), against labels with own models.
 
-    Parameters
-    ----------
-    stack, table
-        The rows, as for :func:`mean_supports`.
-    rows, indptr : ndarray of int
-        Rows of each label, as CSR has them.
-    weights : ndarray of shape (n_weights, n_models)
-        Weights in the log-odds against the first label of each model's pair.
-    weight_table : ndarray of shape (n_subspaces, width)
-        Which weights belong to these columns.
-    places : ndarray of int, shape (L, L)
-        Model of each two labels; -1 where there is none.
-    label : int
-        Which label.
-    out : ndarray of shape (len(rows), L)
-        Filled in there.
+    `rows` and `indptr` are those of `LabelRows`, `places` (L, L) the model of each two labels or
+    -1, and `weights` (n_weights, n_models) belong to the log-odds against the first label of each
+    model.
     """
     others = np.flatnonzero(places[label] >= 0)
     n_others, n_columns = len(others), len(stack)
@@ -233,7 +199,7 @@ def mean_supports_of_labels(
     columns = np.arange(n_columns)
     for start in range(low, high, ROWS):
         here = rows[start : min(start + ROWS, high)]
-        # Columns are in several subspaces: first all of them once, from where the rows are.
+        # Columns are in several subspaces, so each row is copied once, before.
         mine, supports = np.empty((n_columns, len(here))), np.empty((n_others, len(here)))
         _gather(stack, columns, here, False, mine)
         _fill_means(mine, table, np.arange(len(here)), own, weight_table, supports)
@@ -251,10 +217,7 @@ def score(
     weight_table: IntArray,
     out: FloatArray,
 ) -> None:
-    """Score rows under classes in each subspace.
-
-    Takes what :func:`mean_supports` takes, but `out` is (n_subspaces, c, m).
-    """
+    """Fill in the scores of rows, (n_subspaces, c, m), see :func:`mean_supports`."""
     n_subspaces, width = table.shape
     n_classes = weights.shape[1]
     classes = np.arange(n_classes)
@@ -278,19 +241,7 @@ def score(
 
 @compiled()
 def mean_supports_of_pairs(scores: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
-    """Average the supports for first labels of pairs whose log-odds are differences of scores.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_subspaces, L, n)
-        Scores of rows under labels.
-    first, second : ndarray of int, shape (n_pairs,)
-        Labels of the pairs.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs, n)
-    """
+    """Return the mean supports (n_pairs, n) with differences of scores as log-odds."""
     n_subspaces, _, n = scores.shape
     out = np.zeros((len(first), n))
     against, powers = np.empty(n), np.empty(CHUNK)
@@ -305,19 +256,7 @@ def mean_supports_of_pairs(scores: FloatArray, first: IntArray, second: IntArray
 
 @compiled()
 def mean_supports_at(scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
-    """Average the supports for labels at rows, against all labels, by the same differences.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_subspaces, L, n)
-        Scores of rows under labels.
-    label, row : ndarray of int, shape (m,)
-        Which label at which row.
-
-    Returns
-    -------
-    ndarray of shape (m, L)
-    """
+    """Return the mean supports (m, L) for labels at rows against all labels."""
     n_subspaces, n_labels, _ = scores.shape
     size = n_subspaces * n_labels
     against, supports, powers = np.empty(size), np.empty(size), np.empty(CHUNK)
@@ -344,19 +283,7 @@ def stack_rows(
     stop: int,
     stack: FloatArray,
 ) -> None:
-    """Write some rows in units from a centre, with their squares, column after column.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Rows.
-    centre, unit : ndarray of shape (d,)
-        Where each feature is 0, and what it is multiplied by from there.
-    start, stop : int
-        Which rows.
-    stack : ndarray of shape (2 d + 1, n)
-        Filled in there: values, squares, and ones.
-    """
+    """Fill in scaled values, their squares and ones, (2 d + 1, n), for some rows."""
     n_features = X.shape[1]
     for first in range(0, n_features, WITHIN):
         last = min(first + WITHIN, n_features)

@@ -148,7 +148,7 @@ class IncrementalState:
             data.pairs,
             take_params(data.X, data.fit_params, train),
             decay=decay,
-            forgotten=smallest,
+            min_mass=smallest,
         )
         return state
 

@@ -26,7 +26,7 @@ def few(small_set):
 
 
 def relevance(X, Y, query):
-    return [references.ask(GaussianNB, X, Y[:, i].tolist(), query) for i in range(3)]
+    return [references.support(GaussianNB, X, Y[:, i].tolist(), query) for i in range(3)]
 
 
 def test_bradley_terry(few):
@@ -36,7 +36,7 @@ def test_bradley_terry(few):
     for row, query in enumerate(X[58:64]):
         at_least = np.zeros((3, 3))
         for i, j in combinations(range(3), 2):
-            at_least[i, j], at_least[j, i] = references.two_answers(
+            at_least[i, j], at_least[j, i] = references.overlap_supports(
                 GaussianNB, X[:60], Y[:60], i, j, query
             )
         virtual = relevance(X[:60], Y[:60], query)
@@ -56,7 +56,9 @@ def test_shared_first(few, voting):
     expected = []
     for query in X[58:68]:
         answers = {
-            (i, j): references.shared_first_answers(GaussianNB, X[:60], Y[:60], i, j, query, voting)
+            (i, j): references.shared_first_supports(
+                GaussianNB, X[:60], Y[:60], i, j, query, voting
+            )
             for i, j in combinations(range(3), 2)
         }
         virtual = relevance(X[:60], Y[:60], query)

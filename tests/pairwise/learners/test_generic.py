@@ -9,8 +9,8 @@ from pairmend.pairwise.learners import GenericPairLearner
 from pairmend.pairwise.learners.generic import ConstantSupport
 
 
-class Remembering(ClassifierMixin, BaseEstimator):
-    """Knows what it was trained on."""
+class RecordingClassifier(ClassifierMixin, BaseEstimator):
+    """Records its training data."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state
@@ -28,11 +28,11 @@ class Remembering(ClassifierMixin, BaseEstimator):
 def learner(small_set):
     X, Y = small_set
     numbered = np.column_stack([np.arange(len(X)), X])
-    fitted = GenericPairLearner(Remembering(), n_jobs=None, seed=7)
+    fitted = GenericPairLearner(RecordingClassifier(), n_jobs=None, seed=7)
     return fitted.fit(numbered, Y.astype(bool), label_pairs(4), {})
 
 
-def test_each_pair_sees_exactly_its_rows(learner, small_set):
+def test_each_pair_is_trained_on_rows_with_exactly_one_of_its_labels(learner, small_set):
     _, Y = small_set
     for (i, j), model in zip(label_pairs(4), learner.models_, strict=True):
         assert model.rows.tolist() == np.flatnonzero(Y[:, i] != Y[:, j]).tolist()
@@ -40,18 +40,18 @@ def test_each_pair_sees_exactly_its_rows(learner, small_set):
         assert model.random_state == 7
 
 
-def test_weights_are_cut_to_the_rows_and_zeros_left_out(small_set):
+def test_pairs_get_the_weights_of_their_rows_without_zeros(small_set):
     X, Y = small_set
     numbered = np.column_stack([np.arange(len(X)), X])
     weights = np.arange(len(X)) % 3.0
-    learner = GenericPairLearner(Remembering(), n_jobs=None, seed=0)
+    learner = GenericPairLearner(RecordingClassifier(), n_jobs=None, seed=0)
     learner.fit(numbered, Y.astype(bool), label_pairs(4), {"sample_weight": weights})
     for model in learner.models_:
         np.testing.assert_array_equal(model.sample_weight, weights[model.rows])
         assert (model.sample_weight > 0).all()
 
 
-def test_pairs_that_lack_a_side_get_the_smoothed_share():
+def test_pairs_with_rows_of_one_class_have_the_smoothed_share():
     Y = np.array([[1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 0]], dtype=bool)
     learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
     learner.fit(np.eye(4), Y, label_pairs(3), {})
@@ -64,33 +64,33 @@ def test_pairs_that_lack_a_side_get_the_smoothed_share():
     assert learner.models_[0] == ConstantSupport((3 + 1) / (3 + 2))
 
 
-def test_support_at_the_rows_of_labels_equals_support_everywhere(small_set):
+def test_support_at_rows_of_labels_equals_support_at_all_rows(small_set):
     X, Y = small_set
     learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
     learner.fit(X, Y.astype(bool), label_pairs(4), {})
     blocks = [slice(0, 1), slice(1, 6)]
-    everywhere = np.hstack(list(learner.supports(X, blocks)))
+    at_all_rows = np.hstack(list(learner.supports(X, blocks)))
     label_rows = LabelRows.of(Y.astype(bool))
     at = learner.support_at(X, label_rows)
     for m, (i, j) in enumerate(label_pairs(4)):
-        for own, other, support in ((i, j, everywhere[:, m]), (j, i, 1 - everywhere[:, m])):
+        for own, other, support in ((i, j, at_all_rows[:, m]), (j, i, 1 - at_all_rows[:, m])):
             entries = label_rows.entries(own)
             np.testing.assert_allclose(at[entries, other], support[label_rows.rows[entries]])
 
 
-def test_support_at_no_entry_at_all(small_set):
+def test_support_at_no_rows(small_set):
     X, Y = small_set
     learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
     learner.fit(X, Y.astype(bool), label_pairs(4), {})
-    nobody = LabelRows.of(np.zeros_like(Y, dtype=bool))
-    assert learner.support_at(X, nobody).shape == (0, 4)
+    no_rows = LabelRows.of(np.zeros_like(Y, dtype=bool))
+    assert learner.support_at(X, no_rows).shape == (0, 4)
 
 
-def test_pairs_share_one_survey_of_all_rows(small_set):
+def test_pairs_share_feature_statistics_of_all_rows(small_set):
     X, Y = small_set
     learner = GenericPairLearner(RandomSubspaceNB(), n_jobs=None, seed=0)
     learner.fit(X, Y.astype(bool), label_pairs(4), {})
-    surveys = [model.feature_statistics_ for model in learner.models_]
-    assert all(feature_statistics is surveys[0] for feature_statistics in surveys)
+    shared = [model.feature_statistics_ for model in learner.models_]
+    assert all(feature_statistics is shared[0] for feature_statistics in shared)
     own = RandomSubspaceNB().feature_statistics(X)
-    np.testing.assert_array_equal(surveys[0].floor, own.floor)
+    np.testing.assert_array_equal(shared[0].floor, own.floor)

@@ -1,4 +1,4 @@
-"""The closed form against one classifier a pair."""
+"""The closed-form learner against one classifier for each pair."""
 
 from contextlib import ExitStack, contextmanager
 from unittest import mock
@@ -16,6 +16,8 @@ from pairmend import PairwiseClassifier, RandomSubspaceNB
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.compilation import has_numba
 from pairmend.kernels.pairs import LabelRows, label_pairs
+from pairmend.naive_bayes.design_matrix import Design
+from pairmend.naive_bayes.label_sums import add_up_labels
 from pairmend.pairwise.learners import (
     GenericPairLearner,
     SubspaceNBPairLearner,
@@ -27,17 +29,26 @@ def dense(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def both(base, X, Y, weights=None, n_jobs=None, virtual=False):
-    """The generic learner, fitted on dense rows, where it is exact, and the closed-form one."""
-    params = {} if weights is None else {"sample_weight": weights}
-    pairs = label_pairs(Y.shape[1] + virtual)
-    return (
-        GenericPairLearner(base, n_jobs=None, seed=3).fit(dense(X), Y, pairs, params),
-        SubspaceNBPairLearner(base, n_jobs=n_jobs, seed=3).fit(X, Y, pairs, params),
+def parameters(Y, weights, virtual):
+    """Return the pairs of labels and the parameters of fit."""
+    return label_pairs(Y.shape[1] + virtual), {} if weights is None else {"sample_weight": weights}
+
+
+def one_per_pair(base, X, Y, weights=None, virtual=False):
+    """Fit the generic learner on dense rows, where it is exact."""
+    return GenericPairLearner(base, n_jobs=None, seed=3).fit(
+        dense(X), Y, *parameters(Y, weights, virtual)
     )
 
 
-WAYS = [
+def closed_form(base, X, Y, weights=None, n_jobs=None, virtual=False):
+    """Fit the closed-form learner."""
+    return SubspaceNBPairLearner(base, n_jobs=n_jobs, seed=3).fit(
+        X, Y, *parameters(Y, weights, virtual)
+    )
+
+
+LIMITS = [
     {},
     {
         "pairwise.learners.naive_bayes.DENSE_LABELS": 0.0,
@@ -47,7 +58,7 @@ WAYS = [
     {
         "pairwise.learners.naive_bayes.DENSE_LABELS": 2.0,
         "pairwise.learners.naive_bayes.WORTHWHILE": 0.0,
-        "pairwise.learners.naive_bayes.KEPT_TERMS": 0,
+        "pairwise.learners.naive_bayes.CACHED_TERMS": 0,
         "pairwise.learners.naive_bayes.TERMS": 1,
         "naive_bayes.scoring.TILE": 1,
         "naive_bayes.sums.DENSE_GROUPS": 2.0,
@@ -55,32 +66,32 @@ WAYS = [
 ]
 COMPILED = [
     {
-        **way,
+        **limits,
         **limits_of_sums,
         "_utils.compilation.WORTHWHILE": 0,
         "naive_bayes.scoring.WORTH_A_TILE": 7,
     }
-    for way, limits_of_sums in zip(
-        WAYS,
+    for limits, limits_of_sums in zip(
+        LIMITS,
         [
             {
                 "naive_bayes.label_sums.AT_ONCE": 2,
                 "naive_bayes.label_sums.thread_count": lambda nanoseconds: 3,
             },
-            {"naive_bayes.label_sums.FEW_LABELS": 0},
+            {"naive_bayes.label_sums.DENSE_LABELS": 0},
             {"naive_bayes.label_sums.MOST_SHARED": 0},
         ],
         strict=True,
     )
 ]
-WAYS += COMPILED if has_numba() else []
-"""Limits that choose between ways of working; whatever they are, results are the same."""
+LIMITS += COMPILED if has_numba() else []
+"""Limits that choose between implementations of the same result."""
 
 
 @contextmanager
-def limits(way):
+def patched(limits):
     with ExitStack() as stack:
-        for name, value in way.items():
+        for name, value in limits.items():
             stack.enter_context(mock.patch(f"pairmend.{name}", value))
         yield
 
@@ -92,25 +103,26 @@ def assert_equal(base, X, Y, queries, Y_queries, weights=None, tolerance=1e-10):
 
 def _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual):
     n_labels = Y.shape[1] + virtual
-    if virtual:  # every row carries the virtual label
+    if virtual:  # every row has the virtual label
         Y_queries = np.column_stack([Y_queries, np.ones(len(Y_queries), dtype=bool)])
     n_pairs = n_labels * (n_labels - 1) // 2
     label_rows = LabelRows.of(Y_queries)
     others = label_rows.label[:, np.newaxis] != np.arange(n_labels)
-    for way in WAYS:
-        with limits(way):
-            slow, fast = both(base, X, Y, weights, virtual=virtual)
-            ours = np.hstack(list(fast.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
-            at = fast.support_at(queries, label_rows)
-        expected = next(slow.supports(dense(queries), [slice(0, n_pairs)]))
-        np.testing.assert_allclose(ours, expected, atol=tolerance)
+    reference = one_per_pair(base, X, Y, weights, virtual)
+    expected = next(reference.supports(dense(queries), [slice(0, n_pairs)]))
+    expected_at = reference.support_at(dense(queries), label_rows)
+    for limits in LIMITS:
+        with patched(limits):
+            learner = closed_form(base, X, Y, weights, virtual=virtual)
+            found = np.hstack(list(learner.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
+            at = learner.support_at(queries, label_rows)
+        np.testing.assert_allclose(found, expected, atol=tolerance)
         assert ((at >= 0) & (at <= 1)).all()
-        expected = slow.support_at(dense(queries), label_rows)
-        np.testing.assert_allclose(at[others], expected[others], atol=tolerance)
+        np.testing.assert_allclose(at[others], expected_at[others], atol=tolerance)
 
 
 def mixed(rng, n, missing=0.0):
-    """Numeric features, one with many zeros, two-valued, constant ones, and codes."""
+    """Return rows with numeric, sparse, two-valued, constant and categorical features."""
     X = np.column_stack(
         [
             rng.randn(n, 3) * [1, 1e3, 1e-4] + [0, 1e4, 1],
@@ -127,7 +139,7 @@ def mixed(rng, n, missing=0.0):
 
 
 def labels(rng, n):
-    """Common and rare labels, one always there, one never, two the same, one within another."""
+    """Return frequent, rare, constant, equal and nested labels."""
     Y = rng.rand(n, 9) < [0.5, 0.4, 0.1, 0.05, 0.3, 0.3, 0.2, 0.0, 1.0]
     Y[:, 5] = Y[:, 4]
     Y[:, 6] &= Y[:, 0]
@@ -138,16 +150,26 @@ def labels(rng, n):
 BASE = RandomSubspaceNB(6, 0.4, categorical=[4, 5, 6, 7, 8])
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("missing", [0.0, 0.15])
-@pytest.mark.parametrize("layout", ["dense", "csr", "few cells"])
-@pytest.mark.parametrize("categorical", [[4, 5, 6, 7, 8], "auto", None], ids=str)
-def test_equals_one_classifier_a_pair(rng, weighted, missing, layout, categorical):
+@pytest.mark.parametrize(
+    ("categorical", "missing", "weighted"),
+    [
+        ([4, 5, 6, 7, 8], 0.0, False),
+        ([4, 5, 6, 7, 8], 0.0, True),
+        ([4, 5, 6, 7, 8], 0.15, False),
+        ([4, 5, 6, 7, 8], 0.15, True),
+        ("auto", 0.15, True),
+        (None, 0.0, False),
+        (None, 0.15, True),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("layout", ["dense", "csr", "sparse"])
+def test_supports_equal_one_classifier_for_each_pair(rng, weighted, missing, layout, categorical):
     X, queries = mixed(rng, 120, missing), mixed(rng, 40, missing)
-    if layout == "few cells":
+    if layout == "sparse":
         for rows in (X, queries):
             rows[rng.rand(*rows.shape) < 0.93] = 0
-    queries[:3, 7] = 9.0  # a value that was not there
+    queries[:3, 7] = 9.0  # a value that is unknown in training
     if layout != "dense":
         X, queries = sparse.csr_array(X), sparse.csr_array(queries)
     weights = rng.choice([0, 0, 0.3, 1, 2.7], size=120) if weighted else None
@@ -156,7 +178,7 @@ def test_equals_one_classifier_a_pair(rng, weighted, missing, layout, categorica
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.15])
-def test_frames_with_categories(rng, missing):
+def test_supports_of_frames_with_categories(rng, missing):
     def frame(n):
         X = mixed(rng, n, missing)
         letters = pd.Categorical.from_codes(
@@ -168,14 +190,14 @@ def test_frames_with_categories(rng, missing):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_other_layouts_at_prediction(rng, layout):
+def test_prediction_with_another_layout_than_training(rng, layout):
     X, queries = mixed(rng, 100), mixed(rng, 20)
     X[rng.rand(*X.shape) < 0.9] = 0
     other = sparse.csr_array if layout is np.asarray else np.asarray
     assert_equal(BASE, layout(X), labels(rng, 100), other(queries), labels(rng, 20))
 
 
-def test_features_a_label_never_shows_are_left_out_of_its_pairs(rng):
+def test_features_without_values_under_a_label_are_ignored_in_its_pairs(rng):
     X, Y = rng.randn(60, 5), rng.rand(60, 4) < 0.4
     Y[:, 3] &= ~Y[:, :3].any(axis=1)  # shares no row with the others
     X[np.ix_(Y[:, 3], [0, 1])] = np.nan
@@ -183,14 +205,14 @@ def test_features_a_label_never_shows_are_left_out_of_its_pairs(rng):
     assert_equal(RandomSubspaceNB(4, 0.6), X, Y, rng.randn(20, 5), rng.rand(20, 4) < 0.5)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from([0.03, 0.3, 0.8]), st.booleans(), st.booleans())
-def test_any_labels(seed, density, few_cells, weighted):
+def test_supports_for_random_labels(seed, density, is_sparse, weighted):
     rng = np.random.RandomState(seed)
     n, n_labels = rng.randint(2, 40), rng.randint(2, 7)
     X, queries = rng.randint(-1, 3, size=(n, 4)) * rng.rand(n, 4), rng.randn(6, 4)
     Y, Y_queries = rng.rand(n, n_labels) < density, rng.rand(6, n_labels) < 0.5
-    if few_cells:
+    if is_sparse:
         X[rng.rand(*X.shape) < 0.9] = 0
         X = sparse.csr_array(X)
     weights = rng.choice([0, 0.1, 1, 3.3], size=n) if weighted else None
@@ -199,7 +221,7 @@ def test_any_labels(seed, density, few_cells, weighted):
     assert_equal(RandomSubspaceNB(3, 0.5), X, Y, queries, Y_queries, weights)
 
 
-def test_a_rare_side_keeps_its_digits(rng):
+def test_sums_over_few_exclusive_rows_keep_their_digits(rng):
     # 3 of 3,000 rows of label 0 lack label 1: a difference of sums would leave rounding.
     n = 3000
     X = 1e5 + rng.randn(n, 4)
@@ -209,17 +231,17 @@ def test_a_rare_side_keeps_its_digits(rng):
     Y[0, 0] = False
     X[-3:] = X[:1] + 1e-3 * rng.randn(3, 4)
     base = RandomSubspaceNB(3, 0.5)
-    _, fast = both(base, X, Y)
-    only = fast._sums.only(np.array([0]), np.array([1]))
+    design = Design.from_rows(base.feature_statistics(X), X)
+    sums = add_up_labels(X, Y, None, design, has_virtual=False)
+    only = sums.only(np.array([0]), np.array([1]))
     assert only.count[0] == 3
-    design = fast._design
     u = (X[-3:] - design.centre) / design.feature_statistics.floor
     np.testing.assert_allclose(only.columns[0], np.hstack([u, u**2]).sum(axis=0), rtol=1e-13)
     assert_equal(base, X, Y, X[::100], Y[::100], tolerance=1e-8)
 
 
 def test_variances_are_never_negative(rng):
-    # Equal rows far from the centre, where the square of the mean has more digits than fit.
+    # Equal rows far from the centre, where the square of the mean is rounded.
     X = np.vstack([np.full((50, 2), 1e8 + 0.1), rng.randn(50, 2)])
     Y = np.zeros((100, 3), dtype=bool)
     Y[:50, 0] = Y[50:, 1] = Y[25:75, 2] = True
@@ -227,55 +249,55 @@ def test_variances_are_never_negative(rng):
 
 
 @pytest.mark.parametrize("far", [1e20, 1e154, 1e300])
-def test_far_outliers_are_judged_all_the_same(rng, far):
+def test_supports_of_far_outliers_are_probabilities(rng, far):
     X, Y = rng.rand(60, 3), rng.rand(60, 4) < 0.4
-    for way in WAYS:
-        with limits(way):
-            _, fast = both(RandomSubspaceNB(), X, Y)
-            supports = next(fast.supports(np.array([[far, -far, 0.5]]), [slice(0, 6)]))
+    for limits in LIMITS:
+        with patched(limits):
+            learner = closed_form(RandomSubspaceNB(), X, Y)
+            supports = next(learner.supports(np.array([[far, -far, 0.5]]), [slice(0, 6)]))
             assert ((supports >= 0) & (supports <= 1)).all()
-            learner = SubspaceNBPairLearner(RandomSubspaceNB(), n_jobs=None, seed=3)
-            trained = learner.fit(
-                np.where(np.arange(180).reshape(60, 3) == 16, far, X), Y, label_pairs(4), {}
-            )
-            supports = next(trained.supports(X, [slice(0, 6)]))
+            outlier = np.where(np.arange(180).reshape(60, 3) == 16, far, X)
+            learner = closed_form(RandomSubspaceNB(), outlier, Y)
+            supports = next(learner.supports(X, [slice(0, 6)]))
             assert ((supports >= 0) & (supports <= 1)).all()
 
 
-def test_size_of_the_model_follows_the_labels_that_share_rows(rng):
+def test_size_of_the_model_depends_on_labels_that_share_rows(rng):
     Y = np.eye(40, dtype=bool)[rng.randint(40, size=400)]
     Y[0, :3] = True
-    _, fast = both(RandomSubspaceNB(), rng.rand(400, 6), Y)
-    assert fast._sums.labels.columns.shape == (40, 12)
-    assert fast._sums.shared.columns.shape[0] <= 5  # pairs of the labels of one row
+    X = rng.rand(400, 6)
+    design = Design.from_rows(RandomSubspaceNB().feature_statistics(X), X)
+    sums = add_up_labels(X, Y, None, design, has_virtual=False)
+    assert sums.labels.columns.shape == (40, 12)
+    assert sums.shared.columns.shape[0] <= 5  # pairs of the labels of one row
 
 
-@pytest.mark.parametrize("few_cells", [False, True])
-def test_threads_change_nothing(rng, few_cells):
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_number_of_threads_does_not_change_supports(rng, is_sparse):
     X, Y = mixed(rng, 100), labels(rng, 100)
-    if few_cells:
+    if is_sparse:
         X[rng.rand(*X.shape) < 0.93] = 0
         X = sparse.csr_array(X)
-    for way in WAYS:
-        with limits({"naive_bayes.scoring.TILE": 2000, **way}):
-            alone, together = (both(BASE, X, Y, n_jobs=n)[1] for n in (1, 3))
+    for limits in LIMITS:
+        with patched({"naive_bayes.scoring.TILE": 2000, **limits}):
+            single, several = (closed_form(BASE, X, Y, n_jobs=n) for n in (1, 3))
             for a, b in (
-                [next(learner.supports(X, [slice(0, 36)])) for learner in (alone, together)],
-                [learner.support_at(X, LabelRows.of(Y)) for learner in (alone, together)],
+                [next(learner.supports(X, [slice(0, 36)])) for learner in (single, several)],
+                [learner.support_at(X, LabelRows.of(Y)) for learner in (single, several)],
             ):
                 np.testing.assert_array_equal(a, b)
 
 
-def test_chunks_of_rows_change_nothing(rng):
+def test_chunks_of_rows_do_not_change_supports(rng):
     X, Y = mixed(rng, 100), labels(rng, 100)
-    _, fast = both(BASE, X, Y)
-    whole = fast.support_at(X, LabelRows.of(Y))
+    learner = closed_form(BASE, X, Y)
+    whole = learner.support_at(X, LabelRows.of(Y))
     with config_context(working_memory=0.05):
-        assert len(list(row_chunks(100, fast.row_size))) > 3
-        np.testing.assert_allclose(fast.support_at(X, LabelRows.of(Y)), whole, atol=1e-14)
+        assert len(list(row_chunks(100, learner.row_size))) > 3
+        np.testing.assert_allclose(learner.support_at(X, LabelRows.of(Y)), whole, atol=1e-14)
 
 
-def test_chosen_for_exactly_this_base_classifier():
+def test_closed_form_is_used_for_exactly_this_base_classifier():
     class Other(RandomSubspaceNB):
         pass
 
@@ -286,7 +308,7 @@ def test_chosen_for_exactly_this_base_classifier():
     assert learner(Other()) is learner(GaussianNB()) is GenericPairLearner
 
 
-def test_other_features_are_refused(small_set):
+def test_other_number_of_features_raises(small_set):
     X, Y = small_set
     clf = PairwiseClassifier().fit(X, Y)
     with pytest.raises(ValueError, match="X has 3 features, but the pairs were trained with 6"):
@@ -296,14 +318,14 @@ def test_other_features_are_refused(small_set):
 @pytest.mark.parametrize("virtual", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-@pytest.mark.parametrize("few_cells", [False, True])
-def test_partial_fits_equal_one_fit(rng, few_cells, missing, weighted, virtual):
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_partial_fits_equal_one_fit(rng, is_sparse, missing, weighted, virtual):
     X, Y, queries = mixed(rng, 200, missing), labels(rng, 200), mixed(rng, 30, missing)
-    X[:100][np.isnan(X[:100])] = 1.0  # missing values come later
-    if few_cells:
+    X[:100][np.isnan(X[:100])] = 1.0  # missing values occur in later calls only
+    if is_sparse:
         X[rng.rand(*X.shape) < 0.93] = 0
         X = sparse.csr_array(X)
-    Y[:150, 1] &= ~Y[:150, 2]  # so do labels that share rows
+    Y[:150, 1] &= ~Y[:150, 2]  # and so do rows that labels 1 and 2 share
     weights = rng.choice([0, 0.5, 1], size=200) if weighted else None
     feature_statistics = BASE.set_params(random_state=0).feature_statistics(X, weights)
     pairs = label_pairs(9 + virtual)
@@ -312,12 +334,12 @@ def test_partial_fits_equal_one_fit(rng, few_cells, missing, weighted, virtual):
         weight = {} if weights is None else {"sample_weight": weights[rows]}
         return {"feature_statistics": feature_statistics, **weight}
 
-    whole = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0).fit(X, Y, pairs, params(slice(None)))
+    at_once = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0).fit(X, Y, pairs, params(slice(None)))
     parts = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0)
     for rows in (slice(0, 60), slice(60, 150), slice(150, 160), slice(160, 200)):
         parts.partial_fit(X[rows], Y[rows], pairs, params(rows))
     every = [slice(0, len(pairs))]
-    expected, ours = (next(learner.supports(queries, every)) for learner in (whole, parts))
+    expected, ours = (next(learner.supports(queries, every)) for learner in (at_once, parts))
     np.testing.assert_allclose(ours, expected, atol=1e-10)
-    with pytest.raises(ValueError, match="Y has 3 labels, earlier rows had 9"):
+    with pytest.raises(ValueError, match="Y has 3 labels, but the rows of earlier calls had 9"):
         parts.partial_fit(X, Y[:, :3], label_pairs(3), {})

@@ -205,7 +205,9 @@ class PairwisePerceptrons(PairwiseVoting):
         # Averages change even in passes without mistakes.
         while n_iter < self.max_iter and (mistakes or self.average):
             order = problem.rng.permutation(rows) if self.shuffle else rows
-            mistakes = learner.learn(numbers[order], target.Y[order], problem.row_weights[order])
+            mistakes = learner.partial_fit(
+                numbers[order], target.Y[order], problem.row_weights[order]
+            )
             n_iter += 1
         return self._set_fitted(X, target, pairs_=problem.pairs, learner_=learner, n_iter_=n_iter)
 
@@ -244,7 +246,7 @@ class PairwisePerceptrons(PairwiseVoting):
             learner = self._new_learner(problem, numbers)
             self._set_fitted(X, target, pairs_=problem.pairs, learner_=learner, n_iter_=1)
         rows = np.flatnonzero(problem.row_weights > 0)
-        self.learner_.learn(numbers[rows], target.Y[rows], problem.row_weights[rows])
+        self.learner_.partial_fit(numbers[rows], target.Y[rows], problem.row_weights[rows])
         return self
 
     def _read(

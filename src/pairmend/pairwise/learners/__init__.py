@@ -1,7 +1,7 @@
-"""How the binary problems of pairs are trained and asked.
+"""Learners of the binary problems of pairs.
 
-A learner stands between the classifiers and whatever does the learning. A classifier only
-ever uses what :class:`PairLearner` lists.
+A learner trains the binary classifiers of all pairs and predicts their supports. Pairwise
+classifiers use the interface :class:`PairLearner` only.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,31 +23,31 @@ __all__ = [
 
 
 class ValidationLearner(Protocol):
-    """Tells what trained pairs say of validation rows."""
+    """Predicts the supports of trained pairs at validation rows."""
 
     def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that carry them, in all their pairs.
+        """Return the supports for labels at the rows that have them, (n_entries, L).
 
-        The result has a row for each entry of `label_rows` and a column for each label: what the
-        pair of the entry's label and the column's says for the former. The column of the
-        entry's own label holds anything in [0, 1].
+        There is a row for each entry of `label_rows` and a column for each label: the support, for
+        the entry's label, of its pair with the column's label. The column of the entry's own label
+        holds an arbitrary number in [0, 1].
         """
 
 
 class PairLearner(ValidationLearner, Protocol):
-    """Trains a binary classifier for each pair and tells their supports."""
+    """Trains a binary classifier for each pair and predicts their supports."""
 
     @property
     def row_size(self) -> int:
-        """How many floats a row takes while it is asked about, pairs left aside."""
+        """Number of floats that a row needs in memory during prediction, without its supports."""
 
     def fit(
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
     ) -> "PairLearner":
-        """Train all pairs, each on the rows that carry exactly one of its labels.
+        """Train all pairs, each on the rows that have exactly one of its labels.
 
-        Pairs may have one label more than `Y` has columns, the virtual one: against it, a
-        label is trained on all rows, those with it and those without.
+        Pairs may have one label more than `Y` has columns, the virtual one: against it, a label is
+        trained on all rows, those with it and those without.
         """
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
@@ -55,21 +55,7 @@ class PairLearner(ValidationLearner, Protocol):
 
 
 def make_pair_learner(estimator: Any, *, n_jobs: int | None, seed: int) -> PairLearner:
-    """Choose the learner for a base classifier.
-
-    Parameters
-    ----------
-    estimator : classifier
-        The unfitted base classifier.
-    n_jobs : int or None
-        Number of workers.
-    seed : int
-        Seed of everything random in the base classifiers.
-
-    Returns
-    -------
-    PairLearner
-    """
-    if type(estimator) is RandomSubspaceNB:  # a subclass may do something else
+    """Return the learner for an unfitted base classifier."""
+    if type(estimator) is RandomSubspaceNB:  # a subclass may behave differently
         return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed)
     return GenericPairLearner(estimator, n_jobs=n_jobs, seed=seed)

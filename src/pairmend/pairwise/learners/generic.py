@@ -1,4 +1,4 @@
-"""Any scikit-learn classifier as a pair learner: one clone a pair."""
+"""Any scikit-learn classifier as a pair learner: one clone for each pair."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from pairmend.kernels.pairs import LabelRows
 
 @dataclass(frozen=True)
 class ConstantSupport:
-    """What stands in for a classifier where a pair lacks the rows of a side."""
+    """Replaces the classifier of a pair whose training rows have one class only."""
 
     value: float
     classes_ = (0, 1)
@@ -47,7 +47,7 @@ def _train_pair(
         rows, y = rows[present], y[present]
     counts = np.bincount(y, weights=None if weights is None else weights[rows], minlength=2)
     if not counts.all():
-        # The Laplace-smoothed share of the first label; 1/2 without any row.
+        # The Laplace-smoothed share of the first label; 1/2 without rows.
         mass = counts / unit
         return ConstantSupport(float((mass[1] + 1) / (mass.sum() + 2)))
     params = take_params(X, fit_params, rows)
@@ -63,47 +63,35 @@ def _train_pair(
         raise
 
 
-def _ask(model: Any, X: MatrixLike) -> FloatArray:
+def _predict_support(model: Any, X: MatrixLike) -> FloatArray:
     """Return the support of a pair's classifier for the pair's first label, class 1.
 
-    One that gives no probabilities supports the label that it predicts wholly. Classifiers that
-    cannot do with this refuse such a base before they train it.
+    Without ``predict_proba`` the support is 1 or 0, the prediction. Pairwise classifiers that need
+    probabilities reject such a base classifier before training.
     """
     try:
         if not hasattr(model, "predict_proba"):
             return np.asarray(model.predict(X) == 1, dtype=np.float64)
         probabilities = class_probabilities(model, X)
     except Exception as error:
-        error.add_note("while asking the classifier of a pair of labels")
+        error.add_note("while predicting with the classifier of a pair of labels")
         raise
     first = list(model.classes_).index(1)
     return probabilities[:, first]
 
 
 class GenericPairLearner:
-    """Trains one clone of a classifier a pair.
+    """Trains one clone of a classifier for each pair.
 
     If ``fit`` of the base classifier has a parameter ``feature_statistics``, its method of that
-    name is called once with all rows, and the result is passed to the fit of every pair.
-
-    Parameters
-    ----------
-    estimator : classifier
-        The base classifier, with ``predict_proba``, or with ``predict`` alone where votes
-        suffice.
-    n_jobs : int or None
-        Number of workers for training; asking runs in threads.
-    seed : int
-        Set as ``random_state`` of the base classifiers where that is None.
-
-    Attributes
-    ----------
-    models_ : list
-        The fitted classifiers, in the order of the pairs.
+    name is called once with all rows, and the result is passed to the fit of every pair. `n_jobs`
+    is the number of processes for training and of threads for prediction. `seed` is the
+    ``random_state`` of the base classifiers where that is None. The fitted classifiers are
+    ``models_``, in the order of the pairs.
     """
 
     row_size = 0
-    """Floats a row takes while it is asked about: what classifiers need, nobody knows."""
+    """Floats that a row needs in memory during prediction; unknown for other classifiers."""
 
     def __init__(self, estimator: Any, *, n_jobs: int | None, seed: int):
         self.estimator = estimator
@@ -113,10 +101,10 @@ class GenericPairLearner:
     def fit(
         self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
     ) -> "GenericPairLearner":
-        """Train all pairs, each on the rows that carry exactly one of its labels."""
+        """Train all pairs, each on the rows that have exactly one of its labels."""
         estimator = seed_estimator(self.estimator, self.seed)
         if is_frame(X) and takes_encoded_frames(estimator):
-            X = FrameEncoder().fit(X).encode(X)  # once, not for each pair
+            X = FrameEncoder().fit(X).encode(X)  # once for all pairs
         feature_statistics = None
         if has_fit_parameter(estimator, "feature_statistics"):
             feature_statistics = estimator.feature_statistics(
@@ -130,50 +118,52 @@ class GenericPairLearner:
             )
             for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
         )
-        self.adopt(pairs, models)
+        self.set_models(pairs, models)
         self._encoder = X.encoder if isinstance(X, EncodedFrame) else None
         return self
 
-    def adopt(self, pairs: IntArray, models: list[Any]) -> "GenericPairLearner":
-        """Take classifiers of pairs that were trained elsewhere."""
+    def set_models(self, pairs: IntArray, models: list[Any]) -> "GenericPairLearner":
+        """Set classifiers of pairs that were trained elsewhere."""
         self._pairs, self.models_, self._encoder = pairs, models, None
         return self
 
     def _encoded(self, X: MatrixLike) -> MatrixLike:
-        """Return rows as the classifiers of the pairs take them."""
+        """Encode rows if the classifiers of the pairs were trained on encoded rows."""
         return X if self._encoder is None else self._encoder.encode(X)
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
         X = self._encoded(X)
         for block in blocks:
-            answers = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(_ask)(model, X) for model in self.models_[block]
+            supports = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(_predict_support)(model, X) for model in self.models_[block]
             )
-            yield np.stack(answers, axis=1)
+            yield np.stack(supports, axis=1)
 
     def support_of(self, X: MatrixLike, pair: int) -> FloatArray:
         """Return the support of one pair for its first label."""
-        return _ask(self.models_[pair], self._encoded(X))
+        return _predict_support(self.models_[pair], self._encoded(X))
 
     def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that carry them, in all their pairs."""
+        """Return the supports for labels at the rows that have them, in all their pairs."""
         X = self._encoded(X)
         out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
         rows = [label_rows.rows[label_rows.entries(label)] for label in range(label_rows.n_labels)]
-        asked = [m for m, (i, j) in enumerate(self._pairs) if len(rows[i]) or len(rows[j])]
-        answers = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_ask_at)(self.models_[m], X, np.union1d(*(rows[i] for i in self._pairs[m])))
-            for m in asked
+        used = [m for m, (i, j) in enumerate(self._pairs) if len(rows[i]) or len(rows[j])]
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(_predict_support_at)(
+                self.models_[m], X, np.union1d(*(rows[i] for i in self._pairs[m]))
+            )
+            for m in used
         )
-        for (i, j), (where, support) in zip(self._pairs[asked], answers, strict=True):
+        for (i, j), (where, support) in zip(self._pairs[used], results, strict=True):
             out[label_rows.entries(i), j] = support[np.searchsorted(where, rows[i])]
             out[label_rows.entries(j), i] = 1 - support[np.searchsorted(where, rows[j])]
         return out
 
 
-def _ask_at(model: Any, X: MatrixLike, rows: IntArray) -> tuple[IntArray, FloatArray]:
-    return rows, _ask(model, take_rows(X, rows))
+def _predict_support_at(model: Any, X: MatrixLike, rows: IntArray) -> tuple[IntArray, FloatArray]:
+    return rows, _predict_support(model, take_rows(X, rows))
 
 
 def _name(pair: IntArray, Y: BoolArray) -> str:

@@ -1,4 +1,4 @@
-"""Perceptrons of all pairs, taught row by row."""
+"""Perceptrons of all pairs, trained row by row."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -11,32 +11,17 @@ from pairmend.kernels.pairs import label_pairs
 
 
 class PerceptronPairLearner:
-    """A perceptron for each pair of labels, all of them taught together.
+    """A perceptron for each pair of labels, all trained together.
 
-    A row teaches the pairs of one of its labels with one that it lacks, and with a virtual
-    label the pairs of that with all others. Their margins are one product, and those that are
-    not on the right side take a step. What comes out is what a perceptron for each pair would
-    be after the same rows in the same order.
+    A row trains the pairs of each of its labels with each label that it lacks, and, with a virtual
+    label, the pairs of the virtual label with all others. Their margins are one product, and
+    perceptrons that misclassify the row are updated. The result equals that of a separate
+    perceptron for each pair trained on the same rows in the same order.
 
-    Parameters
-    ----------
-    n_labels : int
-        Number of labels, at least two; the last is the virtual one, if there is one.
-    n_features : int
-        Number of features.
-    has_virtual : bool
-        Whether the last label is virtual.
-    fit_intercept : bool
-        Whether there is a weight of a feature that is always 1.
-    average : bool
-        Whether weights are averaged over all rows that a pair has seen.
-    dtype : str
-        Precision of the weights.
-    unit : float
-        Weight of a row that counts as one row in smoothed shares.
-    by_feature : bool
-        Whether the weights of a feature lie side by side, as suits sparse rows, or those of a
-        pair, as suits dense ones.
+    The last of `n_labels` is the virtual label if `has_virtual`. With `average`, weights are
+    averaged over all rows that a pair was trained on. `unit` is the weight that counts as one row
+    in smoothed shares. Weights are stored `by_feature`, which suits sparse rows, or by pair, which
+    suits dense ones.
     """
 
     def __init__(
@@ -51,18 +36,15 @@ class PerceptronPairLearner:
         unit: float = 1.0,
         by_feature: bool = False,
     ):
-        self.has_virtual, self.fit_intercept, self.by_feature = (
-            has_virtual,
-            fit_intercept,
-            by_feature,
-        )
+        self.has_virtual, self.by_feature = has_virtual, by_feature
+        self.fit_intercept = fit_intercept
         self.dtype, self.n_labels, self.n_features = dtype, n_labels, n_features
         self.unit = unit
         self._pairs = label_pairs(n_labels)
         shape = (len(self._pairs), n_features + fit_intercept)
         order: Any = "F" if by_feature else "C"
         self._weights = np.zeros(shape, dtype=dtype, order=order)
-        # Earlier rows than the step's do not know of it; their share of it is taken off at last.
+        # Each update times the number of earlier rows, for which it does not enter the average.
         self._drift = np.zeros(shape, dtype=dtype, order=order) if average else None
         self._seen = np.zeros(len(self._pairs), dtype=np.int64)
         self._mass = np.zeros(n_labels * n_labels)
@@ -76,33 +58,21 @@ class PerceptronPairLearner:
 
     @property
     def row_size(self) -> int:
-        """How many floats a row takes while it is asked about, pairs left aside."""
+        """Number of floats that a row needs in memory during prediction, without its supports."""
         return int(self._weights.shape[1])
 
-    def learn(self, X: Matrix, Y: BoolArray, weights: FloatArray) -> int:
-        """Teach all pairs a row after another.
+    def partial_fit(self, X: Matrix, Y: BoolArray, weights: FloatArray) -> int:
+        """Update all pairs with one row after another; return the number of misclassifications.
 
-        Parameters
-        ----------
-        X : ndarray or CSR of shape (n, d)
-            Rows, finite.
-        Y : ndarray of bool, shape (n, L)
-            Their labels, without the virtual one.
-        weights : ndarray of shape (n,)
-            What the steps of each row are multiplied with, above 0.
-
-        Returns
-        -------
-        int
-            How often a pair was on the wrong side, or on neither.
+        Y is without the virtual label; the update by each row is multiplied by its weight, above 0.
         """
         rows = self._extend(X)
         if self.by_feature and not sparse.issparse(rows):
             rows = sparse.csr_array(rows)
-        teach = self._teach_sparse if self.by_feature else self._teach_dense
+        update = self._update_sparse if self.by_feature else self._update_dense
         mistakes = 0
-        for row, (label_rows, weight) in enumerate(zip(Y, weights.tolist(), strict=True)):
-            cells = self._p_decide(label_rows)
+        for row, (row_labels, weight) in enumerate(zip(Y, weights.tolist(), strict=True)):
+            cells = self._trained_cells(row_labels)
             if not len(cells):
                 continue
             self._mass[cells] += weight / self.unit
@@ -115,14 +85,14 @@ class PerceptronPairLearner:
                 features, values = None, rows[[row]].toarray()[0]
             else:
                 features, values = None, rows[row]
-            mistakes += teach(pair, side, weight, values, features)
+            mistakes += update(pair, side, weight, values, features)
         return mistakes
 
     def supports(self, X: Matrix, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each.
 
-        Half of one plus the cosine of the angle between a pair's weights and the row: 1/2 on
-        the hyperplane, and whatever the units of the features, between 0 and 1.
+        The support is (1 + cosine) / 2 with the angle between a pair's weights and the row: 1/2 on
+        the hyperplane, and in [0, 1] for any scale of the features.
         """
         rows = self._extend(X)
         length = np.sqrt((rows * rows).sum(axis=1))
@@ -134,7 +104,7 @@ class PerceptronPairLearner:
                 rows @ weights.T, product, out=np.zeros_like(product), where=product > 0
             )
             supports = np.clip((1 + cosine) / 2, 0, 1)
-            # A pair that lacks the rows of a side says the smoothed share of the other.
+            # A pair without rows of one class has a constant support, the smoothed share.
             first, second = self._pairs[block].T
             ours, theirs = mass[first, second], mass[second, first]
             constant = (ours == 0) | (theirs == 0)
@@ -142,14 +112,14 @@ class PerceptronPairLearner:
             yield supports
 
     def averaged(self, block: slice = slice(None)) -> FloatArray:
-        """Return the weights that decide, the intercept behind all others, (pairs, ...)."""
+        """Return the weights used in prediction, the intercept last, (n_pairs, ...)."""
         weights = self._weights[block]
         if self._drift is None:
             return weights
         seen = np.maximum(self._seen[block], 1).astype(self.dtype)
         return weights - self._drift[block] / seen[:, np.newaxis]
 
-    def _teach_dense(
+    def _update_dense(
         self, pair: IntArray, side: FloatArray, weight: float, values: FloatArray, _: None
     ) -> int:
         margins = self._weights.take(pair, axis=0) @ values
@@ -162,7 +132,7 @@ class PerceptronPairLearner:
             self._drift[pair] += step
         return len(wrong)
 
-    def _teach_sparse(
+    def _update_sparse(
         self,
         pair: IntArray,
         side: FloatArray,
@@ -181,9 +151,9 @@ class PerceptronPairLearner:
             self._drift.ravel(order="F")[cells] += step
         return len(wrong)
 
-    def _p_decide(self, label_rows: BoolArray) -> IntArray:
-        """Return the label that should win and the one that should lose, winner * L + loser."""
-        winners, losers = np.flatnonzero(label_rows), np.flatnonzero(~label_rows)
+    def _trained_cells(self, row_labels: BoolArray) -> IntArray:
+        """Return the pairs that a row trains, each as correct label * L + wrong label."""
+        winners, losers = np.flatnonzero(row_labels), np.flatnonzero(~row_labels)
         against = np.append(losers, self.n_labels - 1) if self.has_virtual else losers
         cells = ((winners * self.n_labels)[:, np.newaxis] + against).ravel()
         if not self.has_virtual:
@@ -191,7 +161,7 @@ class PerceptronPairLearner:
         return np.concatenate([cells, (self.n_labels - 1) * self.n_labels + losers])
 
     def _extend(self, X: Matrix) -> Any:
-        """Return rows in the weights' precision, with a one behind all features if need be."""
+        """Return rows in the weights' precision, with a column of ones for the intercept."""
         if sparse.issparse(X):
             X = sparse.csr_array(X, dtype=self.dtype)
             one = sparse.csr_array(np.ones((X.shape[0], int(self.fit_intercept)), dtype=self.dtype))

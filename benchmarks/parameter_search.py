@@ -1,16 +1,16 @@
-"""Time the choices of a MendedClassifier against one cross-fitting, in one run.
+"""Time the parameter search of a MendedClassifier against one cross-fitting, in one run.
 
-    python benchmarks/mending.py --data FOLDER [--out RESULTS.json] [--repeats N]
+    python benchmarks/parameter_search.py --data FOLDER [--out RESULTS.json] [--repeats N]
 
 Fits :class:`pairmend.MendedClassifier` with logistic regression and with the random subspace
-naive Bayes on real sets, and tells the seconds of processor time that
+naive Bayes on real sets, and reports the seconds of processor time of
 
-- the cross-fitting takes: five trainings, and five times supports;
-- all choices take: everything in ``fit`` between the cross-fitting and the final training, that
-  is distances, beta, scaling, shrinkage, blends and decisions;
-- the final training takes.
+- the cross-fitting: five trainings, and five out-of-fold predictions;
+- the search: everything in ``fit`` between the cross-fitting and the final training, that is
+  distances, beta, scaling, shrinkage, stacking weights and decisions;
+- the final training.
 
-The ratio is that of choices to cross-fitting; of several repeats the median is told.
+The ratio is that of search to cross-fitting. All figures are medians of several repeats.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from pairmend.datasets import load
 SETS = ("yeast", "emotions", "medical", "plant", "arts")
 BASES = {"logistic regression": None, "random subspace NB": RandomSubspaceNB()}
 CRITERIA = ("hamming", "macro_f1")
-"""Those with the fewest and with the most decisions to choose from."""
+"""The metrics with the fewest and with the most decisions to search."""
 MOST_ROWS = 3000
 
 
@@ -41,29 +41,29 @@ def read(name: str, folder: Path) -> tuple:
     return X[some], Y[some]
 
 
-class Watch:
-    """Notes when the cross-fitting starts and ends, and when the final training starts."""
+class Stopwatch:
+    """Records when the cross-fitting starts and ends, and when the final training starts."""
 
     def __init__(self):
         self.cross_fit = pairmend.mended.estimator.cross_fit
 
     def __call__(self, model, *args, **options):
-        """Cross-fit, and watch the model."""
+        """Cross-fit, and record the start of the model's final training."""
         self.started = time.process_time()
         parts = self.cross_fit(model, *args, **options)
         self.crossed = time.process_time()
         train = model.fit
 
         def fit(*args, **params):
-            self.chosen = time.process_time()
+            self.searched = time.process_time()
             return train(*args, **params)
 
-        model.fit = fit  # clones of the model were trained above; this one is the last
+        model.fit = fit  # cross-fitting trains clones, only the final training calls this
         return parts
 
 
 def time_fit(base, criterion: str, X, Y) -> dict[str, float]:
-    watch = Watch()
+    watch = Stopwatch()
     pairmend.mended.estimator.cross_fit = watch
     try:
         MendedClassifier(base, criterion=criterion, random_state=0).fit(X, Y)
@@ -71,8 +71,8 @@ def time_fit(base, criterion: str, X, Y) -> dict[str, float]:
         pairmend.mended.estimator.cross_fit = watch.cross_fit
     return {
         "cross_fitting": watch.crossed - watch.started,
-        "choosing": watch.chosen - watch.crossed,
-        "final_training": time.process_time() - watch.chosen,
+        "search": watch.searched - watch.crossed,
+        "final_training": time.process_time() - watch.searched,
     }
 
 
@@ -84,22 +84,22 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=SETS)
     options = parser.parse_args()
     results = []
-    asked = [(name, base, criterion) for name in options.sets for base in BASES
+    runs_to_time = [(name, base, criterion) for name in options.sets for base in BASES
              for criterion in CRITERIA]  # fmt: skip
-    for name, base, criterion in track(asked, "fits", console=Console(stderr=True)):
+    for name, base, criterion in track(runs_to_time, "fits", console=Console(stderr=True)):
         X, Y = read(name, options.data)
         runs = [time_fit(BASES[base], criterion, X, Y) for _ in range(options.repeats)]
         seconds = {part: float(np.median([run[part] for run in runs])) for part in runs[0]}
-        ratio = float(np.median([run["choosing"] / run["cross_fitting"] for run in runs]))
+        ratio = float(np.median([run["search"] / run["cross_fitting"] for run in runs]))
         results.append({"set": name, "rows": X.shape[0], "features": X.shape[1],
                         "labels": Y.shape[1], "base": base, "criterion": criterion, **seconds,
                         "ratio": ratio})  # fmt: skip
-    table = Table("set", "base", "criterion", "cross-fitting", "choosing", "final", "ratio",
+    table = Table("set", "base", "criterion", "cross-fitting", "search", "final", "ratio",
                   title="Seconds of processor time")  # fmt: skip
     for found in results:
         table.add_row(found["set"], found["base"], found["criterion"],
                       *(f"{found[part]:.2f}" for part in
-                        ("cross_fitting", "choosing", "final_training", "ratio")))  # fmt: skip
+                        ("cross_fitting", "search", "final_training", "ratio")))  # fmt: skip
     Console().print(table)
     if options.out:
         options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
