@@ -116,7 +116,7 @@ def test_all_zeros_are_drawn_without_a_warning():
 
 
 @all_drawings
-def test_ink_is_the_page_s(draw):
+def test_ink_is_the_text_colour_of_the_page(draw):
     root = ElementTree.fromstring(plots.to_svg(draw(), prefix="f", title="Title"))
     assert "fill: currentColor" in root.get("style")
     styles = [element.get("style", "") for element in root.iter()]
@@ -137,7 +137,7 @@ def test_colours_stand_out_on_white_and_on_dark(contrast):
     for colour in PALETTE:
         if colour != INK:  # which follows the page
             for paper in ("#ffffff", "#121212", "#1e1e1e"):
-                # 3 is what the web content accessibility guidelines 2.1 ask of graphics
+                # the minimum of the web content accessibility guidelines 2.1 for graphics
                 assert contrast(rgb(colour), rgb(paper)) >= 3, (colour, paper)
 
 
@@ -166,8 +166,8 @@ def test_svgs_of_one_page_share_no_ids(draw):
     )
     assert one[0]
     assert not one[0] & two[0]
-    for known, referred in (one, two):
-        assert referred <= known
+    for ids, references in (one, two):
+        assert references <= ids
 
 
 @all_drawings
