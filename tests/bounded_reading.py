@@ -36,7 +36,7 @@ for path in paths:
 def read_all_bounded(
     paths: Sequence[Path], read: str, *, memory: int, seconds: float = 300, **arguments
 ) -> list[tuple[str, int, float]]:
-    """Return of each file "read" or the error, the peak of memory in bytes, and the seconds.
+    """Return, for each file, "read" or the error, the peak of memory in bytes, and the seconds.
 
     The peak is that of the files up to this one.
     """

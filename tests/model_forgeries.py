@@ -1,11 +1,11 @@
-"""Forged model files: valid ones, changed at random where it hurts, with a right checksum.
+"""Forged model files: valid ones, changed at random, with a valid checksum.
 
-``forge(seed, folder)`` writes a file and ``outcome(path, rows)`` loads it and predicts. Whatever
-the file holds, either `load_model` refuses it with a ModelFileError, or it loads and predicts or
-raises an ordinary exception. ``run_batch`` does both for many seeds in a process of its own, with
-limits on memory and time: a crash, a hang or more memory is a failure, and the seed is known.
+``forge(seed, folder)`` writes a file and ``outcome(path, rows)`` loads it and predicts. For any
+file, either `load_model` raises a ModelFileError, or it loads and then predicts or raises an
+ordinary exception. ``run_batch`` does both for many seeds in another process, with limits on
+memory and time: a crash, a hang or more memory is a failure of that seed.
 
-Run some by hand: ``python tests/model_forgeries.py --seeds 0 1000``.
+To run some: ``python tests/model_forgeries.py --seeds 0 1000``.
 """
 
 import argparse
@@ -42,13 +42,14 @@ from pairmend import (
     MLkNN,
     PairwiseClassifier,
 )
+from pairmend._utils import compilation
 from pairmend.persistence import ModelFileError, load_model, save_model
 from pairmend.persistence.container import Container, read_container, write_container
 
 MEMORY = 3 * 2**30
 """Bytes of address space for a batch."""
 MAX_BYTES = 2**28
-"""What `load_model` is given."""
+"""Argument of `load_model`."""
 SECONDS = 30
 """Time for one file."""
 LIMITS = [0, 1, -1, 2, 3, 7, 10**6, -(10**6), 2**31 - 1, 2**31, -(2**31), 2**63 - 1, -(2**63)]
@@ -115,7 +116,7 @@ def forge(seed, folder):
 
 
 def mutate(path, rng):
-    """Return a valid model file with one to three changes and a right checksum."""
+    """Return a valid model file with one to three changes and a valid checksum."""
     container, _ = read_container(path)
     manifest = copy.deepcopy(container.manifest)
     with zipfile.ZipFile(io.BytesIO(container.content)) as archive:
@@ -269,7 +270,7 @@ def _change_npz(data, rng):
 
 
 def outcome(path, rows):
-    """Load a file and predict; return what came of it, and raise what must not happen.
+    """Load a file and predict; return the outcome. A MemoryError or SystemError is raised.
 
     Returns
     -------
@@ -287,17 +288,15 @@ def outcome(path, rows):
                 np.asarray(getattr(saved, method)(rows))
         except (MemoryError, SystemError):
             raise
-        except Exception:  # a classifier that makes no sense may fail in any way but these
+        except Exception:  # a forged classifier may fail in any other way
             return "failed"
         return "predicted"
 
 
 def check_seeds(first, stop, folder, compiled=False):
     """Forge and check files of seeds in this process; write each seed before it is tried."""
-    import pairmend._compiled
-
     if compiled:
-        pairmend._compiled.WORTHWHILE = 0  # compiled code, however little there is to do
+        compilation.WORTHWHILE = 0  # use compiled code for small arrays, too
     originals()
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -314,16 +313,16 @@ def check_seeds(first, stop, folder, compiled=False):
 
 
 def run_batch(first, stop, *, compiled=False, folder=None):
-    """Check files of seeds in a process of its own.
+    """Check files of seeds in another process.
 
     Parameters
     ----------
     first, stop : int
         Which seeds.
     compiled : bool, default=False
-        Whether to use compiled kernels, for which there is too little work otherwise.
+        Whether to use compiled kernels for small arrays, too.
     folder : path, default=None
-        Where files that failed stay, as ``SEED.model``; a temporary one if None.
+        Folder of files that failed, as ``SEED.model``; a temporary one if None.
 
     Returns
     -------
@@ -336,9 +335,9 @@ def run_batch(first, stop, *, compiled=False, folder=None):
     with tempfile.TemporaryDirectory() as temporary:
         kept = Path(folder or temporary)
         while first < stop:
-            words = [sys.executable, __file__, "--seeds", str(first), str(stop), "--in", kept]
+            command = [sys.executable, __file__, "--seeds", str(first), str(stop), "--in", kept]
             done = subprocess.run(
-                [*map(str, words), *(["--compiled"] if compiled else [])],
+                [*map(str, command), *(["--compiled"] if compiled else [])],
                 capture_output=True,
                 text=True,
                 env={**os.environ, "OMP_NUM_THREADS": "1"},

@@ -1,4 +1,4 @@
-"""Bad input gets an error that says what was found, what was expected and what to do."""
+"""Errors for bad input: what was found, what was expected and what to do."""
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ both = pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseCla
         (np.where(Y == 1, np.nan, Y), "contains NaN"),
         (Y.astype(str), "must hold 0 and 1 only"),
         (Y[:, :1], "one label only.*y.ravel()"),
-        (Y[:, :0], "no label at all"),
+        (Y[:, :0], "y has no labels"),
         (Y[:19], "inconsistent numbers of samples: .20, 19"),
         (np.zeros((20, 3, 2)), "3 dimensions"),
         (None, "requires y"),
@@ -141,7 +141,7 @@ def test_parameters_of_the_correction(name, value):
         CorrectedPairwiseClassifier(**{name: value}).fit(X, Y)
 
 
-def test_splits_that_cannot_be():
+def test_invalid_splits():
     with pytest.raises(ValueError, match="leaves the validation part of 20 .* empty"):
         CorrectedPairwiseClassifier(validation=0.99).fit(X, Y)
     with pytest.raises(ValueError, match="leaves the training part of 20 .* empty"):
@@ -184,7 +184,7 @@ def test_targets_of_nullable_numbers(kind):
 
 
 class Fixed:
-    """A neighbourhood that is no scikit-learn estimator, with weights that are given."""
+    """A neighbourhood that is not a scikit-learn estimator, with fixed weights."""
 
     def __init__(self, make):
         self.make = make
@@ -197,7 +197,7 @@ class Fixed:
         return self.make(len(X), self.n)
 
 
-def test_weights_of_a_neighbourhood_of_ones_own():
+def test_weights_of_a_custom_neighbourhood():
     def fit(make):
         neighbourhood = Fixed(make)
         return CorrectedPairwiseClassifier(

@@ -1,4 +1,4 @@
-"""Every public classifier on values at the limits of floating point: it copes, or it refuses."""
+"""Every public classifier on values at the limits of floating point: probabilities or an error."""
 
 import inspect
 import warnings
@@ -90,7 +90,7 @@ QUERIES = {
 
 
 def _assert_copes_or_refuses(classifier, X, y, queries, **fit_params):
-    """Fit and predict: probabilities, or an error that names the cure; no warning of numpy."""
+    """Fit and predict: probabilities, or an error with advice; no warning of numpy."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -130,7 +130,7 @@ def test_extreme_queries(name, layout):
         _assert_copes_or_refuses(_make(name), layout(X), y, queries)
 
 
-def test_error_names_value_limit_and_cure():
+def test_error_names_value_limit_and_advice():
     X, Y = _data()
     with pytest.raises(ValueError, match=r"magnitude 3e\+200; expected at most 1e\+100.*MaxAbs"):
         BinaryRelevance().fit(np.where(X > 2, 3e200, X), Y)
@@ -146,7 +146,7 @@ def test_infinities_are_reported_as_such():
             classifier.fit(np.where(X > 2, np.inf, X), Y)
 
 
-def test_single_precision_has_a_limit_of_its_own():
+def test_single_precision_has_another_limit():
     X, Y = _data()
     with pytest.raises(ValueError, match=r"at most 1e\+15"):
         PairwisePerceptrons(dtype="float32").fit(_scaled_to(1e30), Y)

@@ -1,4 +1,4 @@
-"""What people hand in: frames, texts, missing values, weights, routed metadata."""
+"""Kinds of input: frames, texts, missing values, weights, routed metadata."""
 
 import numpy as np
 import pandas as pd
@@ -53,7 +53,7 @@ def test_texts(kind, texts, container):
     rows, Y = texts
     clf = text_classifier(kind).set_params(random_state=0).fit(container(rows), Y)
     scores = clf.predict_proba(container(rows))
-    # The word for a label ranks it above the labels whose words are not there.
+    # A label whose word occurs ranks above those whose words do not.
     ranked = [
         scores[k, y == 1].min() > scores[k, y == 0].max()
         for k, y in enumerate(Y)
@@ -124,7 +124,7 @@ def test_mixed_columns_through_a_pipeline(kind):
 
 
 @both
-def test_missing_values_where_the_base_takes_them(kind, small_set):
+def test_missing_values_with_a_base_that_accepts_them(kind, small_set):
     X, Y = small_set
     X = X.copy()
     X[::7, 2] = np.nan
@@ -212,19 +212,19 @@ def test_metadata_routing(kind, small_set):
     weights = np.where(np.arange(len(Y)) % 2, 1.0, 1e-6)
     direct = kind(GaussianNB(), random_state=0).fit(X, Y, sample_weight=weights)
     with sklearn.config_context(enable_metadata_routing=True):
-        asking = GaussianNB().set_fit_request(sample_weight=True)
-        routed = kind(asking, random_state=0).fit(X, Y, sample_weight=weights)
+        requesting = GaussianNB().set_fit_request(sample_weight=True)
+        routed = kind(requesting, random_state=0).fit(X, Y, sample_weight=weights)
         np.testing.assert_allclose(routed.predict_proba(X), direct.predict_proba(X))
         silent = GaussianNB().set_fit_request(sample_weight=False)
         ignored = kind(silent, random_state=0)
         with pytest.raises(TypeError, match="sample_weight"):
             ignored.fit(X, Y, sample_weight=weights)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
-        in_pipeline = make_pipeline(scaler, kind(asking, random_state=0))
+        in_pipeline = make_pipeline(scaler, kind(requesting, random_state=0))
         in_pipeline.fit(X, Y, sample_weight=weights)
 
 
-def test_random_bases_repeat_with_the_seed_and_keep_their_own(small_set):
+def test_seeds_of_random_base_classifiers(small_set):
     X, Y = small_set
 
     def scores(base_seed, seed):
@@ -265,7 +265,7 @@ def test_bases_with_reversed_classes(kind, small_set):
 
 
 @both
-def test_sparse_and_dense_rows_mix(kind, small_set):
+def test_fit_on_sparse_and_predict_dense_rows(kind, small_set):
     X, Y = small_set
     X = X + 3.0  # an offset that a shift of one of the two would show
     for fitted_on, asked_with in ((sparse.csr_array, np.asarray), (np.asarray, sparse.csr_array)):
@@ -274,7 +274,7 @@ def test_sparse_and_dense_rows_mix(kind, small_set):
         np.testing.assert_allclose(clf.predict_proba(asked_with(X)), same, atol=1e-10)
 
 
-def test_random_transformers_follow_the_seed(small_set):
+def test_seeds_of_random_transformers(small_set):
     X, Y = small_set
 
     def scores(seed):

@@ -1,4 +1,4 @@
-"""The process of the user stays as it is: settings, memory, forks."""
+"""Settings of the process do not change; forks work."""
 
 import gc
 import locale
@@ -23,7 +23,7 @@ from public_classifiers import CLASSIFIERS, data_for, made
 
 
 def process_state():
-    """Settings that belong to the process, or to all code in it, as of now."""
+    """Return the settings of the process and of its libraries."""
     state = {
         "environment": dict(os.environ),
         "folder": os.getcwd(),
@@ -51,9 +51,9 @@ def process_state():
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_settings_of_the_process_stay_as_they_are(name):
+def test_settings_of_the_process_do_not_change(name):
     X, y = data_for(name)
-    made(name).fit(X, y).predict(X)  # what is imported on demand is there now
+    made(name).fit(X, y).predict(X)  # imports modules that are loaded on demand
     before = process_state()
     clf = made(name).fit(X, y)
     clf.predict(X)
@@ -64,7 +64,7 @@ def test_settings_of_the_process_stay_as_they_are(name):
 
 
 def run_program(program, *, timeout, **variables):
-    """Run a program in a process of its own, and return what it prints."""
+    """Run a program in another process, and return its output."""
     environment = {**os.environ, **variables}
     command = [sys.executable, "-c", program]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
@@ -118,8 +118,8 @@ def test_malloc_keeps_its_settings():
     assert printed == "True"
 
 
-def settings_seen_elsewhere():
-    """Settings that another thread sees; the number of threads of OpenMP belongs to each thread."""
+def shared_settings():
+    """Return settings that all threads share; OpenMP's number of threads is set by thread."""
     libraries = (library for library in threadpool_info() if library["user_api"] == "blas")
     blas = {library["filepath"]: library["num_threads"] for library in libraries}
     return blas, dict(os.environ), list(sys.path), os.getcwd()
@@ -130,17 +130,17 @@ def settings_seen_elsewhere():
     [CorrectedPairwiseClassifier(n_jobs=2, random_state=0), MendedClassifier(random_state=0)],
     ids=lambda clf: type(clf).__name__,
 )
-def test_other_threads_see_no_change_meanwhile(clf, rng):
+def test_settings_do_not_change_during_a_fit(clf, rng):
     X, Y = rng.rand(600, 20), rng.rand(600, 8) < 0.3
     seen, end = [], threading.Event()
 
     def look():
         while not end.is_set():
-            seen.append(settings_seen_elsewhere())
+            seen.append(shared_settings())
             end.wait(0.001)
 
     with threadpool_limits(limits=2, user_api="blas"):
-        before = settings_seen_elsewhere()
+        before = shared_settings()
         other = threading.Thread(target=look)
         other.start()
         try:
@@ -190,8 +190,8 @@ print("hung:", hung, "wrong:", wrong)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_forks_beside_threads_that_predict():
-    """One thread of BLAS: OpenBLAS itself does not survive a fork beside more."""
+def test_forks_while_other_threads_predict():
+    """With one thread of BLAS: OpenBLAS with more does not support forks."""
     one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     printed = run_program(FIT_AND_PREDICT + FORKS, timeout=240, PYTHONWARNINGS="ignore", **one)
     assert printed == "hung: 0 wrong: 0\n"

@@ -20,7 +20,7 @@ def framed(name):
 
 
 @every
-def test_a_permuted_target_is_refused(name):
+def test_a_permuted_target_is_an_error(name):
     X, y = framed(name)
     expected = made(name).fit(X, y).predict(X)
     permuted = y.sort_index()
@@ -36,7 +36,7 @@ def test_a_permuted_target_is_refused(name):
 
 
 @every
-def test_permuted_weights_are_refused(name):
+def test_permuted_weights_are_an_error(name):
     X, y = framed(name)
     weights = pd.Series(np.linspace(1.0, 2.0, 60), X.index)
     clf = made(name)
@@ -106,11 +106,11 @@ def test_indices_with_repeats():
         ([1, 2, 3], [1.0, 2.0, 3.0]),
     ],
 )
-def test_indices_that_prove_nothing_are_left_alone(first, second):
+def test_different_index_values_are_ignored(first, second):
     check_row_order(*pairs(first, second), "y")
 
 
-def test_what_has_no_index_is_left_alone():
+def test_arrays_without_index_are_accepted():
     X, y = pairs([1, 2, 3], [3, 2, 1])
     for other in (y.to_numpy(), y.tolist(), None):
         check_row_order(X, other, "y")

@@ -37,24 +37,24 @@ def test_blocks_cover_all_pairs_within_the_budget(n_labels, n_rows, memory):
 
 
 @pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseClassifier])
-def test_prediction_asks_few_rows_and_pairs_at_a_time(kind, small_set, monkeypatch):
+def test_prediction_uses_chunks_of_rows_and_blocks_of_pairs(kind, small_set, monkeypatch):
     X, Y = small_set
     clf = kind(GaussianNB(), random_state=0).fit(X, Y)
     whole = clf.predict_proba(X)
-    asked = []
+    seen = []
     original = GenericPairLearner.supports
 
     def recording(self, X, blocks):
-        asked.extend((len(X), block.stop - block.start) for block in blocks)
+        seen.extend((len(X), block.stop - block.start) for block in blocks)
         return original(self, X, blocks)
 
     monkeypatch.setattr(GenericPairLearner, "supports", recording)
     with config_context(working_memory=0.001):
         np.testing.assert_allclose(clf.predict_proba(X), whole, atol=1e-12)
-    assert len(asked) > 6
-    assert max(rows for rows, _ in asked) < len(X)
-    assert max(pairs for _, pairs in asked) < 6
-    assert sum(rows * pairs for rows, pairs in asked) == len(X) * 6
+    assert len(seen) > 6
+    assert max(rows for rows, _ in seen) < len(X)
+    assert max(pairs for _, pairs in seen) < 6
+    assert sum(rows * pairs for rows, pairs in seen) == len(X) * 6
 
 
 @pytest.mark.parametrize("base", [GaussianNB(), None])

@@ -1,4 +1,4 @@
-"""Compiled code and numpy give the same; which of the two works is nobody's business."""
+"""Compiled code and numpy have the same results."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ def problem():
     n, n_labels = 300, 8
     Y = rng.rand(n, n_labels) < [0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0, 1.0]
     Y[:, 4] &= ~Y[:, :4].any(axis=1)
-    Y[:, 3] |= Y[:, 5]  # some rows of one label alone are few
+    Y[:, 3] |= Y[:, 5]  # few rows have label 3 alone
     X = rng.randn(n, 21) * np.logspace(-3, 3, 21) + (Y @ rng.randn(n_labels, 21))
     return X, Y
 
@@ -84,7 +84,7 @@ GIVEN = {"nothing": {}, "weights": {"sample_weight": np.arange(300) % 4 / 2}}
 @pytest.mark.parametrize("given_to_fit", GIVEN.values(), ids=GIVEN)
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
-def test_classifiers_say_the_same(problem, setting, layout, given_to_fit):
+def test_predictions_are_the_same(problem, setting, layout, given_to_fit):
     X, Y = problem
     X = layout(X)
     found = []
@@ -100,7 +100,7 @@ def test_classifiers_say_the_same(problem, setting, layout, given_to_fit):
 
 
 @needs_numba
-def test_what_is_given_is_not_written_to(problem):
+def test_inputs_are_not_modified(problem):
     X, Y = (part.copy() for part in problem)
     X.flags.writeable = Y.flags.writeable = False
     with compiled_from(0):
@@ -109,7 +109,7 @@ def test_what_is_given_is_not_written_to(problem):
 
 
 @needs_numba
-def test_a_machine_without_a_folder_for_a_cache():
+def test_without_a_folder_for_the_cache():
     def njit(cache=False, **options):
         def decorate(function):
             if cache:
@@ -147,8 +147,8 @@ print(out.sum())
 
 
 @needs_numba
-def test_a_cache_that_cannot_be_used_is_done_without(tmp_path):
-    told = {
+def test_an_unusable_cache_is_ignored(tmp_path):
+    printed = {
         state: subprocess.run(
             [sys.executable, "-c", BROKEN_CACHE, state],
             env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / folder)},
@@ -158,10 +158,10 @@ def test_a_cache_that_cannot_be_used_is_done_without(tmp_path):
         ).stdout
         for state, folder in (("written", "one"), ("broken", "one"), ("full", "two"))
     }
-    assert told["written"] == told["broken"] == told["full"] != ""
+    assert printed["written"] == printed["broken"] == printed["full"] != ""
 
 
-def test_without_numba_numpy_does_it(problem):
+def test_numpy_is_used_without_numba(problem):
     has_numba.cache_clear()
     try:
         with mock.patch.dict(sys.modules, {"numba": None}), compiled_from(0):
@@ -190,7 +190,7 @@ print("numba" in sys.modules, use_compiled(10**9))
     ("shape", "switch", "expected"),
     [((150, 10), "0", "False True"), ((2000, 40), "0", "True True"), ((9, 2), "1", "False False")],
 )
-def test_little_work_does_not_load_it_and_its_own_switch_works(shape, switch, expected):
+def test_numba_is_not_imported_for_small_arrays_or_if_disabled(shape, switch, expected):
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(shape=shape)],
         env={**os.environ, "NUMBA_DISABLE_JIT": switch},

@@ -27,8 +27,8 @@ with_default_base = pytest.mark.parametrize(
     [
         name
         for name, kind in CLASSIFIERS.items()
-        if "estimator" in (known := inspect.signature(kind).parameters)
-        and known["estimator"].default is None
+        if "estimator" in (parameters := inspect.signature(kind).parameters)
+        and parameters["estimator"].default is None
     ],
 )
 
@@ -61,7 +61,7 @@ AT_PREDICTION = {
 
 
 @every
-def test_parameters_of_prediction_act_as_in_a_new_fit(name):
+def test_parameters_of_prediction_equal_those_of_a_new_fit(name):
     X, y = data_for(name)
     clf = made(name).fit(X, y)
     for parameter in getattr(clf, "prediction_parameters", ()):
@@ -72,7 +72,7 @@ def test_parameters_of_prediction_act_as_in_a_new_fit(name):
 
 
 @pytest.mark.parametrize("decision", ["auto", "labels", "sets"])
-def test_parameters_of_decisions_act_at_once(decision):
+def test_parameters_of_decisions_take_effect_after_fit(decision):
     """Each change is compared with a new fit, in a row of changes and after a first fit."""
     X, Y = rows()
     changes = [
@@ -106,7 +106,7 @@ def test_parameters_of_decisions_act_at_once(decision):
     assert len(set(seen)) > 5  # the changes do change something
 
 
-def test_a_decision_is_not_chosen_again_without_need(monkeypatch):
+def test_a_decision_is_chosen_once(monkeypatch):
     X, Y = rows()
     scorer = make_scorer(f1_score, average="micro")
     clf = MendedClassifier(GaussianNB(), threshold=clone(NESTED), criterion=scorer, **QUICK)
@@ -207,7 +207,7 @@ def test_methods_are_those_of_the_fitted_classifier(name):
 
 
 class WithLogOdds(pairmend.BinaryRelevance):
-    """Gives probabilities and log-odds."""
+    """A classifier with probabilities and log-odds."""
 
     def decision_function(self, X):
         proba = np.clip(self.predict_proba(X), 1e-9, 1 - 1e-9)
@@ -284,7 +284,7 @@ def test_parameters_of_the_default_neighbourhood_can_be_set(name):
 
 
 def test_default_bases_are_seeded_by_their_owner():
-    """Nested in another classifier, a default base gives what it gives there on its own."""
+    """Nested in another classifier, a default base has the same result as alone."""
     inner = pairmend.CalibratedLabelRanking()
     clf = pairmend._utils.validation.seed_estimator(inner, 5)
     assert clf.get_params(deep=False) == {**inner.get_params(deep=False), "random_state": 5}

@@ -1,4 +1,4 @@
-"""Work in threads."""
+"""Running work in several threads."""
 
 import multiprocessing
 import os
@@ -25,13 +25,13 @@ def test_every_item_is_done_once(n_threads, n_items):
     assert sorted(done) == list(range(n_items))
 
 
-def test_threads_work_at_the_same_time():
+def test_threads_run_at_the_same_time():
     together = threading.Barrier(3, timeout=30)
-    in_threads(lambda _: together.wait(), range(3), 3)  # would time out one after the other
+    in_threads(lambda _: together.wait(), range(3), 3)  # times out if they run one after the other
 
 
 @pytest.mark.parametrize("bad", [0, 1])
-def test_errors_are_raised_after_all_have_ended(bad):
+def test_errors_are_raised_after_all_threads_have_ended(bad):
     done, together = [], threading.Barrier(2, timeout=30)
 
     def work(item):
@@ -52,14 +52,14 @@ def squares_in_threads(n, n_threads=4):
     return done
 
 
-def test_work_may_itself_be_spread_over_threads():
+def test_nested_use():
     done = []
-    many = 2 * 64  # more than there ever are threads
+    many = 2 * _threads.MAX_THREADS
     in_threads(lambda i: done.append(squares_in_threads(5)), range(many), many)
     assert done == [[0, 1, 4, 9, 16]] * many
 
 
-def test_an_interrupted_caller_leaves_nothing_running():
+def test_after_an_interrupt_no_thread_continues():
     begun, go_on = [], threading.Event()
 
     def work(item):
@@ -78,28 +78,26 @@ def test_an_interrupted_caller_leaves_nothing_running():
     assert len(begun) == n_begun
 
 
-def test_no_new_threads_no_harm():
-    with pytest.MonkeyPatch.context() as patch:
-        crew = _threads._Crew()
-        patch.setattr(_threads, "_CREW", crew)
-        patch.setattr(_threads, "Thread", no_thread)
-        assert squares_in_threads(4) == [0, 1, 4, 9]
-        assert crew.waiting.empty()
+def test_work_is_done_if_no_thread_can_start(monkeypatch):
+    _threads._executor.cache_clear()
+    monkeypatch.setattr(threading.Thread, "start", raise_no_thread)
+    assert squares_in_threads(4) == [0, 1, 4, 9]
+    assert _threads._executor.cache_info().currsize == 0, "the queue keeps failed jobs"
 
 
-def no_thread(**options):
+def raise_no_thread(self):
     raise RuntimeError("can't start new thread")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # that threads and forks do not mix
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # that a process with threads is forked
 @pytest.mark.parametrize("held", [False, True])
-def test_a_fork_has_threads_of_its_own(held):
-    squares_in_threads(4)  # so that there is a pool
+def test_a_forked_process_starts_its_own_threads(held):
+    squares_in_threads(4)  # creates the executor
     entered, leave = threading.Event(), threading.Event()
 
     def hold():
-        with _threads._CREW.lock:
+        with _threads._executor()._shutdown_lock:
             entered.set()
             assert leave.wait(60)
 
@@ -125,7 +123,7 @@ def check_squares():
 
 @pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_predictions_are_the_same_wherever_they_are_made(backend, rng):
+def test_predictions_are_equal_with_all_backends_of_joblib(backend, rng):
     X, Y = rng.rand(300, 20), rng.rand(300, 6) < 0.3
     clf = CorrectedPairwiseClassifier(n_jobs=2, random_state=0).fit(X, Y)
     expected = clf.pair_corrected(X)
@@ -137,14 +135,14 @@ def test_predictions_are_the_same_wherever_they_are_made(backend, rng):
 
 
 @pytest.mark.parametrize("n_threads", ["1", "2"])
-def test_threads_outlive_the_main_one(n_threads):
+def test_work_after_the_end_of_the_main_thread(n_threads):
     program = """
 import threading, time
 from pairmend._utils.threads import in_threads, thread_count
 done = []
 def work():
     threading.main_thread().join()
-    time.sleep(0.1)  # by now the main thread is gone
+    time.sleep(0.1)  # the interpreter has begun to shut down
     in_threads(done.append, range(5), 3)
     assert sorted(done) == [*range(5)]
     print("done", thread_count())
@@ -159,7 +157,7 @@ threading.Thread(target=work).start()
     assert (ran.stdout, ran.stderr) == (f"done {n_threads}\n", "")
 
 
-def test_as_many_threads_as_matrix_products_take():
+def test_default_number_of_threads_is_that_of_blas():
     with threadpool_limits(limits=1):
         assert thread_count(None) == 1
         assert thread_count(3) == 3
@@ -167,7 +165,7 @@ def test_as_many_threads_as_matrix_products_take():
         assert thread_count(None) == 2
 
 
-def test_work_at_the_interpreters_end_ends():
+def test_work_in_a_destructor_at_shutdown_ends():
     program = """
 import time
 from pairmend._utils import threads as _threads

@@ -89,7 +89,7 @@ def test_regression_targets_become_labels(photos, capsys):
     ("words", "message"),
     [
         (["describe", "nowhere.arff"], "there is no file"),
-        (["describe", "{csv}"], "say which columns of a CSV file are labels"),
+        (["describe", "{csv}"], "labels must name the columns of a CSV file"),
         (["describe", "{odd}"], r"cannot read .odd; expected .arff, .csv, .parquet or .mat"),
         (["convert", "{arff}", "{odd}"], "cannot write .odd"),
         (["convert", "{arff}", "{csv}", "--out-xml", "x.xml"], "a CSV file has no label file"),

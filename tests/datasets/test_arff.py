@@ -123,7 +123,7 @@ def test_compression_encodings_and_windows_line_ends(tmp_path, suffix, compress,
     np.testing.assert_array_equal(read.cells, [[1, 0, 0]])
 
 
-def test_progress_is_told(tmp_path):
+def test_progress_is_called_with_shares(tmp_path):
     shares = []
     path = write(tmp_path, HEADER + "1,red,0\n" * 200_000)
     assert read_arff(path, progress=shares.append).cells.shape == (200_000, 3)
@@ -155,8 +155,8 @@ def test_progress_is_told(tmp_path):
         (HEADER + "1,red,0,{nan}\n", "instance weight"),
         (HEADER + "１,red,0\n", "'size': expected a number"),
         (HEADER + "{0 ١}\n", "'size': expected a number"),
-        (HEADER + "1, 'red\n", "line 8: cannot tell values apart"),
-        (HEADER + "1, 'red' dark,0\n", "line 8: cannot tell values apart"),
+        (HEADER + "1, 'red\n", "line 8: expected values separated by commas"),
+        (HEADER + "1, 'red' dark,0\n", "line 8: expected values separated by commas"),
         (HEADER + "{0 1,}\n", "a comma without a cell"),
         ("@relation r\n@attribute a {x,}\n@data\n", "values of attribute 'a': an empty value"),
         ("@relation r\n@attribute a {}\n@data\n", "values of attribute 'a': an empty value"),
@@ -167,7 +167,7 @@ def test_progress_is_told(tmp_path):
         ),
         ("@relation r\n@attribute a date 'yyyy yyyy'\n@data\n2020\n", "names a part twice"),
         (HEADER + "1,red,0\n{0 1}\n", "line 9: dense and sparse rows"),
-        (HEADER + "1,'red,0\n", "line 8: cannot tell values apart"),
+        (HEADER + "1,'red,0\n", "line 8: expected values separated by commas"),
         (HEADER, "line 7: no data rows"),
         ("@relation r\n@data\n1\n", "line 2: @data before any @attribute"),
         ("@relation r\n@attribute a numeric\n", "ends before @data"),
@@ -216,7 +216,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_long_lines_and_many_blanks_take_no_longer_than_others(tmp_path, monkeypatch):
     # Quadratic work would take minutes here.
-    with pytest.raises(ArffError, match="cannot tell values apart"):
+    with pytest.raises(ArffError, match="expected values separated by commas"):
         read_arff(write(tmp_path, HEADER + "'q',a,'b" + " " * 200_000 + "\n"))
     wide = "@relation r\n" + "".join(f"@attribute a{i} numeric\n" for i in range(20_000))
     read = read_arff(write(tmp_path, wide + "@data\n" + ",".join(["0.125"] * 20_000) + "\n"))
@@ -363,7 +363,7 @@ def cells_of(read):
 
 @settings(max_examples=2000)
 @given(liac_files())
-def test_agrees_with_liac_arff_on_what_it_writes(tmp_path_factory, content):
+def test_agrees_with_liac_arff_on_files_it_writes(tmp_path_factory, content):
     text = liac.dumps(content)
     path = tmp_path_factory.mktemp("liac") / "file.arff"
     path.write_text(text, encoding="utf-8", newline="\n")
@@ -376,7 +376,7 @@ def test_agrees_with_liac_arff_on_what_it_writes(tmp_path_factory, content):
 
 @settings(max_examples=200)
 @given(liac_files(), st.booleans())
-def test_what_is_written_is_read_back(tmp_path_factory, content, as_sparse):
+def test_written_files_are_read_back(tmp_path_factory, content, as_sparse):
     folder = tmp_path_factory.mktemp("round")
     (folder / "one.arff").write_text(liac.dumps(content), encoding="utf-8", newline="\n")
     first = read_arff(folder / "one.arff")
@@ -438,7 +438,7 @@ def test_dates_with_a_zone():
 
 @settings(max_examples=500)
 @given(st.text(st.sampled_from("@attributedatarelation numeric{}'\"\\,?%\n 01.e-xs"), max_size=120))
-def test_any_text_is_read_or_refused_in_our_own_words(tmp_path_factory, text):
+def test_any_text_is_read_or_raises_an_arff_error(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("any") / "file.arff"
     for content in (text, HEADER + text, "@relation r\n@attribute a numeric\n@data\n" + text):
         path.write_text(content, encoding="utf-8", newline="")
@@ -450,7 +450,7 @@ def test_any_text_is_read_or_refused_in_our_own_words(tmp_path_factory, text):
 
 @settings(max_examples=200)
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused_in_our_own_words(tmp_path_factory, content):
+def test_any_bytes_are_read_or_raise_an_arff_error(tmp_path_factory, content):
     folder = tmp_path_factory.mktemp("bytes")
     for name in ("file.arff", "file.arff.gz", "file.arff.bz2", "file.arff.xz"):
         (folder / name).write_bytes(content)

@@ -49,7 +49,7 @@ def bags(rng):
 class TestHausdorffDistances:
     @pytest.mark.parametrize("kind", KINDS)
     @given(seed=st.integers(0, 2**31 - 1), block=st.integers(1, 20), d=st.integers(1, 4))
-    def test_equals_the_slow_loop_whatever_the_blocks(self, kind, seed, block, d):
+    def test_equals_the_slow_loop_for_all_block_sizes(self, kind, seed, block, d):
         rng = np.random.RandomState(seed)
         first, second = draw_bags(rng, 6, d), draw_bags(rng, 4, d)
         second[0] = first[0] + 1e-9  # near each other
@@ -137,7 +137,7 @@ class TestBagEmbedding:
         np.testing.assert_allclose(pdist(rows), pdist(points), atol=1e-10)
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_equals_scaling_by_the_book(self, bags, kind):
+    def test_equals_classical_scaling(self, bags, kind):
         """X = V sqrt(lambda) of -J D^2 J / 2, with the centring matrix J written out."""
         distances = reference_distances(bags, bags, kind)
         n = len(bags)
@@ -182,7 +182,7 @@ class TestBagEmbedding:
         for bag, row in zip(new, together, strict=True):
             np.testing.assert_allclose(embedding.transform([bag])[0], row, atol=1e-12)
 
-    def test_the_fit_keeps_no_hold_on_the_bags(self, bags):
+    def test_later_changes_of_the_bags_have_no_effect(self, bags):
         embedding = BagEmbedding(n_components=3).fit(bags)
         before = embedding.transform(bags[:2])
         copies = [bag.copy() for bag in bags[:2]]
@@ -190,7 +190,7 @@ class TestBagEmbedding:
             bag += 1
         np.testing.assert_array_equal(embedding.transform(copies), before)
 
-    def test_dimensions_that_are_not_there_are_not_made_up(self, rng):
+    def test_at_most_as_many_components_as_dimensions(self, rng):
         points = rng.randn(20, 2)
         embedding = BagEmbedding(n_components=10).fit(points[:, np.newaxis])
         assert embedding.n_components_ == 2
@@ -202,7 +202,7 @@ class TestBagEmbedding:
         np.testing.assert_allclose(embedding.transform([[[0.0]], [[3.0]]]), [[1.5], [-1.5]])
 
     @pytest.mark.parametrize("bags", [[[[1.0, 2.0]]], [[[0.1], [0.3]]] * 5])
-    def test_bags_that_are_all_alike_are_refused(self, bags):
+    def test_equal_bags_are_an_error(self, bags):
         with pytest.raises(ValueError, match="distances between the .* bags are all 0"):
             BagEmbedding().fit(bags)
 
@@ -219,11 +219,11 @@ class TestBagEmbedding:
             assert rows[0, 0] > 0
 
     def test_in_a_pipeline_under_cross_validation(self, rng):
-        # Label j is carried by bags whose instances lie around a point of its own.
+        # The instances of bags with label j lie around the j-th centre.
         centres = rng.randn(4, 3) * 3
-        carried = rng.randint(4, size=80)
-        bags = [centres[c] + 0.3 * rng.randn(rng.randint(1, 5), 3) for c in carried]
-        Y = (carried[:, np.newaxis] == np.arange(4)).astype(int)
+        label_of_bag = rng.randint(4, size=80)
+        bags = [centres[c] + 0.3 * rng.randn(rng.randint(1, 5), 3) for c in label_of_bag]
+        Y = (label_of_bag[:, np.newaxis] == np.arange(4)).astype(int)
         model = make_pipeline(
             BagEmbedding(n_components=3), PairwiseClassifier(LogisticRegression(), threshold=0.7)
         )
@@ -232,7 +232,7 @@ class TestBagEmbedding:
             for X in (as_object_array(bags), bags)
         ]
         np.testing.assert_array_equal(scores[0], scores[1])
-        assert (scores[0].argmax(axis=1) == carried).mean() > 0.95
+        assert (scores[0].argmax(axis=1) == label_of_bag).mean() > 0.95
         search = GridSearchCV(model, {"bagembedding__kind": list(KINDS)}, cv=3)
         assert search.fit(as_object_array(bags), Y).best_score_ > 0.5
 

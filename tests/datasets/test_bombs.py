@@ -169,7 +169,7 @@ def test_many_bags_are_not_embedded(tmp_path):
 
 @pytest.mark.parametrize("entities", ["internal", "external"])
 def test_xml_entities(tmp_path, entities):
-    """The document type is refused before any entity is expanded."""
+    """A document type raises an error before any entity is expanded."""
     path = tmp_path / "labels.xml"
     if entities == "internal":
         lines = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 12))
@@ -251,7 +251,7 @@ class TestParquet:
         with pytest.raises(ReadLimitError, match="cells"):
             load_table(path, limits=ReadLimits(**SMALL))
 
-    def test_lists_are_refused_before_they_are_read(self, tmp_path):
+    def test_lists_raise_an_error_before_they_are_read(self, tmp_path):
         path = self.write(tmp_path, {"a": [list(range(10))]})
         with pytest.raises(ValueError, match="file.parquet: column 'a' holds list"):
             load_table(path)

@@ -13,7 +13,7 @@ NOT_FOUND = {
 ENTRIES = [pytest.param(entry, id=name) for name, entry in catalogue().items()]
 
 
-def test_every_set_of_the_study_is_there_once():
+def test_every_set_of_the_study_occurs_once():
     numbers = [number for entry in catalogue().values() for number in entry.paper_numbers]
     assert sorted(numbers) == list(range(1, 30))
     assert {n for n, entry in catalogue().items() if entry.status == "not found"} == NOT_FOUND
@@ -45,7 +45,7 @@ def test_facts_are_complete(entry: CatalogueEntry):
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_mulan_files_end_with_the_xml(entry: CatalogueEntry):
-    if entry.format == "mulan":  # `load` takes the last file for the one with the labels
+    if entry.format == "mulan":  # `load` reads the labels from the last file
         kinds = [".xml" in file.name for file in entry.files]
         assert kinds == [False] * (len(kinds) - 1) + [True]
 
@@ -85,8 +85,8 @@ def test_names_in_any_case(name, found):
 
 
 def test_plain_names_are_unique():
-    known = [name for entry in catalogue().values() for name in (entry.name, *entry.aliases)]
-    plain = [re.sub(r"\W|_", "", name.casefold()) for name in known]
+    names = [name for entry in catalogue().values() for name in (entry.name, *entry.aliases)]
+    plain = [re.sub(r"\W|_", "", name.casefold()) for name in names]
     assert len(set(plain)) == len(plain)
 
 
@@ -95,7 +95,9 @@ def test_unknown_names():
         find_entry("yeats")
     with pytest.raises(ValueError, match=r"did you mean 'flare2' or 'flare1'\?"):
         find_entry("flare")
-    with pytest.raises(ValueError, match=r"'!'; there are arts, azotobacter, .*, tmc2007-500"):
+    with pytest.raises(
+        ValueError, match=r"'!'; expected one of arts, azotobacter, .*, tmc2007-500"
+    ):
         find_entry("!")
 
 

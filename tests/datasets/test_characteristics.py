@@ -39,7 +39,7 @@ def slow_row_concurrence(Y):
     imbalance = slow_imbalance(Y)
     out = []
     for row in Y:
-        ratios = [imbalance[label] for label, carried in enumerate(row) if carried]
+        ratios = [imbalance[label] for label, present in enumerate(row) if present]
         if not ratios:
             out.append(0.0)
             continue
@@ -125,7 +125,7 @@ def test_of_a_set_and_of_its_parts(small_set):
     X, Y = small_set
     data = MultiLabelData(X, Y, ("f",) * 6, tuple("abcd"), {}, "small", ())
     assert characteristics(data) == characteristics(X, Y)
-    with pytest.raises(ValueError, match="small: Y was given beside a set"):
+    with pytest.raises(ValueError, match="small: Y was given beside a MultiLabelData"):
         characteristics(data, Y)
     with pytest.raises(ValueError, match="ndarray and no Y"):
         characteristics(X)
@@ -148,10 +148,10 @@ def test_stored_zeros_and_cells_in_pieces_count_once():
     assert characteristics(pieces, [[1]])["missing"] == 1
     raw = sparse.csr_array((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2])), shape=(1, 4))
     assert characteristics(raw, [[1]])["X_density"] == 1 / 4
-    assert raw.nnz == 2  # what was given stays as it was
+    assert raw.nnz == 2  # the input is not modified
 
 
-def test_sets_at_the_edge():
+def test_sets_without_features_or_labels():
     without_features = characteristics(np.empty((2, 0)), [[1], [0]])
     assert without_features["TCS"] == -math.inf
     assert without_features["missing"] == 0
@@ -168,9 +168,9 @@ def test_sets_at_the_edge():
         (np.ones((2, 1)), [1, 0], r"Y must be .* got shape \(2,\)"),
         (np.ones((0, 1)), np.ones((0, 2)), r"at least one row .* got shape \(0, 2\)"),
         (np.ones((2, 1)), np.ones((2, 0)), r"one label; got shape \(2, 0\)"),
-        (np.ones((2, 1)), [[2], [0]], "nothing but 0 and 1"),
-        (np.ones((2, 1)), [[np.nan], [0]], "nothing but 0 and 1"),
-        (np.ones((2, 1)), [["a"], ["b"]], "nothing but 0 and 1"),
+        (np.ones((2, 1)), [[2], [0]], "only 0 and 1"),
+        (np.ones((2, 1)), [[np.nan], [0]], "only 0 and 1"),
+        (np.ones((2, 1)), [["a"], ["b"]], "only 0 and 1"),
         (np.ones((3, 1)), [[1], [0]], "X has 3 rows and Y has 2"),
         (np.ones(2), [[1], [0]], r"X must be .* got shape \(2,\) of float64"),
         (np.array([["a"], ["b"]]), [[1], [0]], r"X must be .* of <U1"),

@@ -25,7 +25,7 @@ def test_reads_numbers_categories_and_labels(path):
     np.testing.assert_array_equal(data.X, [[2.5, 1, 1], [np.nan, 0, 2], [np.nan, np.nan, 1]])
 
 
-def test_numbers_that_are_names(path):
+def test_numbers_as_categories(path):
     data = load_csv(path, labels=["sea"], categorical=["code"])
     assert data.categories == {1: ("blue", "red, dark"), 2: ("1", "2")}
     assert data.X[:, 2].tolist() == [0, 1, 0]
@@ -43,7 +43,7 @@ def test_other_delimiters_encodings_and_compression(tmp_path):
 @pytest.mark.parametrize(
     ("text", "labels", "message"),
     [
-        (TEXT, ["moon"], r"labels names columns that are not there: \['moon'\]"),
+        (TEXT, ["moon"], r"labels names columns that the file lacks: \['moon'\]"),
         (TEXT, ["sea", "sea"], "a label is named twice"),
         (TEXT.replace("1.0", "١"), ["sun"], "label 'sun' must be 0 or 1, but is '١'"),
         (TEXT, [], "labels must name at least one column"),
@@ -52,7 +52,7 @@ def test_other_delimiters_encodings_and_compression(tmp_path):
         (TEXT.replace("1.0", ""), ["sun"], "label 'sun' must be 0 or 1, but is '' in data row 2"),
         (TEXT + "1,2\n", ["sea"], "line 5: 2 cells where the header has 5"),
         ("a,a\n1,1\n", ["a"], "line 1: two columns are named 'a'"),
-        ("a,b\n", ["a"], "no rows behind the header"),
+        ("a,b\n", ["a"], "no rows after the header"),
         ("", ["a"], "empty; expected a header"),
         ('a,b\n"1,2\n', ["a"], "not a CSV file"),
         ("a,b\n\udcff,1\n", ["b"], "not a CSV file in utf-8-sig"),
@@ -66,7 +66,7 @@ def test_broken_files(tmp_path, text, labels, message):
     assert "photos.csv" in str(caught.value)
 
 
-def test_what_is_saved_is_loaded(path, tmp_path):
+def test_saved_data_is_loaded_unchanged(path, tmp_path):
     data = load_csv(path, labels=["sea", "sun"])
     save_csv(data, tmp_path / "again.csv.gz")
     again = load_csv(tmp_path / "again.csv.gz", labels=["sea", "sun"])
@@ -75,21 +75,21 @@ def test_what_is_saved_is_loaded(path, tmp_path):
     assert again.categories == data.categories
 
 
-def test_numbers_with_underscores_are_names(tmp_path):
+def test_numbers_with_underscores_are_categories(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,b\n1_000,1\n2,0\n")
     assert load_csv(path, labels=["b"]).categories == {0: ("1_000", "2")}
 
 
 @pytest.mark.parametrize("value", ["NA", "", " x", "x\ry", "?"])
-def test_what_would_be_read_as_another_is_not_saved(path, tmp_path, value):
+def test_texts_that_would_be_read_differently_are_not_saved(path, tmp_path, value):
     data = replace(load_csv(path, labels=["sea"]), categories={1: ("blue", value)})
     with pytest.raises(ValueError, match="a CSV file cannot hold the name or value"):
         save_csv(data, tmp_path / "again.csv")
     assert not (tmp_path / "again.csv").exists()
 
 
-def test_options_that_cannot_be(path, tmp_path):
+def test_invalid_options_and_broken_files(path, tmp_path):
     with pytest.raises(ValueError, match="delimiter must be one character"):
         load_csv(path, labels=["sea"], delimiter=";;")
     with pytest.raises(ValueError, match="not a CSV file in nope"):

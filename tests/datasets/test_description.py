@@ -1,4 +1,4 @@
-"""The one-page description: what it knows, and how it is written."""
+"""The description of a set as data, text and HTML."""
 
 import dataclasses
 import html
@@ -46,7 +46,7 @@ def columns_of(line):
     return len(letters) + sum(unicodedata.east_asian_width(c) in "WF" for c in letters)
 
 
-def test_knows_what_the_set_holds():
+def test_counts_equal_those_of_the_set():
     data = made_set()
     page = describe(data)
     assert page.name == "photos"
@@ -97,7 +97,7 @@ def test_sparse_features_are_described():
     assert "share of cells not zero" not in describe(data).to_text()
 
 
-def test_text_says_it_all():
+def test_text_has_all_parts():
     data = made_set()
     page = describe(data)
     text = page.to_text()
@@ -153,13 +153,13 @@ def test_many_labels_per_row_are_counted_in_ranges():
 
 def test_rows_with_one_label_at_most():
     data = dataclasses.replace(made_set(), Y=np.eye(60, 4, dtype=np.int64))
-    assert "No row carries two labels." in describe(data).to_text()
+    assert "No row has two labels." in describe(data).to_text()
 
 
 def test_html_of_rows_with_one_label_at_most():
     pytest.importorskip("matplotlib")
     data = dataclasses.replace(made_set(), Y=np.eye(60, 4, dtype=np.int64))
-    assert "No row carries two labels." in describe(data).to_html()
+    assert "No row has two labels." in describe(data).to_html()
 
 
 @given(
@@ -167,7 +167,7 @@ def test_html_of_rows_with_one_label_at_most():
     st.lists(st.text(max_size=150), min_size=1, max_size=5),
     st.integers(0, 9),
 )
-def test_text_never_leaves_its_page(name, label_names, seed):
+def test_text_has_at_most_100_columns(name, label_names, seed):
     data = made_set(len(label_names), name=name, label_names=label_names, seed=seed)
     text = describe(data).to_text()
     assert max(map(columns_of, text.split("\n"))) <= 100
@@ -268,7 +268,7 @@ def test_save(tmp_path, suffix):
         assert len(modes) == 1  # others may read it as they may read any new file
 
 
-def test_save_refuses_other_suffixes(tmp_path):
+def test_save_with_another_suffix_is_an_error(tmp_path):
     for name in ("page.pdf", "page"):
         with pytest.raises(ValueError, match=rf"{name}.*\.txt or \.html, not as"):
             describe(made_set()).save(tmp_path / name)
@@ -277,7 +277,7 @@ def test_save_refuses_other_suffixes(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch):
+def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "page.txt"
     path.write_text("before")
 

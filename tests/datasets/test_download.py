@@ -39,7 +39,7 @@ PART = f"toy.arff.{SHA256[:8]}.part"
 
 @dataclass
 class Behaviour:
-    """What the server does, and what it was asked."""
+    """How the server responds, and the requests that it received."""
 
     content: bytes = CONTENT
     ranges: bool = True
@@ -47,21 +47,21 @@ class Behaviour:
     hang_after: int | None = None
     announce: bool = True
     delay: float = 0.0
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         behaviour = self.server.behaviour
-        wanted = self.headers.get("Range")
-        behaviour.asked.append((self.path, wanted))
+        requested = self.headers.get("Range")
+        behaviour.requests.append((self.path, requested))
         if self.path != URL_PATH:
             self.send_error(404)
             return
         body = behaviour.content
-        if wanted and behaviour.ranges:
-            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+        if requested and behaviour.ranges:
+            start = int(requested.removeprefix("bytes=").removesuffix("-"))
             if start >= len(body):
                 self.send_error(416)
                 return
@@ -90,7 +90,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        """Say nothing of clients that go away."""
+        """Print nothing about clients that disconnect."""
 
 
 @pytest.fixture
@@ -119,13 +119,13 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
-def test_fetched_once_and_kept(server, cache, capfd):
+def test_files_are_downloaded_once(server, cache, capfd):
     path = fetch_file(ENTRY, FILE)
     assert path == cache / "toy/toy.arff"
     assert path.read_bytes() == CONTENT
-    assert server.asked == [(URL_PATH, None)]
+    assert server.requests == [(URL_PATH, None)]
     assert fetch_file(ENTRY, FILE) == path
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     assert names(cache / "toy") == ["toy.arff"]
     assert capfd.readouterr() == ("", "")
 
@@ -139,7 +139,7 @@ def test_all_files_of_a_set(server, cache, monkeypatch):
 
 def test_progress_counts_bytes(server, cache):
     seen = []
-    fetch_file(ENTRY, FILE, progress=lambda *told: seen.append(told))
+    fetch_file(ENTRY, FILE, progress=lambda *args: seen.append(args))
     assert {(name, total) for name, _, total in seen} == {("toy.arff", len(CONTENT))}
     counts = [count for _, count, _ in seen]
     assert counts == sorted(set(counts))
@@ -147,7 +147,7 @@ def test_progress_counts_bytes(server, cache):
     assert counts[-1] == len(CONTENT)
 
 
-def test_a_spoilt_file_in_the_cache_is_replaced(server, cache):
+def test_a_damaged_file_in_the_cache_is_replaced(server, cache):
     (cache / "toy").mkdir(parents=True)
     (cache / "toy/toy.arff").write_bytes(b"spoilt")
     assert cached_file(ENTRY, FILE) is None
@@ -156,17 +156,19 @@ def test_a_spoilt_file_in_the_cache_is_replaced(server, cache):
 
 def test_not_found(server, cache):
     lost = replace(FILE, path="elsewhere.arff")
-    with pytest.raises(DownloadError, match=r"elsewhere.arff: the server says 404 Not Found") as e:
+    with pytest.raises(
+        DownloadError, match=r"elsewhere.arff: the server responds with 404 Not Found"
+    ) as e:
         fetch_file(ENTRY, lost)
     assert str(cache / "toy") in str(e.value)
     assert names(cache / "toy") == []
 
 
 @pytest.mark.parametrize("wrong", [b"x" * len(CONTENT), CONTENT[:-1]], ids=["other", "shorter"])
-def test_wrong_hash_is_refused_and_not_kept(server, cache, wrong):
+def test_files_with_a_wrong_hash_are_not_stored(server, cache, wrong):
     server.content = wrong
     found = hashlib.sha256(wrong).hexdigest()
-    message = f"toy.arff .*its SHA-256 is {found}, expected {SHA256}. It was not kept"
+    message = f"toy.arff .*its SHA-256 is {found}, expected {SHA256}. It was not stored"
     with pytest.raises(DownloadError, match=message):
         fetch_file(ENTRY, FILE)
     assert names(cache / "toy") == []
@@ -174,50 +176,54 @@ def test_wrong_hash_is_refused_and_not_kept(server, cache, wrong):
     assert fetch_file(ENTRY, FILE).read_bytes() == CONTENT
 
 
-def test_too_long_a_file_is_not_read_to_its_end(server, cache):
+def test_a_file_that_is_too_long_is_not_read_to_its_end(server, cache):
     server.content = CONTENT * 100
     seen = []
     with pytest.raises(DownloadError, match=f"more than the {len(CONTENT)} bytes"):
-        fetch_file(ENTRY, FILE, progress=lambda *told: seen.append(told[1]))
+        fetch_file(ENTRY, FILE, progress=lambda *args: seen.append(args[1]))
     assert max(seen) <= len(CONTENT)
     assert names(cache / "toy") == []
 
 
-@pytest.mark.parametrize("announce", [True, False], ids=["length known", "length unknown"])
-def test_cut_connection_then_resume(server, cache, announce):
+@pytest.mark.parametrize("announce", [True, False], ids=["with length", "without length"])
+def test_broken_downloads_are_continued(server, cache, announce):
     server.announce = announce
     server.cut_after = 200_000
-    with pytest.raises(DownloadError, match=f"cut after 200000 of {len(CONTENT)} bytes"):
+    with pytest.raises(DownloadError, match=f"broke after 200000 of {len(CONTENT)} bytes"):
         fetch_file(ENTRY, FILE)
     assert names(cache / "toy") == [PART]
     server.cut_after = 50_000
-    with pytest.raises(DownloadError, match=f"cut after 250000 of {len(CONTENT)} bytes"):
+    with pytest.raises(DownloadError, match=f"broke after 250000 of {len(CONTENT)} bytes"):
         fetch_file(ENTRY, FILE)
     server.cut_after = None
     assert fetch_file(ENTRY, FILE).read_bytes() == CONTENT
-    assert [wanted for _, wanted in server.asked] == [None, "bytes=200000-", "bytes=250000-"]
+    assert [requested for _, requested in server.requests] == [
+        None,
+        "bytes=200000-",
+        "bytes=250000-",
+    ]
     assert names(cache / "toy") == ["toy.arff"]
 
 
-def test_a_server_that_knows_no_ranges_starts_anew(server, cache):
+def test_download_starts_again_if_the_server_supports_no_ranges(server, cache):
     server.cut_after, server.ranges = 200_000, False
-    with pytest.raises(DownloadError, match="cut after 200000"):
+    with pytest.raises(DownloadError, match="broke after 200000"):
         fetch_file(ENTRY, FILE)
     server.cut_after = None
     assert fetch_file(ENTRY, FILE).read_bytes() == CONTENT
-    assert server.asked[-1] == (URL_PATH, "bytes=200000-")
+    assert server.requests[-1] == (URL_PATH, "bytes=200000-")
 
 
-def test_timeout_keeps_what_came(server, cache):
+def test_timeout_keeps_the_received_part(server, cache):
     server.hang_after = 100_000
-    with pytest.raises(DownloadError, match=r"cut after 100000 of .* bytes \(timed out\)"):
+    with pytest.raises(DownloadError, match=r"broke after 100000 of .* bytes \(timed out\)"):
         fetch_file(ENTRY, FILE, timeout=0.3)
     server.hang_after = None
     assert fetch_file(ENTRY, FILE).read_bytes() == CONTENT
-    assert server.asked[-1] == (URL_PATH, "bytes=100000-")
+    assert server.requests[-1] == (URL_PATH, "bytes=100000-")
 
 
-def test_a_spoilt_part_does_no_harm(server, cache):
+def test_a_damaged_part_is_discarded(server, cache):
     (cache / "toy").mkdir(parents=True)
     (cache / "toy" / PART).write_bytes(b"x" * 1000)
     with pytest.raises(DownloadError, match="SHA-256"):
@@ -234,26 +240,26 @@ def test_a_part_longer_than_the_file_of_the_server(server, cache):
     server.content = b"x" * 1000
     with pytest.raises(DownloadError, match=hashlib.sha256(server.content).hexdigest()):
         fetch_file(ENTRY, FILE)
-    assert [wanted for _, wanted in server.asked] == ["bytes=2000-", None]
+    assert [requested for _, requested in server.requests] == ["bytes=2000-", None]
 
 
-def test_parts_of_others_are_taken_only_when_abandoned(server, cache):
+def test_parts_of_other_processes_are_used_only_when_old(server, cache):
     (cache / "toy").mkdir(parents=True)
     part = cache / "toy" / f"{PART}.0123"
     part.write_bytes(CONTENT[:1000])
     fetch_file(ENTRY, FILE)
-    assert part.read_bytes() == CONTENT[:1000], "someone may still be writing to it"
-    assert server.asked[-1] == (URL_PATH, None)
+    assert part.read_bytes() == CONTENT[:1000], "another process may still write to it"
+    assert server.requests[-1] == (URL_PATH, None)
     (cache / "toy/toy.arff").unlink()
     (cache / "toy" / f"{PART}.4567").write_bytes(CONTENT[:500])
     for abandoned in (cache / "toy").iterdir():
         os.utime(abandoned, (0, 0))
     fetch_file(ENTRY, FILE)
-    assert server.asked[-1] == (URL_PATH, "bytes=1000-")
+    assert server.requests[-1] == (URL_PATH, "bytes=1000-")
     assert names(cache / "toy") == ["toy.arff"]
 
 
-def test_ctrl_c_keeps_what_came(server, cache):
+def test_ctrl_c_keeps_the_received_part(server, cache):
     def interrupt(name, present, total):
         raise KeyboardInterrupt
 
@@ -287,7 +293,7 @@ def test_two_processes_at_once(server, cache):
     assert (cache / "toy/toy.arff").read_bytes() == CONTENT
     assert names(cache / "toy") == ["toy.arff"]
     # Only one of the two may go on with the part that was there.
-    assert [wanted for _, wanted in server.asked].count("bytes=1000-") == 1
+    assert [requested for _, requested in server.requests].count("bytes=1000-") == 1
 
 
 def test_threads_at_once(server, cache):
@@ -308,7 +314,7 @@ def test_threads_at_once(server, cache):
 def test_without_network(cache, monkeypatch):
     pytest.importorskip("pooch", reason="downloads need pooch")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with pytest.raises(DownloadError) as e:  # nobody listens at port 9
+    with pytest.raises(DownloadError) as e:  # no server at port 9
         fetch("yeast", mirror="http://127.0.0.1:9")
     message = str(e.value)
     for part in ("yeast.arff and yeast.xml", str(cache / "yeast"), "PAIRMEND_DATA", "mulan"):
@@ -351,7 +357,7 @@ def test_addresses(monkeypatch):
     assert file_url(ENTRY, FILE, mirror="http://d.e") == f"http://d.e{URL_PATH}"
     with pytest.raises(ValueError, match="http or https address, got 'file:///etc'"):
         file_url(ENTRY, FILE, mirror="file:///etc")
-    with pytest.raises(ValueError, match="only GitHub"):
+    with pytest.raises(ValueError, match="expected a GitHub repository"):
         file_url(replace(ENTRY, repository="https://gitlab.com/a/b"), FILE)
 
 

@@ -50,7 +50,7 @@ some_set = {
 
 
 @given(st.sampled_from(MAKERS), st.integers(1, 60), st.fixed_dictionaries(some_set))
-def test_a_row_carries_the_labels_of_all_shapes_it_lies_in(make, n_samples, params):
+def test_a_row_has_the_labels_of_all_shapes_it_lies_in(make, n_samples, params):
     data = make(n_samples, **params)
     radii, centres = shapes_of(make, **params)
     relevant = data.X[:, : params["n_relevant"]]
@@ -58,7 +58,7 @@ def test_a_row_carries_the_labels_of_all_shapes_it_lies_in(make, n_samples, para
         [int(lies_in(make, x, c, r)) for c, r in zip(centres, radii, strict=True)] for x in relevant
     ]
     np.testing.assert_array_equal(data.Y, expected)
-    # The rows drawn in a shape carry its label.
+    # The rows drawn in a shape have its label.
     assert (data.Y.sum(axis=1) >= 1).all()
     plan = _Plan(n_samples, noise=0.0, **{k: v for k, v in params.items() if k != "random_state"})
     assert (data.Y.sum(axis=0) >= _points_per_shape(plan, radii)).all()
@@ -75,7 +75,7 @@ def test_shapes_lie_in_the_unit_shape(make, params):
 
 
 @given(st.sampled_from(MAKERS), st.integers(1, 60), st.fixed_dictionaries(some_set))
-def test_features_are_what_their_names_say(make, n_samples, params):
+def test_features_correspond_to_their_names(make, n_samples, params):
     data = make(n_samples, **params)
     kinds = np.array([name.split("_")[0] for name in data.feature_names])
     counts = [params["n_relevant"], params["n_irrelevant"], params["n_redundant"]]
@@ -109,7 +109,7 @@ def test_points_per_shape(n_samples, radii, proportional):
 
 @both
 def test_proportional_draws_more_points_in_larger_shapes(make):
-    # 30 relevant features: hardly a point lies in a second shape, so label counts are point counts.
+    # With 30 relevant features almost no point lies in a second shape: labels count points.
     params = {"n_relevant": 30, "max_radius": 0.5, "random_state": 1}
     radii, _ = shapes_of(make, **params)
     equal = make(**params).Y.sum(axis=0)
@@ -118,7 +118,7 @@ def test_proportional_draws_more_points_in_larger_shapes(make):
     np.testing.assert_allclose(proportional, 3000 * radii / radii.sum(), atol=5)
 
 
-def test_points_in_a_ball_take_what_is_left_of_the_radius():
+def test_coordinates_of_points_in_a_ball_share_the_squared_radius():
     points = _BALL.draw(20_000, 3, np.random.RandomState(0))
     rng = np.random.RandomState(1)
     slow = np.empty((4000, 3))
@@ -176,21 +176,21 @@ def test_seeds(make):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_samples": 0}, "n_samples is a whole number from 1 on, got 0"),
-        ({"n_samples": 10.0}, "n_samples is a whole number from 1 on, got 10.0"),
-        ({"n_labels": 0}, "n_labels is a whole number from 1 on, got 0"),
-        ({"n_relevant": 0}, "n_relevant is a whole number from 1 on, got 0"),
-        ({"n_irrelevant": -1}, "n_irrelevant is a whole number from 0 on, got -1"),
-        ({"n_redundant": True}, "n_redundant is a whole number from 0 on, got True"),
-        ({"noise": 1.5}, "noise is a number from 0 to 1, got 1.5"),
-        ({"noise": "much"}, "noise is a number from 0 to 1, got 'much'"),
-        ({"noise": float("nan")}, "noise is a number from 0 to 1, got nan"),
-        ({"max_radius": 1.2}, "max_radius is a number from 0 to 1, got 1.2"),
+        ({"n_samples": 0}, "n_samples must be an integer of at least 1, got 0"),
+        ({"n_samples": 10.0}, "n_samples must be an integer of at least 1, got 10.0"),
+        ({"n_labels": 0}, "n_labels must be an integer of at least 1, got 0"),
+        ({"n_relevant": 0}, "n_relevant must be an integer of at least 1, got 0"),
+        ({"n_irrelevant": -1}, "n_irrelevant must be an integer of at least 0, got -1"),
+        ({"n_redundant": True}, "n_redundant must be an integer of at least 0, got True"),
+        ({"noise": 1.5}, "noise must be a number from 0 to 1, got 1.5"),
+        ({"noise": "much"}, "noise must be a number from 0 to 1, got 'much'"),
+        ({"noise": float("nan")}, "noise must be a number from 0 to 1, got nan"),
+        ({"max_radius": 1.2}, "max_radius must be a number from 0 to 1, got 1.2"),
         ({"min_radius": 0}, "0 < min_radius <= max_radius <= 1, got min_radius=0 "),
         ({"min_radius": 0.9}, "got min_radius=0.9 and max_radius=0.8"),
-        ({"proportional": "no"}, "proportional is True or False, got 'no'"),
-        ({"random_state": -1}, "random_state is a whole number from 0 to .*, got -1"),
-        ({"random_state": "zero"}, "random_state is a whole number .*, got 'zero'"),
+        ({"proportional": "no"}, "proportional must be True or False, got 'no'"),
+        ({"random_state": -1}, "random_state must be an integer from 0 to .*, got -1"),
+        ({"random_state": "zero"}, "random_state must be an integer .*, got 'zero'"),
     ],
 )
 def test_bad_parameters(make, params, message):
@@ -211,7 +211,7 @@ def slow_characteristics(Y):
     return Y.sum() / len(Y), sum(ratios) / len(ratios), sum(scumbles) / len(Y)
 
 
-# What the study prints of its sets, and how near ours come.
+# Characteristics printed in the study.
 NAMED = [(make_simple_hc, "SimpleHC", (1.900, 1.138, 0.001)),
          (make_simple_hs, "SimpleHS", (2.307, 2.622, 0.050))]  # fmt: skip
 named = pytest.mark.parametrize(("make", "name", "published"), NAMED)

@@ -38,7 +38,7 @@ TOY = replace(
 
 
 @pytest.fixture(autouse=True)
-def nowhere(tmp_path, monkeypatch):
+def empty_machine(tmp_path, monkeypatch):
     """No folder of the user's, an empty cache and no network, as on a fresh machine."""
     monkeypatch.delenv("PAIRMEND_DATA", raising=False)
     monkeypatch.setenv("PAIRMEND_CACHE", str(tmp_path / "cache"))
@@ -48,12 +48,12 @@ def nowhere(tmp_path, monkeypatch):
 
 @pytest.fixture
 def toy(monkeypatch):
-    """A set of which the catalogue of these tests knows."""
+    """Put a small set into the catalogue."""
     monkeypatch.setattr(loading, "find_entry", lambda name: TOY)
 
 
-def known(monkeypatch, folder, text, **facts):
-    """Let the catalogue know a set of one file, and put it into a folder."""
+def add_to_catalogue(monkeypatch, folder, text, **facts):
+    """Add a set of one file to the catalogue, and write the file to a folder."""
     folder.mkdir()
     (folder / "file.arff").write_bytes(text)
     file = CatalogueFile("file.arff", hashlib.sha256(text).hexdigest(), len(text), "file.arff")
@@ -67,7 +67,7 @@ def put(folder, **texts):
         (folder / f"toy.{suffix}").write_bytes(text)
 
 
-# Where files are looked for
+# Where files are searched
 
 
 @pytest.mark.parametrize("inner", ["", "toyfiles", "toy", "Toy"])
@@ -80,7 +80,7 @@ def test_found_in_the_folder_of_the_user(toy, tmp_path, inner):
     assert data.source == tuple(tmp_path / "mine" / inner / f for f in ("toy.arff", "toy.xml"))
 
 
-def test_found_by_the_environment_variable_which_the_argument_outranks(toy, tmp_path, monkeypatch):
+def test_data_dir_takes_precedence_over_the_environment_variable(toy, tmp_path, monkeypatch):
     put(tmp_path / "a", arff=ARFF, xml=XML)
     put(tmp_path / "b", arff=ARFF, xml=XML)
     monkeypatch.setenv("PAIRMEND_DATA", str(tmp_path / "a"))
@@ -96,27 +96,27 @@ def test_found_in_the_cache_if_not_in_the_folder(toy, tmp_path):
     assert sources == (tmp_path / "mine/toy.arff", tmp_path / "cache/toyfiles/toy.xml")
 
 
-def test_downloaded_if_nowhere_else(toy, tmp_path, monkeypatch):
+def test_missing_files_are_downloaded(toy, tmp_path, monkeypatch):
     put(tmp_path / "network", arff=ARFF, xml=XML)
-    asked = []
+    downloaded = []
 
     def fetch_file(entry, file):
-        asked.append(file.name)
+        downloaded.append(file.name)
         return tmp_path / "network" / file.name
 
     monkeypatch.setattr(loading, "fetch_file", fetch_file)
     put(tmp_path / "mine", xml=XML)
     assert load("toy", tmp_path / "mine").Y.shape == (3, 1)
-    assert asked == ["toy.arff"]
+    assert downloaded == ["toy.arff"]
 
 
-def test_nowhere_and_no_network(toy, tmp_path):
+def test_missing_files_without_network(toy, tmp_path):
     pytest.importorskip("pooch", reason="downloads need pooch")
     with pytest.raises(DownloadError, match=r"toy.arff and toy.xml .*PAIRMEND_DATA"):
         load("toy")
 
 
-def test_another_file_of_that_name_is_refused(toy, tmp_path):
+def test_a_file_with_another_hash_is_an_error(toy, tmp_path):
     put(tmp_path / "mine", arff=ARFF.replace(b"1.5", b"1.6"), xml=XML)
     put(tmp_path / "cache/toyfiles", arff=ARFF, xml=XML)
     with pytest.raises(ValueError, match=r"mine.toy.arff is not the file of the set 'toy'") as e:
@@ -124,7 +124,7 @@ def test_another_file_of_that_name_is_refused(toy, tmp_path):
     assert TOY.files[0].sha256 in str(e.value)
 
 
-def test_a_folder_that_is_none(toy, tmp_path, monkeypatch):
+def test_data_dir_must_be_a_folder(toy, tmp_path, monkeypatch):
     with pytest.raises(NotADirectoryError, match="data_dir names .*nothing, which is not a folder"):
         load("toy", tmp_path / "nothing")
     monkeypatch.setenv("PAIRMEND_DATA", str(tmp_path / "nothing"))
@@ -148,7 +148,7 @@ def test_generated_sets(name):
     np.testing.assert_array_equal(data.X, again.X)
 
 
-def test_every_preparation_is_told():
+def test_every_preparation_is_in_the_catalogue():
     for name in loading._PREPARATIONS:
         assert catalogue()[name].preparation
 
@@ -158,7 +158,7 @@ def test_every_preparation_is_told():
 
 def test_meka(monkeypatch, tmp_path):
     text = ARFF.replace(b"toy", b"'toy: -C -1'")
-    known(monkeypatch, tmp_path / "mine", text, format="meka")
+    add_to_catalogue(monkeypatch, tmp_path / "mine", text, format="meka")
     data = load("toy", tmp_path / "mine")
     assert data.label_names == ("sea",)
     assert data.feature_names == ("size", "hue")
@@ -166,7 +166,7 @@ def test_meka(monkeypatch, tmp_path):
 
 def test_multitarget(monkeypatch, tmp_path):
     text = ARFF.replace(b"{0,1}", b"numeric").replace(b",1\n", b",0.2\n")
-    known(monkeypatch, tmp_path / "mine", text, format="multitarget", targets=1)
+    add_to_catalogue(monkeypatch, tmp_path / "mine", text, format="multitarget", targets=1)
     data = load("toy", tmp_path / "mine")
     assert data.label_names == ("sea",)
     np.testing.assert_array_equal(data.Y, [[1], [0], [1]])
@@ -186,7 +186,7 @@ def test_random_subset(monkeypatch, tmp_path):
     taken = []
     for seed in (0, 0, 1):
         folder = tmp_path / f"mine{len(taken)}"
-        known(monkeypatch, folder, text, format="meka", rows=20, seed=seed)
+        add_to_catalogue(monkeypatch, folder, text, format="meka", rows=20, seed=seed)
         taken.append(load("toy", folder).X[:, 0].tolist())
         assert len(load("toy", folder, raw=True).Y) == 100
     assert [len(set(values)) for values in taken] == [20, 20, 20]
@@ -203,7 +203,7 @@ def test_random_subset(monkeypatch, tmp_path):
 )
 def test_preparation_by_name(monkeypatch, tmp_path, name, features):
     text = ARFF.replace(b"toy", b"'toy: -C -1'")
-    known(monkeypatch, tmp_path / "mine", text, format="meka", name=name)
+    add_to_catalogue(monkeypatch, tmp_path / "mine", text, format="meka", name=name)
     assert load(name, tmp_path / "mine").feature_names == features
     assert load(name, tmp_path / "mine", raw=True).feature_names == ("size", "hue")
 
@@ -211,13 +211,13 @@ def test_preparation_by_name(monkeypatch, tmp_path, name, features):
 # Wheels
 
 
-def test_wheels_come_before_the_network(monkeypatch):
+def test_wheels_are_used_before_the_network(monkeypatch):
     wheel = replace(loading.make_simple_hc(), name="wheel")
     monkeypatch.setattr(loading, "load_packaged", lambda name: wheel)
     assert load("Yeast").name == "wheel"
 
 
-def test_without_the_wheel_there_is_the_network(monkeypatch):
+def test_files_are_downloaded_without_the_wheel(monkeypatch):
     def missing(name):
         raise PackagedDataError
 
@@ -229,7 +229,7 @@ def test_without_the_wheel_there_is_the_network(monkeypatch):
 
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("name", ["yeast", "flare2"])
-def test_wheels_give_the_set(shared, name, raw):
+def test_sets_of_wheels_equal_the_files(shared, name, raw):
     try:
         distribution("river")
     except PackageNotFoundError:
@@ -268,7 +268,7 @@ def slow_characteristics(Y):
     cardinality = sum(map(sum, rows)) / len(rows)
     concurrence = []
     for row in rows:
-        own = [ratio for ratio, carried in zip(ratios, row, strict=True) if carried]
+        own = [ratio for ratio, present in zip(ratios, row, strict=True) if present]
         mean = sum(own) / len(own) if own else 1
         concurrence.append(1 - math.prod(own) ** (1 / len(own)) / mean if own else 0)
     return {
@@ -296,8 +296,8 @@ def test_characteristics_as_published(real, published, name):
     assert data.X.shape == (len(data.Y), int(row["d"]) - data.Y.shape[1] - UNCOUNTED.get(name, 0))
     assert len(data.feature_names) == data.X.shape[1]
     assert len(data.label_names) == data.Y.shape[1]
-    for criterion, value in slow_characteristics(data.Y).items():
-        assert f"{value:.3f}" == row[criterion], criterion
+    for characteristic, value in slow_characteristics(data.Y).items():
+        assert f"{value:.3f}" == row[characteristic], characteristic
 
 
 @pytest.mark.parametrize("name", [*HERE, "imdb", "tmc2007-500", "corel5k"])
@@ -327,7 +327,7 @@ def test_subsets_have_the_published_size(real, published, part, whole):
     assert data.Y.sum(axis=1).mean() == pytest.approx(float(row["LC"]), abs=0.1)
 
 
-def test_subsets_differ_and_come_again(real, shared):
+def test_subsets_differ_and_are_reproducible(real, shared):
     first, second = real("tmc2007_0"), real("tmc2007_1")
     assert (first.X[:2000] != second.X[:2000]).sum() > 0
     again = load("tmc2007_0", shared / "data")
@@ -336,7 +336,7 @@ def test_subsets_differ_and_come_again(real, shared):
     assert len(load("tmc2007_0", shared / "data", raw=True).Y) == 28596
 
 
-# Preparation, by what must have happened
+# Preparation
 
 
 def test_raw_is_as_in_the_file(real):

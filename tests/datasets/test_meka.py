@@ -52,7 +52,7 @@ def test_labels_last(tmp_path, relation):
         ("'photos: -C 0'", "'-C 0' does not fit"),
     ],
 )
-def test_relation_names_that_do_not_tell(tmp_path, relation, message):
+def test_relation_names_without_valid_option(tmp_path, relation, message):
     with pytest.raises(ArffError, match=message):
         load_meka(write(tmp_path, relation))
 
@@ -71,7 +71,7 @@ def test_names_that_look_like_options(tmp_path, name):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_what_is_saved_is_loaded(tmp_path, layout):
+def test_saved_data_is_loaded_unchanged(tmp_path, layout):
     data = load_meka(write(tmp_path, "'Photos: -C 2'"))
     save_meka(replace(data, X=layout(data.X)), tmp_path / "again.arff.xz")
     again = load_meka(tmp_path / "again.arff.xz")

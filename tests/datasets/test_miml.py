@@ -75,7 +75,7 @@ class TestMatlab:
             {"more": "than needed"},
         ],
     )
-    def test_other_ways_to_say_the_same(self, path, changes):
+    def test_equivalent_forms(self, path, changes):
         data = load_miml(matlab(path, **changes))
         assert_bags_equal(data.bags, BAGS)
         np.testing.assert_array_equal(data.Y, INDICATORS)
@@ -137,7 +137,7 @@ class TestMatlab:
             ({"again": {"bags": cell(BAGS)}}, "more than one data set, in .*'again'"),
         ],
     )
-    def test_other_shapes_are_refused(self, path, changes, message):
+    def test_other_shapes_are_errors(self, path, changes, message):
         matlab(path, **changes)
         with pytest.raises(ValueError, match=message) as caught:
             load_miml(path)
@@ -320,7 +320,7 @@ class TestArff:
             (",0,1\n", ",0,1,{2}\n", "instance weights"),
         ],
     )
-    def test_other_shapes_are_refused(self, tmp_path, old, new, message):
+    def test_other_shapes_are_errors(self, tmp_path, old, new, message):
         assert old in ARFF
         path = arff(tmp_path, ARFF.replace(old, new))
         with pytest.raises(ValueError, match=message) as caught:
@@ -346,13 +346,13 @@ class TestArff:
         with pytest.raises(ValueError, match="same identifier"):
             load_miml(arff(tmp_path, text.replace("bag2,'", "bag1,'")))
 
-    def test_what_is_no_arff_is_the_arff_readers_to_say(self, tmp_path):
+    def test_invalid_arff_raises_an_arff_error(self, tmp_path):
         with pytest.raises(ArffError, match="photos.arff, line"):
             load_miml(arff(tmp_path, "hello\n"))
 
 
 @pytest.mark.parametrize("name", ["photos", "photos.csv", "photos.arff.zip", "photos.gz"])
-def test_other_suffixes_are_refused(tmp_path, name):
+def test_other_suffixes_are_errors(tmp_path, name):
     with pytest.raises(ValueError, match=rf"{name}: expected a MATLAB file \(.mat\) or an ARFF"):
         load_miml(arff(tmp_path, ARFF, name))
 
@@ -401,7 +401,7 @@ def test_mimlimg_is_the_published_set(shared):
 
 
 def test_haloarcula_is_the_published_set(shared):
-    """Labels with at least 16 positives and 20 numbers a bag, says catalogue.json."""
+    """Labels with at least 16 positives and 20 numbers a bag, as in catalogue.json."""
     data = load_miml(shared / "data/haloarcula/MIMLprotein_test.mat")
     assert (len(data.bags), sum(map(len, data.bags))) == (304, 950)
     assert {bag.shape[1] for bag in data.bags} == {216}
@@ -442,7 +442,7 @@ def test_the_parts_of_the_birds_are_the_whole():
     parts = [load_miml(folder / f"miml_birds_random_{part}.arff") for part in ("80train", "20test")]
     bags = parts[0].bags + parts[1].bags
     assert len(bags) == len(whole.bags)
-    # Each bag of the parts is one of the whole, and carries its labels.
+    # Each bag of the parts is one of the whole, and has its labels.
     distances = hausdorff_distances(bags, whole.bags)
     nearest = distances.argmin(axis=1)
     assert distances.min(axis=1).max() < 1e-4

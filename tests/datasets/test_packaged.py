@@ -126,5 +126,5 @@ def test_a_wheel_with_another_table(monkeypatch, tmp_path):
 
 
 def test_unknown_name():
-    with pytest.raises(ValueError, match="no wheel is known to carry 'birds', only yeast"):
+    with pytest.raises(ValueError, match="no wheel includes 'birds'; expected one of yeast"):
         load_packaged("birds")

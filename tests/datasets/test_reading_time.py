@@ -76,15 +76,15 @@ ARFF = {
 
 
 def check(reader, path, *arguments):
-    """Read a file, or have it refused by a short error that names it, in bounded time."""
+    """Read a file, or raise a short error that names it, in bounded time."""
     started = time.process_time()
-    refused = ""
+    message = ""
     try:
         reader(path, *arguments)
     except ValueError as error:
-        refused = str(error)
+        message = str(error)
     assert time.process_time() - started < BOUND
-    assert not refused or (str(path) in refused and len(refused) < 2000)
+    assert not message or (str(path) in message and len(message) < 2000)
 
 
 @pytest.mark.parametrize("name", ARFF)

@@ -113,7 +113,7 @@ def test_parquet(tmp_path):
         load_table(path)
     with pytest.raises(FileNotFoundError, match="no such file"):
         load_table(tmp_path / "nowhere.parquet")
-    with pytest.raises(ValueError, match="say which columns of a Parquet file are labels"):
+    with pytest.raises(ValueError, match="labels must name the columns of a Parquet file"):
         load_file(path)
 
 

@@ -1,4 +1,4 @@
-"""Model files: what is saved is loaded, and nothing else."""
+"""Saving and loading models."""
 
 import functools
 import io
@@ -55,10 +55,10 @@ from pairmend.persistence import (
     ModelVersionWarning,
     UntrustedTypesError,
     load_model,
-    match_features,
     save_model,
 )
 from pairmend.persistence.container import Container, read_container, write_container
+from pairmend.persistence.matching import match_features
 from pairmend.persistence.packing import pack
 from pairmend.persistence.trust import MODULES
 from pairmend.thresholds import (
@@ -237,7 +237,7 @@ def _last(model):
     return model[-1] if hasattr(model, "steps") else model
 
 
-def test_trusted_modules_are_there():
+def test_trusted_modules_exist():
     for module in MODULES:
         import_module(module)
 
@@ -249,11 +249,11 @@ def path(fitted, tmp_path):
 
 
 def forge(path, model, **manifest):
-    """Write a model file with a right checksum, whatever it holds."""
-    known = {"feature_names": [], "label_names": [], "categories": {}, "frame": None}
-    known["versions"] = _versions()
+    """Write a model file with a valid checksum and any content."""
+    valid = {"feature_names": [], "label_names": [], "categories": {}, "frame": None}
+    valid["versions"] = _versions()
     content = model if isinstance(model, bytes) else pack(skops_io.dumps(model))
-    write_container(Container({**known, **manifest}, content), path)
+    write_container(Container({**valid, **manifest}, content), path)
     return path
 
 
@@ -263,7 +263,7 @@ def _versions():
     return {package: version(package) for package in ("pairmend", "scikit-learn")}
 
 
-def test_a_model_knows_its_names_and_versions(fitted, tmp_path):
+def test_names_and_versions_are_saved(fitted, tmp_path):
     model, _ = fitted["corrected, frame"]
     digest = save_model(
         model, tmp_path / "x", label_names=["ä", "b,c", "d", "e"], categories={1: "xy"}
@@ -280,7 +280,7 @@ def test_a_model_knows_its_names_and_versions(fitted, tmp_path):
         load_model(tmp_path / "x", sha256=digest)
 
 
-def test_any_changed_byte_is_found(path):
+def test_any_changed_byte_is_detected(path):
     whole = path.read_bytes()
     places = {*range(0, 200), *np.random.RandomState(0).randint(0, len(whole), 200).tolist()}
     for place in sorted(places):
@@ -301,7 +301,7 @@ def test_any_changed_byte_is_found(path):
         (lambda whole: whole.replace(b"model 2", b"model 1", 1), "layout '1'; .* reads layout 2"),
     ],
 )
-def test_damage_is_told(path, change, message):
+def test_damaged_files_are_errors(path, change, message):
     path.write_bytes(change(path.read_bytes()))
     with pytest.raises(ModelFileError, match=message):
         load_model(path)
@@ -311,20 +311,20 @@ def test_damage_is_told(path, change, message):
     "manifest",
     [{"feature_names": None}, {"label_names": [1]}, {"categories": {"x": []}}, {"versions": []}],
 )
-def test_odd_manifests_are_refused(tmp_path, fitted, manifest):
-    with pytest.raises(ModelFileError, match="its manifest lacks a part or holds another"):
+def test_invalid_manifests_are_errors(tmp_path, fitted, manifest):
+    with pytest.raises(ModelFileError, match="a part of its manifest is missing or invalid"):
         load_model(forge(tmp_path / "x", fitted["tree"][0], **manifest))
 
 
-def test_other_versions_are_told(path):
+def test_other_versions_give_a_warning(path):
     container, _ = read_container(path)
     versions = {**container.manifest["versions"], "scikit-learn": "1.2.3"}
     write_container(
         Container({**container.manifest, "versions": versions}, container.content), path
     )
-    with pytest.warns(ModelVersionWarning, match="saved with scikit-learn 1.2.3 .here") as told:
+    with pytest.warns(ModelVersionWarning, match="saved with scikit-learn 1.2.3 .here") as caught:
         load_model(path)
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_other_versions_are_told(path):
         ({"a": [(odd_classifiers.Failing,)]}, "odd_classifiers.Failing"),
     ],
 )
-def test_unknown_types_are_named_and_refused(tmp_path, thing, name):
+def test_untrusted_types_are_named_in_the_error(tmp_path, thing, name):
     with pytest.raises(UntrustedTypesError, match=name) as caught:
         load_model(forge(tmp_path / "x", thing))
     assert caught.value.types
@@ -352,7 +352,7 @@ def test_classes_elsewhere_in_the_library_are_not_trusted(tmp_path):
         load_model(forge(tmp_path / "x", MultiLabelData))
 
 
-def test_trust_lets_a_type_in(tmp_path, small_set):
+def test_trusted_types_are_loaded(tmp_path, small_set):
     model = PairwiseClassifier(odd_classifiers.Counting()).fit(*small_set)
     with pytest.raises(UntrustedTypesError, match="has not been saved"):
         save_model(model, tmp_path / "x")
@@ -366,7 +366,7 @@ def test_trust_lets_a_type_in(tmp_path, small_set):
 
 
 def test_no_pickle_is_read(tmp_path, fitted):
-    """An array in the file is exchanged for a pickle that would leave a trace."""
+    """An array in the file is replaced by a pickle that would create a folder."""
     trace = tmp_path / "trace"
 
     class Trap:
@@ -385,16 +385,16 @@ def test_no_pickle_is_read(tmp_path, fitted):
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"x" * 100])
-def test_content_that_is_no_archive(tmp_path, content):
-    with pytest.raises(ModelFileError, match="holds no model that can be read"):
+def test_content_that_is_not_an_archive(tmp_path, content):
+    with pytest.raises(ModelFileError, match="the model cannot be read"):
         load_model(forge(tmp_path / "x", content))
 
 
-def test_endless_nesting_is_refused(tmp_path):
+def test_deep_nesting_is_an_error(tmp_path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("schema.json", "[" * 100_000 + "]" * 100_000)
-    with pytest.raises(ModelFileError, match="holds no model that can be read"):
+    with pytest.raises(ModelFileError, match="the model cannot be read"):
         load_model(forge(tmp_path / "x", buffer.getvalue()))
 
 
@@ -419,15 +419,15 @@ def _forged_tree(X, y, **fields):
         {"feature": -1},
     ],
 )
-def test_trees_that_lead_out_of_themselves_are_refused(tmp_path, small_set, fields):
+def test_trees_with_indices_out_of_range_are_errors(tmp_path, small_set, fields):
     X, Y = small_set
     forest = RandomForestClassifier(2).fit(X, Y[:, 0])
     forest.estimators_[1] = _forged_tree(X, Y[:, 0], **fields)
-    with pytest.raises(ModelFileError, match="a decision tree has nodes that lead out of it"):
+    with pytest.raises(ModelFileError, match="nodes with children or features out of range"):
         load_model(forge(tmp_path / "x", forest))
 
 
-def test_trees_that_rows_do_not_fit_are_refused(tmp_path, small_set):
+def test_trees_with_other_numbers_of_features_are_errors(tmp_path, small_set):
     X, Y = small_set
     tree = DecisionTreeClassifier().fit(X, Y[:, 0])
     tree.n_features_in_ = 5
@@ -437,13 +437,13 @@ def test_trees_that_rows_do_not_fit_are_refused(tmp_path, small_set):
     del forest.n_features_in_
     with pytest.raises(ModelFileError, match="other features than the ensemble"):
         load_model(forge(tmp_path / "x", forest))
-    stranger = LogisticRegression()
-    stranger.tree_ = _forged_tree(X, Y[:, 0], left_child=10**6).tree_
-    with pytest.raises(ModelFileError, match="where none belong"):
-        load_model(forge(tmp_path / "x", {"a": [stranger]}))
+    other = LogisticRegression()
+    other.tree_ = _forged_tree(X, Y[:, 0], left_child=10**6).tree_
+    with pytest.raises(ModelFileError, match="outside of a decision tree"):
+        load_model(forge(tmp_path / "x", {"a": [other]}))
 
 
-def test_what_goes_wrong_leaves_the_old_file(path, small_set):
+def test_a_failed_save_keeps_the_old_file(path, small_set):
     before = path.read_bytes()
     model = PairwiseClassifier().fit(*small_set)
     model.generator_ = (number for number in range(3))
@@ -457,13 +457,13 @@ def test_what_goes_wrong_leaves_the_old_file(path, small_set):
         save_model(PairwiseClassifier().fit(*small_set), path / "nowhere" / "x")
 
 
-def test_loading_is_silent_otherwise(path):
+def test_loading_gives_no_other_warnings(path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load_model(path)
 
 
-def test_the_head_of_a_file_can_be_read_by_people(path):
+def test_the_head_of_a_file_is_text(path):
     title, digest, manifest = path.read_bytes().split(b"\n", 3)[:3]
     assert title == b"pairmend-model 2"
     assert len(digest) == 64
@@ -487,7 +487,7 @@ def test_features_are_matched_by_name(kind):
     assert matched.data.categories == {0: ("5", "6"), 1: ("blue", "red")}
 
 
-def test_texts_that_are_numbers_are_numbers():
+def test_texts_are_parsed_as_numbers():
     data = table(np.array([[0.0], [np.nan], [1.0]]), ["size"], {0: ("2.5", "-1e3")})
     found = match_features(data, ["size"], {}).data.X[:, 0]
     np.testing.assert_array_equal(found, [2.5, np.nan, -1000])
@@ -496,7 +496,7 @@ def test_texts_that_are_numbers_are_numbers():
         match_features(data, ["size"], {})
 
 
-def test_columns_that_are_not_there_are_named():
+def test_missing_columns_are_named():
     data = table(np.ones((2, 1)), ["size"], {})
     with pytest.raises(ValueError, match="photos lacks 2 of the 3 columns .*: 'hue', 'year'"):
         match_features(data, ["hue", "size", "year"], {})

@@ -1,4 +1,4 @@
-"""One model for files and frames: columns by name, types, notes, and files of equal bytes."""
+"""Predicting rows of files, frames and dicts with a saved model; reproducible files."""
 
 import json
 import os
@@ -50,8 +50,8 @@ def fits(tmp_path_factory):
     """A folder with a model of the command line and one of Python, fitted on the same rows."""
     folder = tmp_path_factory.mktemp("models")
     photos().to_csv(folder / "photos.csv", index=False)
-    words = ["fit", folder / "photos.csv", "--labels", *LABELS, "--categorical", "grade"]
-    assert main([*map(str, words), "--model", str(folder / "cli.model")]) == 0
+    arguments = ["fit", folder / "photos.csv", "--labels", *LABELS, "--categorical", "grade"]
+    assert main([*map(str, arguments), "--model", str(folder / "cli.model")]) == 0
     for name, X in (("pandas", photos()), ("polars", pl.from_pandas(photos()))):
         base = make_pipeline(
             make_column_transformer(
@@ -91,7 +91,7 @@ def test_all_kinds_of_rows_are_predicted_as_those_of_the_file(fits, tmp_path, ca
     saved = load_model(fits / f"{model}.model")
     rows = KINDS[kind](new)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # there is nothing to note
+        warnings.simplefilter("error")  # no warnings are expected
         labels, scores = saved.predict(rows), saved.predict_proba(rows)
     np.testing.assert_array_equal(labels, pd.read_csv(tmp_path / "labels.csv"))
     np.testing.assert_allclose(scores, pd.read_csv(tmp_path / "scores.csv"), rtol=1e-12)
@@ -105,7 +105,7 @@ def test_a_frame_is_predicted_as_by_the_estimator(fits, model):
     np.testing.assert_array_equal(saved.predict_proba(frame), saved.estimator.predict_proba(frame))
 
 
-def test_tables_are_rows_as_well(fits, tmp_path):
+def test_tables_are_predicted(fits, tmp_path):
     photos(1).to_csv(tmp_path / "new.csv", index=False)
     saved = load_model(fits / "cli.model")
     table = load_table(tmp_path / "new.csv", categorical=["grade"])
@@ -114,23 +114,23 @@ def test_tables_are_rows_as_well(fits, tmp_path):
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "dicts"])
 @pytest.mark.parametrize("model", ["cli", "pandas", "polars"])
-def test_notes_are_those_of_the_command_line(fits, tmp_path, capsys, model, kind):
+def test_warnings_equal_the_notes_of_the_command_line(fits, tmp_path, capsys, model, kind):
     new = photos(1).assign(name="x").drop(columns=LABELS)
     new.loc[3, "hue"] = "mauve"
     new.to_csv(tmp_path / "new.csv", index=False)
-    words = ["predict", str(fits / f"{model}.model"), str(tmp_path / "new.csv")]
-    assert main([*words, "--out", str(tmp_path / "labels.csv")]) == 0
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 2
+    arguments = ["predict", str(fits / f"{model}.model"), str(tmp_path / "new.csv")]
+    assert main([*arguments, "--out", str(tmp_path / "labels.csv")]) == 0
+    printed = capsys.readouterr().err.splitlines()
+    assert len(printed) == 2
     with pytest.warns(UserWarning, match="columns not used: name") as caught:
         labels = load_model(fits / f"{model}.model").predict(KINDS[kind](new))
-    assert [f"note: {each.message}" for each in caught] == told
-    assert "column 'hue' holds values never seen in training" in told[1]
+    assert [f"note: {each.message}" for each in caught] == printed
+    assert "column 'hue' holds values that did not occur in training" in printed[1]
     np.testing.assert_array_equal(labels, pd.read_csv(tmp_path / "labels.csv"))
 
 
 @pytest.mark.parametrize("model", ["cli", "pandas", "polars"])
-def test_mistakes_in_rows_are_named(fits, model):
+def test_errors_name_the_column_and_row(fits, model):
     saved = load_model(fits / f"{model}.model")
     with pytest.raises(ValueError, match="X lacks 1 of the 3 columns .*: 'size'"):
         saved.predict(photos(1)[["hue", "grade"]])
@@ -172,8 +172,8 @@ def test_bools_and_dates(tmp_path):
     saved = load_model(tmp_path / "x.model")
     assert saved.frame.kinds == ("boolean", "date", "number")
     X.to_csv(tmp_path / "x.csv", index=False)
-    words = ["predict", tmp_path / "x.model", tmp_path / "x.csv", "--out", tmp_path / "y.csv"]
-    assert main([*map(str, words)]) == 0
+    arguments = ["predict", tmp_path / "x.model", tmp_path / "x.csv", "--out", tmp_path / "y.csv"]
+    assert main([*map(str, arguments)]) == 0
     np.testing.assert_array_equal(pd.read_csv(tmp_path / "y.csv"), clf.predict(X))
     rows = [{"flag": str(f), "day": d.isoformat(), "size": s} for f, d, s in X.to_numpy()]
     np.testing.assert_array_equal(saved.predict(rows), clf.predict(X))
@@ -181,7 +181,7 @@ def test_bools_and_dates(tmp_path):
         saved.predict([{"flag": True, "day": "today", "size": 1.0}])
 
 
-def test_types_of_columns_are_taken_of_a_frame_for_other_pipelines(tmp_path):
+def test_column_types_of_X_are_saved_for_pipelines(tmp_path):
     frame = photos()
     pipeline = make_pipeline(
         make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["hue", "grade"])),
@@ -190,29 +190,29 @@ def test_types_of_columns_are_taken_of_a_frame_for_other_pipelines(tmp_path):
     save_model(pipeline, tmp_path / "x.model", X=frame[FEATURES], label_names=LABELS)
     expected = pipeline.predict_proba(frame[FEATURES])
     frame.to_csv(tmp_path / "x.csv", index=False)
-    words = ["predict", "--proba", tmp_path / "x.model", tmp_path / "x.csv", "--out"]
-    assert main([*map(str, words), str(tmp_path / "y.csv")]) == 0
+    arguments = ["predict", "--proba", tmp_path / "x.model", tmp_path / "x.csv", "--out"]
+    assert main([*map(str, arguments), str(tmp_path / "y.csv")]) == 0
     np.testing.assert_allclose(pd.read_csv(tmp_path / "y.csv"), expected, rtol=1e-12)
     with pytest.raises(ValueError, match="X has the columns"):
         save_model(pipeline, tmp_path / "x.model", X=frame)
-    with pytest.raises(ValueError, match="X must be a frame"):
+    with pytest.raises(ValueError, match="X must be a pandas or polars frame"):
         save_model(pipeline, tmp_path / "x.model", X=[[1]])
     with pytest.raises(ValueError, match="feature_names are .* fitted on a frame"):
         save_model(pipeline, tmp_path / "x.model", feature_names=["a", "b", "c"])
 
 
-def test_arrays_go_to_the_estimator_as_they_are(tmp_path, small_set):
+def test_arrays_are_passed_to_the_estimator_unchanged(tmp_path, small_set):
     X, Y = small_set
     clf = PairwiseClassifier(random_state=0).fit(X, Y)
     save_model(clf, tmp_path / "x")
     saved = load_model(tmp_path / "x")
     for rows in (X, X.tolist(), sparse.csr_array(X)):
         np.testing.assert_array_equal(saved.predict_proba(rows), clf.predict_proba(rows))
-    with pytest.raises(ValueError, match="does not know the names of its features"):
+    with pytest.raises(ValueError, match="the model has no feature names"):
         saved.predict(pd.DataFrame(X, columns=list("abcdef")))
 
 
-def test_numbers_of_categories_are_kept_for_models_fitted_on_them(tmp_path, small_set):
+def test_models_fitted_on_codes_of_categories(tmp_path, small_set):
     X = np.column_stack([np.arange(60) % 3, np.arange(60) / 60])
     Y = np.column_stack([X[:, 0] == 1, X[:, 1] > 0.4]).astype(int)
     clf = BinaryRelevance(LogisticRegression()).fit(X, Y)
@@ -250,7 +250,7 @@ models = [
     MLkNN().fit(X, Y),
     BinaryRelevance(of_words, random_state=0).fit(texts.tolist(), Y),
 ]
-models[0].remarks_ = {"sea", "sun", "sand", "surf"}  # sets of texts have no order of their own
+models[0].remarks_ = {"sea", "sun", "sand", "surf"}  # the order of texts in a set is random
 for number, model in enumerate(models):
     print(save_model(model, f"{sys.argv[1]}-{number}"))
 """
@@ -275,7 +275,7 @@ def test_a_loaded_model_is_saved_in_the_same_bytes(fits, tmp_path):
     assert save_model(saved.estimator, tmp_path / "again") == saved.sha256
 
 
-def test_what_cannot_be_loaded_is_refused_when_it_is_saved(tmp_path, small_set):
+def test_models_that_cannot_be_loaded_are_not_saved(tmp_path, small_set):
     X, Y = small_set
     clf = PairwiseClassifier(HistGradientBoostingClassifier(max_iter=2)).fit(X, Y)
     with pytest.raises(UntrustedTypesError, match="TreePredictor.*trusted=") as caught:
@@ -305,7 +305,7 @@ def test_default_frames_of_the_flagship(tmp_path):
     clf.fit(frame[FEATURES], frame[LABELS])
     save_model(clf, tmp_path / "x.model")
     frame.to_csv(tmp_path / "x.csv", index=False)
-    words = ["predict", "--proba", tmp_path / "x.model", tmp_path / "x.csv", "--out"]
-    assert main([*map(str, words), str(tmp_path / "y.csv")]) == 0
+    arguments = ["predict", "--proba", tmp_path / "x.model", tmp_path / "x.csv", "--out"]
+    assert main([*map(str, arguments), str(tmp_path / "y.csv")]) == 0
     expected = clf.predict_proba(frame[FEATURES])
     np.testing.assert_allclose(pd.read_csv(tmp_path / "y.csv"), expected, rtol=1e-12)

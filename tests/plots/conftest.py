@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture
 def drawn():
-    """Lay a figure out with a renderer that knows how large texts are."""
+    """Lay out a figure with a renderer that measures texts."""
 
     def draw(ax):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -19,7 +19,7 @@ def drawn():
 
 @pytest.fixture
 def texts_overlap():
-    """Whether any two texts of a drawing that is laid out share a place."""
+    """Return whether any two texts of a plot overlap, after its layout."""
 
     def overlap(texts):
         from matplotlib.text import Text
@@ -33,7 +33,7 @@ def texts_overlap():
 
 @pytest.fixture
 def cut_off():
-    """List the texts of a drawing that is laid out that leave its figure."""
+    """Return the texts of a plot that are outside of its figure, after its layout."""
 
     def shown_ticks(axis):
         low, high = sorted(axis.get_view_interval())

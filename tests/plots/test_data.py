@@ -1,9 +1,10 @@
-"""Drawings of data: what is in them, and that they can be read with few and with many labels."""
+"""Plots of data, with few and with many labels."""
 
 import numpy as np
 import pytest
 
 from pairmend import plots
+from pairmend.plots.drawing import FAINT
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -59,7 +60,7 @@ def test_co_occurrence_shows_counts_and_hides_the_diagonal():
     np.testing.assert_array_equal(np.ma.getmaskarray(shown), np.eye(3, dtype=bool))
     assert image.get_clim()[1] == 1200
     colours = image.to_rgba(shown)
-    grey = matplotlib.colors.to_rgba(plots.FAINT)
+    grey = matplotlib.colors.to_rgba(FAINT)
     assert tuple(colours[0, 0]) == pytest.approx(grey)
     assert tuple(colours[0, 2]) == (1, 1, 1, 1)  # never together: white
     assert tuple(colours[0, 1])[:3] != (1, 1, 1)

@@ -1,4 +1,4 @@
-"""What all drawings share: names, colours, axes, and the SVG for a page."""
+"""Properties of all plots: names, colours, axes and SVG."""
 
 import ast
 import re
@@ -13,8 +13,9 @@ import pytest
 
 import pairmend
 from pairmend import plots
+from pairmend._utils.text import one_line
 from pairmend.explanation import Explanation, LabelExplanation, explain_problem
-from pairmend.plots.drawing import LINES, MARKERS, style_of
+from pairmend.plots.drawing import INK, LINES, MARKERS, PALETTE, style_of
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -115,14 +116,14 @@ def test_all_zeros_are_drawn_without_a_warning():
 
 
 @all_drawings
-def test_ink_is_the_page_s(draw):
+def test_ink_is_the_text_colour_of_the_page(draw):
     root = ElementTree.fromstring(plots.to_svg(draw(), prefix="f", title="Title"))
     assert "fill: currentColor" in root.get("style")
     styles = [element.get("style", "") for element in root.iter()]
     painted = {c for style in styles for c in re.findall(r"(?:fill|stroke): (?!url)([^;]+)", style)}
     assert "currentColor" in painted
     # Nothing that a dark or a light page would swallow; on cells of a map there is more light.
-    colours = {colour.lower() for colour in plots.PALETTE if colour != plots.INK}
+    colours = {colour.lower() for colour in PALETTE if colour != INK}
     assert painted - {"none", "currentColor", "#222222"} <= colours | {"#ffffff"}
     if "<image" not in ElementTree.tostring(root, encoding="unicode"):
         assert not painted & {"#222222", "#ffffff"}
@@ -133,10 +134,10 @@ def test_ink_is_the_page_s(draw):
 
 def test_colours_stand_out_on_white_and_on_dark(contrast):
     rgb = matplotlib.colors.to_rgb
-    for colour in plots.PALETTE:
-        if colour != plots.INK:  # which follows the page
+    for colour in PALETTE:
+        if colour != INK:  # which follows the page
             for paper in ("#ffffff", "#121212", "#1e1e1e"):
-                # 3 is what the web content accessibility guidelines 2.1 ask of graphics
+                # the minimum of the web content accessibility guidelines 2.1 for graphics
                 assert contrast(rgb(colour), rgb(paper)) >= 3, (colour, paper)
 
 
@@ -145,7 +146,7 @@ def test_algorithms_differ_with_and_without_colour():
     assert len({look.marker for look in looks}) == 12
     assert len({(look.colour, str(look.line)) for look in looks}) == 12
     assert len({look.size for look in looks}) == 12
-    assert len(plots.PALETTE) == len(set(plots.PALETTE)) == 8
+    assert len(PALETTE) == len(set(PALETTE)) == 8
     assert len(set(MARKERS)) == 12
     assert len(set(map(str, LINES))) == len(LINES)
 
@@ -165,8 +166,8 @@ def test_svgs_of_one_page_share_no_ids(draw):
     )
     assert one[0]
     assert not one[0] & two[0]
-    for known, referred in (one, two):
-        assert referred <= known
+    for ids, references in (one, two):
+        assert references <= ids
 
 
 @all_drawings
@@ -211,5 +212,5 @@ def test_no_other_room_of_the_package_imports_matplotlib():
 
 
 def test_one_line():
-    assert plots.one_line(" a\t b\r\n\x1b[31m\u202ec\u2028 ") == "a b [31m c"
-    assert plots.one_line("") == ""
+    assert one_line(" a\t b\r\n\x1b[31m\u202ec\u2028 ") == "a b [31m c"
+    assert one_line("") == ""

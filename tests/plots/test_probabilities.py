@@ -53,7 +53,7 @@ def test_numbers_can_be_read_and_bars_be_seen(colour, contrast):
         assert contrast(to_rgb(colour), to_rgb(page)) >= 3
 
 
-def test_it_becomes_an_element_of_a_page():
+def test_svg_element():
     svg = to_svg(probability_bars(PAIRS), prefix="p", title="Probabilities of two pairs")
     assert svg.startswith("<svg")
     assert ">0.90<" in svg

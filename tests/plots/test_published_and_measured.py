@@ -29,7 +29,7 @@ def test_points_diagonal_and_names():
     assert len({line.get_marker() for line in ax.lines[1:]}) == 2
 
 
-def test_the_reader_says_what_is_far():
+def test_far_sets_which_points_are_named():
     def named(far):
         ax = plots.published_and_measured({"a": [0.5, 0.5]}, {"a": [0.54, 0.4]}, "xy", far=far)
         return sorted(text.get_text() for text in ax.texts)
@@ -68,7 +68,7 @@ def test_equal_losses_and_infinite_ones():
 @pytest.mark.parametrize(
     ("published", "measured", "message"),
     [
-        ({"a": [1]}, {"b": [1]}, r"same algorithms in one order; got \['a'\] and \['b'\]"),
+        ({"a": [1]}, {"b": [1]}, r"same algorithms in the same order; got \['a'\] and \['b'\]"),
         ({"a": [1, 2]}, {"a": [1]}, r"each of the 1 names; of 'a' got \(2,\) published and \(1,\)"),
         ({"a": [np.nan]}, {"a": [1]}, "no loss that is both"),
         ({}, {}, "no loss that is both"),

@@ -20,12 +20,12 @@ RANKS = {
 NAMES = [f"algorithm with a long name, {number}" for number in range(12)]
 
 
-def spread_ranks(n_algorithms, n_criteria):
+def spread_ranks(n_algorithms, n_metrics):
     return {
-        f"criterion {number}": dict(
+        f"metric {number}": dict(
             zip(NAMES, np.roll(np.arange(1.0, n_algorithms + 1), number), strict=False)
         )
-        for number in range(n_criteria)
+        for number in range(n_metrics)
     }
 
 
@@ -59,16 +59,16 @@ def test_radar_puts_better_ranks_further_out():
     np.testing.assert_allclose(steps, steps[0])
     for points in (line.get_xydata() for line in lines.values()):
         np.testing.assert_allclose(points[0], points[-1])  # closed
-        assert points[0, 0] == pytest.approx(0)  # the first criterion is on top
+        assert points[0, 0] == pytest.approx(0)  # the first metric is on top
         assert points[1, 0] > 0  # the next follows clockwise
     assert "better outside" in ax.get_legend().get_title().get_text()
     assert explained(ax) == [*algorithms, "critical difference 0.78"]
     assert [text.get_text() for text in ax.texts if text.get_text() in RANKS] == list(RANKS)
 
 
-@pytest.mark.parametrize("n_criteria", [2, 4])
-def test_without_a_critical_difference_there_are_no_bars(n_criteria):
-    ranks = dict(list(RANKS.items())[:n_criteria])
+@pytest.mark.parametrize("n_metrics", [2, 4])
+def test_without_a_critical_difference_there_are_no_bars(n_metrics):
+    ranks = dict(list(RANKS.items())[:n_metrics])
     ax = plots.rank_radar(ranks, None)
     assert bars(ax) == []
     assert explained(ax) == list(RANKS["Hamming"])
@@ -90,16 +90,16 @@ def test_bars_of_the_radar_are_critical_differences_from_the_best():
         assert 0 < bar[0] @ across < 0.2  # beside the spoke, not on it
 
 
-@pytest.mark.parametrize("n_criteria", [1, 2])
-def test_few_criteria_become_rows(n_criteria):
-    ranks = dict(itertools.islice(RANKS.items(), n_criteria))
+@pytest.mark.parametrize("n_metrics", [1, 2])
+def test_few_metrics_become_rows(n_metrics):
+    ranks = dict(itertools.islice(RANKS.items(), n_metrics))
     ax = plots.rank_radar(ranks, 0.777)
     assert [label.get_text() for label in ax.get_yticklabels()] == list(ranks)
     for name, line in zip(ranks["Hamming"], markers(ax), strict=True):
-        assert list(line.get_xdata()) == [of_criterion[name] for of_criterion in ranks.values()]
-        np.testing.assert_array_equal(np.round(line.get_ydata()), range(n_criteria))
-    for bar, of_criterion in zip(bars(ax), ranks.values(), strict=True):
-        best = min(of_criterion.values())
+        assert list(line.get_xdata()) == [of_metric[name] for of_metric in ranks.values()]
+        np.testing.assert_array_equal(np.round(line.get_ydata()), range(n_metrics))
+    for bar, of_metric in zip(bars(ax), ranks.values(), strict=True):
+        best = min(of_metric.values())
         np.testing.assert_allclose(bar[:, 0], [best, best + 0.777])
     assert "better on the left" in ax.get_xlabel()
     heights = [y for line in markers(ax) for y in line.get_ydata()]
@@ -107,10 +107,10 @@ def test_few_criteria_become_rows(n_criteria):
 
 
 @pytest.mark.parametrize("difference", [None, 0.3, 8.0])
-@pytest.mark.parametrize("n_criteria", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("n_metrics", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("n_algorithms", [2, 4, 12])
-def test_radar_can_be_read(n_algorithms, n_criteria, difference, drawn, texts_overlap, cut_off):
-    ax = drawn(plots.rank_radar(spread_ranks(n_algorithms, n_criteria), difference))
+def test_radar_can_be_read(n_algorithms, n_metrics, difference, drawn, texts_overlap, cut_off):
+    ax = drawn(plots.rank_radar(spread_ranks(n_algorithms, n_metrics), difference))
     assert not texts_overlap(ax.texts)
     assert not texts_overlap(ax.get_legend().get_texts())
     assert not cut_off(ax)
@@ -139,7 +139,7 @@ def test_diagram_joins_groups_and_writes_ranks():
     assert any(length == pytest.approx(0.777) for length in lengths)
 
 
-def test_bars_apart_share_a_lane():
+def test_separate_bars_share_a_line():
     ranks = dict(zip("abcd", [1.0, 1.4, 3.4, 3.9], strict=True))
     one, other = bars(plots.critical_difference(ranks, 0.6, [["c", "d"], ["a", "b"]]))
     assert one[0, 1] == other[0, 1]
@@ -157,7 +157,7 @@ def test_diagram_can_be_read(n_algorithms, difference, drawn, texts_overlap, cut
         assert not cut_off(ax)
 
 
-def test_series_will_do():
+def test_pandas_series_are_accepted():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(RANKS)
     assert explained(plots.rank_radar(frame, 0.777))[:4] == list(RANKS["Hamming"])
@@ -171,8 +171,8 @@ ONE = {"a": 1.0, "b": 2.0}
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda: plots.rank_radar({}, 1), "at least one criterion"),
-        (lambda: plots.rank_radar({"x": {"a": 1.0}}, 1), "two algorithms or more; got \\['a'\\]"),
+        (lambda: plots.rank_radar({}, 1), "at least one metric"),
+        (lambda: plots.rank_radar({"x": {"a": 1.0}}, 1), "at least two algorithms; got \\['a'\\]"),
         (
             lambda: plots.rank_radar({"x": ONE, "y": {"a": 1, "c": 2}}, 1),
             "the same algorithms; 'x'",
@@ -181,7 +181,7 @@ ONE = {"a": 1.0, "b": 2.0}
         (lambda: plots.rank_radar({"x": {"a": 1, "b": np.nan}}, 1), "between 1 and 2"),
         (lambda: plots.rank_radar({"x": ONE}, 0), "positive number; got 0"),
         (lambda: plots.critical_difference(ONE, np.inf, []), "positive number; got inf"),
-        (lambda: plots.critical_difference(ONE, 1, [["a", "z"]]), r"\['z'\], which have no rank"),
+        (lambda: plots.critical_difference(ONE, 1, [["a", "z"]]), r"\['z'\] without a rank"),
     ],
 )
 def test_bad_input(draw, message):

@@ -1,1 +1,1 @@
-"""What several parts of the package need: validation, chunking, threads, frames, files."""
+"""Private tools that several rooms need: validation, chunking, threads, frames, files."""

@@ -1,4 +1,4 @@
-"""Dense and sparse matrices alike, cell by cell."""
+"""Cells of dense and sparse matrices."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,11 @@ from scipy import sparse
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 
 SPARSE_SHARE = 0.15
-"""Share of listed cells above which a matrix is worked on faster as a dense one."""
+"""Share of stored cells above which computing with a dense matrix is faster."""
 
 
 def densify(X: Matrix) -> Matrix:
-    """Return a sparse matrix that lists many of its cells as a dense one, others as they are."""
+    """Convert a sparse matrix that stores many of its cells to a dense one."""
     if sparse.issparse(X) and X.nnz > SPARSE_SHARE * X.shape[0] * X.shape[1]:
         return X.toarray()
     return X
@@ -20,16 +20,9 @@ def densify(X: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a matrix one by one; what a sparse matrix leaves out is zero.
+    """The cells of a matrix, ordered by row, as arrays of shape (n_cells,).
 
-    Attributes
-    ----------
-    row, column, value : ndarray of shape (n_cells,)
-        Ordered by row.
-    shape : tuple
-        Shape of the matrix.
-    implicit_zeros : bool
-        Whether cells that are not listed are zeros; False means that all are listed.
+    With `implicit_zeros`, cells that are not listed are 0.
     """
 
     row: IntArray

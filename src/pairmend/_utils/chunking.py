@@ -8,24 +8,20 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn import get_config
 
+from pairmend._utils.typing import FloatArray
+
 FLOAT_BYTES = 8
 BLOCK_ARRAYS = 16
-"""Arrays of the size (rows x pairs of a block) that are alive at once, at the most."""
+"""Largest number of arrays of shape (rows, pairs of a block) in memory at once."""
 
 
 def _budget() -> int:
-    """Bytes that chunks, and blocks within a chunk, may take: half of the memory each."""
+    """Return the bytes for the arrays of a chunk, or of a block: half of the working memory."""
     return int(get_config()["working_memory"] * 2**20) // 2
 
 
 def batches(n: int, size: int) -> Iterator[slice]:
-    """Cut n things into batches of a size, the last one possibly smaller.
-
-    Examples
-    --------
-    >>> list(batches(5, 3))
-    [slice(0, 3, None), slice(3, 5, None)]
-    """
+    """Cut n items into batches of a size, the last one possibly smaller."""
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
@@ -35,22 +31,9 @@ def row_chunks(n_rows: int, row_size: int) -> Iterator[slice]:
 
 
 def pair_blocks(n_labels: int, n_rows: int) -> Iterator[slice]:
-    """Cut first labels of pairs so that the arrays of a block of pairs fit into memory.
+    """Cut the first labels of pairs so that the arrays of a block of pairs fit into memory.
 
-    A block holds all pairs of one or more consecutive first labels. :func:`row_chunks` sees to
-    it that the pairs of one label fit.
-
-    Parameters
-    ----------
-    n_labels : int
-        Number of labels.
-    n_rows : int
-        Rows that each pair is asked about.
-
-    Yields
-    ------
-    slice
-        First labels of a block.
+    A block holds all pairs of one or more consecutive first labels.
     """
     ends = np.cumsum(np.arange(n_labels - 1, 0, -1)) * (FLOAT_BYTES * BLOCK_ARRAYS * max(1, n_rows))
     start = 0
@@ -59,3 +42,13 @@ def pair_blocks(n_labels: int, n_rows: int) -> Iterator[slice]:
         stop = max(start + 1, int(np.searchsorted(ends, spent + _budget(), side="right")))
         yield slice(start, stop)
         start = stop
+
+
+def join_blocks(blocks: list[FloatArray], n_rows: int, n_columns: int) -> FloatArray:
+    """Move blocks of rows into one array; each block is freed as soon as it is copied."""
+    cells = np.empty((n_rows, n_columns))
+    while blocks:
+        block = blocks.pop()
+        cells[n_rows - len(block) : n_rows] = block
+        n_rows -= len(block)
+    return cells

@@ -1,4 +1,4 @@
-"""Types of the columns of a frame, of pandas or of polars, as plain data."""
+"""Types of the columns of a pandas or polars frame, as plain data."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,22 +6,15 @@ from typing import Any
 import numpy as np
 
 MANY_VALUES = 1000
-"""More distinct texts of a column than this are not kept."""
+"""Largest number of distinct texts of a column that are stored."""
 
 
 @dataclass(frozen=True)
 class FrameColumns:
-    """What the columns of a frame hold.
+    """The library of a frame, and kinds and values of its columns.
 
-    Attributes
-    ----------
-    library : {"pandas", "polars"}
-        What the frame is of.
-    kinds : tuple of str
-        Of each column: "number", "boolean", "date", "text", "category" or "other".
-    values : tuple
-        Values of each column of texts or categories, texts or numbers; None if there are none or
-        too many.
+    A kind is "number", "boolean", "date", "text", "category" or "other". Values are those of a
+    column of texts or categories, None if there are too many.
     """
 
     library: str
@@ -30,38 +23,14 @@ class FrameColumns:
 
 
 def frame_library(X: Any) -> str | None:
-    """Return which library X is a frame of, None if it is no frame.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame_library(pd.DataFrame({"size": [1.0]})), frame_library([[1.0]])
-    ('pandas', None)
-    """
+    """Return "pandas" or "polars" for a frame, None for anything else."""
     module = type(X).__module__.partition(".")[0]
     is_frame = hasattr(X, "columns") and hasattr(X, "shape")
     return module if is_frame and module in ("pandas", "polars") else None
 
 
 def describe_frame(X: Any) -> FrameColumns | None:
-    """Describe the columns of a frame.
-
-    Parameters
-    ----------
-    X : DataFrame
-        A frame of pandas or polars.
-
-    Returns
-    -------
-    FrameColumns or None
-        None if X is no such frame.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> describe_frame(pd.DataFrame({"size": [1.5, 2], "hue": ["red", None]}))
-    FrameColumns(library='pandas', kinds=('number', 'text'), values=(None, ('red',)))
-    """
+    """Return the types of the columns of a frame, None for anything else."""
     library = frame_library(X)
     if library is None:
         return None
@@ -75,7 +44,7 @@ def describe_frame(X: Any) -> FrameColumns | None:
 
 
 def column_kind(column: Any) -> str:
-    """Return what a column of a frame holds."""
+    """Return the kind of a column of a frame."""
     return _pandas_kind(column) if hasattr(column, "iloc") else _polars_kind(column.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writing files atomically."""
 
 import bz2
 import gzip
@@ -11,29 +11,18 @@ from pathlib import Path
 from typing import IO, Any
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-"""How compressed files are opened, by suffix."""
+"""Functions that open compressed files, by suffix."""
 
 
 @contextmanager
 def replaced(path: str | Path) -> Iterator[Path]:
-    """Give a place to write a file to, which takes its own place only when all went well.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where the file is to be.
-
-    Yields
-    ------
-    Path
-        Where it is to be written, with the same suffix.
-    """
+    """Yield a temporary path with the same suffix, which replaces `path` if no error occurs."""
     path = Path(path)
-    if path.is_symlink():  # write where it points to, not over it
+    if path.is_symlink():  # replace its target, not the link
         path = path.resolve()
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
-    # In a folder of its own beside the place: the file itself gets the usual permissions.
+    # In a temporary folder beside the target: the file itself gets the usual permissions.
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".pairmend-") as folder:
         temporary = Path(folder) / f"new{path.suffix}"
         yield temporary
@@ -42,18 +31,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def written(path: str | Path) -> Iterator[IO[str]]:
-    """Open a UTF-8 text file for writing that takes its place only when all went well.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; gz, bz2 and xz are compressed by their suffix.
-
-    Yields
-    ------
-    file
-        The text file to write to.
-    """
+    """Open a UTF-8 text file that replaces `path` if no error occurs; compressed by its suffix."""
     opener = OPENERS.get(Path(path).suffix.lower(), open)
     with (
         replaced(path) as temporary,

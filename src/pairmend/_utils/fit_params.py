@@ -20,16 +20,16 @@ from pairmend._utils.weights import without_negligible
 
 
 def fit_with_weights(estimator: Any, given: tuple[Any, ...], weights: FloatArray | None) -> Any:
-    """Fit an estimator, with sample weights if there are any and its fit takes them."""
+    """Fit an estimator, with sample weights if there are any and its fit accepts them."""
     if weights is None or not has_fit_parameter(estimator, "sample_weight"):
         return estimator.fit(*given)
     return estimator.fit(*given, sample_weight=weights)
 
 
 def check_sample_weight(sample_weight: Any, X: MatrixLike, **options: Any) -> FloatArray:
-    """Read sample weights, None gives ones; refuse weights that are all zero.
+    """Read sample weights; None gives ones, and weights that are all zero are an error.
 
-    Newer versions of scikit-learn refuse them, too, but 1.7 does not.
+    scikit-learn 1.7 accepts weights that are all zero, newer versions do not.
     """
     check_row_order(X, sample_weight, "sample_weight")
     weights: FloatArray = read_sample_weight(sample_weight, X, **options)
@@ -39,22 +39,16 @@ def check_sample_weight(sample_weight: Any, X: MatrixLike, **options: Any) -> Fl
 
 
 def check_row_weights(sample_weight: Any, X: MatrixLike) -> FloatArray:
-    """Read sample weights, those below a millionth of the unit of weight as 0; None gives ones."""
+    """Read sample weights; those below a millionth of the unit become 0, None gives ones."""
     return without_negligible(check_sample_weight(sample_weight, X, ensure_non_negative=True))
 
 
 def route_fit_params(
     estimator: BaseEstimator, base: Any, X: MatrixLike, params: dict[str, Any]
 ) -> tuple[dict[str, Any], FloatArray]:
-    """Find what of fit's extra parameters goes to the base classifier's fit.
+    """Return fit parameters of the base classifier, and the checked weights of rows.
 
-    Returns
-    -------
-    params : dict
-        Parameters of the base classifier's ``fit``.
-    sample_weight : ndarray of shape (n,)
-        The weights among them, checked; ones if there are none. Those below a millionth of
-        the unit of weight are 0, here and in `params`.
+    Without weights these are ones. Weights below a millionth of the unit are 0.
     """
     if routing_enabled():
         routed = dict(process_routing(estimator, "fit", **params).estimator.fit)
@@ -75,7 +69,7 @@ def route_fit_params(
 
 
 def _takes_sample_weight(base: Any) -> bool:
-    # A meta-estimator that forwards **params decides for itself.
+    # A meta-estimator that forwards **params raises its own error.
     parameters = signature(base.fit).parameters.values()
     forwards = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
     return forwards or has_fit_parameter(base, "sample_weight") or routing_enabled()

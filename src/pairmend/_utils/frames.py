@@ -1,4 +1,4 @@
-"""Frames: what they are, and their rows as numbers."""
+"""Frames, and their rows encoded as numbers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,22 +26,15 @@ def is_pandas(X: MatrixLike) -> bool:
 
 
 def has_categories(column: Any) -> bool:
-    """Tell whether a frame's column is of pandas' category dtype."""
+    """Return whether a column has pandas' category dtype."""
     return hasattr(column.dtype, "categories")
 
 
 @dataclass(frozen=True)
 class EncodedFrame:
-    """Rows of a frame as numbers, together with the encoder that made them.
+    """Rows of a frame as numbers, together with the fitted FrameEncoder.
 
     Rows can be selected as those of an array. The shape is that of the frame.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n, n_encoded)
-        Numbers, codes of categories, and components of texts and dates.
-    encoder : FrameEncoder
-        The fitted encoder, which has the meaning of the columns.
     """
 
     values: FloatArray
@@ -76,15 +69,14 @@ class EncodedFrame:
         return self._selected(self.encoder.n_categories_ < 0)
 
     def _selected(self, columns: Any) -> FloatArray:
-        # Row after row in memory, as arrays usually are: sums are then added in the same order.
+        # C order: sums are then added in the same order as those of arrays.
         return self.values if columns.all() else np.ascontiguousarray(self.values[:, columns])
 
     def coordinates(self) -> FloatArray:
-        """Return what distances need beside the numbers.
+        """Return coordinates of categories, texts and dates for distances.
 
-        Two rows with different categories are at distance 1. Each category, and one more for
-        those that fit has not seen, has an axis of its own. A missing value is at the origin,
-        halfway from all of them.
+        Two rows with different categories are at distance 1. Each category, and one more for those
+        that did not occur in fit, has its own axis. A missing value is at the origin.
         """
         parts = [np.empty((len(self), 0))]
         for column, n_categories in enumerate(self.encoder.n_categories_):
@@ -97,15 +89,7 @@ class EncodedFrame:
 
 
 def pack_frame(frame: Any) -> dict[str, Any]:
-    """Write a pandas frame, but for its index, as arrays.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"size": [1.5, 2], "colour": pd.Categorical(["red", None])})
-    >>> bool(unpack_frame(pack_frame(frame)).equals(frame))
-    True
-    """
+    """Convert a pandas frame, without its index, to arrays."""
     columns = [frame.iloc[:, number] for number in range(frame.shape[1])]
     kinds = [column.dtype if has_categories(column) else None for column in columns]
     return {
@@ -120,8 +104,8 @@ def pack_frame(frame: Any) -> dict[str, Any]:
 
 
 def unpack_frame(packed: dict[str, Any]) -> Any:
-    """Return the frame that :func:`pack_frame` has written."""
-    import pandas as pd  # whoever had a frame needs it to go on
+    """Return the frame that :func:`pack_frame` converted."""
+    import pandas as pd
 
     parts = zip(packed["columns"], packed["categories"], packed["ordered"], strict=True)
     columns = [

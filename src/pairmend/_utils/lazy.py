@@ -1,4 +1,4 @@
-"""Attributes that are computed when they are first needed."""
+"""Attributes that are computed at first access."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
@@ -7,25 +7,11 @@ Value = TypeVar("Value")
 
 
 class lazy(Generic[Value]):
-    """Compute an attribute when it is first read, and keep it, without a lock.
+    """Compute an attribute at first access and store it, without a lock.
 
     On Python 3.11, :class:`functools.cached_property` locks all objects of a class. A process that
     is forked while another thread holds that lock waits for it forever. Without a lock, two
     threads may both compute the value, which is the same.
-
-    Parameters
-    ----------
-    compute : callable
-        Takes the object and returns the value.
-
-    Examples
-    --------
-    >>> class Circle:
-    ...     @lazy
-    ...     def area(self):
-    ...         return 3
-    >>> Circle().area
-    3
     """
 
     def __init__(self, compute: Callable[[Any], Value]):
@@ -45,5 +31,5 @@ class lazy(Generic[Value]):
         if instance is None:
             return self
         value = self.compute(instance)
-        instance.__dict__[self.name] = value  # found there from now on; works for frozen classes
+        instance.__dict__[self.name] = value  # shadows the descriptor; works for frozen classes
         return value

@@ -10,11 +10,11 @@ from pairmend._utils.typing import FloatArray, MatrixLike
 
 
 def predicted_labels(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
-    """Return a fitted classifier's label indicators, refusing anything else."""
+    """Return the label indicators that a classifier predicts; other output is an error."""
     predicted = model.predict(X)
     Y = predicted.toarray() if sparse.issparse(predicted) else np.asarray(predicted)
     expected = (X.shape[0], n_labels)
-    # Metrics take -1 or 2 for a label that is there, without a word.
+    # Metrics would count -1 or 2 as a label without an error.
     if Y.shape != expected or Y.dtype.kind not in "biuf" or not np.isin(Y, (0, 1)).all():
         raise ValueError(
             f"{type(model).__name__} predicted an array of shape {Y.shape} and type {Y.dtype}, "
@@ -24,38 +24,20 @@ def predicted_labels(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
 
 
 def predicted_scores(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
-    """Return a fitted classifier's scores, a column for each label.
-
-    Classifiers that treat labels as outputs give a list with the probabilities of each
-    label's classes.
-    """
+    """Return the scores of a classifier by predict_proba or else decision_function, (n, L)."""
     for method in ("predict_proba", "decision_function"):
         if hasattr(model, method):
             return label_scores(model, X, method, n_labels)
     raise ValueError(
         f"{type(model).__name__} has neither predict_proba nor decision_function, which a "
-        "criterion of scores needs"
+        "metric of scores needs"
     )
 
 
 def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> FloatArray:
-    """Return the scores of labels in one array, whatever form the classifier gives them.
+    """Return the scores of labels by one method, (n, L).
 
-    Parameters
-    ----------
-    estimator : classifier
-        A fitted multi-label classifier.
-    X : array-like of shape (n_samples, n_features)
-        Rows.
-    method : {"predict_proba", "decision_function"}
-        What gives the scores. Some of scikit-learn's classifiers give an array of all classes
-        for each label; the column of class 1 counts.
-    n_labels : int
-        Number of labels.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_labels)
+    Of classifiers that return an array of all classes for each label, column 1 is used.
     """
     found = getattr(estimator, method)(X)
     if isinstance(found, list):
@@ -64,7 +46,7 @@ def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> F
         scores = np.column_stack(columns)
     else:
         scores = found.toarray() if sparse.issparse(found) else np.asarray(found)
-        if n_labels == 1:  # many classifiers take one label for a problem of two classes
+        if n_labels == 1:  # many classifiers treat one label as two classes
             scores = scores.reshape(count_rows(X), -1)[:, -1:]
     if scores.shape != (count_rows(X), n_labels):
         raise ValueError(
@@ -80,7 +62,7 @@ def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> F
 
 
 def _column_of_one(probabilities: Any, classes: Any) -> FloatArray:
-    """Return the probabilities of class 1; a label that never or always occurs has one column."""
+    """Return the probabilities of class 1; zeros for a label that never occurs."""
     probabilities = np.asarray(probabilities)
     where = np.flatnonzero(np.asarray(classes) == 1)
     return probabilities[:, where[0]] if len(where) else np.zeros(len(probabilities))

@@ -1,9 +1,9 @@
-"""Matrix products that stay in the calling thread, whatever the settings of BLAS.
+"""Matrix products in the calling thread, independent of the settings of BLAS.
 
 The threads of this library (:mod:`pairmend._utils.threads`) multiply many small matrices at a time.
-If BLAS started threads of its own for each product, they would wait for each other. The number of
-threads of BLAS is a setting of the whole process, which belongs to the user. So products are
-computed in blocks that are too small for BLAS to use more than one thread.
+If BLAS started its own threads for each product, they would wait for each other. The number of
+threads of BLAS is a setting of the whole process, which only the user should change. So products
+are computed in blocks that are too small for BLAS to use more than one thread.
 """
 
 from typing import Any
@@ -13,36 +13,17 @@ import numpy as np
 from pairmend._utils.typing import FloatArray
 
 LARGEST = 2**18
-"""Multiplications of a product up to which OpenBLAS uses one thread."""
+"""Largest number of multiplications for which OpenBLAS uses one thread."""
 ROWS = 16
-"""Rows of a block, if there are many columns, too."""
+"""Smallest number of rows of a block, if the matrix has as many."""
 DEPTH = 2**10
-"""Products that are added up for each cell of a block, at the most."""
+"""Largest number of products that are added up for a cell of a block."""
 LONGEST = 2**13
-"""Length of vectors up to which OpenBLAS uses one thread for their product."""
+"""Largest length of vectors for whose product OpenBLAS uses one thread."""
 
 
 def multiply(a: Any, b: Any, out: FloatArray | None = None) -> FloatArray:
-    """Multiply matrices, or stacks of matrices, in blocks.
-
-    Parameters
-    ----------
-    a : ndarray of shape (..., m, k)
-        First factor.
-    b : ndarray of shape (..., k, n)
-        Second factor.
-    out : ndarray of shape (..., m, n), optional
-        The result is written there.
-
-    Returns
-    -------
-    ndarray of shape (..., m, n)
-
-    Examples
-    --------
-    >>> multiply(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist()
-    [[11.0]]
-    """
+    """Multiply matrices (..., m, k) and (..., k, n), in blocks."""
     (m, k), n = a.shape[-2:], b.shape[-1]
     if m * k * n <= LARGEST:
         return np.matmul(a, b, out=out)
@@ -58,7 +39,7 @@ def multiply(a: Any, b: Any, out: FloatArray | None = None) -> FloatArray:
 
 
 def _fill(a: Any, b: Any, out: FloatArray) -> None:
-    """Fill in a product of little depth, all blocks with the same columns in one call."""
+    """Write a product of small depth to `out`, all blocks with the same columns in one call."""
     (m, k), n = a.shape[-2:], b.shape[-1]
     columns = min(n, max(1, LARGEST // (min(m, ROWS) * k)))
     rows = min(m, max(1, LARGEST // (columns * k)))
@@ -76,23 +57,7 @@ def _fill(a: Any, b: Any, out: FloatArray) -> None:
 
 
 def sum_squares(values: FloatArray) -> float:
-    """Add up the squares of all values, in pieces.
-
-    Parameters
-    ----------
-    values : ndarray
-        Values of any shape.
-
-    Returns
-    -------
-    float
-        NaN or infinite if a value is.
-
-    Examples
-    --------
-    >>> sum_squares(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    30.0
-    """
+    """Return the sum of the squares of all values, NaN or infinite if a value is."""
     flat = values.ravel(order="K")
     n_whole = len(flat) - len(flat) % LONGEST
     pieces, rest = flat[:n_whole].reshape(-1, LONGEST), flat[n_whole:]

@@ -1,4 +1,4 @@
-"""The private parts of scikit-learn that the package uses, all of them in this file."""
+"""All private functions of scikit-learn that the package uses."""
 
 from typing import Any, ClassVar
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class CachedParameterNames:
-    """Cache the names of an estimator's parameters by class.
+    """Mixin that caches the names of an estimator's parameters by class.
 
     scikit-learn reads the signature whenever it checks, clones or shows an estimator. For small
     data that takes as long as the computation itself.
@@ -58,6 +58,6 @@ def check_params(estimator: BaseEstimator, params: dict[str, Any]) -> None:
 
 
 def check_prediction_parameters(estimator: Any) -> None:
-    """Check the parameters that take effect at prediction: they may have been set after fit."""
+    """Check the parameters that take effect at prediction, which may have been set after fit."""
     names = estimator.prediction_parameters
     check_params(estimator, {name: getattr(estimator, name) for name in names})

@@ -1,4 +1,4 @@
-"""Targets of classifiers: label indicators or classes, read and checked."""
+"""Reading and checking targets: label indicators or classes."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,16 +18,9 @@ from pairmend._utils.typing import BoolArray, IntArray, MatrixLike, TargetLike
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be learnt.
+    """Label indicators of a target, (n, L), and names of the labels.
 
-    Attributes
-    ----------
-    Y : ndarray of bool, shape (n, L)
-        Label indicators; for a 1-D target, one true cell a row.
-    classes : ndarray of shape (L,)
-        Names of the labels.
-    multilabel : bool
-        False for a 1-D target, of which each row has exactly one class.
+    A 1-D target is not `multilabel`: each row has exactly one class.
     """
 
     Y: BoolArray
@@ -44,23 +37,7 @@ class Target:
 def check_target(
     estimator: BaseEstimator, X: MatrixLike, y: TargetLike, *, min_labels: int = 2
 ) -> Target:
-    """Read the target: indicators of labels, or a 1-D array of classes.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Named in error messages.
-    X : array-like
-        The rows the target belongs to.
-    y : array-like, frame or sparse matrix
-        Indicators of shape (n, L), or classes of shape (n,).
-    min_labels : {1, 2}, default=2
-        How many labels there must be.
-
-    Returns
-    -------
-    Target
-    """
+    """Read a target: label indicators (n, L), or classes (n,)."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the "
@@ -82,26 +59,17 @@ def check_target(
             return Target(_check_indicators(indicators), _label_names(names, indicators), True)
         raise ValueError(
             "y has one label only, and pairs need at least two. MendedClassifier and "
-            "CalibratedLabelRanking take a single label; to learn it as a binary problem here, "
+            "CalibratedLabelRanking accept a single label; to learn it as a binary problem here, "
             "pass a 1-D y, for instance numpy.ravel(y)."
         )
     return _check_classes(column_or_1d(indicators, warn=True))
 
 
 def check_row_order(X: MatrixLike, other: Any, name: str) -> None:
-    """Refuse a frame or series whose index has the values of X's index in another order.
+    """Raise an error for a frame whose index has the values of X's index in another order.
 
-    Rows are matched by position, as in scikit-learn. Where the two indices hold different values,
-    as after ``reset_index`` of one of them, the order cannot be judged by them.
-
-    Parameters
-    ----------
-    X : array-like, frame or series
-        Rows.
-    other : array-like, frame or series
-        What belongs to the rows.
-    name : str
-        Its name in the message.
+    Rows are matched by position, as in scikit-learn. If the indices have different values, as after
+    ``reset_index`` of one of them, the order cannot be checked.
     """
     ours, theirs = (_row_index(part) for part in (X, other))
     if ours is None or theirs is None or len(ours) != len(theirs) or ours.equals(theirs):
@@ -119,7 +87,7 @@ def check_row_order(X: MatrixLike, other: Any, name: str) -> None:
 
 
 def _row_index(part: Any) -> Any:
-    """Return the index of a pandas frame or series, None of anything else."""
+    """Return the index of a pandas frame or series, None for anything else."""
     index = getattr(part, "index", None)
     return index if hasattr(index, "symmetric_difference") else None
 
@@ -132,42 +100,31 @@ def check_further_target(
     *,
     min_labels: int = 2,
 ) -> Target:
-    """Read the target of a ``partial_fit``, of which an earlier call may have told the labels.
+    """Read the target of a ``partial_fit``, whose labels may be those of an earlier call.
 
-    Parameters
-    ----------
-    estimator : estimator
-        If it is fitted, its ``classes_`` and ``multilabel_`` say what labels there are.
-    X : array-like
-        The rows the target belongs to.
-    y : array-like, frame or sparse matrix
-        Indicators of shape (n, L), or classes of shape (n,), not all of which need occur.
-    classes : array-like of shape (L,), default=None
-        All classes, or names of the labels; if None, those of the first call's y.
-    min_labels : {1, 2}, default=2
-        How many labels there must be.
-
-    Returns
-    -------
-    Target
+    `classes` are all classes, or the names of the labels; None means those of the first call.
     """
-    known = getattr(estimator, "classes_", None)
+    fitted_classes = getattr(estimator, "classes_", None)
     if classes is not None:
         classes = np.asarray(classes)
-        if known is not None and not np.array_equal(np.sort(classes), np.sort(known)):
+        if fitted_classes is not None and not np.array_equal(
+            np.sort(classes), np.sort(fitted_classes)
+        ):
             raise ValueError(
-                f"classes are {classes.tolist()}, but were {known.tolist()} in an earlier call; "
-                "leave them out, or start again with a new estimator."
+                f"classes are {classes.tolist()}, but were {fitted_classes.tolist()} in an earlier "
+                "call; leave them out, or start again with a new estimator."
             )
     single = y is not None and _as_array(y).ndim == 1
-    if known is not None and single is estimator.multilabel_:
+    if fitted_classes is not None and single is estimator.multilabel_:
         forms = ["classes of shape (n_samples,)", "indicators of shape (n_samples, n_labels)"]
         raise ValueError(f"y has {forms[not single]}, but an earlier call had {forms[single]}.")
-    if single and (known is not None or classes is not None):
+    if single and (fitted_classes is not None or classes is not None):
         check_consistent_length(X, y)
-        return _among_classes(_as_array(y), np.unique(classes) if known is None else known)
+        return _among_classes(
+            _as_array(y), np.unique(classes) if fitted_classes is None else fitted_classes
+        )
     target = check_target(estimator, X, y, min_labels=min_labels)
-    names = classes if known is None else known
+    names = classes if fitted_classes is None else fitted_classes
     if names is None:
         return target
     if len(names) != target.Y.shape[1]:
@@ -178,7 +135,7 @@ def check_further_target(
 
 
 def _among_classes(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> Target:
-    """Read classes of which all are known."""
+    """Read classes, all of which must be among given ones."""
     if len(classes) < 2:
         raise ValueError(
             f"classes has one class only, {classes[0]!r}; a classifier needs at least two classes."
@@ -234,10 +191,10 @@ def _label_names(
 
 def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:
     if indicators.shape[1] == 0:
-        raise ValueError("y has no label at all, shape (n_samples, 0); pairs need at least two.")
+        raise ValueError("y has no labels, shape (n_samples, 0); pairs need at least two.")
     if indicators.dtype.kind == "f":
         assert_all_finite(indicators, input_name="y")
-    if indicators.dtype == object:  # also what pandas' nullable numbers become
+    if indicators.dtype == object:  # pandas' nullable numbers, too
         valid = np.vectorize(_is_indicator, otypes=[bool])(indicators)
     else:
         valid = np.asarray((indicators == 0) | (indicators == 1))
@@ -256,7 +213,7 @@ PRESENT = ("yes", "y", "true", "t", "x", "+", "present", "positive")
 
 
 def _remedy(found: Any, indicators: np.ndarray[Any, Any]) -> str:
-    """Return what to do about a cell that is no indicator."""
+    """Return advice for a cell that is not an indicator."""
     if isinstance(found, str) and found.strip() in ("0", "1"):
         return "Turn texts into numbers, y.astype(int)."
     if isinstance(found, str):
@@ -267,7 +224,7 @@ def _remedy(found: Any, indicators: np.ndarray[Any, Any]) -> str:
 
 
 def _remedy_of_texts(indicators: np.ndarray[Any, Any]) -> str:
-    """Return what to do about a matrix with texts, by how many different ones there are."""
+    """Return advice for a matrix with texts, by how many different ones there are."""
     texts = sorted({cell for cell in indicators.ravel().tolist() if isinstance(cell, str)})
     if len(texts) > 2:
         return (

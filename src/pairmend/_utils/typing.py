@@ -1,4 +1,4 @@
-"""Names for the kinds of arrays that travel through the library."""
+"""Type aliases of arrays."""
 
 from typing import Any, TypeAlias
 
@@ -10,10 +10,10 @@ IntArray: TypeAlias = NDArray[np.integer[Any]]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 MatrixLike: TypeAlias = Any
-"""Rows of features as people have them: array, frame, sparse matrix, list of texts."""
+"""Rows of features: array, frame, sparse matrix or list of texts."""
 
 TargetLike: TypeAlias = Any
-"""Labels as people have them: indicator array, frame or sparse matrix, or 1-D classes."""
+"""Targets: indicator array, frame or sparse matrix, or 1-D classes."""
 
 Matrix: TypeAlias = Any
 """A two-dimensional array of floats, dense or CSR."""

@@ -15,10 +15,9 @@ from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 
 
 def check_rows(X: MatrixLike) -> MatrixLike:
-    """Make rows of X selectable and leave everything else to whoever reads them.
+    """Make rows of X selectable, without a check of the cells.
 
-    The base classifier may be a pipeline that takes texts, frames or missing values, so
-    nothing is said here about what the cells hold.
+    The base classifier may be a pipeline for texts, frames or missing values.
     """
     if sparse.issparse(X):
         X = X.tocsr()
@@ -34,7 +33,7 @@ def check_rows(X: MatrixLike) -> MatrixLike:
 LARGEST = {"float64": 1e100, "float32": 1e15}
 """Largest magnitude of a feature value by precision: products of larger values overflow."""
 ROUNDING = 1e-9
-"""How far rounding may put a probability outside of [0, 1]."""
+"""Largest distance of a probability from [0, 1] that counts as rounding."""
 
 
 def check_training_rows(X: MatrixLike) -> MatrixLike:
@@ -45,7 +44,7 @@ def check_training_rows(X: MatrixLike) -> MatrixLike:
 
 
 def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
-    """Refuse arrays and sparse matrices with finite values too large for a precision.
+    """Raise an error for finite values too large for a precision.
 
     Single precision is checked only where it is computed in: elsewhere it is converted.
     """
@@ -66,13 +65,13 @@ def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
 
 
 def is_moderate(values: FloatArray, limit: float = LARGEST["float64"]) -> bool:
-    """Return whether all values are finite and surely below a limit, in one pass."""
+    """Return whether the sum of squares shows that all values are finite and below a limit."""
     with np.errstate(over="ignore", invalid="ignore"):
         return sum_squares(values) < limit**2
 
 
 def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:
-    """Return ``predict_proba`` of a base classifier; refuse what are not probabilities."""
+    """Return ``predict_proba`` of a base classifier; values outside of [0, 1] are an error."""
     found = np.asarray(model.predict_proba(X), dtype=np.float64)
     valid = (found >= -ROUNDING) & (found <= 1 + ROUNDING)
     if found.ndim != 2 or not valid.all():
@@ -87,10 +86,10 @@ def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:
 
 
 def _as_rows(X: list[Any] | tuple[Any, ...]) -> Any:
-    """Return rows of numbers as an array, anything else, texts for instance, as it is."""
+    """Return rows of numbers as an array, others, such as texts, unchanged."""
     try:
         array = np.asarray(X)
-    except ValueError:  # rows of different lengths, which a pipeline may take
+    except ValueError:  # rows of different lengths, which a pipeline may accept
         return X
     return array if array.dtype.kind in "biufc" else X
 
@@ -112,7 +111,7 @@ def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
 
 def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
     """Check number and names of the columns of X, which may have no rows, at prediction."""
-    if isinstance(X, EncodedFrame):  # its encoder has done so
+    if isinstance(X, EncodedFrame):  # checked by its encoder
         return X
     return validate_data(estimator, X, reset=False, skip_check_array=True)
 
@@ -151,15 +150,15 @@ def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
 
 
 def check_base_classifier(estimator: Any) -> None:
-    """Refuse a base classifier that gives no probabilities, and name the cure."""
+    """Raise an error for a base classifier without probabilities."""
     if isinstance(estimator, type):
         name = estimator.__name__
         raise TypeError(f"The base classifier is the class {name}; pass an instance, {name}().")
     if not hasattr(estimator, "predict_proba"):
         name = type(estimator).__name__
         raise ValueError(
-            f"The base classifier {name} has no predict_proba, and supports are made of "
-            "probabilities. Wrap it: "
+            f"The base classifier {name} has no predict_proba, which is needed for "
+            "supports. Wrap it: "
             f"estimator=sklearn.calibration.CalibratedClassifierCV({name}(...))."
         )
 
@@ -170,10 +169,10 @@ def new_seed(rng: np.random.RandomState) -> int:
 
 
 def seed_estimator(estimator: Any, seed: int) -> Any:
-    """Clone an estimator with every ``random_state`` left at None set to one seed.
+    """Clone an estimator with every ``random_state`` of None set to one seed.
 
-    All pairs share the seed: which seed a pair gets must not depend on the order of the
-    labels or on who computes it. An object that is no scikit-learn estimator is copied.
+    All pairs share the seed, so that it depends neither on the order of the labels nor on the
+    process. An object that is not a scikit-learn estimator is copied.
     """
     estimator = clone(estimator, safe=False)
     if not hasattr(estimator, "get_params"):
@@ -190,7 +189,7 @@ def seed_estimator(estimator: Any, seed: int) -> Any:
 
 
 def _inside_none(name: str, params: dict[str, Any]) -> bool:
-    """Tell whether a nested parameter is one of a default object, which its owner seeds."""
+    """Return whether a nested parameter belongs to a default object, which its owner seeds."""
     parts = name.split("__")
     owners = ("__".join(parts[:depth]) for depth in range(1, len(parts)))
     return any(owner in params and params[owner] is None for owner in owners)

@@ -13,7 +13,7 @@ from pairmend.datasets import (
     describe,
     fetch,
     find_entry,
-    is_at_hand,
+    is_available,
     load_file,
     save_file,
 )
@@ -80,7 +80,7 @@ def _list(options: argparse.Namespace) -> None:
 def _where(entry: CatalogueEntry) -> str:
     if entry.status != "files":
         return entry.status
-    return "at hand" if is_at_hand(entry.name) else "by download"
+    return "at hand" if is_available(entry.name) else "by download"
 
 
 def _sizes(entry: CatalogueEntry) -> list[str]:

@@ -200,7 +200,7 @@ def read_rows(
     with progress(task) as tell:
         data = load_table(
             path,
-            categorical=[*model.texts(), *keep],
+            categorical=[*model.text_columns(), *keep],
             progress=lambda share: tell(share, task),
             limits=limits_of(options),
         )

@@ -19,7 +19,7 @@ from pairmend.datasets.generated import (
     make_simple_hs,
 )
 from pairmend.datasets.limits import ReadLimitError, ReadLimits
-from pairmend.datasets.loading import is_at_hand, load
+from pairmend.datasets.loading import is_available, load
 from pairmend.datasets.meka import load_meka, save_meka
 from pairmend.datasets.miml import load_miml
 from pairmend.datasets.mulan import load_mulan, save_mulan
@@ -57,7 +57,7 @@ __all__ = [
     "fill_missing",
     "find_entry",
     "hausdorff_distances",
-    "is_at_hand",
+    "is_available",
     "label_concurrence",
     "label_imbalance",
     "load",

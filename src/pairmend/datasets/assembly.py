@@ -1,4 +1,4 @@
-"""From the columns of an ARFF file to features and labels."""
+"""Turning the columns of an ARFF file into features and labels."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,25 +20,9 @@ def assemble(
     name: str,
     source: tuple[Path, ...],
 ) -> MultiLabelData:
-    """Make a data set of an ARFF file's columns.
+    """Make a data set of the columns of an ARFF file; `labels` are the columns of the labels.
 
-    Parameters
-    ----------
-    content : ArffFile
-        What was read.
-    labels : sequence of int
-        Columns that are labels; all others are features.
-    indicators : ndarray of int, shape (n_rows, n_labels)
-        What these columns say.
-    name : str
-        Name of the set.
-    source : tuple of Path
-        Files it was read from.
-
-    Returns
-    -------
-    MultiLabelData
-        Strings are categorical features, their values in the order of appearance.
+    String attributes become categorical features, with the values in the order of appearance.
     """
     attributes = content.attributes
     taken = set(labels)
@@ -75,20 +59,20 @@ def assemble(
 
 
 def column_values(cells: Matrix, column: int) -> FloatArray:
-    """Return one column as a dense array of its own."""
+    """Return one column as a dense array, a copy."""
     values = cells[:, [column]]
     dense = values.toarray() if sparse.issparse(values) else values
     return np.array(dense, dtype=float).ravel()
 
 
 def join(parts: Sequence[ArffFile], paths: Sequence[Path]) -> ArffFile:
-    """Put the rows of files with the same attributes together."""
+    """Concatenate the rows of files with the same attributes."""
     first = parts[0]
     if len(parts) == 1:
         return first
     for path, part in zip(paths, parts, strict=True):
         if part.attributes != first.attributes:
-            raise ArffError(path, 1, f"other attributes than those of {paths[0]}")
+            raise ArffError(path, 1, f"its attributes differ from those of {paths[0]}")
         if part.texts:
             raise ArffError(path, 1, "files with string attributes cannot be joined")
     if any(sparse.issparse(part.cells) for part in parts):
@@ -108,11 +92,11 @@ def label_indicator(content: ArffFile, column: int, path: Path) -> NDArray[np.in
     """Read a label column as 0 and 1, by its values and not by their order."""
     attribute: Attribute = content.attributes[column]
     cells = column_values(content.cells, column)
-    known = ~np.isnan(cells)
+    present = ~np.isnan(cells)
     values = cells
     if attribute.kind == "nominal":
         numbers = np.array([float(v) if v in ("0", "1") else np.nan for v in attribute.values])
-        values = np.where(known, numbers[np.where(known, cells, 0).astype(int)], np.nan)
+        values = np.where(present, numbers[np.where(present, cells, 0).astype(int)], np.nan)
     wrong = ~np.isin(values, (0, 1)) | (attribute.kind not in ("numeric", "nominal"))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0]) + 1

@@ -26,7 +26,7 @@ _KINDS = ("maximal", "average")
 _BLOCK_INSTANCES = 1024
 """Instances on each side of a block of distances, which then takes 8 MiB."""
 _SMALLEST_EIGENVALUE = 1e-12
-"""Share of the largest eigenvalue below which an eigenvalue is rounding."""
+"""Share of the largest eigenvalue below which an eigenvalue is a rounding error."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class MultiInstanceData:
     Y : ndarray of int, shape (n, L)
         Label indicators of the bags.
     feature_names, label_names : tuple of str
-        Names of the numbers of an instance, and of the columns of Y.
+        Names of the features of an instance, and of the columns of Y.
     name : str
         Name of the set.
     source : tuple of Path
@@ -49,13 +49,10 @@ class MultiInstanceData:
     Examples
     --------
     >>> import numpy as np
-    >>> from pairmend.datasets.bags import MultiInstanceData
+    >>> from pairmend.datasets import MultiInstanceData
     >>> bags = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0], [7.0, 8.0]])]
     >>> data = MultiInstanceData(bags, np.array([[1], [0]]), ("x", "y"), ("sea",), "toy", ())
-    >>> flat = data.flatten()
-    >>> flat.feature_names
-    ('i0_x', 'i0_y', 'i1_x', 'i1_y')
-    >>> flat.X.tolist()
+    >>> data.flatten().X.tolist()
     [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]
     """
 
@@ -78,6 +75,15 @@ class MultiInstanceData:
         ------
         ValueError
             If the bags are not all of one size.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pairmend.datasets import MultiInstanceData
+        >>> bags = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0], [7.0, 8.0]])]
+        >>> data = MultiInstanceData(bags, np.array([[1], [0]]), ("x", "y"), ("sea",), "toy", ())
+        >>> data.flatten().feature_names
+        ('i0_x', 'i0_y', 'i1_x', 'i1_y')
         """
         sizes = sorted({len(bag) for bag in self.bags})
         if len(sizes) != 1:
@@ -93,17 +99,28 @@ class MultiInstanceData:
     def embed(self, n_components: int = 20, *, kind: Kind = "maximal") -> MultiLabelData:
         """Turn all bags into rows by their Hausdorff distances, as the paper does.
 
-        Every bag takes part, those that later serve for testing too. In an evaluation, put
+        The distances are those of all bags, test bags included. In an evaluation, put
         :class:`BagEmbedding` into the pipeline instead.
 
         Parameters
         ----------
-        n_components, kind
+        n_components : int, default=20
+            As for :class:`BagEmbedding`.
+        kind : {"maximal", "average"}, default="maximal"
             As for :class:`BagEmbedding`.
 
         Returns
         -------
         MultiLabelData
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pairmend.datasets import MultiInstanceData
+        >>> bags = [np.array([[0.0]]), np.array([[3.0], [4.0]])]
+        >>> data = MultiInstanceData(bags, np.array([[1], [0]]), ("x",), ("sea",), "toy", ())
+        >>> data.embed(n_components=1).X.tolist()
+        [[2.0], [-2.0]]
         """
         embedding = BagEmbedding(n_components, kind=kind)
         X = embedding.fit_transform(self.bags)
@@ -154,7 +171,7 @@ def hausdorff_distances(
 
     Examples
     --------
-    >>> from pairmend.datasets.bags import hausdorff_distances
+    >>> from pairmend.datasets import hausdorff_distances
     >>> bags = [[[0, 0], [0, 3]], [[0, 0]]]
     >>> hausdorff_distances(bags).tolist()
     [[0.0, 3.0], [3.0, 0.0]]
@@ -170,7 +187,7 @@ def hausdorff_distances(
     if rows.n_features != columns.n_features:
         raise ValueError(
             f"The instances of bags hold {rows.n_features} numbers, those of other "
-            f"{columns.n_features}; both must hold the same."
+            f"{columns.n_features}; expected the same number."
         )
     return _distances(rows, columns, kind)
 
@@ -194,7 +211,7 @@ class _Stack:
             if array.shape[1] != arrays[0].shape[1]:
                 raise ValueError(
                     f"bag {number} of {what} has instances of {array.shape[1]} numbers, bag 0 "
-                    f"of {arrays[0].shape[1]}; all must hold the same"
+                    f"of {arrays[0].shape[1]}; expected the same number in all"
                 )
         return cls(np.concatenate(arrays), np.cumsum([len(array) for array in arrays]))
 
@@ -207,7 +224,7 @@ class _Stack:
         return int(self.instances.shape[1])
 
     def groups(self) -> Iterator["_Group"]:
-        """Cut the bags into groups that fit into a block; a larger bag is one of its own."""
+        """Cut the bags into groups that fit into a block; a larger bag is a group by itself."""
         first = 0
         while first < self.n_bags:
             start = int(self.ends[first - 1]) if first else 0
@@ -222,7 +239,7 @@ class _Stack:
 
 @dataclass(frozen=True)
 class _Group:
-    """Neighbouring bags of a stack; `starts` says where each begins in `instances`."""
+    """Neighbouring bags of a stack; `starts` are their first rows in `instances`."""
 
     bags: slice
     instances: NDArray[np.float64]
@@ -303,26 +320,25 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     """Turn bags of instances into rows, by Hausdorff distance and classical scaling.
 
     Classical multi-dimensional scaling finds rows whose Euclidean distances come close to the
-    Hausdorff distances of the training bags. A new bag is placed among them by its distances
-    to the training bags (Gower, 1968), so that it never changes the rows of others and can be
-    left out of ``fit``.
+    Hausdorff distances of the training bags. The row of a new bag is computed from its distances
+    to the training bags (Gower, 1968), which changes no other row.
 
     Parameters
     ----------
     n_components : int, default=20
-        Numbers a row shall have, at the most; 20 in the paper.
+        Largest number of columns; 20 in the paper.
     kind : {"maximal", "average"}, default="maximal"
         Which Hausdorff distance; see :func:`hausdorff_distances`.
 
     Attributes
     ----------
     n_components_ : int
-        Numbers a row has: fewer than `n_components` where the distances of the training bags
-        have fewer dimensions (positive eigenvalues). Columns of zeros are not made up.
+        Number of columns: fewer than `n_components` where the distances of the training bags
+        have fewer dimensions (positive eigenvalues).
     eigenvalues_ : ndarray of shape (n_components_,)
         Eigenvalues of the doubly centred squared distances, descending.
     n_features_in_ : int
-        Numbers an instance has.
+        Number of features of an instance.
 
     See Also
     --------
@@ -344,7 +360,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Examples
     --------
     >>> import numpy as np
-    >>> from pairmend.datasets.bags import BagEmbedding
+    >>> from pairmend.datasets import BagEmbedding
     >>> bags = [np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([[4.0, 0.0]]), np.array([[8.0, 0.0]])]
     >>> embedding = BagEmbedding(n_components=1).fit(bags)
     >>> embedding.transform(bags).round(2).tolist()
@@ -471,6 +487,6 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 def _with_fixed_signs(vectors: FloatArray) -> FloatArray:
     """Turn columns such that the first of their largest entries is positive."""
     sizes = np.abs(vectors)
-    # What differs by rounding only counts as equal, or the sign would hang on it.
+    # Entries that differ by rounding only count as equal, or the sign would depend on rounding.
     first = (sizes >= (1 - 1e-6) * sizes.max(axis=0)).argmax(axis=0)
     return vectors * np.sign(vectors[first, np.arange(vectors.shape[1])])

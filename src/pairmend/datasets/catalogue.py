@@ -1,4 +1,4 @@
-"""The catalogue: what is known of every set of the study, and where its files lie."""
+"""The catalogue of the sets of the study: their properties and their files."""
 
 import difflib
 import json
@@ -34,14 +34,15 @@ class CatalogueFile:
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """What is known of one set.
+    """One set of the catalogue.
 
     Attributes
     ----------
     name, title : str
-        The name to load it by, and what it is about.
+        The name to load it by, and its topic.
     status : {"files", "generated", "not found"}
-        Whether files of it are public, it is generated, or no public copy was found.
+        "files" if its files are public, "generated" if it is made by a function, "not found" if
+        no public copy was found.
     paper_numbers : tuple of int
         Number in the paper's tables; empty for a set that is not in the paper.
     rows, features, labels : int or None
@@ -57,16 +58,23 @@ class CatalogueEntry:
     files : tuple of CatalogueFile
         The files.
     folder : str
-        Name of the sub-folder the files are looked for and kept in: that of the whole set for a
-        subset, the set's own otherwise.
+        Name of the sub-folder of the files: that of the whole set for a random subset, the name
+        of the set otherwise.
     seed : int or None
         Seed of a set drawn at random from a larger one; None for others.
     preparation : str
         What `load` does beyond reading the files; empty for nothing.
     notes, licence, citation : str
-        What else to know, what the source says of a licence, and whom to cite.
+        Remarks, the licence stated by the source, and the publication to cite.
     aliases : tuple of str
         Further names to load it by.
+
+    Examples
+    --------
+    >>> from pairmend.datasets import find_entry
+    >>> entry = find_entry("yeast")
+    >>> entry.rows, entry.format
+    (2417, 'mulan')
     """
 
     name: str
@@ -93,7 +101,7 @@ class CatalogueEntry:
 
 @cache
 def catalogue() -> Mapping[str, CatalogueEntry]:
-    """Return every set of the study by name, those of the paper first, in its order.
+    """Return all sets of the study by name, those of the paper first, in its order.
 
     Returns
     -------
@@ -102,7 +110,7 @@ def catalogue() -> Mapping[str, CatalogueEntry]:
 
     Examples
     --------
-    >>> from pairmend.datasets.catalogue import catalogue
+    >>> from pairmend.datasets import catalogue
     >>> yeast = catalogue()["yeast"]
     >>> yeast.rows, yeast.features, yeast.labels
     (2417, 103, 14)
@@ -117,7 +125,7 @@ def catalogue() -> Mapping[str, CatalogueEntry]:
 
 
 def find_entry(name: str) -> CatalogueEntry:
-    """Return the entry of a set, whatever the case of its name and whether it has - or _.
+    """Return the entry of a set; case, spaces, - and _ in the name are ignored.
 
     Parameters
     ----------
@@ -135,7 +143,7 @@ def find_entry(name: str) -> CatalogueEntry:
 
     Examples
     --------
-    >>> from pairmend.datasets.catalogue import find_entry
+    >>> from pairmend.datasets import find_entry
     >>> find_entry("Water quality").name, find_entry("IMDB0").name, find_entry("wq").name
     ('water-quality', 'imdb0', 'water-quality')
     >>> find_entry("emotion")
@@ -143,26 +151,26 @@ def find_entry(name: str) -> CatalogueEntry:
     ...
     ValueError: no set is named 'emotion'; did you mean 'emotions'?
     """
-    known = _names()
+    names = _names()
     plain = _plain(name)
-    if plain in known:
-        return catalogue()[known[plain]]
-    close = dict.fromkeys(known[match] for match in difflib.get_close_matches(plain, known))
+    if plain in names:
+        return catalogue()[names[plain]]
+    close = dict.fromkeys(names[match] for match in difflib.get_close_matches(plain, names))
     hint = (
         f"did you mean {' or '.join(map(repr, close))}?"
         if close
-        else f"there are {', '.join(catalogue())}"
+        else f"expected one of {', '.join(catalogue())}"
     )
     raise ValueError(f"no set is named {name!r}; {hint}")
 
 
 @cache
 def _names() -> Mapping[str, str]:
-    """Names and aliases in plain form, with the name in the catalogue."""
+    """Map names and aliases in plain form to names of the catalogue."""
     return {
-        _plain(known): name
+        _plain(alias): name
         for name, entry in catalogue().items()
-        for known in (name, *entry.aliases)
+        for alias in (name, *entry.aliases)
     }
 
 
@@ -173,27 +181,27 @@ def _plain(name: str) -> str:
 def _entry(name: str, facts: Mapping[str, dict[str, Any]]) -> CatalogueEntry:
     own = facts[name]
     whole = own.get("subset_of")
-    # A subset shares all facts of the whole set that it does not state itself.
-    known = {**facts[whole], "aliases": [], **own} if whole else own
+    # A subset has all facts of the whole set that it does not state itself.
+    merged = {**facts[whole], "aliases": [], **own} if whole else own
     return CatalogueEntry(
         name=name,
-        title=known["title"],
-        status=known["status"],
-        paper_numbers=tuple(known["paper_numbers"]),
-        rows=known["rows"],
-        features=known["features"],
-        labels=known["labels"],
-        cardinality=known["cardinality"],
-        format=known.get("format"),
-        targets=known.get("targets", 0),
-        repository=known.get("repository", ""),
-        commit=known.get("commit", ""),
-        files=tuple(CatalogueFile(**file) for file in known.get("files", [])),
+        title=merged["title"],
+        status=merged["status"],
+        paper_numbers=tuple(merged["paper_numbers"]),
+        rows=merged["rows"],
+        features=merged["features"],
+        labels=merged["labels"],
+        cardinality=merged["cardinality"],
+        format=merged.get("format"),
+        targets=merged.get("targets", 0),
+        repository=merged.get("repository", ""),
+        commit=merged.get("commit", ""),
+        files=tuple(CatalogueFile(**file) for file in merged.get("files", [])),
         folder=whole or name,
-        seed=known.get("seed"),
-        preparation=known.get("preparation", ""),
-        notes=known.get("notes", ""),
-        licence=known.get("licence", ""),
-        citation=known["citation"],
-        aliases=tuple(known.get("aliases", [])),
+        seed=merged.get("seed"),
+        preparation=merged.get("preparation", ""),
+        notes=merged.get("notes", ""),
+        licence=merged.get("licence", ""),
+        citation=merged["citation"],
+        aliases=tuple(merged.get("aliases", [])),
     )

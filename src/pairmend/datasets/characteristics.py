@@ -1,4 +1,4 @@
-"""Numbers that tell what kind of multi-label data a set holds."""
+"""Numbers that characterise a multi-label data set."""
 
 import math
 
@@ -13,7 +13,7 @@ from pairmend.datasets.data import MultiLabelData
 def characteristics(
     data: MultiLabelData | MatrixLike, Y: TargetLike | None = None
 ) -> dict[str, int | float]:
-    """Describe a set in numbers.
+    """Compute the characteristics of a set.
 
     Parameters
     ----------
@@ -32,14 +32,15 @@ def characteristics(
           LC / L.
         - ``avIR``: mean of `label_imbalance`. ``CVIR``: their coefficient of variation, with
           L - 1 in the standard deviation [1]_; 0 for a single label and where no label occurs.
-        - ``AVsc``: mean of `row_concurrence`, known as SCUMBLE [2]_.
+        - ``AVsc``: SCUMBLE, the mean over rows of one minus the geometric by the arithmetic mean
+          of the `label_imbalance` of the row's labels [2]_.
         - ``label_sets``: number of distinct label sets, the empty one included.
           ``PUniq``: number of label sets that occur in one row only, divided by N.
           ``Pmax``: share of rows with the most frequent label set [3]_.
         - ``TCS``: theoretical complexity score, the natural logarithm of features times labels
           times distinct label sets [4]_; -inf for a set without features.
         - ``min_labels``, ``max_labels``: fewest and most labels of a row (the mean is LC).
-          ``rows_without_labels``: number of rows that carry none.
+          ``rows_without_labels``: number of rows without any.
         - ``X_density``: share of the cells of a sparse X that are not zero; 1 for a dense X.
           ``missing``: number of cells of X that are NaN.
 
@@ -58,7 +59,7 @@ def characteristics(
     Examples
     --------
     >>> import numpy as np
-    >>> from pairmend.datasets.characteristics import characteristics
+    >>> from pairmend.datasets import characteristics
     >>> X = np.array([[0.1, 2.0], [0.3, np.nan], [0.2, 1.0], [0.9, 0.0]])
     >>> Y = np.array([[1, 0, 1], [1, 0, 0], [1, 1, 0], [1, 0, 0]])
     >>> found = characteristics(X, Y)
@@ -98,8 +99,8 @@ def label_imbalance(Y: ArrayLike) -> FloatArray:
     """Divide the largest label count by each label's own.
 
     Known as IRLbl (Charte et al. 2015). The most frequent label has 1, a rare one much more. A
-    label that never occurs has 0, not infinity, so that a mean over labels exists; it takes part
-    in avIR with that 0, as in the study.
+    label that never occurs has 0, not infinity, so that a mean over labels exists; avIR includes
+    that 0, as in the study.
 
     Parameters
     ----------
@@ -112,6 +113,7 @@ def label_imbalance(Y: ArrayLike) -> FloatArray:
 
     Examples
     --------
+    >>> from pairmend.datasets import label_imbalance
     >>> label_imbalance([[1, 0, 0], [1, 1, 0]])
     array([1., 2., 0.])
     """
@@ -122,45 +124,31 @@ def label_imbalance(Y: ArrayLike) -> FloatArray:
 
 
 def row_concurrence(Y: ArrayLike) -> FloatArray:
-    """Say of each row how far frequent and rare labels meet in it.
+    """Return SCUMBLE of each row: how far frequent and rare labels occur together in it.
 
-    One minus geometric mean by arithmetic mean of the imbalances of the row's labels: 0 where
-    all are equally frequent, towards 1 where a very rare label meets a very frequent one. A row
-    without labels has 0. The mean over rows is AVsc, known as SCUMBLE (Charte et al. 2014).
-
-    Parameters
-    ----------
-    Y : array-like of shape (n, L)
-        Labels, 0 or 1.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> row_concurrence([[1, 1], [1, 0], [1, 0], [1, 0], [0, 0]])
-    array([0.2, 0. , 0. , 0. , 0. ])
+    One minus the geometric by the arithmetic mean of the imbalances of the row's labels: 0 where
+    all are equally frequent or the row has no labels, towards 1 where a very rare label occurs
+    with a very frequent one. The mean over rows is AVsc (Charte et al. 2014).
     """
     labels = _labels(Y)
     imbalance = label_imbalance(labels)
-    # A label that never occurs is in no row: whatever finite number stands here is not used.
+    # A label that never occurs is in no row, so its logarithm is not used; 1 avoids a warning.
     logarithm = np.log(np.where(imbalance > 0, imbalance, 1.0))
     per_row = labels.sum(axis=1)
     divisor = np.maximum(per_row, 1)
     geometric = np.exp(labels @ logarithm / divisor)
     arithmetic = labels @ imbalance / divisor
-    # Rounding could make a row of equally frequent labels, or of one label, a trace negative.
+    # Without clip, rounding could make a row of equally frequent labels slightly negative.
     concurrence = np.zeros(len(labels))
     np.divide(geometric, arithmetic, out=concurrence, where=per_row > 1)
     return np.where(per_row > 1, np.clip(1 - concurrence, 0.0, 1.0), 0.0)
 
 
 def label_concurrence(Y: ArrayLike) -> FloatArray:
-    """Say of each label how far it meets labels of other frequency.
+    """Compute SCUMBLE of each label: how far it occurs with labels of other frequencies.
 
-    The mean of `row_concurrence` over the rows that carry the label, known as SCUMBLE per label
-    [1]_. A label that never occurs has 0.
+    It is the mean, over the rows that have the label, of one minus the geometric by the arithmetic
+    mean of the `label_imbalance` of the row's labels [1]_. A label that never occurs has 0.
 
     Parameters
     ----------
@@ -178,6 +166,7 @@ def label_concurrence(Y: ArrayLike) -> FloatArray:
 
     Examples
     --------
+    >>> from pairmend.datasets import label_concurrence
     >>> label_concurrence([[1, 1, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]])
     array([0.05, 0.2 , 0.  ])
     """
@@ -186,23 +175,7 @@ def label_concurrence(Y: ArrayLike) -> FloatArray:
 
 
 def label_set_counts(Y: ArrayLike) -> IntArray:
-    """Count how many rows carry each label set that occurs.
-
-    Parameters
-    ----------
-    Y : array-like of shape (n, L)
-        Labels, 0 or 1.
-
-    Returns
-    -------
-    ndarray of int
-        One count for each distinct label set, the most frequent first.
-
-    Examples
-    --------
-    >>> label_set_counts([[1, 1], [0, 1], [1, 1], [0, 0]])
-    array([2, 1, 1])
-    """
+    """Count the rows of each distinct label set, the most frequent first."""
     # Eight labels in a byte: sets of hundreds of labels are sorted several times faster.
     packed = np.packbits(_labels(Y).astype(bool), axis=1)
     _, counts = np.unique(packed, axis=0, return_counts=True)
@@ -210,23 +183,7 @@ def label_set_counts(Y: ArrayLike) -> IntArray:
 
 
 def missing_per_feature(X: MatrixLike) -> IntArray:
-    """Count the missing cells of each feature.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        Features; NaN is a missing value.
-
-    Returns
-    -------
-    ndarray of int, shape (d,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> missing_per_feature(np.array([[np.nan, 1.0], [np.nan, 2.0]]))
-    array([2, 0])
-    """
+    """Count the missing cells (NaN) of each feature."""
     cells = _features(X)
     if sparse.issparse(cells):
         columns = cells.indices[np.isnan(cells.data)]
@@ -241,18 +198,20 @@ def _density(X: MatrixLike) -> float:
 
 
 def _parts(data: MultiLabelData | MatrixLike, Y: TargetLike | None) -> tuple[MatrixLike, IntArray]:
-    """Check features and labels, wherever they come from."""
+    """Check features and labels, of a set or given as arrays."""
     if isinstance(data, MultiLabelData):
         if Y is not None:
-            raise ValueError(f"{data.name}: Y was given beside a set that has labels of its own")
+            raise ValueError(
+                f"{data.name}: Y was given beside a MultiLabelData, which has labels; leave Y out"
+            )
         data, Y = data.X, data.Y
     elif Y is None:
         raise ValueError(
-            f"got {type(data).__name__} and no Y: give a MultiLabelData, or both X and Y"
+            f"got {type(data).__name__} and no Y; expected a MultiLabelData, or both X and Y"
         )
     X, labels = _features(data), _labels(Y)
     if X.shape[0] != labels.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows and Y has {labels.shape[0]}: give as many")
+        raise ValueError(f"X has {X.shape[0]} rows and Y has {labels.shape[0]}; expected as many")
     return X, labels
 
 
@@ -280,5 +239,5 @@ def _labels(Y: TargetLike) -> IntArray:
             f"{labels.shape}"
         )
     if labels.dtype.kind not in "fiub" or not ((labels == 0) | (labels == 1)).all():
-        raise ValueError("Y must hold nothing but 0 and 1: one column for each label")
+        raise ValueError("Y must hold only 0 and 1, one column for each label")
     return labels if labels.dtype == np.int64 else labels.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Comma-separated files."""
+"""Reading and writing comma-separated files."""
 
 import csv
 import io
@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
+from pairmend._utils.chunking import join_blocks
 from pairmend._utils.files import written
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets.assembly import set_name
@@ -25,7 +26,7 @@ MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
 _MAX_LINE = 2**26
 """Characters of the longest line that is read."""
 _CHUNK_CELLS = 2**19
-"""Cells that are texts at a time."""
+"""Cells of a chunk of rows."""
 
 
 def load_csv(
@@ -47,10 +48,10 @@ def load_csv(
     labels : sequence of str
         Names of the columns that are labels, of 0 and 1.
     categorical : sequence of str, default=()
-        Names of features whose numbers are only names. Columns with a cell that is no number
-        are categorical anyway.
+        Names of features whose numbers are codes. Columns with a cell that is no number are
+        always categorical.
     delimiter : str, default=","
-        What stands between cells.
+        Character between cells.
     encoding : str, default="utf-8-sig"
         Encoding of the file.
     name : str, default=None
@@ -66,6 +67,7 @@ def load_csv(
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> from pairmend.datasets import load_csv
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "photos.csv")
     ...     _ = path.write_text("size,hue,sea,sun\n2.5,red,1,0\n,blue,0,1\n")
@@ -76,18 +78,18 @@ def load_csv(
     path = Path(path)
     table = _Table(path, delimiter, encoding, limits)
     header = table.header
-    there, taken = set(header), set(labels)
-    for option, wanted in (("labels", labels), ("categorical", categorical)):
-        if missing := [column for column in wanted if column not in there]:
-            raise ValueError(f"{path}: {option} names columns that are not there: {missing}")
-    if len(taken) != len(labels):
+    label_columns = set(labels)
+    for option, names in (("labels", labels), ("categorical", categorical)):
+        if missing := [column for column in names if column not in set(header)]:
+            raise ValueError(f"{path}: {option} names columns that the file lacks: {missing}")
+    if len(label_columns) != len(labels):
         raise ValueError(f"{path}: a label is named twice: {list(labels)}")
     if not labels:
         raise ValueError(f"{path}: labels must name at least one column, of {header[:10]}")
-    columns = table.read(set(categorical) - taken, labels=taken)
+    columns = table.read(set(categorical) - label_columns, labels=label_columns)
     places = {column: place for place, column in enumerate(header)}
     Y = columns.cells[:, [places[label] for label in labels]].astype(np.int64)
-    features = [column for column in header if column not in taken]
+    features = [column for column in header if column not in label_columns]
     X, categories = columns.select([places[feature] for feature in features])
     return MultiLabelData(
         X=X,
@@ -109,22 +111,9 @@ def read_csv_table(
 ) -> MultiLabelData:
     """Read a CSV file with a header, all of its columns features.
 
-    Parameters
-    ----------
-    path : path
-        The file, plain or compressed (gz, bz2, xz).
-    categorical : sequence of str, default=()
-        Names of columns whose cells are only names; those that are not there do not matter.
-    delimiter : str, default=None
-        What stands between cells; None takes what the header has most of: comma, semicolon
-        or tab. Where it is no comma, numbers may have decimal commas.
-    limits : ReadLimits, default=ReadLimits()
-        How much is read at most.
-
-    Returns
-    -------
-    MultiLabelData
-        Without labels.
+    Names in `categorical` that are not in the file are ignored. Without a delimiter, the most
+    frequent of comma, semicolon and tab in the header is used. Where it is not the comma, numbers
+    may have decimal commas.
     """
     path = Path(path)
     delimiter = delimiter or _delimiter_of(path, limits)
@@ -151,7 +140,19 @@ def save_csv(data: MultiLabelData, path: str | Path, *, delimiter: str = ",") ->
     path : path
         The file; compressed by its suffix gz, bz2 or xz.
     delimiter : str, default=","
-        What stands between cells.
+        Character between cells.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from pairmend.datasets import load_csv, make_hypercubes, save_csv
+    >>> data = make_hypercubes(10, n_labels=2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "cubes.csv")
+    ...     save_csv(data, path)
+    ...     again = load_csv(path, labels=data.label_names)
+    >>> bool((again.X == data.X).all())
+    True
     """
     _check_texts(data)
     with written(path) as file:
@@ -164,7 +165,7 @@ def save_csv(data: MultiLabelData, path: str | Path, *, delimiter: str = ",") ->
 
 
 def _check_texts(data: MultiLabelData) -> None:
-    """Refuse names and values that would be read back as others."""
+    """Raise an error for names and values that would be read back as others."""
     values = (value for values in data.categories.values() for value in values)
     for text in (*data.feature_names, *data.label_names, *values):
         if text in MISSING or text != text.strip() or "\r" in text or text.startswith("\ufeff"):
@@ -198,19 +199,7 @@ class _Columns:
 
 
 class _Table:
-    """A CSV file that is read in chunks of rows, so that few cells are texts at any time.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    delimiter, encoding : str
-        How it is written.
-    limits : ReadLimits
-        How much is read at most.
-    decimal_commas : bool, default=False
-        Whether 1,5 is a number.
-    """
+    """A CSV file that is read in chunks of rows, to bound the number of cells that are texts."""
 
     def __init__(
         self,
@@ -240,7 +229,7 @@ class _Table:
             if name in categorical
         }
         label_places = {place for place, name in enumerate(self.header) if name in labels}
-        late: dict[int, TextCodes] = {}  # columns found to hold texts after the first chunk
+        late: dict[int, TextCodes] = {}  # columns whose first text is not in the first chunk
         blocks: list[FloatArray] = []
         n_rows = 0
         for chunk in self._chunks():
@@ -263,9 +252,9 @@ class _Table:
             blocks.append(block)
             n_rows += len(chunk)
         if not blocks:
-            raise ValueError(f"{self.path}: no rows behind the header")
-        table = _joined(blocks, n_rows, len(self.header))
-        if late:  # their first rows were taken for numbers: read them again as texts
+            raise ValueError(f"{self.path}: no rows after the header")
+        table = join_blocks(blocks, n_rows, len(self.header))
+        if late:  # their first rows were read as numbers: read them again as texts
             start = 0
             for chunk in self._chunks():
                 rows = slice(start, start + len(chunk))
@@ -320,16 +309,6 @@ class _Table:
             if len(line) == _MAX_LINE:
                 raise csv.Error(f"a line of more than {_MAX_LINE} characters")
             yield line
-
-
-def _joined(blocks: list[FloatArray], n_rows: int, n_columns: int) -> FloatArray:
-    """Copy blocks of rows into one array; each is freed at once, so nothing is held twice."""
-    cells = np.empty((n_rows, n_columns))
-    while blocks:
-        block = blocks.pop()
-        cells[n_rows - len(block) : n_rows] = block
-        n_rows -= len(block)
-    return cells
 
 
 def _check_header(path: Path, header: list[str]) -> None:

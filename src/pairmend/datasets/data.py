@@ -1,4 +1,4 @@
-"""What every reader returns."""
+"""The data set that every reader returns."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,19 @@ class MultiLabelData:
         Files it was read from.
     weights : ndarray of shape (n,) or None
         Instance weights, if the file has any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5, 1.0], [1.5, 0.0]]), Y=np.array([[1, 0], [1, 1]]),
+    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
+    ...     categories={1: ("blue", "red")}, name="photos", source=(),
+    ... )
+    >>> X, Y = data.to_pandas()
+    >>> X.hue.tolist()
+    ['red', 'blue']
     """
 
     X: Any
@@ -48,6 +61,13 @@ class MultiLabelData:
         Returns
         -------
         X, Y : DataFrame
+
+        Examples
+        --------
+        >>> from pairmend.datasets import make_hypercubes
+        >>> X, Y = make_hypercubes(5, n_labels=2, random_state=0).to_pandas()
+        >>> Y.columns.tolist()
+        ['label_0', 'label_1']
         """
         import pandas as pd
 
@@ -68,7 +88,7 @@ class MultiLabelData:
 
 
 def category(values: tuple[str, ...], code: Any, feature: str) -> str:
-    """Return the value a categorical feature's number stands for."""
+    """Return the value of a categorical feature with some code."""
     if code != int(code) or not 0 <= code < len(values):
         raise ValueError(
             f"feature {feature!r} holds {code}, which is none of its {len(values)} categories"

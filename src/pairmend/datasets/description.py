@@ -1,4 +1,4 @@
-"""A page about a multi-label set, to read before learning from it."""
+"""Describing a multi-label set on one page of text or HTML."""
 
 import html
 import unicodedata
@@ -12,6 +12,7 @@ from scipy import sparse
 
 from pairmend import plots
 from pairmend._utils.files import written
+from pairmend._utils.text import counted, one_line
 from pairmend._utils.typing import IntArray
 from pairmend.datasets.characteristics import (
     characteristics,
@@ -20,9 +21,10 @@ from pairmend.datasets.characteristics import (
     missing_per_feature,
 )
 from pairmend.datasets.data import MultiLabelData
+from pairmend.plots.data import ENDS, MOST_BARS
 
 WIDTH = 100
-MOST_BARS = 16
+HISTOGRAM_BARS = 16
 TOP_PAIRS = 5
 GAP = "…"
 
@@ -45,25 +47,25 @@ MEANINGS = {
     "X_density": "share of cells not zero",
     "missing": "missing cells",
 }
-"""What each characteristic is, in a few words."""
+"""Short descriptions of the characteristics."""
 
 
 @dataclass(frozen=True)
 class LabelSummary:
-    """What is known of one label.
+    """Statistics of one label.
 
     Attributes
     ----------
     name : str
         Its name.
     count : int
-        Rows that carry it.
+        Number of rows that have it.
     share : float
         The same as a share of all rows.
     imbalance : float
         Count of the most frequent label by its own; 0 if it never occurs.
     concurrence : float
-        How far it meets labels of other frequency, 0 to 1 (SCUMBLE of the label).
+        How far it occurs with labels of other frequencies, 0 to 1 (SCUMBLE of the label).
     """
 
     name: str
@@ -75,7 +77,7 @@ class LabelSummary:
 
 @dataclass(frozen=True)
 class FeatureSummary:
-    """What is known of the features.
+    """Statistics of the features.
 
     Attributes
     ----------
@@ -111,15 +113,22 @@ class Description:
     name : str
         Name of the set.
     characteristics : dict
-        See `pairmend.datasets.characteristics.characteristics`.
+        See :func:`pairmend.datasets.characteristics`.
     labels : tuple of LabelSummary
         One for each label, in the order of the set.
     co_occurrence : ndarray of int, shape (L, L)
-        Rows that carry both labels; counts of the labels on the diagonal.
+        Number of rows that have both labels; the diagonal holds the counts of single labels.
     labels_per_row : ndarray of int
         Entry k is the number of rows with k labels.
     features : FeatureSummary
-        What the features are.
+        Statistics of the features.
+
+    Examples
+    --------
+    >>> from pairmend.datasets import describe, make_hypercubes
+    >>> page = describe(make_hypercubes(50, n_labels=2, random_state=0))
+    >>> page.co_occurrence.tolist()
+    [[25, 0], [0, 25]]
     """
 
     name: str
@@ -135,28 +144,51 @@ class Description:
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> from pairmend.datasets import describe, make_hypercubes
+        >>> print(describe(make_hypercubes(50, random_state=0)).to_text()[:21])
+        hypercubes
+        ==========
         """
         return "\n".join(line.rstrip() for line in _text_lines(self)) + "\n"
 
     def to_html(self) -> str:
-        """Write the description as one HTML page that needs nothing else.
+        """Write the description as one HTML page without scripts and other files.
 
-        Figures are drawn with matplotlib and stand inside the page; it has no script.
+        Figures are drawn with matplotlib and included in the page.
 
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> from pairmend.datasets import describe, make_hypercubes
+        >>> describe(make_hypercubes(50, random_state=0)).to_html().startswith("<!DOCTYPE html>")
+        True
         """
         return _html_page(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the description to a file, whole or not at all.
+        """Write the description to a file.
 
         Parameters
         ----------
         path : path
-            Its suffix says how: ``.txt`` for plain text, ``.html`` for a page with figures. A
-            file that is there already is replaced.
+            The file: ``.txt`` for plain text, ``.html`` for a page with figures. An existing
+            file is replaced once the new one is complete.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from pairmend.datasets import describe, make_hypercubes
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "cubes.txt")
+        ...     describe(make_hypercubes(50, random_state=0)).save(path)
+        ...     path.stat().st_size > 1000
+        True
         """
         path = Path(path)
         writers = {".txt": self.to_text, ".html": self.to_html}
@@ -186,7 +218,7 @@ def describe(data: MultiLabelData) -> Description:
     Examples
     --------
     >>> import numpy as np
-    >>> from pairmend.datasets import MultiLabelData
+    >>> from pairmend.datasets import MultiLabelData, describe
     >>> data = MultiLabelData(
     ...     X=np.array([[0.5], [1.5], [2.5]]), Y=np.array([[1, 0], [1, 1], [0, 0]]),
     ...     feature_names=("size",), label_names=("sea", "sun"), categories={}, name="photos",
@@ -209,8 +241,10 @@ def describe(data: MultiLabelData) -> Description:
         name=data.name,
         characteristics=numbers,
         labels=tuple(
-            LabelSummary(name, int(count), float(count / n_rows), float(imbalance), float(meeting))
-            for name, count, imbalance, meeting in zip(
+            LabelSummary(
+                name, int(count), float(count / n_rows), float(imbalance), float(concurrence)
+            )
+            for name, count, imbalance, concurrence in zip(
                 data.label_names,
                 counts,
                 label_imbalance(data.Y),
@@ -232,21 +266,21 @@ def describe(data: MultiLabelData) -> Description:
     )
 
 
-# What both pages say.
+# Used by text and HTML.
 
 
 def _headline(page: Description) -> str:
     n_features = page.features.numeric + page.features.categorical
-    rows = _counted(int(page.characteristics["N"]), "row")
-    return f"{rows}, {_counted(n_features, 'feature')}, {_counted(len(page.labels), 'label')}"
+    rows = counted(int(page.characteristics["N"]), "row")
+    return f"{rows}, {counted(n_features, 'feature')}, {counted(len(page.labels), 'label')}"
 
 
 def _feature_sentence(features: FeatureSummary) -> str:
     kinds = f"{features.numeric:,} numeric, {features.categorical:,} categorical"
     form = f"sparse, {features.density:.2%} of the cells not zero" if features.sparse else "dense"
     missing = (
-        f"{_counted(features.missing, 'missing cell')} ({features.missing_share:.2%}) in "
-        f"{_counted(features.with_missing, 'feature')}"
+        f"{counted(features.missing, 'missing cell')} ({features.missing_share:.2%}) in "
+        f"{counted(features.with_missing, 'feature')}"
         if features.missing
         else "no missing cells"
     )
@@ -268,13 +302,13 @@ def _most_frequent_first(page: Description) -> list[LabelSummary]:
 
 def _ends(labels: Sequence[LabelSummary]) -> tuple[list[LabelSummary], list[LabelSummary]]:
     """Split a long list into its first and its last; a short one stays whole."""
-    if len(labels) <= plots.MOST_BARS:
+    if len(labels) <= MOST_BARS:
         return list(labels), []
-    return list(labels[: plots.ENDS]), list(labels[-plots.ENDS :])
+    return list(labels[:ENDS]), list(labels[-ENDS:])
 
 
 def _between(page: Description) -> str:
-    return f"{GAP} {len(page.labels) - 2 * plots.ENDS:,} labels between these are left out"
+    return f"{GAP} {len(page.labels) - 2 * ENDS:,} labels between these are left out"
 
 
 def _label_cells(label: LabelSummary) -> list[str]:
@@ -287,7 +321,7 @@ def _label_cells(label: LabelSummary) -> list[str]:
 
 
 def _top_pairs(page: Description) -> list[tuple[str, str, int]]:
-    """Find the pairs of labels that meet most often."""
+    """Return the pairs of labels that occur together most often."""
     first, second = np.triu_indices(len(page.labels), k=1)
     counts = page.co_occurrence[first, second]
     best = np.argsort(-counts, kind="stable")[:TOP_PAIRS]
@@ -300,10 +334,6 @@ def _top_pairs(page: Description) -> list[tuple[str, str, int]]:
 
 def _number(value: int | float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 # Plain text.
@@ -329,7 +359,7 @@ def _text_lines(page: Description) -> list[str]:
 
 def _text_characteristics(page: Description) -> list[str]:
     cells = [
-        # A key of several words says no more than its meaning does.
+        # A key of several words repeats its meaning.
         f"{value:>13}  {meaning if '_' in key else f'{key} ({meaning})'}"
         for key, meaning, value in _numbers(page)
     ]
@@ -345,7 +375,7 @@ def _text_characteristics(page: Description) -> list[str]:
 def _text_labels(page: Description) -> list[str]:
     ordered = _most_frequent_first(page)
     first, last = _ends(ordered)
-    name_width = min(44, max(5, *(_columns(plots.one_line(label.name)) for label in first + last)))
+    name_width = min(44, max(5, *(_columns(one_line(label.name)) for label in first + last)))
     highest = max(1, ordered[0].count)
 
     def line(label: LabelSummary) -> str:
@@ -366,18 +396,18 @@ def _text_pairs(page: Description) -> list[str]:
     pairs = _top_pairs(page)
     width = 42
     return [
-        *_text_heading("Labels that meet most often"),
+        *_text_heading("Labels that most often occur together"),
         *(
             f"{count:>9,} rows  {_fit(one, width).rstrip()} + {_fit(other, width).rstrip()}"
             for one, other, count in pairs
         ),
-        *([] if pairs else ["No row carries two labels."]),
+        *([] if pairs else ["No row has two labels."]),
     ]
 
 
 def _text_labels_per_row(page: Description) -> list[str]:
     counts = page.labels_per_row
-    step = -(-len(counts) // MOST_BARS)
+    step = -(-len(counts) // HISTOGRAM_BARS)
     lines = _text_heading("Labels per row")
     starts = range(0, len(counts), step)
     sums = [int(counts[start : start + step].sum()) for start in starts]
@@ -404,8 +434,8 @@ def _columns(text: str) -> int:
 
 
 def _fit(name: str, width: int) -> str:
-    """Bring a name to exactly so many columns."""
-    line = plots.one_line(name)
+    """Pad or shorten a name to a number of columns."""
+    line = one_line(name)
     if _columns(line) > width:
         while _columns(line) > width - 1:
             line = line[:-1]
@@ -514,8 +544,8 @@ def _html_pairs(page: Description) -> list[str]:
         for one, other, count in _top_pairs(page)
     ]
     if not pairs:
-        return ["<p>No row carries two labels.</p>"]
-    head = "<tr><th>labels that meet most often</th><th>rows</th></tr>"
+        return ["<p>No row has two labels.</p>"]
+    head = "<tr><th>labels that most often occur together</th><th>rows</th></tr>"
     return ["<table>", head, *pairs, "</table>"]
 
 
@@ -543,5 +573,5 @@ def _html_row(label: LabelSummary) -> str:
 
 
 def _escaped(name: str) -> str:
-    """Make a name of the data harmless: it may hold markup."""
-    return html.escape(plots.one_line(name))
+    """Escape a name of the data, which may hold markup."""
+    return html.escape(one_line(name))

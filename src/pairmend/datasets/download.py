@@ -1,7 +1,7 @@
-"""Fetching the files of the catalogue, checked by their SHA-256, into a cache.
+"""Downloading the files of the catalogue, checked by their SHA-256, into a cache.
 
-pooch finds the cache folder, checks the hash, and moves only a right file into its place. What
-fetches the bytes is our own downloader: pooch's own starts anew after a cut connection.
+pooch finds the cache folder, checks the hash, and renames only a correct file. The downloader is
+our own: pooch's downloader starts again from the beginning after a broken connection.
 """
 
 import hashlib
@@ -26,18 +26,18 @@ CACHE_VARIABLE = "PAIRMEND_CACHE"
 DATA_VARIABLE = "PAIRMEND_DATA"
 """Environment variable that names a folder with the user's own copies of the files."""
 MIRROR_VARIABLE = "PAIRMEND_MIRROR"
-"""Environment variable with the address that stands in for GitHub's."""
+"""Environment variable with an address to use in place of GitHub's."""
 
 GITHUB_RAW = "https://raw.githubusercontent.com"
 _GITHUB = "https://github.com/"
 _CHUNK = 1 << 16
 
 Progress = Callable[[str, int, int], None]
-"""Told the name of a file, how many bytes of it are there, and how many it has."""
+"""Called with the name of a file, the number of bytes received, and its size in bytes."""
 
 
 class DownloadError(OSError):
-    """A file that could not be fetched, or is not the one it should be; nothing is kept of it."""
+    """A file that could not be downloaded, or has another SHA-256 than in the catalogue."""
 
 
 def fetch(
@@ -48,11 +48,12 @@ def fetch(
     timeout: float = 30.0,
     progress: Progress | None = None,
 ) -> tuple[Path, ...]:
-    """Fetch the files of a set into the cache, those that are not there yet.
+    """Download the files of a set that are not in the cache yet.
 
-    Needs pooch: ``pip install 'pairmend[data]'``. A file is kept only if its SHA-256 is that of
-    the catalogue. After a cut connection the part that came is kept beside it, and the next call
-    goes on from there if the server can. Several processes may fetch the same file at once.
+    Needs pooch: ``pip install 'pairmend[data]'``. A file is stored only if its SHA-256 is that of
+    the catalogue. After a broken connection the received part is stored, too, and the next call
+    continues from there if the server supports it. Several processes may download the same file
+    at once.
 
     Parameters
     ----------
@@ -62,12 +63,12 @@ def fetch(
         Folder of the cache; each set has a sub-folder. None means that of the environment
         variable PAIRMEND_CACHE, or else the user's cache folder.
     mirror : str, default=None
-        Address that stands in for https://raw.githubusercontent.com. None means that of the
-        environment variable PAIRMEND_MIRROR, or else none.
+        Address to use in place of https://raw.githubusercontent.com. None means that of the
+        environment variable PAIRMEND_MIRROR, if it is set.
     timeout : float, default=30.0
-        Seconds without any byte after which the connection counts as cut.
+        Seconds without any byte after which the connection is given up.
     progress : callable, default=None
-        Is called with the name of a file, the bytes that are there, and its size in bytes.
+        Called with the name of a file, the number of bytes received, and its size in bytes.
 
     Returns
     -------
@@ -77,8 +78,14 @@ def fetch(
     Raises
     ------
     DownloadError
-        If a file cannot be fetched or is not the right one. The message says which files to put
-        where by hand.
+        If a file cannot be downloaded or has another SHA-256. The message names the files and
+        the folder to copy them to by hand.
+
+    Examples
+    --------
+    >>> from pairmend.datasets import fetch
+    >>> fetch("simplehc")  # a generated set has no files
+    ()
     """
     entry = find_entry(name)
     if entry.status == "not found":
@@ -100,21 +107,7 @@ def fetch_file(
     timeout: float = 30.0,
     progress: Progress | None = None,
 ) -> Path:
-    """Fetch one file of a set into the cache, if it is not there yet.
-
-    Parameters
-    ----------
-    entry : CatalogueEntry
-        The set.
-    file : CatalogueFile
-        The file.
-    cache_dir, mirror, timeout, progress
-        As for :func:`fetch`.
-
-    Returns
-    -------
-    Path
-    """
+    """Download one file of a set into the cache, if it is not there yet; as :func:`fetch`."""
     cached = cached_file(entry, file, cache_dir=cache_dir)
     if cached is not None:
         return cached
@@ -134,10 +127,10 @@ def fetch_file(
     except ValueError as error:
         if not download.sha256:
             raise
-        # This is how pooch says that the hash is wrong; its temporary file is gone by now.
+        # pooch raises a ValueError for a wrong hash and removes its temporary file.
         raise DownloadError(
-            f"{url} gives another file than {file.name} of the set {entry.name!r}: its SHA-256 is "
-            f"{download.sha256}, expected {file.sha256}. It was not kept."
+            f"{url} is not the file {file.name} of the set {entry.name!r}: its SHA-256 is "
+            f"{download.sha256}, expected {file.sha256}. It was not stored."
         ) from error
     except (OSError, HTTPException) as error:
         # URLError, timeouts and broken connections are all OSErrors.
@@ -151,21 +144,7 @@ def fetch_file(
 def cached_file(
     entry: CatalogueEntry, file: CatalogueFile, *, cache_dir: str | Path | None = None
 ) -> Path | None:
-    """Return a file's place in the cache if it is there and right, None otherwise.
-
-    Parameters
-    ----------
-    entry : CatalogueEntry
-        The set.
-    file : CatalogueFile
-        The file.
-    cache_dir : path, default=None
-        As for :func:`fetch`.
-
-    Returns
-    -------
-    Path or None
-    """
+    """Return the path of a file in the cache, None if it is missing or its SHA-256 is wrong."""
     try:
         path = cache_folder(cache_dir) / entry.folder / file.name
     except ImportError:  # without pooch and PAIRMEND_CACHE there is no cache yet
@@ -174,23 +153,7 @@ def cached_file(
 
 
 def cache_folder(cache_dir: str | Path | None = None) -> Path:
-    """Return the folder of the cache: the argument, PAIRMEND_CACHE, or the user's cache folder.
-
-    Parameters
-    ----------
-    cache_dir : path, default=None
-        The folder, if it is known.
-
-    Returns
-    -------
-    Path
-
-    Examples
-    --------
-    >>> from pairmend.datasets.download import cache_folder
-    >>> cache_folder("somewhere").as_posix()
-    'somewhere'
-    """
+    """Return the folder of the cache: the argument, PAIRMEND_CACHE, or the user's cache folder."""
     chosen = cache_dir or os.environ.get(CACHE_VARIABLE)
     if chosen:
         return Path(chosen).expanduser()
@@ -198,33 +161,9 @@ def cache_folder(cache_dir: str | Path | None = None) -> Path:
 
 
 def file_url(entry: CatalogueEntry, file: CatalogueFile, *, mirror: str | None = None) -> str:
-    """Return the address of a file at the commit it is pinned to.
-
-    Parameters
-    ----------
-    entry : CatalogueEntry
-        The set.
-    file : CatalogueFile
-        The file.
-    mirror : str, default=None
-        As for :func:`fetch`.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from pairmend.datasets.catalogue import find_entry
-    >>> from pairmend.datasets.download import file_url
-    >>> wq = find_entry("water-quality")
-    >>> file_url(wq, wq.files[0], mirror="https://example.org/copies")
-    'https://example.org/copies/tsoumakas/mulan/43f6389095ad71984264db4387a8074b22bc7d4a/data/multi-target/wq.arff'
-    """
+    """Return the address of a file at the commit it is pinned to."""
     if not entry.repository.startswith(_GITHUB):
-        raise ValueError(
-            f"{entry.name}: only GitHub repositories are known, got {entry.repository}"
-        )
+        raise ValueError(f"{entry.name}: expected a GitHub repository, got {entry.repository}")
     base = mirror or os.environ.get(MIRROR_VARIABLE) or GITHUB_RAW
     if urlsplit(base).scheme not in ("http", "https"):
         raise ValueError(f"a mirror must be an http or https address, got {base!r}")
@@ -233,19 +172,7 @@ def file_url(entry: CatalogueEntry, file: CatalogueFile, *, mirror: str | None =
 
 
 def by_hand(entry: CatalogueEntry, *, cache_dir: str | Path | None = None) -> str:
-    """Say which files of a set to put where when they cannot be downloaded.
-
-    Parameters
-    ----------
-    entry : CatalogueEntry
-        The set.
-    cache_dir : path, default=None
-        As for :func:`fetch`.
-
-    Returns
-    -------
-    str
-    """
+    """Return which files of a set to put where if they cannot be downloaded."""
     names = " and ".join(file.name for file in entry.files)
     origin = f"{entry.repository}/tree/{entry.commit}"
     try:
@@ -253,7 +180,7 @@ def by_hand(entry: CatalogueEntry, *, cache_dir: str | Path | None = None) -> st
     except ImportError:
         cache = ""
     return (
-        f"To do without the network, get {names} from {origin} on another machine and put "
+        f"To work without the network, get {names} from {origin} on another machine and put "
         f"{'them' if len(entry.files) > 1 else 'it'} {cache}into a folder of yours (or its "
         f"sub-folder {entry.folder}) that data_dir or the environment variable {DATA_VARIABLE} "
         "names."
@@ -261,28 +188,18 @@ def by_hand(entry: CatalogueEntry, *, cache_dir: str | Path | None = None) -> st
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal digits.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    str
-    """
+    """Return the SHA-256 of a file in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class _Resuming:
-    """A downloader for pooch that goes on where an earlier one was cut off.
+    """A downloader for pooch that continues interrupted downloads.
 
-    What has come of a file lies in ``NAME.HASH.part``. A download first takes that file for
-    itself by renaming it, so no two processes ever write to one file, and gives it back if it
-    fails. Of a process that was killed, which cannot give back, the part is taken once nothing
-    can be writing to it any more.
+    An interrupted download is stored as ``NAME.HASH.part``. A download first renames that file to
+    a unique name, so that no two processes write to one file, and renames it back if it fails. A
+    process that was killed cannot rename it back: its part is reused once it is older than any
+    timeout.
     """
 
     def __init__(self, file: CatalogueFile, *, timeout: float, progress: Progress | None):
@@ -292,7 +209,7 @@ class _Resuming:
         self.sha256 = ""
 
     def __call__(self, url: str, output_file: str, _pooch: Any) -> None:
-        """Fetch a file; this is how pooch calls it, with a temporary file of its own."""
+        """Download a file to a temporary file of pooch."""
         output = Path(output_file)
         left = output.parent / f"{self.file.name}.{self.file.sha256[:8]}.part"
         own = left.with_name(f"{left.name}.{uuid.uuid4().hex}")
@@ -309,15 +226,15 @@ class _Resuming:
         os.replace(own, output)
 
     def _take_over(self, left: Path, own: Path) -> None:
-        """Rename what an earlier download left, if any, to our own name."""
+        """Rename the part that an earlier download left, if any, to a unique name."""
         for part in sorted(left.parent.glob(f"{left.name}*")):
             try:
-                # A living download touches its file within its timeout or gives up.
+                # A running download writes to its file within its timeout, or fails.
                 abandoned = time.time() - part.stat().st_mtime > 60 + 2 * self.timeout
                 if part != left and not abandoned:
                     continue
                 if own.exists():
-                    part.unlink()  # one is enough
+                    part.unlink()  # another part is used
                 else:
                     part.rename(own)
                     os.utime(own)
@@ -326,7 +243,7 @@ class _Resuming:
 
     def _receive(self, url: str, own: Path) -> None:
         present = own.stat().st_size if own.exists() else 0
-        if present >= self.file.bytes:  # whole, yet never taken for right: not to be trusted
+        if present >= self.file.bytes:  # complete, but its SHA-256 was wrong
             own.unlink()
             present = 0
         headers = {"User-Agent": "pairmend"}
@@ -336,12 +253,12 @@ class _Resuming:
             response = urlopen(Request(url, headers=headers), timeout=self.timeout)
         except HTTPError as error:
             error.close()
-            if present and error.code == 416:  # its file ends before our part does
+            if present and error.code == 416:  # the server's file is shorter than the part
                 own.unlink()
                 return self._receive(url, own)
-            raise URLError(f"the server says {error.code} {error.reason}") from error
+            raise URLError(f"the server responds with {error.code} {error.reason}") from error
         with response:
-            if not _goes_on_at(response, present):
+            if not _continues_at(response, present):
                 present = 0
             with own.open("ab" if present else "wb", buffering=0) as part:
                 self._copy(response, part, present)
@@ -349,35 +266,37 @@ class _Resuming:
     def _copy(self, response: HTTPResponse, part: Any, present: int) -> None:
         announced = response.headers.get("Content-Length", "")
         total = present + int(announced) if announced.isdecimal() else self.file.bytes
-        reason: object = "it ended early"
+        reason: object = "the response ended early"
         try:
-            # read1 gives what has come so far; read would lose it if the rest never comes.
+            # read1 returns the bytes received so far; read would lose them on a timeout.
             while chunk := response.read1(_CHUNK):
                 part.write(chunk)
                 present += len(chunk)
                 if present > self.file.bytes:
-                    part.truncate(0)  # of no use to anyone
-                    raise URLError(f"it sends more than the {self.file.bytes} bytes of the file")
+                    part.truncate(0)
+                    raise URLError(
+                        f"the server sends more than the {self.file.bytes} bytes of the file"
+                    )
                 if self.progress is not None:
                     self.progress(self.file.name, present, self.file.bytes)
         except (TimeoutError, ConnectionError, HTTPException) as error:
             reason = error
         if present < total:
             raise URLError(
-                f"the connection was cut after {present} of {total} bytes ({reason}), which are "
-                "kept: the next try goes on from there"
+                f"the connection broke after {present} of {total} bytes ({reason}). They are "
+                "stored: the next download continues from there"
             )
 
 
-def _goes_on_at(response: HTTPResponse, present: int) -> bool:
-    """Tell whether the server sends the rest that was asked for, or all from the beginning."""
+def _continues_at(response: HTTPResponse, present: int) -> bool:
+    """Return whether the server sends the requested rest, and not the whole file."""
     if response.status != 206:
         return False
     if response.headers.get("Content-Range", "").startswith(f"bytes {present}-"):
         return True
     raise URLError(
-        f"asked for the bytes from {present} on, the server sends "
-        f"{response.headers.get('Content-Range', 'a part it does not name')!r}"
+        f"the bytes from {present} on were requested, the server sends "
+        f"{response.headers.get('Content-Range', 'a part without Content-Range')!r}"
     )
 
 
@@ -393,7 +312,7 @@ def _import_pooch(entry: CatalogueEntry | None = None) -> Any:
 
 @contextmanager
 def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Keep pooch from writing to the terminal: progress is for the caller to show."""
+    """Keep pooch from writing to the terminal: the caller shows the progress."""
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:

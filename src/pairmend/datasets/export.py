@@ -1,4 +1,4 @@
-"""From a data set back to the columns of an ARFF file."""
+"""Turning a data set into the content of an ARFF file."""
 
 from collections import Counter
 
@@ -15,21 +15,7 @@ LABEL_VALUES = ("0", "1")
 def as_arff(
     data: MultiLabelData, *, labels_first: bool = False, relation: str | None = None
 ) -> ArffFile:
-    """Turn a data set into an ARFF file's content.
-
-    Parameters
-    ----------
-    data : MultiLabelData
-        The set.
-    labels_first : bool, default=False
-        Whether labels come before the features.
-    relation : str, default=None
-        Name of the relation; the set's if None.
-
-    Returns
-    -------
-    ArffFile
-    """
+    """Turn a data set into the content of an ARFF file; None keeps the name of the set."""
     features = [
         Attribute(name, "nominal", values=data.categories[f])
         if f in data.categories

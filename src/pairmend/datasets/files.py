@@ -1,4 +1,4 @@
-"""Opening packed files up to a limit, and writing files whole or not at all."""
+"""Opening compressed files up to a limit."""
 
 import gzip
 import io
@@ -14,16 +14,9 @@ _BUFFER = 2**16
 
 
 class UnpackedFile(io.RawIOBase):
-    """The bytes of a file, unpacked by its suffix, up to a limit.
+    """The bytes of a file, decompressed by its suffix (gz, bz2, xz), up to `limits.max_bytes`.
 
     Damage of a compressed file raises a ValueError that names the file.
-
-    Parameters
-    ----------
-    path : Path
-        The file; gz, bz2 and xz are unpacked.
-    limits : ReadLimits
-        Their `max_bytes` is the limit.
     """
 
     def __init__(self, path: Path, limits: ReadLimits):
@@ -36,7 +29,7 @@ class UnpackedFile(io.RawIOBase):
 
     @property
     def share_read(self) -> float:
-        """Share of the packed file that has been read, from 0 to 1."""
+        """Share of the compressed file that has been read, from 0 to 1."""
         return min(1.0, self._file.tell() / self._size)
 
     def readable(self) -> bool:
@@ -66,13 +59,5 @@ class UnpackedFile(io.RawIOBase):
 
 
 def opened(path: Path, limits: ReadLimits) -> io.BufferedReader:
-    """Open a file for reading bytes, unpacked by its suffix, up to a limit.
-
-    Parameters
-    ----------
-    path : Path
-        The file; gz, bz2 and xz are unpacked.
-    limits : ReadLimits
-        Their `max_bytes` is the limit.
-    """
+    """Open a file for reading bytes, decompressed by its suffix, up to `limits.max_bytes`."""
     return io.BufferedReader(UnpackedFile(path, limits), _BUFFER)

@@ -1,4 +1,4 @@
-"""Generated sets: labels are cubes or balls in space, a row carries those it lies in.
+"""Generated sets: each label is a cube or a ball, and a row has the labels of those it lies in.
 
 After Mldatagen: J. T. Tomás, N. Spolaôr, E. A. Cherman, M. C. Monard, "A framework to generate
 synthetic multi-label datasets", Electronic Notes in Theoretical Computer Science 302 (2014)
@@ -26,8 +26,8 @@ def _in_cube(offsets: FloatArray, radius: float) -> BoolArray:
 
 
 def _draw_in_ball(n_points: int, n_dims: int, rng: RandomState) -> FloatArray:
-    # One coordinate after the other, each within what those before it leave of the radius. The
-    # first reach furthest, so every point takes its coordinates in an order of its own.
+    # Each coordinate is drawn within the rest of the squared radius that the previous ones leave.
+    # The first has the widest range, so the order of coordinates is random for every point.
     points = rng.uniform(-1, 1, size=(n_points, n_dims))
     left = np.ones(n_points)
     for step in range(n_dims):
@@ -45,14 +45,8 @@ def _in_ball(offsets: FloatArray, radius: float) -> BoolArray:
 class _Shape:
     """What cubes and balls differ in; the radius of a cube is half its edge.
 
-    Attributes
-    ----------
-    name : str
-        Name of a set made of such shapes.
-    draw : callable
-        Draws points, one a row, in the shape of radius 1 around 0.
-    contains : callable
-        Says which points, given as seen from the centre, lie in the shape of some radius.
+    `draw` draws points, one a row, in the shape of radius 1 around 0. `contains` returns which
+    offsets from the centre lie in the shape of some radius.
     """
 
     name: str
@@ -85,16 +79,16 @@ class _Plan:
         ):  # fmt: skip
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} is a whole number from {least} on, got {value!r}.")
+                raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
         for name in ("min_radius", "max_radius", "noise"):
             value = getattr(self, name)
             if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
-                raise ValueError(f"{name} is a number from 0 to 1, got {value!r}.")
+                raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
         if not isinstance(self.proportional, bool | np.bool_):
-            raise ValueError(f"proportional is True or False, got {self.proportional!r}.")
+            raise ValueError(f"proportional must be True or False, got {self.proportional!r}.")
         if not 0 < self.min_radius <= self.max_radius:
             raise ValueError(
-                "The radii want 0 < min_radius <= max_radius <= 1, got "
+                "Expected 0 < min_radius <= max_radius <= 1, got "
                 f"min_radius={self.min_radius!r} and max_radius={self.max_radius!r}."
             )
 
@@ -115,7 +109,7 @@ def make_hypercubes(
     """Make a set whose labels are axis-parallel cubes.
 
     Each label is a cube within [-1, 1] in the space of the relevant features. Points are drawn in
-    the cubes, and a point carries the labels of all cubes it lies in.
+    the cubes, and a point has the labels of all cubes it lies in.
 
     Parameters
     ----------
@@ -124,9 +118,9 @@ def make_hypercubes(
     n_labels : int, default=10
         Number of labels, and of shapes.
     n_relevant : int, default=20
-        Number of features that decide about the labels. The more, the less shapes overlap.
+        Number of features that determine the labels. The more, the less shapes overlap.
     n_irrelevant : int, default=5
-        Number of features that are uniform in [-1, 1] whatever the labels.
+        Number of features that are uniform in [-1, 1], independent of the labels.
     n_redundant : int, default=5
         Number of features that copy relevant ones chosen at random, each at most once while
         there are enough.
@@ -137,7 +131,7 @@ def make_hypercubes(
         Probability that a cell of Y is flipped.
     proportional : bool, default=False
         Draw points in proportion to the radius of the shapes (not to their volume), rather than
-        equally many in each. Either way to whole points.
+        equally many in each, rounded to whole points.
     random_state : int, RandomState or None, default=None
         Seed of the set; None makes another one every time.
 
@@ -154,7 +148,7 @@ def make_hypercubes(
 
     Examples
     --------
-    >>> from pairmend.datasets.generated import make_hypercubes
+    >>> from pairmend.datasets import make_hypercubes
     >>> data = make_hypercubes(500, n_labels=3, n_relevant=2, random_state=0)
     >>> data.X.shape, data.Y.mean(axis=0).round(2).tolist()
     ((500, 12), [0.68, 0.84, 0.6])
@@ -185,7 +179,7 @@ def make_hyperspheres(
     """Make a set whose labels are balls.
 
     Each label is a ball within the one of radius 1 in the space of the relevant features. Points
-    are drawn in the balls, and a point carries the labels of all balls it lies in.
+    are drawn in the balls, and a point has the labels of all balls it lies in.
 
     Parameters
     ----------
@@ -205,13 +199,13 @@ def make_hyperspheres(
 
     Notes
     -----
-    A point, and likewise the centre of a ball, takes its coordinates one after the other in random
-    order, each uniform within what those before it leave of the radius. That is Mldatagen's
-    distribution, which is not uniform in the ball.
+    The coordinates of a point, and of the centre of a ball, are drawn one after the other in random
+    order, each uniform within the rest of the radius that the previous ones leave. That is
+    Mldatagen's distribution, which is not uniform in the ball.
 
     Examples
     --------
-    >>> from pairmend.datasets.generated import make_hyperspheres
+    >>> from pairmend.datasets import make_hyperspheres
     >>> data = make_hyperspheres(500, n_labels=3, n_relevant=2, random_state=0)
     >>> data.X.shape, data.Y.mean(axis=0).round(2).tolist()
     ((500, 12), [0.68, 0.84, 0.62])
@@ -255,7 +249,7 @@ def make_simple_hc(random_state: int | RandomState | None = 4080) -> MultiLabelD
 
     Examples
     --------
-    >>> from pairmend.datasets.generated import make_simple_hc
+    >>> from pairmend.datasets import make_simple_hc
     >>> data = make_simple_hc()
     >>> data.X.shape, round(float(data.Y.sum(axis=1).mean()), 3)
     ((3000, 30), 1.902)
@@ -290,7 +284,7 @@ def make_simple_hs(random_state: int | RandomState | None = 718) -> MultiLabelDa
 
     Examples
     --------
-    >>> from pairmend.datasets.generated import make_simple_hs
+    >>> from pairmend.datasets import make_simple_hs
     >>> data = make_simple_hs()
     >>> data.X.shape, round(float(data.Y.sum(axis=1).mean()), 3)
     ((3000, 30), 2.307)
@@ -310,7 +304,7 @@ def _make(shape: _Shape, plan: _Plan, random_state: int | RandomState | None) ->
     Y = np.column_stack(
         [shape.contains(points - c, r) for c, r in zip(centres, radii, strict=True)]
     )
-    # A point on the border may come out a rounding error outside its own shape.
+    # A point on the border may lie a rounding error outside of its shape.
     Y[np.arange(plan.n_samples), home] = True
     irrelevant = rng.uniform(-1, 1, size=(plan.n_samples, plan.n_irrelevant))
     copied = rng.choice(
@@ -348,7 +342,7 @@ def _source_of_randomness(random_state: int | RandomState | None) -> RandomState
     if random_state is None or (isinstance(random_state, Integral) and 0 <= random_state < 2**32):
         return RandomState(random_state)
     raise ValueError(
-        "random_state is a whole number from 0 to 2**32 - 1, a numpy RandomState or None, got "
+        "random_state must be an integer from 0 to 2**32 - 1, a RandomState or None, got "
         f"{random_state!r}."
     )
 

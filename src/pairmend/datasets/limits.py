@@ -1,12 +1,12 @@
-"""Limits on what a reader takes from a file, so that a small file cannot fill the memory."""
+"""Limits of what is read from a file, so that a small file cannot fill the memory."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 TEXT_CELLS = 16
-"""Cells that a text which is kept counts for: a category or a string, about 128 bytes."""
+"""Cells that a stored text counts as, a category or a string: about 128 bytes."""
 COLUMN_CELLS = 64
-"""Cells that a column counts for: its name and what is kept about it, about 512 bytes."""
+"""Cells that a column counts as, for its name and its description: about 512 bytes."""
 
 
 class ReadLimitError(ValueError):
@@ -15,7 +15,7 @@ class ReadLimitError(ValueError):
 
 @dataclass(frozen=True)
 class ReadLimits:
-    r"""How much a reader takes from one file before it stops with a ReadLimitError.
+    r"""How much is read from one file before a ReadLimitError is raised.
 
     Compressed files of a few kilobytes can unpack to terabytes. The readers check these limits
     while they read, so their memory stays in proportion to them.
@@ -74,15 +74,7 @@ DEFAULT_LIMITS = ReadLimits()
 
 
 class CellCount:
-    """Adds up the cells of one file and stops at the limit.
-
-    Parameters
-    ----------
-    path : Path
-        The file, named in the error.
-    limits : ReadLimits
-        The limits.
-    """
+    """Adds up the cells of one file and raises a ReadLimitError above the limit."""
 
     def __init__(self, path: Path, limits: ReadLimits):
         self.path, self.limits = path, limits
@@ -94,7 +86,7 @@ class CellCount:
         self.limits.check_cells(self.path, self.n_cells)
 
     def add_texts(self, n_texts: int) -> None:
-        """Count texts that are kept."""
+        """Count stored texts."""
         self.add(n_texts * TEXT_CELLS)
 
     def add_columns(self, n_columns: int) -> None:

@@ -42,15 +42,14 @@ def load(
 ) -> Data:
     """Load a set of the study by name, prepared as in the paper.
 
-    Its files are looked for in this order:
+    Its files are searched in this order:
 
-    1. the user's own folder, `data_dir` or that of the environment variable PAIRMEND_DATA, where
-       they lie directly or in a sub-folder named after the set. A file there that is not the
-       one of the catalogue, by its SHA-256, is refused: results would not be those of the set.
-       Read files of your own with `load_mulan` and its like;
+    1. the user's own folder, `data_dir` or that of the environment variable PAIRMEND_DATA, and
+       its sub-folder named after the set. A file there whose SHA-256 is not that of the catalogue
+       is an error. Read files of your own with `load_mulan` or another reader;
     2. the cache, see `fetch`;
-    3. for yeast and flare2, the wheel of river if it is installed, whose tables equal the files;
-    4. the network: the file is downloaded, checked, and kept in the cache.
+    3. for yeast and flare2, the wheel of river if it is installed;
+    4. the network: the file is downloaded, checked and stored in the cache.
 
     Parameters
     ----------
@@ -59,31 +58,31 @@ def load(
     data_dir : path, default=None
         The user's own folder; None means that of PAIRMEND_DATA, if it is set.
     raw : bool, default=False
-        Give the set as in its files: nominal attributes and identifiers as they are, bags as
-        bags, and of a random subset the whole set. Targets of multi-target files are labels all
-        the same, where they are above 0.
+        Return the set as in its files: with nominal attributes, identifiers and bags unchanged,
+        and the whole set in place of a random subset. Targets of multi-target files become labels
+        in any case.
     download : bool, default=True
-        Whether the network may be asked for files that are nowhere else.
+        Whether to download files that are not found elsewhere.
 
     Returns
     -------
     MultiLabelData, or MultiInstanceData for bags with raw=True
-        What was done to each set stands in its catalogue entry under `preparation`. haloarcula
-        is scaled with all its bags at once, as in the paper; for an evaluation that keeps test
-        bags apart, load it with raw=True and put `BagEmbedding` into a pipeline.
+        The attribute `preparation` of the catalogue entry describes how each set is prepared.
+        haloarcula is embedded with all its bags at once, as in the paper; for an evaluation with
+        separate test bags, load it with raw=True and put `BagEmbedding` into a pipeline.
 
     Raises
     ------
     ValueError
-        For an unknown name, or a file in the user's folder that is not the right one.
+        For an unknown name, or a file in the user's folder with another SHA-256.
     DownloadError
-        If the files are nowhere and cannot be downloaded.
+        If the files are not found and cannot be downloaded.
     FileNotFoundError
-        If the files are nowhere and must not be downloaded.
+        If the files are not found and `download` is False.
 
     Examples
     --------
-    >>> from pairmend.datasets.loading import load
+    >>> from pairmend.datasets import load
     >>> data = load("SimpleHC")
     >>> data.X.shape, data.Y.shape
     ((3000, 30), (3000, 10))
@@ -99,14 +98,14 @@ def load(
     data = _read(entry, _user_folder(data_dir), download)
     if raw:
         return data
-    prepared = _PREPARATIONS.get(entry.name, _as_it_is)(data)
+    prepared = _PREPARATIONS.get(entry.name, _unchanged)(data)
     if entry.seed is not None:
         prepared = subset(prepared, entry.rows, seed=entry.seed)
     return prepared
 
 
-def is_at_hand(name: str, data_dir: str | Path | None = None) -> bool:
-    """Tell whether `load` can give a set without the network.
+def is_available(name: str, data_dir: str | Path | None = None) -> bool:
+    """Return whether `load` can load a set without the network.
 
     Parameters
     ----------
@@ -121,8 +120,8 @@ def is_at_hand(name: str, data_dir: str | Path | None = None) -> bool:
 
     Examples
     --------
-    >>> from pairmend.datasets.loading import is_at_hand
-    >>> is_at_hand("SimpleHC"), is_at_hand("azotobacter")  # generated, and nowhere to be had
+    >>> from pairmend.datasets import is_available
+    >>> is_available("SimpleHC"), is_available("azotobacter")  # generated, and not public
     (True, False)
     """
     entry = find_entry(name)
@@ -150,10 +149,10 @@ def _read(entry: CatalogueEntry, folder: Path | None, download: bool) -> Data:
     if None in found and (data := _from_wheel(entry)) is not None:
         return data
     if None in found and not download:
-        wanted = ", ".join(file.name for file in entry.files)
+        names = ", ".join(file.name for file in entry.files)
         raise FileNotFoundError(
-            f"{entry.name}: the files {wanted} are neither in {folder or 'a folder of yours'} nor "
-            "in the cache, and downloading was not asked for"
+            f"{entry.name}: the files {names} are neither in {folder or 'a folder of yours'} nor "
+            "in the cache; pass download=True to download them"
         )
     paths = [path or fetch_file(entry, file) for path, file in zip(found, entry.files, strict=True)]
     match entry.format:
@@ -177,8 +176,8 @@ def _on_disk(entry: CatalogueEntry, file: CatalogueFile, folder: Path | None) ->
                 raise ValueError(
                     f"{path} is not the file of the set {entry.name!r}: its SHA-256 is {found} "
                     f"({path.stat().st_size} bytes), expected {file.sha256} ({file.bytes} bytes). "
-                    "Take it out of the folder to have the right one downloaded, or read it as a "
-                    "set of your own with the reader of its format."
+                    "Remove it from the folder to download the right one, or read it with the "
+                    "reader of its format."
                 )
             return path
     return cached_file(entry, file)
@@ -203,21 +202,21 @@ def _from_wheel(entry: CatalogueEntry) -> MultiLabelData | None:
     return data
 
 
-def _as_it_is(data: Data) -> MultiLabelData:
+def _unchanged(data: Data) -> MultiLabelData:
     assert isinstance(data, MultiLabelData)
     return data
 
 
 def _one_hot_declared(data: Data) -> MultiLabelData:
-    return one_hot(_as_it_is(data), values="declared")
+    return one_hot(_unchanged(data), values="declared")
 
 
 def _one_hot_occurring(data: Data) -> MultiLabelData:
-    return one_hot(_as_it_is(data), values="occurring")
+    return one_hot(_unchanged(data), values="occurring")
 
 
 def _without_identifier(data: Data) -> MultiLabelData:
-    table = _as_it_is(data)
+    table = _unchanged(data)
     return drop_features(table, table.feature_names[:1])
 
 
@@ -228,7 +227,7 @@ def _flattened(data: Data) -> MultiLabelData:
 
 def _embedded(data: Data) -> MultiLabelData:
     assert isinstance(data, MultiInstanceData)
-    # Labels with fewer positives are not in the paper; 20 numbers are its d of 33 less 13 labels.
+    # The paper leaves out labels with fewer rows; its d of 33 less 13 labels gives 20 components.
     return drop_rare_labels(data.embed(n_components=20), minimum=16)
 
 
@@ -240,7 +239,7 @@ _PREPARATIONS: dict[str, Callable[[Data], MultiLabelData]] = {
     "haloarcula": _embedded,
     "mimlimg": _flattened,
 }
-"""What is done to each set beyond reading it; `preparation` in the catalogue says it in words."""
+"""How each set is prepared; `preparation` in the catalogue describes it in words."""
 
 _GENERATED: dict[str, Callable[[], MultiLabelData]] = {
     "simplehc": make_simple_hc,

@@ -1,4 +1,4 @@
-"""Reading MATLAB files with care."""
+"""Reading MATLAB files, checked before scipy parses them."""
 
 import math
 import struct
@@ -18,7 +18,7 @@ _UNICODE = (16, 17, 18)
 _CELL, _STRUCT, _CHAR, _SPARSE = 1, 2, 4, 5
 _NUMERIC = range(6, 16)
 _DEEPEST = 20
-"""Cells and structs within each other that are followed."""
+"""Deepest level of nested cells and structs that is read."""
 
 
 class _NewerVersion(Exception):
@@ -26,20 +26,7 @@ class _NewerVersion(Exception):
 
 
 def load_variables(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> dict[str, Any]:
-    """Read the variables of a MATLAB file of version 5 to 7.2.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    limits : ReadLimits, default=ReadLimits()
-        How much is read at most.
-
-    Returns
-    -------
-    dict
-        Variables by name, as :func:`scipy.io.loadmat` gives them.
-    """
+    """Read the variables of a MATLAB file of version 5 to 7.2, as :func:`scipy.io.loadmat` does."""
     limits.check_bytes(path, path.stat().st_size)
     content = path.read_bytes()
     try:
@@ -61,9 +48,9 @@ def load_variables(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> dict[str,
 
 
 def _check_structure(content: bytes, path: Path, limits: ReadLimits) -> None:
-    """Walk through a MATLAB file and refuse one whose parts do not fit into each other.
+    """Raise an error if the sizes of the parts of a MATLAB file do not match.
 
-    scipy trusts type numbers and sizes: a damaged file can end the whole process.
+    scipy does not check type numbers and sizes: a damaged file can end the whole process.
     """
     order = {b"IM": "<", b"MI": ">"}.get(content[126:128])
     if order is None:
@@ -85,7 +72,7 @@ def _check_structure(content: bytes, path: Path, limits: ReadLimits) -> None:
 
 
 class _Elements:
-    """Takes the elements of a MATLAB file, or of a matrix in it, one after the other."""
+    """Iterates over the elements of a MATLAB file, or of a matrix in it."""
 
     def __init__(self, content: memoryview, start: int, order: str):
         self.content, self.position, self.order = content, start, order
@@ -164,7 +151,7 @@ def _check_matrix(kind: int, content: memoryview, order: str, depth: int, count:
     else:
         raise ValueError(f"a variable of class {matlab_class}: an object or a function")
     if not elements.at_end:
-        raise ValueError("more content than the dimensions say")
+        raise ValueError("more content than the dimensions allow")
 
 
 def _integers(content: memoryview, order: str) -> tuple[int, ...]:

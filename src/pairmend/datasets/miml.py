@@ -20,7 +20,7 @@ _LAYOUTS = (
     (("bags", "targets"),),
     (("train_bags", "train_target"), ("test_bags", "test_target")),
 )
-"""Known ways to hold bags and targets: parts, to be joined, each a pair of names."""
+"""Accepted names of variables: the parts of a set, each with its bags and its targets."""
 
 _EXPECTED = (
     "expected the variables bags and targets, or a struct with train_bags, train_target, "
@@ -43,10 +43,10 @@ def load_miml(
         of -1 and 1, or of 0 and 1, with a row a label and a column a bag; a cell array
         ``class_name``, if there, names the labels, else they are numbered from 0. Or the four
         ``train_bags``, ``train_target``, ``test_bags``, ``test_target``, joined in this order.
-        They may lie in a struct.
+        All may be fields of a struct.
 
         ARFF: at most one attribute before the relational one, which identifies the bag and is
-        left out; then the relational attribute, of numeric ones; then the labels, 0 or 1.
+        left out; then the relational attribute, with numeric attributes; then the labels, 0 or 1.
     name : str, default=None
         Name of the set; that of the file if None.
     limits : ReadLimits, default=ReadLimits()
@@ -55,18 +55,19 @@ def load_miml(
     Returns
     -------
     MultiInstanceData
-        Use its ``flatten`` or ``embed``, or :class:`~pairmend.datasets.BagEmbedding`, to get
-        rows.
+        Its methods ``flatten`` and ``embed``, and :class:`~pairmend.datasets.BagEmbedding`, turn
+        bags into rows.
 
     Raises
     ------
     ValueError
-        If the file is not as described; the message names it and says what was expected.
-        ArffError, a ValueError too, where it is not an ARFF file in the first place.
+        If the file is not as described. For a file that is not in ARFF format it is an
+        ArffError.
 
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> from pairmend.datasets import load_miml
     >>> text = r'''@relation photos
     ... @attribute id {first,second}
     ... @attribute bag relational
@@ -99,7 +100,7 @@ def load_miml(
         return _from_arff(content, path, name or set_name(path), limits)
     raise ValueError(
         f"{path}: expected a MATLAB file (.mat) or an ARFF file (.arff, .arff.gz, .arff.bz2, "
-        ".arff.xz); the suffix tells them apart"
+        ".arff.xz); found another suffix"
     )
 
 
@@ -117,7 +118,9 @@ def _read_matlab(path: Path, name: str, limits: ReadLimits) -> MultiInstanceData
     _check_columns(path, bags)
     if len({part.shape[1] for part in indicators}) != 1:
         shapes = " and ".join(str(part.shape[1]) for part in indicators)
-        raise ValueError(f"{path}: targets of {shapes} labels; all parts must have the same")
+        raise ValueError(
+            f"{path}: targets of {shapes} labels; expected the same number in all parts"
+        )
     Y = np.concatenate(indicators)
     limits.check_cells(path, (bags[0].shape[1] + Y.shape[1]) * COLUMN_CELLS)
     return MultiInstanceData(
@@ -131,7 +134,7 @@ def _read_matlab(path: Path, name: str, limits: ReadLimits) -> MultiInstanceData
 
 
 def _find_scope(path: Path, variables: dict[str, Any]) -> Mapping[str, Any]:
-    """Find where the known names are: among the variables, or in a struct within them."""
+    """Return the variables, or the fields of the one struct, that have the expected names."""
     found = [
         (place, scope)
         for place, scope in _scopes("", variables)
@@ -189,7 +192,7 @@ def _check_columns(path: Path, bags: Sequence[NDArray[np.float64]]) -> None:
         if bag.shape[1] != bags[0].shape[1]:
             raise ValueError(
                 f"{path}: the instances of bag {number} hold {bag.shape[1]} numbers, those of "
-                f"bag 1 {bags[0].shape[1]}; all must hold the same"
+                f"bag 1 {bags[0].shape[1]}; expected the same number in all"
             )
 
 
@@ -205,7 +208,7 @@ def _read_targets(path: Path, variable: str, targets: Any, n_bags: int) -> NDArr
             f"for each of the {n_bags} bags"
         )
     values = np.unique(targets)
-    # With both -1 and 0 in it, 0 may well mean "unknown".
+    # In a matrix with both -1 and 0, 0 may mean "unknown".
     if not (np.isin(values, (-1, 1)).all() or np.isin(values, (0, 1)).all()):
         shown = ", ".join(f"{value:g}" for value in values[:6])
         raise ValueError(
@@ -269,7 +272,7 @@ def _from_arff(content: ArffFile, path: Path, name: str, limits: ReadLimits) -> 
     limits.check_cells(path, sum(math.prod(bag.cells.shape) for bag in bags))  # sparse ones, too
     limits.check_cells(path, len(bags) * len(labels))
     if any(part.weights is not None for part in (content, *bags)):
-        raise ValueError(f"{path}: has instance weights, which bags cannot carry; remove them")
+        raise ValueError(f"{path}: has instance weights, which bags cannot have; remove them")
     _check_every_row_has_a_bag(content, place, path)
     _check_identifiers(content, place, path)
     return MultiInstanceData(
@@ -293,7 +296,7 @@ def _check_every_row_has_a_bag(content: ArffFile, place: int, path: Path) -> Non
 
 
 def _check_identifiers(content: ArffFile, place: int, path: Path) -> None:
-    """Refuse an identifier that two bags share: they may be parts of one."""
+    """Raise an error if two bags have the same identifier: they may be parts of one bag."""
     if place == 0:
         return
     texts = content.texts.get(0)

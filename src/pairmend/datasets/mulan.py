@@ -40,9 +40,9 @@ def load_mulan(
     name : str, default=None
         Name of the set; that of the first file if None.
     encoding : str, default=None
-        Encoding of the ARFF files, found out if None.
+        Encoding of the ARFF files; as for `read_arff` if None.
     progress : callable, default=None
-        Is told the share of a file that has been read.
+        Called with the share of a file that has been read, from 0 to 1.
     limits : ReadLimits, default=ReadLimits()
         How much of each file is read at most.
 
@@ -50,6 +50,18 @@ def load_mulan(
     -------
     MultiLabelData
         Labels in the order of the XML file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from pairmend.datasets import load_mulan, make_hypercubes, save_mulan
+    >>> data = make_hypercubes(10, n_labels=2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     arff, xml = pathlib.Path(folder, "cubes.arff"), pathlib.Path(folder, "cubes.xml")
+    ...     save_mulan(data, arff, xml)
+    ...     again = load_mulan(arff, xml)
+    >>> bool((again.X == data.X).all())
+    True
     """
     paths = [Path(arff)] if isinstance(arff, str | Path) else [Path(part) for part in arff]
     if not paths:
@@ -81,6 +93,17 @@ def save_mulan(data: MultiLabelData, arff: str | Path, xml: str | Path) -> None:
         The set; sparse X gives a sparse file.
     arff, xml : path
         The files; compressed by their suffix gz, bz2 or xz.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from pairmend.datasets import make_hypercubes, save_mulan
+    >>> data = make_hypercubes(10, n_labels=2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     xml = pathlib.Path(folder, "cubes.xml")
+    ...     save_mulan(data, pathlib.Path(folder, "cubes.arff"), xml)
+    ...     print(xml.read_text().splitlines()[2])
+    <label name="label_0"/>
     """
     if Path(arff) == Path(xml):
         raise ValueError(f"{arff}: cannot hold both the data and the names of the labels")
@@ -92,7 +115,7 @@ def save_mulan(data: MultiLabelData, arff: str | Path, xml: str | Path) -> None:
         for label in data.label_names:
             file.write(f"<label name={quoteattr(label)}/>\n")
         file.write("</labels>\n")
-        write_arff(arff, as_arff(data))  # before the XML file takes its place: both or none
+        write_arff(arff, as_arff(data))  # before the XML file is renamed: both files or none
 
 
 def read_label_names(path: Path) -> list[str]:
@@ -103,7 +126,11 @@ def read_label_names(path: Path) -> list[str]:
         raise ValueError(f"{path}: more than {_MAX_XML} bytes, too much for a list of labels")
     try:
         root = ElementTree.XML(text, parser=ElementTree.XMLParser(target=_NoDoctype()))
-    except (ElementTree.ParseError, LookupError, ValueError) as error:  # odd encodings, too
+    except (
+        ElementTree.ParseError,
+        LookupError,
+        ValueError,
+    ) as error:  # a LookupError for unknown encodings
         raise ValueError(f"{path}: not an XML file: {error}") from error
     except _DoctypeFound:
         raise ValueError(
@@ -131,7 +158,7 @@ class _DoctypeFound(Exception):
 
 
 class _NoDoctype(ElementTree.TreeBuilder):
-    """Builds a tree of anything but a document with a document type."""
+    """A tree builder that raises an error for a document type."""
 
     def doctype(self, name: str, pubid: str, system: str) -> None:
         raise _DoctypeFound

@@ -1,4 +1,4 @@
-"""Multi-target regression sets, whose targets become labels."""
+"""Multi-target regression sets; targets above a threshold become labels."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ def load_multitarget(
     progress: Progress | None = None,
     limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
-    """Read a regression set; a target above the threshold makes its label relevant.
+    r"""Read a regression set; a target above the threshold makes its label relevant.
 
     Parameters
     ----------
@@ -31,19 +31,31 @@ def load_multitarget(
     targets : int or list of str
         How many of the last attributes are targets, or their names.
     threshold : float, default=0.0
-        What a target must exceed.
+        Value above which a target makes its label relevant.
     name : str, default=None
         Name of the set; that of the file if None.
     encoding : str, default=None
-        Encoding of the file, found out if None.
+        Encoding of the file; as for `read_arff` if None.
     progress : callable, default=None
-        Is told the share of the file that has been read.
+        Called with the share of the file that has been read, from 0 to 1.
     limits : ReadLimits, default=ReadLimits()
         How much is read at most.
 
     Returns
     -------
     MultiLabelData
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from pairmend.datasets import load_multitarget
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "rivers.arff")
+    ...     _ = path.write_text("@relation rivers\n@attribute depth numeric\n"
+    ...                         "@attribute trout numeric\n@data\n2.5,3\n1.5,0\n")
+    ...     rivers = load_multitarget(path, targets=1)
+    >>> rivers.label_names, rivers.Y.tolist()
+    (('trout',), [[1], [0]])
     """
     path = Path(arff)
     content = read_arff(path, encoding=encoding, progress=progress, limits=limits)

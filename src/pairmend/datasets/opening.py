@@ -30,22 +30,22 @@ def load_file(
     progress: Progress | None = None,
     limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
-    """Read a data set from a file of any kind we know.
+    r"""Read a data set from an ARFF, CSV, Parquet or MATLAB file.
 
     Parameters
     ----------
     path : path
         An ARFF, CSV, Parquet or MATLAB file, plain or compressed where the kind allows.
     xml : path, default=None
-        The file that names the labels of a Mulan ARFF file. If None, one beside the ARFF file
-        with the same name is taken; without one it is read as Meka's.
+        The file that names the labels of a Mulan ARFF file. None means the XML file of the same
+        name in the same folder; without one, the ARFF file is read as Meka's.
     labels : sequence of str, default=None
         Columns of a CSV or Parquet file that are labels.
     targets : int, default=None
         How many of the last attributes of an ARFF file are regression targets; above 0 they
         are labels.
     progress : callable, default=None
-        Is told the share of an ARFF file that has been read.
+        Called with the share of an ARFF file that has been read, from 0 to 1.
     limits : ReadLimits, default=ReadLimits()
         How much is read at most.
 
@@ -53,6 +53,17 @@ def load_file(
     -------
     MultiLabelData
         Bags of one size are flattened, others embedded.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from pairmend.datasets import load_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "photos.csv")
+    ...     _ = path.write_text("size,sea,sun\n2.5,1,0\n0.5,0,1\n")
+    ...     photos = load_file(path, labels=["sea", "sun"])
+    >>> photos.X.tolist(), photos.Y.tolist()
+    ([[2.5], [0.5]], [[1, 0], [0, 1]])
     """
     path = Path(path)
     match _kind(path):
@@ -68,8 +79,10 @@ def load_file(
         case ".parquet" if labels:
             return take_labels(read_parquet_table(path, limits=limits), labels)
         case ".csv" | ".parquet" as kind:
-            said = "CSV" if kind == ".csv" else "Parquet"
-            raise ValueError(f"{path}: say which columns of a {said} file are labels")
+            name = "CSV" if kind == ".csv" else "Parquet"
+            raise ValueError(
+                f"{path}: labels must name the columns of a {name} file that are labels"
+            )
         case ".mat":
             return _as_rows(load_miml(path, limits=limits), path, limits)
         case kind:
@@ -87,20 +100,20 @@ def load_table(
     progress: Progress | None = None,
     limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
-    r"""Read a file of columns, of which some may be labels.
+    r"""Read a table, of which some columns may be labels.
 
     Parameters
     ----------
     path : path
-        An ARFF, CSV or Parquet file, the first two plain or compressed. CSV cells may be parted
-        by commas, semicolons or tabs.
+        An ARFF, CSV or Parquet file, the first two plain or compressed. CSV cells may be
+        separated by commas, semicolons or tabs.
     labels : sequence of str, int or path, default=()
-        Which columns are labels: their names, how many of the last columns, or a Mulan XML
-        file that names them. By default none is, and all columns are features.
+        Columns that are labels: their names, how many of the last columns, or a Mulan XML file
+        that names them. By default all columns are features.
     categorical : sequence of str, default=()
-        Names of columns whose numbers are only names, as far as they are there.
+        Names of columns whose numbers are codes; names that the file lacks are ignored.
     progress : callable, default=None
-        Is told the share of an ARFF file that has been read.
+        Called with the share of an ARFF file that has been read, from 0 to 1.
     limits : ReadLimits, default=ReadLimits()
         How much is read at most.
 
@@ -111,6 +124,7 @@ def load_table(
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> from pairmend.datasets import load_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "photos.csv")
     ...     _ = path.write_text("size;hue;sea;sun\n2.5;red;1;0\n;blue;0;1\n")
@@ -147,7 +161,7 @@ def load_table(
 
 
 def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None = None) -> None:
-    """Write a data set in the kind its suffix says.
+    """Write a data set in the format of the file's suffix.
 
     Parameters
     ----------
@@ -156,7 +170,19 @@ def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None 
     path : path
         An ARFF or CSV file; compressed with a further suffix gz, bz2 or xz.
     xml : path, default=None
-        Where the labels of an ARFF file are named, for Mulan; None writes a Meka file.
+        File to write the names of the labels to, for Mulan; None writes a Meka file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from pairmend.datasets import load_file, make_hypercubes, save_file
+    >>> data = make_hypercubes(10, n_labels=2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "cubes.arff")
+    ...     save_file(data, path)
+    ...     again = load_file(path)
+    >>> bool((again.X == data.X).all())
+    True
     """
     path = Path(path)
     match _kind(path):

@@ -1,4 +1,4 @@
-"""Real sets that wheels of other projects carry, for machines with only a package index."""
+"""Sets that the wheels of other projects include, for machines with only a package index."""
 
 import csv
 import gzip
@@ -18,8 +18,8 @@ from pairmend.datasets.bags import MultiInstanceData
 from pairmend.datasets.data import MultiLabelData
 from pairmend.datasets.miml import load_miml
 
-# river names the columns of both tables in its own way; these are the names, values and order
-# of the labels in Mulan's files, which the tables equal otherwise.
+# river's tables equal Mulan's files except for the names and the order of the columns. These are
+# the names, values and order of the labels in Mulan's files.
 _YEAST_LABELS = (1, 2, 3, 6, 4, 10, 11, 5, 7, 8, 9, 12, 13, 14)
 _FLARE_FEATURES = {
     "mod_zurich_class": "ABCDEFH",
@@ -39,12 +39,12 @@ _FLARE_LABELS = ("c-class", "m-class", "x-class")
 
 
 class PackagedDataError(LookupError):
-    """A wheel that should carry a set is not installed, or carries another table by now."""
+    """A wheel that should include a set is not installed, or its table differs."""
 
 
 @dataclass(frozen=True)
 class _Packaged:
-    """Where a set lies: in which distribution, in which file, and how to read it."""
+    """A file of a distribution that holds a set, and the function that reads it."""
 
     distribution: str
     file: str
@@ -54,49 +54,42 @@ class _Packaged:
 def load_packaged(name: str) -> MultiLabelData | MultiInstanceData:
     """Load a real set from the wheel of another project, without network.
 
-    The extra ``pip install 'pairmend[data]'`` installs the wheels: that of river carries yeast
-    and flare2, that of mimllearning the multi-instance sets miml-birds and miml-toy. Neither
-    package is imported.
+    ``pip install 'pairmend[data]'`` installs the wheels. That of river includes yeast and flare2,
+    that of mimllearning the multi-instance sets miml-birds and miml-toy. Neither package is
+    imported.
 
     Parameters
     ----------
     name : {"yeast", "flare2", "miml-birds", "miml-toy"}
-        The set.
+        Name of the set.
 
     Returns
     -------
     MultiLabelData or MultiInstanceData
-        The set as in the file: yeast and flare2 are cell by cell, name by name what
+        The set as in the file. Cells and names of yeast and flare2 equal those that
         `load(name, raw=True)` reads from Mulan's files. A multi-instance set has bags.
 
     Raises
     ------
     PackagedDataError
-        If the wheel is not installed or carries another table.
+        If the wheel is not installed or its table differs.
 
     Examples
     --------
-    >>> from pairmend.datasets.packaged import load_packaged, packaged_names
-    >>> packaged_names()
-    ('yeast', 'flare2', 'miml-birds', 'miml-toy')
+    >>> from pairmend.datasets import load_packaged
     >>> load_packaged("iris")
     Traceback (most recent call last):
     ...
-    ValueError: no wheel is known to carry 'iris', only yeast, flare2, miml-birds, miml-toy
+    ValueError: no wheel includes 'iris'; expected one of yeast, flare2, miml-birds, miml-toy
     """
     if name not in _SETS:
-        raise ValueError(f"no wheel is known to carry {name!r}, only {', '.join(_SETS)}")
+        raise ValueError(f"no wheel includes {name!r}; expected one of {', '.join(_SETS)}")
     packaged = _SETS[name]
     return replace(packaged.read(_locate(packaged)), name=name)
 
 
 def packaged_names() -> tuple[str, ...]:
-    """Return the names of the sets that `load_packaged` knows.
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Return the names of the sets that `load_packaged` can load."""
     return tuple(_SETS)
 
 
@@ -112,13 +105,13 @@ def _locate(packaged: _Packaged) -> Path:
     if not path.is_file():
         raise PackagedDataError(
             f"the installed {packaged.distribution} lacks the file {path}; "
-            "pip install --force-reinstall 'pairmend[data]' may bring it back"
+            "install it again: pip install --force-reinstall 'pairmend[data]'"
         )
     return path
 
 
 def _read_yeast(path: Path) -> MultiLabelData:
-    with _damage_named(path), gzip.open(path) as file:
+    with _errors_named(path), gzip.open(path) as file:
         content = file.read(_MAX_BYTES)
     table = _checked(
         path,
@@ -142,7 +135,7 @@ def _read_yeast(path: Path) -> MultiLabelData:
 
 def _read_flare2(path: Path) -> MultiLabelData:
     with (
-        _damage_named(path),
+        _errors_named(path),
         zipfile.ZipFile(path) as archive,
         archive.open(archive.namelist()[0]) as file,
     ):
@@ -171,8 +164,8 @@ def _read_flare2(path: Path) -> MultiLabelData:
 
 
 @contextmanager
-def _damage_named(path: Path) -> Iterator[None]:
-    """Turn the errors of a damaged file into one that names it."""
+def _errors_named(path: Path) -> Iterator[None]:
+    """Turn the errors of a damaged file into a PackagedDataError that names it."""
     try:
         yield
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, LookupError, RuntimeError) as error:

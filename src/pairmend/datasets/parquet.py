@@ -1,4 +1,4 @@
-"""Parquet files, by pyarrow."""
+"""Reading and writing Parquet files with pyarrow."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,26 +24,14 @@ def read_parquet_table(
 ) -> MultiLabelData:
     """Read a Parquet file, all of its columns features.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    categorical : sequence of str, default=()
-        Names of columns whose values are only names; those that are not there do not matter.
-    limits : ReadLimits, default=ReadLimits()
-        How much is read at most.
-
-    Returns
-    -------
-    MultiLabelData
-        Without labels. Texts and dictionaries are categorical, their values sorted; numbers and
-        bools are numbers, dates and times the seconds since 1970; nulls are missing.
+    Texts and dictionaries are categorical, their values sorted; dates and times become seconds
+    since 1970, nulls NaN. Names in `categorical` that are not in the file are ignored.
     """
     parquet = require_pyarrow()
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
-    with _damage_named(path), parquet.ParquetFile(path) as file:
+        raise FileNotFoundError(f"{path}: no such file")
+    with _errors_named(path), parquet.ParquetFile(path) as file:
         schema, metadata = file.schema_arrow, file.metadata
         names = tuple(schema.names)
         n_rows, n_columns = metadata.num_rows, len(names)
@@ -63,7 +51,7 @@ def read_parquet_table(
         texts = {name for name, kind in zip(names, schema.types, strict=True) if _is_text(kind)}
     # Texts stay in the dictionary that the file stores them in: a long one is not repeated.
     with (
-        _damage_named(path),
+        _errors_named(path),
         parquet.ParquetFile(
             path, read_dictionary=sorted(texts), pre_buffer=False, page_checksum_verification=True
         ) as file,
@@ -93,8 +81,8 @@ class _TableError(Exception):
 
 
 @contextmanager
-def _damage_named(path: Path) -> Iterator[None]:
-    """Turn the many errors of damaged files into a ValueError that names the file."""
+def _errors_named(path: Path) -> Iterator[None]:
+    """Turn the errors of damaged files into a ValueError that names the file."""
     try:
         yield
     except ReadLimitError:
@@ -107,15 +95,7 @@ def _damage_named(path: Path) -> Iterator[None]:
 
 
 def write_parquet(path: str | Path, columns: Mapping[str, Any]) -> None:
-    """Write columns as a Parquet file, which is there whole or not at all.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    columns : mapping
-        An array or a list of values by name.
-    """
+    """Write columns, arrays or lists by name, as a Parquet file."""
     parquet = require_pyarrow()
     import pyarrow
 
@@ -124,7 +104,7 @@ def write_parquet(path: str | Path, columns: Mapping[str, Any]) -> None:
 
 
 def require_pyarrow() -> Any:
-    """Return pyarrow's reader and writer, or name the cure."""
+    """Return pyarrow.parquet, or raise an ImportError with the command that installs it."""
     try:
         from pyarrow import parquet
     except ImportError as error:
@@ -137,7 +117,7 @@ def require_pyarrow() -> Any:
 def _unpacked_bytes(metadata: Any) -> int:
     """Return the size of the unpacked row groups, as the file states it.
 
-    The metadata of single columns are not looked at: pyarrow ends the process on damaged ones.
+    The metadata of single columns are not read: damaged ones end the process in pyarrow.
     """
     groups = range(metadata.num_row_groups)
     return sum(max(0, metadata.row_group(group).total_byte_size) for group in groups)
@@ -196,7 +176,7 @@ def _as_floats(column: Any) -> FloatArray:
 
 
 def _encode(codes: TextCodes, name: str, column: Any) -> FloatArray:
-    """Return the codes of a batch; only the texts that occur in it become Python objects."""
+    """Return the codes of a batch; only texts that occur in it are made Python objects."""
     import pyarrow
 
     try:
@@ -204,10 +184,10 @@ def _encode(codes: TextCodes, name: str, column: Any) -> FloatArray:
             column = column.cast(pyarrow.string()).dictionary_encode()
         indices = column.indices.cast(pyarrow.int64()).fill_null(-1)
         used, place = np.unique(indices.to_numpy(zero_copy_only=False), return_inverse=True)
-        known = used[used >= 0]
-        texts = column.dictionary.take(pyarrow.array(known)).cast(pyarrow.string()).to_pylist()
+        present = used[used >= 0]
+        texts = column.dictionary.take(pyarrow.array(present)).cast(pyarrow.string()).to_pylist()
     except pyarrow.ArrowException as error:
         kind = getattr(column.type, "value_type", column.type)
         raise _TableError(f"column {name!r} holds {kind}; expected numbers or texts") from error
-    code_of_used = codes.encode([None] * (len(used) - len(known)) + texts)
+    code_of_used = codes.encode([None] * (len(used) - len(present)) + texts)
     return code_of_used[place.reshape(-1)]

@@ -1,4 +1,4 @@
-"""Preparing data sets: each function gives a new set and leaves the old one alone."""
+"""Preparing data sets; each function returns a new set."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,13 +23,28 @@ def one_hot(
     data : MultiLabelData
         The set.
     values : {"declared", "occurring"}, default="declared"
-        Whether values that never occur get a column, too.
+        "declared" gives values that never occur a column, too; "occurring" does not.
 
     Returns
     -------
     MultiLabelData
         Without categorical features. One with two values becomes one column, 1 for the second,
         in which a missing value stays missing; in the columns of others it is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData, one_hot
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
+    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
+    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
+    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
+    ... )
+    >>> one_hot(data).feature_names
+    ('size', 'hue=blue', 'hue=green', 'hue=red')
+    >>> one_hot(data, values="occurring").feature_names
+    ('size', 'hue')
     """
     if values not in ("declared", "occurring"):
         raise ValueError(f"values must be 'declared' or 'occurring', got {values!r}")
@@ -73,23 +88,37 @@ def one_hot(
 
 
 def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
-    """Leave features out, identifiers for instance.
+    """Remove features, identifiers for instance.
 
     Parameters
     ----------
     data : MultiLabelData
         The set.
     names : sequence of str
-        Features to leave out.
+        Features to remove.
 
     Returns
     -------
     MultiLabelData
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData, drop_features
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
+    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
+    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
+    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
+    ... )
+    >>> drop_features(data, ["size"]).feature_names
+    ('hue',)
     """
-    there = set(data.feature_names)
-    if missing := [name for name in names if name not in there]:
-        known = ", ".join(data.feature_names[:10]) + (", ..." if len(there) > 10 else "")
-        raise ValueError(f"{data.name} has no features named {missing}; it has {known}")
+    if missing := [name for name in names if name not in set(data.feature_names)]:
+        raise ValueError(
+            f"{data.name} has no features named {_quoted(missing)}; it has "
+            f"{_quoted(data.feature_names)}"
+        )
     left_out = set(names)
     kept = [f for f, name in enumerate(data.feature_names) if name not in left_out]
     if not kept:
@@ -105,26 +134,40 @@ def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
 
 
 def take_labels(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
-    """Make labels of features, in addition to labels that are there.
+    """Turn features into labels, in addition to the labels of the set.
 
     Parameters
     ----------
     data : MultiLabelData
         The set.
     names : sequence of str
-        Features of 0 and 1 that are to be labels.
+        Features of 0 and 1 to turn into labels.
 
     Returns
     -------
     MultiLabelData
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData, take_labels
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
+    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
+    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
+    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
+    ... )
+    >>> warm = MultiLabelData(
+    ...     data.Y.astype(float), data.Y[:, :0], data.label_names, (), {}, "photos", ()
+    ... )
+    >>> take_labels(warm, ["sun"]).Y.tolist()
+    [[0], [1], [0]]
     """
     places = {name: place for place, name in enumerate(data.feature_names)}
     if missing := [name for name in names if name not in places]:
-        known = ", ".join(map(repr, data.feature_names[:10]))
-        more = ", ..." if len(data.feature_names) > 10 else ""
         raise ValueError(
-            f"{data.name} has no columns named {', '.join(map(repr, missing))}; it has "
-            f"{known}{more}"
+            f"{data.name} has no columns named {_quoted(missing)}; it has "
+            f"{_quoted(data.feature_names)}"
         )
     if len(set(names)) != len(names):
         raise ValueError(f"{data.name}: a label is named twice: {list(names)}")
@@ -135,15 +178,20 @@ def take_labels(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
     return replace(rest, Y=Y, label_names=(*data.label_names, *names))
 
 
+def _quoted(names: Sequence[str]) -> str:
+    """List up to ten names."""
+    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+
+
 def _indicator(data: MultiLabelData, cells: Matrix, place: int) -> FloatArray:
     column = column_values(cells, place)
     values = data.categories.get(place)
     numbers = column
     if values is not None:
-        known = np.array([float(v) if v in ("0", "1", "0.0", "1.0") else np.nan for v in values])
-        there = ~np.isnan(column)
+        number_of = [float(v) if v in ("0", "1", "0.0", "1.0") else np.nan for v in values]
+        present = ~np.isnan(column)
         numbers = np.full(len(column), np.nan)
-        numbers[there] = known[column[there].astype(int)]
+        numbers[present] = np.array(number_of)[column[present].astype(int)]
     wrong = ~np.isin(numbers, (0, 1))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -160,18 +208,31 @@ def _value(values: tuple[str, ...] | None, number: Any) -> str:
 
 
 def drop_rare_labels(data: MultiLabelData, minimum: int) -> MultiLabelData:
-    """Leave out labels that too few rows carry; the rows stay.
+    """Remove labels that occur in too few rows; all rows are kept.
 
     Parameters
     ----------
     data : MultiLabelData
         The set.
     minimum : int
-        Rows that a label must have to be kept.
+        Smallest number of rows of a label that is kept.
 
     Returns
     -------
     MultiLabelData
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData, drop_rare_labels
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
+    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
+    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
+    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
+    ... )
+    >>> drop_rare_labels(data, minimum=2).label_names
+    ('sea',)
     """
     kept = np.flatnonzero(data.Y.sum(axis=0) >= minimum)
     if len(kept) == 0:
@@ -181,7 +242,7 @@ def drop_rare_labels(data: MultiLabelData, minimum: int) -> MultiLabelData:
 
 
 def subset(data: MultiLabelData, size: float | int, *, seed: int) -> MultiLabelData:
-    """Take a random part of the rows.
+    """Select a random part of the rows.
 
     Parameters
     ----------
@@ -190,11 +251,24 @@ def subset(data: MultiLabelData, size: float | int, *, seed: int) -> MultiLabelD
     size : float or int
         A share of the rows in (0, 1), rounded, or their number.
     seed : int
-        Chooses the rows; they keep their order.
+        Seed of the random choice; the rows keep their order.
 
     Returns
     -------
     MultiLabelData
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData, subset
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
+    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
+    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
+    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
+    ... )
+    >>> subset(data, 2, seed=0).Y.tolist()
+    [[1, 1], [1, 0]]
     """
     n_rows = len(data.Y)
     if not isinstance(size, Integral) and not 0 < size < 1:
@@ -207,7 +281,7 @@ def subset(data: MultiLabelData, size: float | int, *, seed: int) -> MultiLabelD
 
 
 def take(data: MultiLabelData, rows: IntArray) -> MultiLabelData:
-    """Take some of the rows.
+    """Select rows by number.
 
     Parameters
     ----------
@@ -219,13 +293,26 @@ def take(data: MultiLabelData, rows: IntArray) -> MultiLabelData:
     Returns
     -------
     MultiLabelData
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData, take
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
+    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
+    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
+    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
+    ... )
+    >>> take(data, np.array([2, 0])).X.tolist()
+    [[2.5, 0.0], [0.5, 0.0]]
     """
     weights = None if data.weights is None else data.weights[rows]
     return replace(data, X=data.X[rows], Y=data.Y[rows], weights=weights)
 
 
 def drop_missing(data: MultiLabelData) -> MultiLabelData:
-    """Leave out rows with a missing value.
+    """Remove rows with a missing value.
 
     Parameters
     ----------
@@ -235,6 +322,19 @@ def drop_missing(data: MultiLabelData) -> MultiLabelData:
     Returns
     -------
     MultiLabelData
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData, drop_missing
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
+    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
+    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
+    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
+    ... )
+    >>> drop_missing(data).X.tolist()
+    [[0.5, 0.0], [2.5, 0.0]]
     """
     if sparse.issparse(data.X):
         row = np.repeat(np.arange(data.X.shape[0]), np.diff(data.X.indptr))
@@ -259,6 +359,19 @@ def fill_missing(data: MultiLabelData) -> MultiLabelData:
     -------
     MultiLabelData
         A feature without any value is filled with 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData, fill_missing
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
+    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
+    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
+    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
+    ... )
+    >>> fill_missing(data).X[:, 0].tolist()
+    [0.5, 1.5, 2.5]
     """
     X = data.X.copy()
     if sparse.issparse(X):
@@ -268,13 +381,13 @@ def fill_missing(data: MultiLabelData) -> MultiLabelData:
     for f in features.tolist():
         column = column_values(X, f)
         missing = np.isnan(column)
-        known = column[~missing]
-        if known.size == 0:
+        present = column[~missing]
+        if present.size == 0:
             filling = 0.0
         elif f in data.categories:
-            filling = float(np.argmax(np.bincount(known.astype(int))))
+            filling = float(np.argmax(np.bincount(present.astype(int))))
         else:
-            filling = float(known.mean())
+            filling = float(present.mean())
         if sparse.issparse(X):
             X.data[(X.indices == f) & np.isnan(X.data)] = filling
         else:

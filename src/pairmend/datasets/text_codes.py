@@ -10,25 +10,7 @@ from pairmend.datasets.limits import CellCount
 
 
 class TextCodes:
-    """Numbers the different texts of a column in the order of appearance.
-
-    Parameters
-    ----------
-    count : CellCount
-        Counts the texts that are kept.
-    missing : set
-        What stands for a missing value.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from pairmend.datasets.limits import DEFAULT_LIMITS
-    >>> hues = TextCodes(CellCount(Path("photos.csv"), DEFAULT_LIMITS), missing={""})
-    >>> hues.encode(["red", "blue", "", "red"])
-    array([ 0.,  1., nan,  0.])
-    >>> hues.sort(np.array([0.0, 1.0]))
-    (array([1., 0.]), ('blue', 'red'))
-    """
+    """Numbers the different texts of a column in the order of appearance; `missing` become NaN."""
 
     def __init__(self, count: CellCount, missing: Set[Any]):
         self.count, self.missing = count, missing

@@ -1,4 +1,4 @@
-"""Reading frames: how each column of a pandas or polars frame becomes numbers."""
+"""Encoding the columns of pandas and polars frames as numbers."""
 
 from pairmend.frames.encoder import FrameEncoder
 from pairmend.frames.kinds import ColumnSummary, ColumnWarning

@@ -1,8 +1,8 @@
-"""Columns of pandas, polars and pyarrow tables as arrays, whatever their dtype.
+"""Reading columns of pandas, polars and pyarrow tables as arrays.
 
-The same values give the same arrays, so that nothing after this depends on the library or on the
-dtype that holds them. Only the attributes of the tables are used: none of the three libraries is
-imported, and narwhals, which scikit-learn needs from 1.9 on only, is not required.
+The same values give the same arrays, independent of the library and of the dtype. Only attributes
+of the tables are used: none of the three libraries is imported, and narwhals, which scikit-learn
+requires from 1.9 on only, is not needed.
 """
 
 from collections.abc import Sequence
@@ -23,23 +23,11 @@ DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a frame.
+    """A column of a frame: `holds` is "numbers", "dates", "durations" or "strings".
 
-    Attributes
-    ----------
-    name : object
-        Its name.
-    holds : {"numbers", "dates", "durations", "strings"}
-        What its cells are.
-    values : ndarray of shape (n,)
-        Floats, NaN where missing: numbers, days since 1970 (UTC), or seconds. Strings are an
-        array of objects, None where missing; a string without visible characters is missing.
-    is_category : bool
-        Whether the dtype is one of categories.
-    categories : tuple of str
-        The categories that the dtype lists, in its order; empty if it lists none.
-    is_ordered : bool
-        Whether their order means something.
+    Values are floats, NaN where missing: numbers, days since 1970 (UTC) or seconds. Strings are an
+    array of objects, None where missing; a string without visible characters is missing.
+    `categories` are those that the dtype lists, in its order.
     """
 
     name: Any
@@ -51,31 +39,14 @@ class Column:
 
     @property
     def missing(self) -> BoolArray:
-        """Which cells are missing."""
+        """Mask of the missing cells."""
         if self.holds == "strings":
             return np.array([value is None for value in self.values], dtype=bool)
         return np.isnan(self.values)
 
 
 def read_column(X: Any, position: int) -> Column:
-    """Read one column of a frame.
-
-    Parameters
-    ----------
-    X : DataFrame or Table
-        A frame of pandas or polars, or a table of pyarrow.
-    position : int
-        Number of the column.
-
-    Returns
-    -------
-    Column
-
-    Raises
-    ------
-    ValueError
-        If its cells are of several types, or of one that cannot be read.
-    """
+    """Read a column of a pandas or polars frame or a pyarrow table, by position."""
     if hasattr(X, "iloc"):
         return _read_pandas(X.columns[position], X.iloc[:, position])
     if hasattr(X, "to_series"):
@@ -84,27 +55,21 @@ def read_column(X: Any, position: int) -> Column:
 
 
 def require_numbers(X: Any, user: str) -> None:
-    """Refuse a frame with a column that holds anything else than numbers, and name the cure."""
+    """Raise an error for a frame with a column of anything but numbers."""
     if not is_frame(X):
         return
     for position in range(X.shape[1]):
         column = read_column(X, position)
         if column.holds != "numbers":
             raise ValueError(
-                f"Column {column.name!r} holds {column.holds}, and {user} takes numbers only. "
+                f"Column {column.name!r} holds {column.holds}, and {user} accepts numbers only. "
                 "Encode the frame first: sklearn.pipeline.make_pipeline("
                 f"pairmend.base_classifiers.DenseScaler(), {user}(...))."
             )
 
 
 def category_key(value: Any) -> str | None:
-    """Return the string that represents a category; equal numbers have the same one.
-
-    Examples
-    --------
-    >>> [category_key(value) for value in ("1", 1, 1.0, True, 2.5, None)]
-    ['1', '1', '1', '1', '2.5', None]
-    """
+    """Return the string that represents a category; equal numbers have the same string."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool | int | float | np.number | np.bool_):
@@ -155,7 +120,7 @@ def _categories(
 
 
 def _read_objects(name: Any, cells: list[Any]) -> Column:
-    """Read cells that are any objects, of which None and NaN are missing."""
+    """Read cells that are Python objects; None and NaN are missing."""
     cells = [str(cell) if isinstance(cell, np.str_) else cell for cell in cells]
     types = {type(cell) for cell in cells} - {type(None)}
     if types <= {str}:
@@ -204,13 +169,7 @@ def _seconds(durations: NDArray[Any]) -> FloatArray:
 
 
 def days_of(value: date) -> float:
-    """Return the days since 1970 of a date or a time; one without time zone is taken as UTC.
-
-    Examples
-    --------
-    >>> days_of(date(1970, 1, 2)), days_of(datetime(1970, 1, 1, 12))
-    (1.0, 0.5)
-    """
+    """Return the days since 1970 of a date or time; without a time zone it is in UTC."""
     if not isinstance(value, datetime):
         return float(value.toordinal() - date(1970, 1, 1).toordinal())
     if value.tzinfo is None:
@@ -229,4 +188,4 @@ _READERS: list[tuple[Any, Any, str]] = [
     (time, _seconds_of_day, "durations"),
     (np.datetime64, lambda value: float(_days(np.array(value, dtype="datetime64[us]"))), "dates"),
 ]
-"""Types of cells, what makes a float of one, and what the column then holds."""
+"""Types of cells, the function that converts a cell to a float, and the column's `holds`."""

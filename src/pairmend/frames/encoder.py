@@ -1,4 +1,4 @@
-"""One way to read frames, for base classifiers and for distances."""
+"""The encoder of frames, for base classifiers and distances."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -19,22 +19,15 @@ from pairmend.frames.kinds import KINDS, ColumnSummary, choose_reader
 
 
 def takes_encoded_frames(estimator: Any) -> bool:
-    """Return whether a classifier takes rows that a FrameEncoder with default options encoded.
-
-    Examples
-    --------
-    >>> from pairmend.base_classifiers import logistic_regression
-    >>> takes_encoded_frames(logistic_regression()), takes_encoded_frames(FrameEncoder())
-    (True, False)
-    """
+    """Return whether a classifier accepts rows encoded by a FrameEncoder with default options."""
     first = estimator[0] if isinstance(estimator, Pipeline) else estimator
     return bool(getattr(first, "takes_encoded_frames", False))
 
 
 class FrameEncoder(TransformerMixin, BaseEstimator):
-    """Encode the columns of a frame as numbers, each by what it holds.
+    """Encode the columns of a frame as numbers, each by its kind.
 
-    How a column is read depends on its values, not on the dtype or the library that holds them:
+    The kind of a column is determined by its values, not by its dtype or library:
 
     - numbers, booleans, and strings all of which are numbers: as they are;
     - dates, and strings all of which are dates in one format: days since 1970, and sine and
@@ -42,8 +35,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
     - durations: seconds;
     - strings of several words that rarely repeat: TF-IDF of the words, projected to at most 100
       components by a truncated SVD;
-    - other strings, and all columns of a dtype of categories: the number of the category. The
-      100 most frequent ones are kept apart.
+    - other strings, and all columns of a categorical dtype: the code of the category. Categories
+      beyond the 100 most frequent ones share one code.
 
     Columns without any value, and columns of strings that differ in nearly every row, are left
     out with a :class:`ColumnWarning`. Missing values are NaN.
@@ -51,7 +44,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     kinds : dict, default=None
-        Kinds of columns by name, where they are not to be found out: "number", "category",
+        Kinds of columns by name, in place of the automatic choice: "number", "category",
         "date", "text" or "ignored".
 
     Attributes
@@ -60,7 +53,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         How each column was read. ``pandas.DataFrame(encoder.columns_)`` shows it as a table.
     n_categories_ : ndarray of int, shape (n_encoded,)
         For each encoded column the number of categories; 0 for numbers, -1 for components of
-        texts and dates, which have a scale of their own.
+        texts and dates, which are not scaled.
     source_ : ndarray of int, shape (n_encoded,)
         Number of the column of the frame that each encoded column comes from.
     n_features_in_ : int
@@ -74,14 +67,15 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    skrub's ``TableVectorizer`` reads frames in a similar way. It is not used here, because it
-    has no notion of distances, its objects cannot be loaded from model files without trust in
-    further types, and results must not depend on what is installed. It can be a step of a
-    pipeline or a `transformer`, as any transformer of scikit-learn.
+    skrub's ``TableVectorizer`` encodes frames in a similar way. It is not used here, because it
+    does not define distances, its types are not trusted in model files, and results must not
+    depend on the installed packages. It can be a step of a pipeline or a `transformer`, as any
+    transformer of scikit-learn.
 
     Examples
     --------
     >>> import pandas as pd
+    >>> from pairmend.frames import FrameEncoder
     >>> photos = pd.DataFrame({
     ...     "blue": [0.5, None, 2.0],
     ...     "place": ["coast", "town", "coast"],
@@ -103,7 +97,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         self.kinds = kinds
 
     def fit(self, X: MatrixLike, y: Any = None) -> Self:
-        """Decide how each column is read.
+        """Determine the kind of each column.
 
         Parameters
         ----------
@@ -115,12 +109,20 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pairmend.frames import FrameEncoder
+        >>> encoder = FrameEncoder().fit(pd.DataFrame({"day": ["2024-05-17", "2024-05-18"]}))
+        >>> encoder.columns_[0].kind
+        'date'
         """
         check_params(self, self.get_params(deep=False))
         if not is_frame(X):
             raise ValueError(
-                f"FrameEncoder reads frames of pandas or polars, and X is a {type(X).__name__}. "
-                "Make a frame of it, for instance pandas.DataFrame(X)."
+                f"FrameEncoder expects a pandas or polars frame, got a {type(X).__name__}. Convert "
+                "it, for instance with pandas.DataFrame(X)."
             )
         names = frame_columns(X)
         if not names:
@@ -158,13 +160,22 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_encoded)
-            Missing values are NaN. The code of a category that fit has not seen, or has not kept
-            apart, is the number of categories.
+            Missing values are NaN. The code of a category that did not occur in fit, or is not
+            among the most frequent ones, is the number of categories.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pairmend.frames import FrameEncoder
+        >>> places = pd.DataFrame({"place": ["coast", "town", "coast"]})
+        >>> encoder = FrameEncoder().fit(places)
+        >>> encoder.transform(pd.DataFrame({"place": ["town", "moon", None]})).tolist()
+        [[1.0], [2.0], [nan]]
         """
         return self.encode(X).values
 
     def encode(self, X: MatrixLike) -> EncodedFrame:
-        """Encode the columns of a frame, and keep how they were read with the result.
+        """Encode the columns of a frame, together with a reference to this encoder.
 
         Parameters
         ----------
@@ -175,6 +186,15 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         EncodedFrame
+            With the attributes ``values``, the result of `transform`, and ``encoder``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pairmend.frames import FrameEncoder
+        >>> places = pd.DataFrame({"place": ["coast", "town", "coast"]})
+        >>> FrameEncoder().fit(places).encode(places).codes.tolist()
+        [[0.0], [1.0], [0.0]]
         """
         if isinstance(X, EncodedFrame):
             return X
@@ -190,8 +210,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
     def _columns_of_array(self, X: Any) -> list[Column]:
         if not all(summary.kind in ("number", "empty") for summary in self.columns_):
             raise ValueError(
-                "Fitted on a DataFrame with columns that are not numbers; pass X as a DataFrame "
-                f"with the same {self.n_features_in_} columns, too."
+                "FrameEncoder was fitted on a frame with columns that are not numbers; pass X as a "
+                f"frame with the same {self.n_features_in_} columns."
             )
         numbers = check_array(
             X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
@@ -208,17 +228,25 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         ]
 
     def undeclared_categories(self, chosen: Sequence[Any]) -> list[Any]:
-        """Return columns read as categories that neither their dtype nor the user declared.
+        """Return categorical columns that neither have a categorical dtype nor were chosen.
 
         Parameters
         ----------
         chosen : sequence
-            Names of the columns that the user named.
+            Names of the columns that the user declared as categorical.
 
         Returns
         -------
         list
-            Names of the other columns.
+            Names of the columns.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pairmend.frames import FrameEncoder
+        >>> places = pd.DataFrame({"place": ["coast", "town"], "hue": ["red", "red"]})
+        >>> FrameEncoder().fit(places).undeclared_categories(["hue"])
+        ['place']
         """
         return [
             summary.name
@@ -237,6 +265,14 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pairmend.frames import FrameEncoder
+        >>> frame = pd.DataFrame({"blue": [0.5, 2.0], "day": ["2024-05-17", "2024-05-18"]})
+        >>> FrameEncoder().fit(frame).get_feature_names_out().tolist()
+        ['blue', 'day_0', 'day_1', 'day_2', 'day_3', 'day_4']
         """
         check_is_fitted(self)
         names = []

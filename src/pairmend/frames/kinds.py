@@ -1,4 +1,4 @@
-"""How a column is read: as numbers, categories, dates or text, or not at all."""
+"""Readers of columns: numbers, categories, dates, text, or nothing."""
 
 import warnings
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ KINDS = ("number", "category", "date", "text", "ignored")
 """Ways to read a column that can be requested."""
 
 MAX_CATEGORIES = 100
-"""Categories of a column that are kept apart; the less frequent ones count as one."""
-FEW = 20
-"""Different strings up to which a column is never an identifier."""
+"""Largest number of categories of a column; the less frequent ones share one code."""
+MIN_IDENTIFIERS = 20
+"""Number of different strings up to which a column is never an identifier."""
 DISTINCT_SHARE = 0.9
 """Share of different strings among the rows from which on a column is an identifier."""
 TEXT_WORDS = 3.0
@@ -33,12 +33,12 @@ COMPONENTS = 100
 """Components that represent a text column."""
 
 BETWEEN_UNIT_VECTORS = 1 / np.sqrt(2)
-"""Brings the distance of two different categories, or of two texts without common words, to 1,
-the largest difference of a number that is divided by its range."""
+"""Factor that makes the distance of two different categories, or of two texts without common
+words, 1: the largest difference of a number that is divided by its range."""
 
 
 class ColumnWarning(UserWarning):
-    """A column of a frame is probably not what it was meant to be."""
+    """A column of a frame that was left out, or read in one of several possible ways."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,14 @@ class ColumnSummary:
     example : str
         The first value, as a string; empty if there is none.
     note : str
-        What looks odd about the column; empty if nothing does.
+        Text of the warning about the column; empty if there is none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pairmend.frames import FrameEncoder
+    >>> FrameEncoder().fit(pd.DataFrame({"blue": [0.5, None, 2.0]})).columns_[0]
+    ColumnSummary(name='blue', kind='number', n_distinct=2, n_missing=1, example='0.5', note='')
     """
 
     name: Any
@@ -95,15 +102,7 @@ class NumberReader:
 
 @dataclass(frozen=True)
 class CategoryReader:
-    """Reads categories as their numbers.
-
-    Attributes
-    ----------
-    keys : ndarray of str
-        The categories. The code of any other value is their number.
-    is_declared : bool
-        Whether the dtype is one of categories.
-    """
+    """Reads categories as codes; the code of any other value is the number of categories."""
 
     keys: NDArray[np.str_]
     is_declared: bool
@@ -126,14 +125,9 @@ class CategoryReader:
 
 @dataclass(frozen=True)
 class DateReader:
-    """Reads dates as days since 1970, and as points of the year, the week and the day.
+    """Reads dates as days since 1970, and as sine and cosine of the year, the week and the day.
 
-    Attributes
-    ----------
-    format : str or None
-        Format of strings; None if the column held dates.
-    has_times : bool
-        Whether the dates have times of day.
+    `format` is that of strings, None for a column of dates.
     """
 
     format: str | None
@@ -142,7 +136,7 @@ class DateReader:
 
     @property
     def layout(self) -> list[tuple[int, float]]:
-        """Days are a number; each circle has two coordinates, which distances leave out."""
+        """Days are a number; each period has two coordinates, which distances leave out."""
         return [(0, np.nan)] + [(-1, 0.0)] * 2 * len(self._periods)
 
     @property
@@ -150,7 +144,7 @@ class DateReader:
         return [365.2425, 7.0, 1.0] if self.has_times else [365.2425, 7.0]
 
     def read(self, column: Column) -> FloatArray:
-        """Return days since 1970 and the circles."""
+        """Return days since 1970, and sine and cosine of each period."""
         days: Any = column.values if column.holds == "dates" else None
         if column.holds == "strings":
             forms = [self.format] if self.format else date_formats_of(column.values.tolist())
@@ -169,14 +163,9 @@ class DateReader:
 
 @dataclass(frozen=True)
 class TextReader:
-    """Reads text as TF-IDF of its words, projected to few components and brought to length 1.
+    """Reads text as TF-IDF of its words, projected to components and scaled to length 1.
 
-    Attributes
-    ----------
-    vectorizer : TfidfVectorizer
-        Counts words.
-    projection : TruncatedSVD or None
-        Makes components of the counts; None if there are few words.
+    `projection` is None if there are no more words than components.
     """
 
     vectorizer: Any
@@ -204,7 +193,7 @@ class TextReader:
 
     @property
     def layout(self) -> list[tuple[int, float]]:
-        """The components, whose scale distances leave as it is."""
+        """The components, which distances do not scale."""
         width = len(self.vectorizer.vocabulary_)
         if self.projection is not None:
             width = len(self.projection.components_)
@@ -233,37 +222,24 @@ class NothingReader:
 
 
 def choose_reader(column: Column, kind: str | None = None) -> tuple[Any, ColumnSummary]:
-    """Decide how a column is read.
-
-    Parameters
-    ----------
-    column : Column
-        A column of the training frame.
-    kind : str, default=None
-        One of :data:`KINDS` if the decision has been made.
-
-    Returns
-    -------
-    reader : NumberReader, CategoryReader, DateReader, TextReader or NothingReader
-    summary : ColumnSummary
-    """
+    """Return the reader and the summary of a training column; `kind` replaces the choice."""
     missing = column.missing
-    known = column.values[~missing].tolist()
-    n_distinct = len(set(known))
+    present = column.values[~missing].tolist()
+    n_distinct = len(set(present))
     note = ""
     if kind is not None:
         reader = _requested_reader(column, kind)
     elif len(missing) and missing.all():
-        reader, note = NothingReader("empty"), "it has no value in any row and is left out"
+        reader, note = NothingReader("empty"), "it has no values and is left out"
     elif column.holds != "strings":
         reader = _plain_reader(column)
     else:
-        reader, note = _string_reader(column, known, n_distinct)
+        reader, note = _string_reader(column, present, n_distinct)
     if note:
         warnings.warn(f"Column {column.name!r}: {note}.", ColumnWarning, stacklevel=2)
-    example = str(category_key(known[0])) if known else ""
-    if known and column.holds == "dates":
-        example = str(np.datetime64(round(known[0] * 86400), "s"))
+    example = str(category_key(present[0])) if present else ""
+    if present and column.holds == "dates":
+        example = str(np.datetime64(round(present[0] * 86400), "s"))
     n_missing = int(np.count_nonzero(missing))
     return reader, ColumnSummary(column.name, reader.kind, n_distinct, n_missing, example, note)
 
@@ -275,35 +251,34 @@ def _plain_reader(column: Column) -> Any:
     return NumberReader("duration" if column.holds == "durations" else "number")
 
 
-def _string_reader(column: Column, known: list[str], n_distinct: int) -> tuple[Any, str]:
-    """Return the reader of a column of strings, and what is odd about the column."""
+def _string_reader(column: Column, present: list[str], n_distinct: int) -> tuple[Any, str]:
+    """Return the reader of a column of strings, and a note for a warning."""
     note = ""
-    if not column.is_category:  # a dtype of categories rules out numbers, dates and text
-        if known and numbers_of(known) is not None:
+    if not column.is_category:  # a categorical dtype is never read as numbers, dates or text
+        if present and numbers_of(present) is not None:
             return NumberReader(), note
-        if forms := date_formats_of(known):
+        if forms := date_formats_of(present):
             if len(forms) > 1:
                 note = (
-                    f"its dates can be read as {' or '.join(forms)}, and the first is taken; "
-                    "convert the column to dates to be sure"
+                    f"its dates can be read as {' or '.join(forms)}, and the first format is used; "
+                    "convert the column to dates to choose the format"
                 )
-            return DateReader(forms[0], _has_times(dates_of(known, forms[0]))), note
-        if _is_text(known, n_distinct):
+            return DateReader(forms[0], _has_times(dates_of(present, forms[0]))), note
+        if _is_text(present, n_distinct):
             return TextReader.fit(column), note
-    if n_distinct > max(FEW, DISTINCT_SHARE * len(known)):
+    if n_distinct > max(MIN_IDENTIFIERS, DISTINCT_SHARE * len(present)):
         return NothingReader("identifier"), (
-            f"{n_distinct} different values in {len(known)} rows look like names of rows, which "
-            "are of no use for other rows, and the column is left out; pass it as numbers if the "
-            "values have a meaning"
+            f"its {n_distinct} different values in {len(present)} rows are taken for identifiers "
+            "of rows, and the column is left out; encode it as numbers to use it"
         )
     return _category_reader(column), note
 
 
-def _is_text(known: list[str], n_distinct: int) -> bool:
-    """Return whether strings are many different ones of several words."""
-    if n_distinct <= max(min(FEW, len(known) / 2), TEXT_SHARE * len(known)):
+def _is_text(present: list[str], n_distinct: int) -> bool:
+    """Return whether strings rarely repeat and have several words."""
+    if n_distinct <= max(min(MIN_IDENTIFIERS, len(present) / 2), TEXT_SHARE * len(present)):
         return False
-    return bool(np.mean([len(string.split()) for string in known]) >= TEXT_WORDS)
+    return bool(np.mean([len(string.split()) for string in present]) >= TEXT_WORDS)
 
 
 def _category_reader(column: Column) -> CategoryReader:
@@ -333,17 +308,17 @@ def _requested_reader(column: Column, kind: str) -> Any:
         days = DateReader(forms[0], False).read(column)[:, 0]
         return DateReader(forms[0], _has_times(days))
     reader = NumberReader()
-    reader.read(column)  # raises if there is something else
+    reader.read(column)  # raises an error for anything but numbers
     return reader
 
 
 def _has_times(days: Any) -> bool:
-    known = days[~np.isnan(days)]
-    return bool((known != np.floor(known)).any())
+    present = days[~np.isnan(days)]
+    return bool((present != np.floor(present)).any())
 
 
 def _keys(column: Column) -> list[str | None]:
-    """Return the cells as strings that stand for categories."""
+    """Return the cells as strings that represent categories."""
     if column.holds == "strings":
         return list(column.values)
     return [None if np.isnan(value) else category_key(value) for value in column.values.tolist()]
@@ -354,13 +329,13 @@ def _texts(column: Column) -> list[str]:
 
 
 def _unexpected(column: Column, expected: str) -> str:
-    """Return the message for a column that is not what it was in fit, or is to be."""
-    known = column.values[~column.missing]
-    found = f"such as {known[0]!r}" if len(known) and column.holds == "strings" else ""
+    """Return the message for a column whose kind differs from that of fit."""
+    present = column.values[~column.missing]
+    found = f"such as {present[0]!r}" if len(present) and column.holds == "strings" else ""
     if column.holds == "strings" and expected == "numbers":
-        odd = [value for value in known.tolist() if numbers_of([value]) is None]
+        odd = [value for value in present.tolist() if numbers_of([value]) is None]
         found = f"such as {odd[0]!r}" if odd else found
     return (
         f"Column {column.name!r} holds {column.holds} {found}".rstrip()
-        + f"; expected {expected}. Convert the column, or fit anew with the column as it is now."
+        + f"; expected {expected}. Convert the column, or fit again with the column unchanged."
     )

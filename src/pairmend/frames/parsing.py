@@ -1,4 +1,4 @@
-"""Numbers and dates written as strings."""
+"""Parsing numbers and dates that are written as strings."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -19,16 +19,9 @@ _TIMES = ("", " %H:%M", " %H:%M:%S")
 
 
 def numbers_of(strings: Sequence[str | None]) -> FloatArray | None:
-    """Return the numbers that strings stand for, None if one of them is no number.
+    """Return strings as numbers, None if one of them is no number.
 
-    Numbers with a leading zero, such as 00501, are codes, not numbers.
-
-    Examples
-    --------
-    >>> numbers_of(["1.5", None, "-2e3"]).tolist()
-    [1.5, nan, -2000.0]
-    >>> numbers_of(["1.5", "red"]), numbers_of(["00501"])
-    (None, None)
+    Strings with a leading zero, such as 00501, are codes, not numbers.
     """
     return _parsed(strings, _number)
 
@@ -40,32 +33,16 @@ def _number(string: str) -> float:
 
 
 def date_formats_of(strings: Sequence[str | None]) -> list[str]:
-    """Return the formats in which all strings are dates.
-
-    Examples
-    --------
-    >>> date_formats_of(["2024-05-17", "2024-05-18T10:30"])
-    ['ISO 8601']
-    >>> date_formats_of(["17/05/2024", "01/02/2024"]), date_formats_of(["05/06/2024"])
-    (['%d/%m/%Y'], ['%m/%d/%Y', '%d/%m/%Y'])
-    >>> date_formats_of(["red"]), date_formats_of(["20240517"])
-    ([], [])
-    """
-    known = [string for string in dict.fromkeys(strings) if string is not None]
-    # Most columns are ruled out by their first value, without a try of each format.
-    if not known or not re.match(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d", known[0]):
+    """Return the formats in which all strings are dates."""
+    present = [string for string in dict.fromkeys(strings) if string is not None]
+    # The first value excludes most columns without parsing it in each format.
+    if not present or not re.match(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d", present[0]):
         return []
-    return [form for form in FORMATS if dates_of(known, form) is not None]
+    return [form for form in FORMATS if dates_of(present, form) is not None]
 
 
 def dates_of(strings: Sequence[str | None], form: str) -> FloatArray | None:
-    """Return days since 1970 of dates in a format, None if one of them is not in it.
-
-    Examples
-    --------
-    >>> dates_of(["1970-01-02", None], ISO).tolist()
-    [1.0, nan]
-    """
+    """Return days since 1970 of dates in a format, None if one of them is not in it."""
     return _parsed(strings, lambda string: _date(string.strip(), form))
 
 

@@ -1,7 +1,7 @@
-"""Reading the archive in a model file without taking more memory than allowed.
+"""Reading the archive in a model file within a limit of memory.
 
-Sizes that a file declares are not believed: members are unpacked in small parts, and arrays are
-measured by their own heads before anything is made of them.
+Sizes that a file declares may be forged: members are unpacked in small parts, and the heads of
+arrays are checked before an array is created.
 """
 
 import zlib
@@ -28,26 +28,18 @@ class TooLargeError(ValueError):
 
 @dataclass
 class Budget:
-    """Counts what an estimator takes once it is made.
-
-    Attributes
-    ----------
-    limit : int
-        Bytes that it may take.
-    used : int
-        Bytes that were counted so far.
-    """
+    """Counts the bytes of an estimator in memory, up to a limit."""
 
     limit: int
     used: int = 0
 
     def spend(self, n_bytes: int) -> None:
-        """Count bytes, and refuse those beyond the limit."""
+        """Count bytes; more than the limit is an error."""
         self.check(n_bytes)
         self.used += n_bytes
 
     def check(self, n_bytes: int) -> None:
-        """Refuse bytes beyond the limit, without counting them."""
+        """Raise an error for bytes beyond the limit, without counting them."""
         if self.used + n_bytes > self.limit:
             raise TooLargeError(
                 f"unpacked, it takes more than max_bytes={self.limit} ({show_bytes(self.limit)})"
@@ -55,13 +47,7 @@ class Budget:
 
 
 def show_bytes(n_bytes: int) -> str:
-    """Return a number of bytes for people.
-
-    Examples
-    --------
-    >>> show_bytes(4 * 2**30), show_bytes(1500)
-    ('4.0 GiB', '1.5 KiB')
-    """
+    """Format a number of bytes, such as 4.0 GiB."""
     size, units = float(n_bytes), ["bytes", "KiB", "MiB", "GiB", "TiB"]
     while size >= 1024 and len(units) > 1:
         size, units = size / 1024, units[1:]
@@ -69,35 +55,21 @@ def show_bytes(n_bytes: int) -> str:
 
 
 def open_archive(content: bytes) -> ZipFile:
-    """Open an archive whose members have different names and known ways of packing."""
+    """Open an archive; repeated names and unknown compression are errors."""
     archive = ZipFile(BytesIO(content))
     names = archive.namelist()
     if len(set(names)) != len(names):
         raise BadZipFile("two members have the same name")
     for entry in archive.infolist():
         if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-            raise BadZipFile(f"{entry.filename} is packed in an unknown way")
+            raise BadZipFile(f"{entry.filename} has an unknown compression")
         if entry.flag_bits & 0x1:
             raise BadZipFile(f"{entry.filename} is encrypted")
     return archive
 
 
 def read_member(archive: ZipFile, name: str, budget: Budget) -> bytes:
-    """Unpack a member.
-
-    Parameters
-    ----------
-    archive : ZipFile
-        From :func:`open_archive`.
-    name : str
-        The member.
-    budget : Budget
-        What is left of it limits the size of the member, which is not counted yet.
-
-    Returns
-    -------
-    bytes
-    """
+    """Unpack a member of at most the bytes that are left of the budget; they are not counted."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -109,19 +81,13 @@ def read_member(archive: ZipFile, name: str, budget: Budget) -> bytes:
     except (KeyError, zlib.error, EOFError) as error:
         raise BadZipFile(f"{name} cannot be unpacked: {error}") from error
     if size != archive.getinfo(name).file_size:
-        raise BadZipFile(f"{name} has another size than the archive declares")
+        raise BadZipFile(f"{name} differs in size from the archive's directory")
     return b"".join(parts)
 
 
 @dataclass(frozen=True)
 class ArrayHead:
-    """What stands at the head of an array in a file.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    """
+    """Shape and type of an array in a file."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -133,17 +99,7 @@ class ArrayHead:
 
 
 def read_head(data: bytes) -> ArrayHead:
-    """Read the head of an array in numpy's format, and check that its cells follow.
-
-    Parameters
-    ----------
-    data : bytes
-        A ``.npy`` file.
-
-    Returns
-    -------
-    ArrayHead
-    """
+    """Read the head of a ``.npy`` file, and check that its cells follow."""
     file = BytesIO(data)
     version = npy_format.read_magic(file)
     if version == (1, 0):
@@ -174,17 +130,7 @@ SPARSE_PARTS = {"indices.npy", "indptr.npy", "format.npy", "shape.npy", "data.np
 
 
 def check_sparse(data: bytes, *, is_array: bool, budget: Budget) -> None:
-    """Check a CSR matrix in full: compiled code of scipy trusts its indices.
-
-    Parameters
-    ----------
-    data : bytes
-        A ``.npz`` file, as scipy writes it.
-    is_array : bool
-        Whether it is to be an array, not a matrix.
-    budget : Budget
-        Counts what it takes.
-    """
+    """Check a CSR matrix in a ``.npz`` file: compiled code of scipy does not check its indices."""
     archive = open_archive(data)
     if {*archive.namelist()} - {"_is_array.npy"} != SPARSE_PARTS:
         raise ValueError("a sparse array has other parts than those of CSR")
@@ -195,17 +141,17 @@ def check_sparse(data: bytes, *, is_array: bool, budget: Budget) -> None:
         raise ValueError("a sparse array is not CSR")
     marked = parts.get("_is_array.npy", np.array(False))
     if marked.shape != () or bool(marked) != is_array:
-        raise ValueError("a sparse array is of another type than it declares")
+        raise ValueError("a sparse array does not have its declared type")
     shape, indptr = parts["shape.npy"], parts["indptr.npy"]
     indices, values = parts["indices.npy"], parts["data.npy"]
     if shape.shape != (2,) or shape.dtype.kind not in INTEGERS or (shape < 0).any():
         raise ValueError("a sparse array has an impossible shape")
     n_rows, n_columns = shape.tolist()
-    budget.spend(8 * n_columns)  # a sum over its rows takes as much
+    budget.spend(8 * n_columns)  # the size of a sum over its rows
     if any(each.dtype not in (np.int32, np.int64) for each in (indptr, indices)):
         raise ValueError("a sparse array has indices that are no 32 or 64 bit integers")
     if not (indptr.ndim == indices.ndim == values.ndim == 1 and len(indptr) == n_rows + 1):
-        raise ValueError("a sparse array has parts of other shapes than its own")
+        raise ValueError("a sparse array has parts whose shapes do not match")
     if values.dtype.kind not in NUMBERS or len(values) != len(indices):
         raise ValueError("a sparse array has other values than one number for each index")
     if indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices):

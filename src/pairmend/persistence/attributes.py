@@ -1,4 +1,4 @@
-"""Attributes of estimators that would read files, run for ever or take all memory."""
+"""Attributes with which a trusted class would read files, run without end or fill the memory."""
 
 from collections.abc import Callable, Mapping
 from inspect import getattr_static
@@ -13,57 +13,52 @@ from pairmend.persistence.trust import class_of
 MAX_JOBS = 1024
 MAX_HASHES = 2**31 - 1
 TOKEN_PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\w+", r"\b\w+\b", r"\w\w+", r"\S+", None)
-"""Patterns that take linear time for every text."""
+"""Patterns whose time is linear in the length of any text."""
 VECTORIZERS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer")
 
 
 def check_attributes(node: Node, nodes: Mapping[int, Node], read: Callable[[Node], bytes]) -> None:
-    """Refuse attributes by which a trusted class could do harm.
+    """Raise an error for attributes with which a trusted class could do harm.
 
-    Parameters
-    ----------
-    node : dict
-        Describes an object.
-    nodes : mapping
-        Nodes that were read before, by their numbers.
-    read : callable
-        Reads the file of an array.
+    `nodes` are the nodes that were read before, by number; `read` reads the file of an array.
     """
     state = node.get("content")
     if state is not None and (not isinstance(state, dict) or state.get("__loader__") != "DictNode"):
-        raise ValueError(f"{type_name(node)} has a state that is no dict")
+        raise ValueError(f"{type_name(node)} has a state that is not a dict")
     own = attributes(node)
     kinds = state["key_types"]["content"] if own and state is not None else []
     if any(type_name(kind) != "builtins.str" for kind in kinds):
-        raise ValueError(f"{type_name(node)} has attributes whose names are no texts")
+        raise ValueError(f"{type_name(node)} has attributes whose names are not texts")
     cls = class_of(type_name(node))
     for name in own:
         if name.startswith("__") or callable(getattr(cls, name, None)) or name in computed(node):
-            raise ValueError(f"{type_name(node)} has the attribute {name!r} in place of its own")
+            raise ValueError(
+                f"{type_name(node)} has the attribute {name!r}, which its class defines"
+            )
 
     def value(name: str) -> Any:
-        """Return a plain value; what is none is returned as its node."""
+        """Return a plain value, or the node of any other value."""
         found = own[name]
         if isinstance(found, dict) and is_reference(found):
             found = nodes.get(found.get("__id__", 0), found)
         is_plain = isinstance(found, dict) and found.get("__loader__") == "JsonNode"
         return literal(found) if is_plain else found
 
-    for name, (is_allowed, cure) in RULES.items():
+    for name, (is_allowed, reason) in RULES.items():
         if name in own and not is_allowed(value(name)):
-            raise ValueError(f"{type_name(node)} has {name}={_shown(value(name))}; {cure}")
+            raise ValueError(f"{type_name(node)} has {name}={_shown(value(name))}; {reason}")
     if node["__class__"] in VECTORIZERS and node["__module__"].startswith("sklearn."):
-        for name, (is_allowed, cure) in TEXT_RULES.items():
+        for name, (is_allowed, reason) in TEXT_RULES.items():
             if name in own and not is_allowed(value(name)):
                 raise ValueError(
-                    f"{type_name(node)} has {name}={_shown(value(name))}; {cure}. If you know "
-                    f"where the file comes from, name {type_name(node)} as trusted."
+                    f"{type_name(node)} has {name}={_shown(value(name))}; {reason}. If you "
+                    f"trust the source of the file, pass {type_name(node)} as trusted."
                 )
         _check_vocabulary(own.get("vocabulary_"), nodes, read)
 
 
 def computed(node: Node) -> list[str]:
-    """Return attributes of an object that its class computes, as cached properties do."""
+    """Return the attributes of an object that its class computes, such as cached properties."""
     cls = class_of(type_name(node))
     if cls is None:
         return []
@@ -94,11 +89,11 @@ RULES: dict[str, Rule] = {
 TEXT_RULES: dict[str, Rule] = {
     "input": (
         lambda value: value == "content",
-        "it would read files that the data names; expected 'content'",
+        "it would read files named in the data; expected 'content'",
     ),
     "token_pattern": (
         lambda value: value in TOKEN_PATTERNS,
-        "such a pattern may take for ever",
+        "such a pattern may run without end",
     ),
     "analyzer": (lambda value: value in ("word", "char", "char_wb"), "expected a name"),
     "preprocessor": (lambda value: value is None, "expected None"),
@@ -112,14 +107,14 @@ TEXT_RULES: dict[str, Rule] = {
 
 
 def _check_vocabulary(node: Any, nodes: Mapping[int, Node], read: Callable[[Node], bytes]) -> None:
-    """Check that words have the columns 0, 1, ...: scipy trusts them."""
+    """Check that words have the columns 0, 1, ...: scipy does not check them."""
     if isinstance(node, dict) and is_reference(node):
         node = nodes.get(node.get("__id__", 0))
     if node is None:
         return
     columns = node.get("content") if isinstance(node, dict) else None
     if not isinstance(columns, dict):
-        raise ValueError("a vocabulary is no dict")
+        raise ValueError("a vocabulary is not a dict")
     numbers = [_column(column, read) for column in columns.values()]
     if sorted(numbers) != list(range(len(numbers))):
         raise ValueError("a vocabulary has words whose columns are not 0, 1, ...")
@@ -129,5 +124,5 @@ def _column(node: Any, read: Callable[[Node], bytes]) -> int:
     is_array = isinstance(node, dict) and node.get("__loader__") == "NdArrayNode"
     number = read_array(read(node)).tolist() if is_array else literal(node)
     if type(number) is not int:
-        raise ValueError("a vocabulary has words whose columns are no integers")
+        raise ValueError("a vocabulary has words whose columns are not integers")
     return number

@@ -1,4 +1,4 @@
-"""Checking what a model file describes, before anything is made of it."""
+"""Checking the description in a model file before any object is created."""
 
 import json
 from collections.abc import Callable
@@ -22,54 +22,30 @@ from pairmend.persistence.trust import is_scalar, is_trusted
 
 SCHEMA = "schema.json"
 PROTOCOL = 2
-"""Protocol of skops whose loaders are known here."""
+"""Protocol of skops that is supported."""
 SCHEMA_FACTOR = 10
 """Bytes of Python objects for a byte of the description."""
 NODE_BYTES = 400
-"""Bytes that a node takes at least while it is read and made."""
+"""Smallest number of bytes that a node needs."""
 MAX_NODES = 20_000_000
-"""Nodes at the most, each counted as often as it is referred to."""
+"""Largest number of nodes, each counted as often as it is referenced."""
 KEYS = ("builtins.str", "builtins.int", "builtins.float", "builtins.bool")
 ARRAYS = ("NdArrayNode", "SparseMatrixNode", "MaskedArrayNode", "DTypeNode", "TreeNode")
-"""Loaders that make known types only."""
+"""Loaders whose types cannot be trusted by the user."""
 
 
 @dataclass
 class Audit:
-    """What a file describes.
-
-    Attributes
-    ----------
-    types : set of str
-        Full names of all types in it.
-    refused : set of str
-        Those that are neither known to be harmless nor trusted.
-    """
+    """Full names of all types in a file, and of those that are not trusted."""
 
     types: set[str] = field(default_factory=set)
-    refused: set[str] = field(default_factory=set)
+    untrusted: set[str] = field(default_factory=set)
 
 
 def audit(content: bytes, trusted: frozenset[str], max_bytes: int) -> Audit:
-    """Check all that an archive describes.
+    """Check everything that an archive of :func:`~pairmend.persistence.packing.pack` describes.
 
-    Parameters
-    ----------
-    content : bytes
-        An archive of skops in the form of :func:`~pairmend.persistence.packing.pack`.
-    trusted : frozenset of str
-        Full names of types that are trusted beyond those known to be harmless.
-    max_bytes : int
-        Bytes that the estimator may take.
-
-    Returns
-    -------
-    Audit
-
-    Raises
-    ------
-    ValueError
-        If anything in it is not as skops writes it, or too large.
+    Anything that skops would not write, or that is larger than `max_bytes`, is a ValueError.
     """
     budget = Budget(max_bytes)
     with open_archive(content) as archive:
@@ -77,7 +53,7 @@ def audit(content: bytes, trusted: frozenset[str], max_bytes: int) -> Audit:
         budget.spend(SCHEMA_FACTOR * len(text))
         root = json.loads(text)
         if not isinstance(root, dict) or type(root.get("protocol")) is not int:
-            raise ValueError("its description is no JSON object with a protocol")
+            raise ValueError("its description is not a JSON object with a protocol")
         if root["protocol"] != PROTOCOL:
             raise ValueError(
                 f"it is written in protocol {root['protocol']} of skops, expected {PROTOCOL}"
@@ -88,7 +64,7 @@ def audit(content: bytes, trusted: frozenset[str], max_bytes: int) -> Audit:
 
 
 class _Auditor:
-    """Walks through a description in the order in which skops reads it."""
+    """Visits the nodes of a description in skops' order of reading."""
 
     def __init__(self, archive: ZipFile, trusted: frozenset[str], budget: Budget):
         self.archive, self.trusted, self.budget = archive, trusted, budget
@@ -110,7 +86,7 @@ class _Auditor:
         }
 
     def visit(self, node: Any) -> int:
-        """Check a node and all below it; return how many nodes that are."""
+        """Check a node and all below it; return their number."""
         if not isinstance(node, dict):
             raise ValueError(f"expected the description of an object, got {type(node).__name__}")
         number = node.get("__id__")
@@ -119,7 +95,9 @@ class _Auditor:
         if is_reference(node):
             size = None if number is None else self.sizes.get(number)
             if size is None or len(node) != 1:
-                raise ValueError("an object is referred to that is not there, or holds itself")
+                raise ValueError(
+                    "a reference to an object that does not exist, or that contains the reference"
+                )
             return size
         if number in self.sizes:
             raise ValueError("two objects have the same number")
@@ -149,7 +127,7 @@ class _Auditor:
         self.found.types.add(name)
         by_user = name in self.trusted and loader not in ARRAYS
         if not (by_user or is_trusted(loader, name)):
-            self.found.refused.add(name)
+            self.found.untrusted.add(name)
 
     def _check_json(self, node: Node) -> None:
         literal(node)
@@ -173,7 +151,7 @@ class _Auditor:
             head = self._head(node)
             self.budget.spend(head.n_bytes)
             if type_name(node) != "numpy.ndarray" and head.shape != ():
-                raise ValueError("a number is saved as an array of several")
+                raise ValueError("a scalar is saved as an array of several numbers")
         elif node.get("type") == "json" and type_name(node) == "numpy.ndarray":
             if not isinstance(node.get("content"), list):
                 raise ValueError("an array has no cells")
@@ -210,7 +188,7 @@ class _Auditor:
         if not isinstance(content, dict) or set(content) != {"start", "stop", "step"}:
             raise ValueError("a slice has other parts than start, stop and step")
         if not all(value is None or type(value) is int for value in content.values()):
-            raise ValueError("a slice has parts that are no integers")
+            raise ValueError("a slice has parts that are not integers")
 
     def _check_bytes(self, node: Node) -> None:
         self.budget.spend(len(self._read(node)))  # bytes are rare: read each time

@@ -1,9 +1,9 @@
-"""The layout of a model file, and whether it is whole.
+"""The layout of a model file, and its checksum.
 
 Three lines of text, then the estimator as skops writes it:
 
 1. ``pairmend-model`` and the version of the layout;
-2. the SHA-256 of all that follows, in hexadecimal;
+2. the SHA-256 of everything after this line, in hexadecimal;
 3. the manifest, as JSON: versions, names of features and labels, categories, types of columns.
 """
 
@@ -20,7 +20,7 @@ LAYOUT = 2
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, is damaged, or holds what it should not."""
+    """A file that is not a model file, is damaged, or has invalid content."""
 
 
 class ModelVersionWarning(UserWarning):
@@ -29,40 +29,19 @@ class ModelVersionWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Container:
-    """What a model file holds.
-
-    Attributes
-    ----------
-    manifest : dict
-        What is known of the model, as plain data.
-    content : bytes
-        The estimator, as skops writes it.
-    """
+    """The manifest of a model, as plain data, and the estimator as skops writes it."""
 
     manifest: dict[str, Any]
     content: bytes
 
     @property
     def body(self) -> bytes:
-        """What the checksum is of."""
+        """The bytes that the checksum is computed from."""
         return json.dumps(self.manifest).encode("ascii") + b"\n" + self.content
 
 
 def write_container(container: Container, path: str | Path) -> str:
-    """Write a model file, which is there whole or not at all.
-
-    Parameters
-    ----------
-    container : Container
-        What to write.
-    path : path
-        The file.
-
-    Returns
-    -------
-    str
-        The SHA-256 that identifies the model.
-    """
+    """Write a model file and return the SHA-256 that identifies the model."""
     body = container.body
     digest = hashlib.sha256(body).hexdigest()
     head = b"%s %d\n%s\n" % (MAGIC, LAYOUT, digest.encode("ascii"))
@@ -72,21 +51,7 @@ def write_container(container: Container, path: str | Path) -> str:
 
 
 def read_container(path: str | Path, max_bytes: int | None = None) -> tuple[Container, str]:
-    """Read a model file and check that it is as it was written.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    max_bytes : int, default=None
-        Bytes that it may have; any number if None.
-
-    Returns
-    -------
-    container : Container
-    digest : str
-        The SHA-256 that identifies the model.
-    """
+    """Read a model file of at most `max_bytes`; return its content and its SHA-256."""
     size = Path(path).stat().st_size
     if max_bytes is not None and size > max_bytes:
         raise ModelFileError(f"{path}: has {size} bytes, more than max_bytes={max_bytes}")
@@ -100,12 +65,12 @@ def read_container(path: str | Path, max_bytes: int | None = None) -> tuple[Cont
             f"{path}: a model file of layout {shown!r}; this version of pairmend reads layout "
             f"{LAYOUT}"
         )
-    noted, body = rest
+    stored, body = rest
     digest = hashlib.sha256(body).hexdigest()
-    if noted != digest.encode("ascii"):
+    if stored != digest.encode("ascii"):
         raise ModelFileError(
-            f"{path}: damaged or changed since it was saved: its SHA-256 is {digest}, and it says "
-            f"{noted.decode('ascii', 'replace')[:64]}. Get the file anew, or fit the model again."
+            f"{path}: damaged or changed since it was saved: its SHA-256 is {digest}, expected "
+            f"{stored.decode('ascii', 'replace')[:64]}. Copy the file or fit the model again."
         )
     line, _, content = body.partition(b"\n")
     try:
@@ -113,5 +78,5 @@ def read_container(path: str | Path, max_bytes: int | None = None) -> tuple[Cont
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path}: the manifest in its third line is not JSON") from error
     if not isinstance(manifest, dict):
-        raise ModelFileError(f"{path}: the manifest in its third line is no JSON object")
+        raise ModelFileError(f"{path}: the manifest in its third line is not a JSON object")
     return Container(manifest, content), digest

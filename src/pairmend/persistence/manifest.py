@@ -1,4 +1,4 @@
-"""What a model file tells of its model as plain data."""
+"""The manifest of a model file: its plain data, checked."""
 
 from pathlib import Path
 from typing import Any
@@ -11,20 +11,7 @@ KINDS = ("number", "boolean", "date", "text", "category", "other")
 
 
 def read_manifest(path: str | Path, manifest: dict[str, Any]) -> dict[str, Any]:
-    """Check the types of all parts of a manifest.
-
-    Parameters
-    ----------
-    path : path
-        The file, for messages.
-    manifest : dict
-        Its manifest.
-
-    Returns
-    -------
-    dict
-        Attributes of :class:`~pairmend.persistence.SavedModel`.
-    """
+    """Check all parts of a manifest and return them as arguments of SavedModel."""
     try:
         names, labels = (_names(manifest[part]) for part in ("feature_names", "label_names"))
         facts = {
@@ -36,7 +23,7 @@ def read_manifest(path: str | Path, manifest: dict[str, Any]) -> dict[str, Any]:
         }
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(
-            f"{path}: its manifest lacks a part or holds another: {error}"
+            f"{path}: a part of its manifest is missing or invalid: {error}"
         ) from error
     return facts
 

@@ -1,4 +1,4 @@
-"""Values in the description of an estimator, and trees, which must be checked before being made."""
+"""Checking values and decision trees in the description of an estimator."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ MAX_CLASSES = 2**31
 
 
 def literal(node: Any) -> Any:
-    """Return the number, text, bool or None that a node holds, and refuse anything else."""
+    """Return the number, text, bool or None that a node holds; anything else is an error."""
     text = node.get("content") if isinstance(node, dict) else None
     if not isinstance(text, str) or node.get("__loader__") != "JsonNode":
         raise ValueError("expected a number or a text, got something else")
@@ -22,15 +22,7 @@ def literal(node: Any) -> Any:
 
 
 def check_tree(node: Node, read: Callable[[Node], bytes]) -> None:
-    """Check the sizes of a decision tree, which scikit-learn trusts while it makes one.
-
-    Parameters
-    ----------
-    node : dict
-        Describes the tree.
-    read : callable
-        Reads the file of an array.
-    """
+    """Check the sizes of a decision tree, which scikit-learn does not check; `read` reads files."""
     reduced, state = node.get("__reduce__"), attributes(node)
     args = reduced.get("args") if isinstance(reduced, dict) else None
     sizes = args.get("content") if isinstance(args, dict) else None
@@ -43,14 +35,14 @@ def check_tree(node: Node, read: Callable[[Node], bytes]) -> None:
         raise ValueError("a decision tree has no numbers of classes")
     n_classes = read_array(read(sizes[1]))
     if n_classes.ndim != 1 or n_classes.dtype.kind != "i" or not 1 <= n_outputs == len(n_classes):
-        raise ValueError("a decision tree has numbers of classes for other outputs than it has")
+        raise ValueError("a decision tree has numbers of classes that do not match its outputs")
     if n_features < 1 or (n_classes < 1).any() or (n_classes >= MAX_CLASSES).any():
         raise ValueError("a decision tree has impossible numbers of features or classes")
     heads = {name: _head(state.get(name), read) for name in ("nodes", "values")}
     shape = (*heads["nodes"].shape, n_outputs, int(n_classes.max()))
     n_nodes = literal(state.get("node_count"))
     if len(heads["nodes"].shape) != 1 or heads["values"].shape != shape:
-        raise ValueError("a decision tree has values of another shape than its nodes")
+        raise ValueError("a decision tree has values whose shape does not match its nodes")
     if type(n_nodes) is not int or not 1 <= n_nodes == shape[0]:
         raise ValueError("a decision tree has another number of nodes than it declares")
     if type(literal(state.get("max_depth"))) is not int:

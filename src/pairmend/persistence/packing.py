@@ -1,8 +1,8 @@
-"""The archive of an estimator, the same for the same estimator.
+"""Making the archive of an estimator reproducible.
 
-skops names objects and files after addresses in memory, and notes the time of writing. Here they
-are numbered in the order in which they are read, and the time is a constant. What skops writes
-again for each reference to an object is written once.
+skops names objects and files by their addresses in memory, and stores the time of writing. Here
+they are numbered in the order of reading, and the time is a constant. An object that skops writes
+again for each reference is written once.
 """
 
 import json
@@ -28,18 +28,7 @@ ADDRESS = "_stop_words_id"
 
 
 def pack(content: bytes) -> bytes:
-    """Return an archive of skops in its reproducible form.
-
-    Parameters
-    ----------
-    content : bytes
-        An archive that skops has written.
-
-    Returns
-    -------
-    bytes
-        An archive that skops can read.
-    """
+    """Return an archive of skops in its reproducible form, which skops can read."""
     packed = BytesIO()
     with ZipFile(BytesIO(content)) as old, ZipFile(packed, "w") as new:
         root = json.loads(old.read(SCHEMA))
@@ -52,7 +41,7 @@ def pack(content: bytes) -> bytes:
 
 
 def _write(archive: ZipFile, name: str, data: bytes) -> None:
-    entry = ZipInfo(name)  # of 1 January 1980, the first time that such an archive can hold
+    entry = ZipInfo(name)  # dated 1 January 1980, the earliest date of the format
     entry.create_system = 3  # the same on every system
     archive.writestr(entry, data, compress_type=ZIP_DEFLATED)
 
@@ -65,7 +54,7 @@ class _Numbering:
         self.files: dict[str, str] = {}
 
     def visit(self, node: Node) -> None:
-        """Give numbers to a node and all below it."""
+        """Assign numbers to a node and all below it."""
         if node["__loader__"] in WITHOUT_IDENTITY:
             node.pop("__id__", None)
             return
@@ -77,7 +66,7 @@ class _Numbering:
         if node["__loader__"] == "ObjectNode":
             _leave_out(node)
         if node["__loader__"] == "SetNode":
-            node["content"].sort(key=_order)  # the order of texts in a set changes from run to run
+            node["content"].sort(key=_order)  # the order of texts in a set differs between runs
         for container, key in places(node):
             member = container[key]
             if member.get("__id__") in self.objects and not is_reference(member):
@@ -114,7 +103,7 @@ def _null() -> Node:
 
 
 def _order(node: Node) -> str:
-    """Return a text that does not depend on addresses, to sort the members of a set by."""
+    """Return a text without addresses in memory, to sort the members of a set."""
     return json.dumps(_without_identity(node), sort_keys=True)
 
 

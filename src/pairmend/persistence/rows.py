@@ -1,4 +1,4 @@
-"""Rows for a model: of frames, of tables, or a list of dicts."""
+"""Converting frames, tables and dicts to the rows that a model was fitted on."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,18 +17,9 @@ Columns = dict[str, NDArray[Any]]
 
 
 def read_columns(rows: Any) -> Columns | None:
-    """Return the columns of rows that have names.
+    """Return the columns of a frame, a table or a list of dicts; None for arrays.
 
-    Parameters
-    ----------
-    rows : DataFrame, MultiLabelData or list of dicts
-        A frame of pandas or polars, a table, or a dict of values by name for each row; a value
-        that a dict lacks is missing.
-
-    Returns
-    -------
-    dict of ndarray, or None
-        None if the columns have no names, as those of an array.
+    A value that a dict lacks is missing.
     """
     if isinstance(rows, MultiLabelData):
         return {name: _table_column(rows, place) for place, name in enumerate(rows.feature_names)}
@@ -44,7 +35,7 @@ def read_columns(rows: Any) -> Columns | None:
         return dict(zip(names, map(_frame_column, arrays), strict=True))
     if isinstance(rows, list | tuple) and rows and isinstance(rows[0], Mapping):
         if not all(isinstance(row, Mapping) for row in rows):
-            raise ValueError("expected a dict for each row, got a list with other things in it")
+            raise ValueError("expected a dict for each row, got a list with other objects")
         names = list(dict.fromkeys(str(name) for row in rows for name in row))
         return {name: _array([row.get(name) for row in rows]) for name in names}
     return None
@@ -70,13 +61,13 @@ def _frame_column(column: Any) -> NDArray[Any]:
 
 
 def _array(values: list[Any]) -> NDArray[Any]:
-    """Return values as numbers or bools where all that are there are, else as objects."""
-    known = [value for value in values if not _is_missing(value)]
-    if known and all(isinstance(value, bool | np.bool_) for value in known):
-        if len(known) == len(values):
+    """Return values as numbers or bools if all that are not missing are, else as objects."""
+    present = [value for value in values if not _is_missing(value)]
+    if present and all(isinstance(value, bool | np.bool_) for value in present):
+        if len(present) == len(values):
             return np.array(values, dtype=bool)
         return _objects([None if _is_missing(value) else bool(value) for value in values])
-    if all(isinstance(value, int | float | np.number) for value in known):
+    if all(isinstance(value, int | float | np.number) for value in present):
         return np.array([np.nan if _is_missing(value) else float(value) for value in values])
     return _objects([None if _is_missing(value) else value for value in values])
 
@@ -92,21 +83,9 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
 
 
 def to_table(columns: Columns, name: str, categorical: Sequence[str]) -> MultiLabelData:
-    """Make a table of columns, without labels.
+    """Make a table without labels; dates become seconds since 1970.
 
-    Parameters
-    ----------
-    columns : dict of ndarray
-        From :func:`read_columns`.
-    name : str
-        What messages call it.
-    categorical : sequence of str
-        Columns whose values are names, even if they are numbers or bools.
-
-    Returns
-    -------
-    MultiLabelData
-        Dates are seconds since 1970, as in tables of Parquet files.
+    Columns in `categorical` are categorical even if they hold numbers or bools.
     """
     n_rows = len(next(iter(columns.values()))) if columns else 0
     X, categories = np.empty((n_rows, len(columns))), {}
@@ -126,31 +105,19 @@ def _codes(texts: list[str | None]) -> tuple[FloatArray, tuple[str, ...]]:
 
 
 def as_texts(values: NDArray[Any]) -> list[str | None]:
-    """Return values as texts: whole numbers without a point, None where one is missing."""
+    """Return values as texts: integers without a point, None for missing ones."""
     return [None if _is_missing(value) else plain_text(value) for value in values.tolist()]
 
 
 def plain_text(value: Any) -> str:
-    """Return a value as a text: a whole number without a point."""
+    """Return a value as a text: an integer without a point."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(float(value))
     return str(value)
 
 
 def as_numbers(values: NDArray[Any], source: str, name: str) -> FloatArray:
-    """Return the numbers that a column holds, of texts those they are written as.
-
-    Parameters
-    ----------
-    values : ndarray
-        The column.
-    source, name : str
-        Names of the rows and of the column, for messages.
-
-    Returns
-    -------
-    ndarray of float
-    """
+    """Return a column as numbers; texts are parsed. `source` and `name` are for messages."""
     if values.dtype.kind == "M":
         seconds: FloatArray = values.astype("datetime64[us]").astype(np.int64) / 1e6
         return np.where(np.isnat(values), np.nan, seconds)
@@ -169,15 +136,9 @@ def as_numbers(values: NDArray[Any], source: str, name: str) -> FloatArray:
 
 
 def find_value(values: Sequence[Any]) -> Callable[[Any], int | None]:
-    """Return a function that gives the place of a text or number among values.
+    """Return a function that returns the position of a text or number among values, or None.
 
-    A text that is a number finds another text of the same number: ``"3.0"`` finds ``"3"``.
-
-    Examples
-    --------
-    >>> find = find_value(["2", "3", "red"])
-    >>> find("red"), find("3.0"), find("blue")
-    (2, 1, None)
+    A text that is a number also matches another text of the same number: ``"3.0"`` finds ``"3"``.
     """
     places = {value if isinstance(value, str) else plain_text(value): place
               for place, value in enumerate(values)}  # fmt: skip
@@ -207,26 +168,9 @@ def _number(text: str) -> float | None:
 def to_frame(
     rows: Any, columns: Columns, names: Sequence[str], described: FrameColumns, source: str
 ) -> tuple[Any, dict[str, tuple[str, ...]]]:
-    """Make a frame as a model was fitted on.
+    """Make a frame with the column types of fit, and return values that did not occur in fit.
 
-    Parameters
-    ----------
-    rows : DataFrame or other
-        Where the columns come from; columns of a frame that hold the right kind stay as they are.
-    columns : dict of ndarray
-        From :func:`read_columns`.
-    names : sequence of str
-        Which columns, in which order.
-    described : FrameColumns
-        What they held when the model was fitted.
-    source : str
-        Name of the rows, for messages.
-
-    Returns
-    -------
-    frame : DataFrame
-    unknown : dict
-        Values never seen in training by column.
+    Columns of a frame `rows` that have the right type are used unchanged.
     """
     library = described.library
     own = frame_library(rows) == library
@@ -236,9 +180,9 @@ def to_frame(
         if values is not None:
             find = find_value(values)
             texts = dict.fromkeys(text for text in as_texts(columns[name]) if text is not None)
-            if strange := tuple(text for text in texts if find(text) is None):
-                unknown[name] = strange
-        same = own and column_kind(rows[name]) in (kind, _INSTEAD.get(kind))
+            if new_texts := tuple(text for text in texts if find(text) is None):
+                unknown[name] = new_texts
+        same = own and column_kind(rows[name]) in (kind, _ACCEPTED_INSTEAD.get(kind))
         if kind == "other" or same:
             made[name] = rows[name] if own else columns[name]
         else:
@@ -258,8 +202,8 @@ def to_frame(
     return pd.DataFrame(made, index=index), unknown
 
 
-_INSTEAD = {"number": "boolean"}
-"""Kinds that do as well."""
+_ACCEPTED_INSTEAD = {"number": "boolean"}
+"""Kinds of columns that are accepted in place of others."""
 
 
 def _make_series(
@@ -270,7 +214,7 @@ def _make_series(
     values: tuple[str | float, ...] | None,
     source: str,
 ) -> Any:
-    """Return a column of a kind."""
+    """Make a series of a kind: number, boolean, date, text or category."""
     if kind == "number":
         cells: Any = as_numbers(column, source, name)
     elif kind == "boolean":
@@ -330,6 +274,6 @@ def _as_dates(column: NDArray[Any], source: str, name: str) -> NDArray[Any]:
 
 
 def _date(text: str) -> datetime:
-    """Return a date without a time zone; one with is brought to that of Greenwich."""
+    """Parse a date without a time zone; one with a time zone is converted to UTC."""
     date = datetime.fromisoformat(text)
     return date if date.tzinfo is None else date.astimezone(UTC).replace(tzinfo=None)

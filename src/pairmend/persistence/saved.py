@@ -1,4 +1,4 @@
-"""A model from a file, which predicts rows of any kind."""
+"""A model from a file, which predicts rows of frames, tables, dicts and arrays."""
 
 import warnings
 from collections.abc import Sequence
@@ -13,26 +13,26 @@ from pairmend.persistence.rows import Columns, read_columns, to_frame, to_table
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A model from a file, with what is needed to use it.
+    """A model from a file, with the names and types of its columns.
 
     Attributes
     ----------
     estimator : classifier
         The fitted classifier, or a pipeline that ends in one.
     feature_names : tuple of str
-        Names of the features, in the order the estimator takes them; empty if not known.
+        Names of the features, in the order of the estimator's columns; empty if not saved.
     label_names : tuple of str
-        Names of the labels, in the order of the columns it predicts; empty if not known.
+        Names of the labels, in the order of the predicted columns; empty if not saved.
     categories : dict
         Values of categorical features by feature number, as in
         :class:`~pairmend.datasets.MultiLabelData`.
     versions : dict
         Versions of the packages that it was saved with.
     sha256 : str
-        Identifies the model: no other file has it.
+        The SHA-256 of the file, which identifies the model.
     frame : FrameColumns or None
-        What the columns of the frame held that the estimator was fitted on; None if it was
-        fitted on an array.
+        Types of the columns of the frame that the estimator was fitted on; None if it was fitted
+        on an array.
 
     Examples
     --------
@@ -66,25 +66,34 @@ class SavedModel:
         Parameters
         ----------
         rows : DataFrame, MultiLabelData, list of dicts or array-like
-            Columns are found by name, in any order and beside others: those of a frame of pandas
-            or polars, of a table, or the keys of a dict for each row. Numbers may be written as
-            texts. Rows without names of columns, as of an array, go to the estimator as they are.
+            Columns of a pandas or polars frame or a table, or keys of dicts, are matched by name;
+            they may have any order, and further columns are ignored. Numbers may be written as
+            texts. An array is passed to the estimator unchanged.
 
         Returns
         -------
         ndarray of shape (n_rows, n_labels)
-            What the estimator predicts.
 
         Raises
         ------
         ValueError
-            If a column is not there, or holds texts where the model was fitted on numbers.
+            If a column is missing, or holds texts where the model was fitted on numbers.
 
         Warns
         -----
         UserWarning
-            If there are columns that the model does not use, or values of a column that were
-            never seen in training.
+            If there are columns that the model does not use, or values of a column that did not
+            occur in training.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.dummy import DummyClassifier
+        >>> from pairmend.persistence import SavedModel
+        >>> fitted = DummyClassifier(strategy="prior").fit([[0.0], [1.0]], [[1, 0], [1, 1]])
+        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, {}, "")
+        >>> saved.predict([{"size": "0.5"}]).tolist()
+        [[1, 0]]
         """
         return self.estimator.predict(self._prepared(rows))
 
@@ -99,34 +108,52 @@ class SavedModel:
         Returns
         -------
         ndarray of shape (n_rows, n_labels)
-            What the estimator predicts.
+            The output of ``predict_proba`` of the estimator.
+
+        Examples
+        --------
+        >>> from pairmend import BinaryRelevance
+        >>> from pairmend.persistence import SavedModel
+        >>> fitted = BinaryRelevance().fit([[0.0], [1.0], [2.0]], [[1, 0], [1, 1], [0, 1]])
+        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, {}, "")
+        >>> saved.predict_proba([{"size": 0.5}]).shape
+        (1, 2)
         """
         return self.estimator.predict_proba(self._prepared(rows))
 
     def prepare(self, rows: Any, *, ignore: Sequence[str] = ()) -> tuple[Any, list[str]]:
-        """Make of rows what the estimator takes.
+        """Convert rows to the input of the estimator.
 
         Parameters
         ----------
         rows : DataFrame, MultiLabelData, list of dicts or array-like
             As for :meth:`predict`.
         ignore : sequence of str, default=()
-            Columns that the notes leave out.
+            Columns to leave out of the notes.
 
         Returns
         -------
         X : DataFrame, ndarray or CSR
             Rows for ``estimator.predict``.
         notes : list of str
-            What :meth:`predict` warns of.
+            The warnings of :meth:`predict`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pairmend.persistence import SavedModel
+        >>> saved = SavedModel(None, ("size", "hue"), (), {1: ("blue", "red")}, {}, "")
+        >>> X, notes = saved.prepare([{"hue": "red", "size": 0.5, "id": 7}])
+        >>> X.tolist(), notes
+        ([[0.5, 1.0]], ['columns not used: id'])
         """
         columns = None if _is_sparse_table(rows) else read_columns(rows)
         if columns is None and not isinstance(rows, MultiLabelData):
             return rows, []
         if not self.feature_names:
             raise ValueError(
-                "the model does not know the names of its features; give them to save_model, or "
-                "predict an array"
+                "the model has no feature names; pass feature_names to save_model, or predict an "
+                "array"
             )
         source = rows.name if isinstance(rows, MultiLabelData) else "X"
         found = rows.feature_names if columns is None else tuple(columns)
@@ -143,13 +170,26 @@ class SavedModel:
         if unused := [name for name in found if name not in used]:
             notes.append(f"columns not used: {_some(unused)}")
         notes += [
-            f"column {name!r} holds values never seen in training{consequence}: {_some(values)}"
+            f"column {name!r} holds values that did not occur in training{consequence}: "
+            f"{_some(values)}"
             for name, values in unknown.items()
         ]
         return X, notes
 
-    def texts(self) -> tuple[str, ...]:
-        """Return the columns whose cells are texts, even if they look like numbers."""
+    def text_columns(self) -> tuple[str, ...]:
+        """Return the columns whose cells are texts, even if they look like numbers.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> from pairmend.persistence import SavedModel
+        >>> saved = SavedModel(None, ("size", "code"), (), {1: ("1", "2")}, {}, "")
+        >>> saved.text_columns()
+        ('code',)
+        """
         if self.frame is None:
             return tuple(self.feature_names[f] for f in self.categories)
         kinds = zip(self.feature_names, self.frame.kinds, strict=True)
@@ -167,11 +207,11 @@ class SavedModel:
         """Return numbers for an estimator that was fitted on an array."""
         data = rows
         if not isinstance(data, MultiLabelData):
-            data = to_table(columns or {}, source, self.texts())
+            data = to_table(columns or {}, source, self.text_columns())
         matched = match_features(data, self.feature_names, self.categories)
         X = one_hot(matched.data).X
         expected = getattr(self.estimator, "n_features_in_", X.shape[1])
-        if X.shape[1] != expected == len(self.feature_names):  # fitted on numbers of categories
+        if X.shape[1] != expected == len(self.feature_names):  # fitted on the codes of categories
             X = matched.data.X
         return X, matched.unknown
 

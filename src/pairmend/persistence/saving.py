@@ -31,8 +31,8 @@ from pairmend.persistence.structures import check_structures
 from pairmend.persistence.trust import UntrustedTypesError
 
 PACKAGES = ("pairmend", "scikit-learn", "numpy", "scipy", "skops")
-DECIDING = ("pairmend", "scikit-learn")
-"""Packages of which another version may predict otherwise."""
+VERSIONS_COMPARED = ("pairmend", "scikit-learn")
+"""Packages of which another version may predict differently."""
 MAX_BYTES = 4 * 2**30
 
 
@@ -53,33 +53,32 @@ def save_model(
     model : estimator
         A fitted classifier of the library or of scikit-learn, or a pipeline.
     path : path
-        The file. It is there whole or, if anything goes wrong, as it was before.
+        The file. An existing file is replaced once the new one is complete.
     feature_names : sequence of str, default=None
-        Names of the features; those that the model knows from a frame if None.
+        Names of the features; None means those of the frame that the model was fitted on.
     label_names : sequence of str, default=None
-        Names of the labels; those that the model knows if None.
+        Names of the labels; None means ``classes_`` of the model.
     categories : mapping, default=None
         Values of categorical features by feature number.
     X : DataFrame, default=None
-        Rows that the model was fitted on, of which the types of columns are noted. Classifiers of
-        the library know these themselves; pipelines that begin with other steps do not, and then
-        columns of files are read as what they look like.
+        Rows that the model was fitted on, of which the types of the columns are saved. It is
+        needed only for pipelines whose first step is not a classifier of the library: without it
+        the types of their columns are not saved, and are inferred when rows are read from files.
     trusted : sequence of str or types, default=()
-        Types to save, although `load_model` trusts them only if it is given them, too.
+        Further types to save. `load_model` needs the same types as `trusted`.
 
     Returns
     -------
     str
-        The SHA-256 that identifies the model. Whoever gets the file from elsewhere can ask for
-        it by ``load_model(path, sha256=...)``. Equal models have equal files: two fits with the
-        same data and seed give the same.
+        The SHA-256 that identifies the model, for ``load_model(path, sha256=...)``. Two fits with
+        the same data and seed have the same file.
 
     Raises
     ------
     ModelFileError
         If the model holds something that cannot be saved without pickle.
     UntrustedTypesError
-        If it holds types that `load_model` would refuse and `trusted` does not name.
+        If it holds types that are not on the list of trusted types and not in `trusted`.
 
     See Also
     --------
@@ -107,7 +106,7 @@ def save_model(
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", ())
     if label_names is None:
-        label_names = _known_labels(model)
+        label_names = _label_names(model)
     manifest = {
         "feature_names": [str(name) for name in feature_names],
         "label_names": [str(name) for name in label_names],
@@ -119,7 +118,7 @@ def save_model(
         content = pack(io.dumps(model))
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(
-            f"{path}: the model cannot be saved, because something in it is not made of numbers, "
+            f"{path}: the model cannot be saved, because it holds objects other than numbers, "
             f"texts and estimators: {error}"
         ) from error
     read_manifest(path, json.loads(json.dumps(manifest)))
@@ -128,7 +127,7 @@ def save_model(
 
 
 def _frame_of(model: Any, X: Any, feature_names: Sequence[str]) -> dict[str, Any] | None:
-    """Return what is noted of the frame that a model was fitted on; None of an array."""
+    """Return the description of the frame that a model was fitted on; None for an array."""
     if not hasattr(model, "feature_names_in_"):
         return None
     fitted_on = [str(name) for name in model.feature_names_in_]
@@ -140,7 +139,7 @@ def _frame_of(model: Any, X: Any, feature_names: Sequence[str]) -> dict[str, Any
     described = describe_frame(X)
     if X is not None:
         if described is None:
-            raise ValueError(f"X must be a frame as the model was fitted on, got {type(X)}")
+            raise ValueError(f"X must be a pandas or polars frame, as in fit, got {type(X)}")
         if [str(name) for name in X.columns] != fitted_on:
             raise ValueError(
                 f"X has the columns {list(X.columns)[:10]}, but the model was fitted on "
@@ -156,20 +155,20 @@ def _frame_of(model: Any, X: Any, feature_names: Sequence[str]) -> dict[str, Any
 
 
 def _check_loads(path: str | Path, content: bytes, trusted: Sequence[str | type]) -> None:
-    """Refuse to save what `load_model` would refuse."""
+    """Raise an error for a model that `load_model` would not load."""
     try:
         found = audit(content, frozenset(map(_full_name, trusted)), sys.maxsize)
     except Exception as error:  # a forged file may fail in any way
         raise ModelFileError(
-            f"{path}: the model has not been saved, because load_model would refuse it: {error}"
+            f"{path}: the model has not been saved, because it could not be loaded: {error}"
         ) from error
-    if refused := sorted(found.refused):
+    if untrusted := sorted(found.untrusted):
         raise UntrustedTypesError(
-            f"{path}: the model holds {', '.join(refused)}, which load_model does not trust, so "
-            "it has not been saved. To save it all the same: save_model(..., "
-            f"trusted={refused}); whoever loads it must trust these types, too: "
-            f"load_model(path, trusted={refused}), or --trust on the command line.",
-            refused,
+            f"{path}: the model holds {', '.join(untrusted)}, which is not on the list of trusted "
+            "types, so it has not been saved. To save it, pass the types to save_model(..., "
+            f"trusted={untrusted}), and later to load_model(path, trusted={untrusted}), or --trust "
+            "on the command line.",
+            untrusted,
         )
 
 
@@ -182,22 +181,22 @@ def load_model(
 ) -> SavedModel:
     """Load a model that was saved with `save_model`.
 
-    The file is checked before anything is made of it: it must be as it was written, and all types
-    in it must be known to be harmless, or trusted by you.
+    The file is checked before any object is created: its checksum must be right, and all types in
+    it must be on the list of trusted types or in `trusted`.
 
     Parameters
     ----------
     path : path
         The file.
     trusted : sequence of str or types, default=None
-        Further types to trust, by their full names. Name only what you know: a type may run
-        code when it is made.
+        Further types to trust, or their full names. A type may run code when an object of it is
+        created: pass only types whose code you trust.
     sha256 : str, default=None
-        What `save_model` returned, to be sure that it is that model and no other. The checksum
-        inside the file finds damage; who forges a file can forge that, too.
+        The value that `save_model` returned, to check that it is that model. The checksum inside
+        the file detects damage only: a forged file can have a forged checksum.
     max_bytes : int, default=4 GiB
-        Bytes that the model may take, estimated from what the file describes. A small file may
-        unpack to a large model.
+        Largest size of the model in memory, estimated from the file. A small file may unpack to a
+        large model.
 
     Returns
     -------
@@ -206,51 +205,73 @@ def load_model(
     Raises
     ------
     ModelFileError
-        If it is no model file, is damaged or changed, is another than that of `sha256`, holds
-        arrays that lead out of themselves, or is larger than `max_bytes`.
+        If it is not a model file, is damaged or changed, has another SHA-256 than `sha256`, holds
+        arrays with indices out of range, or is larger than `max_bytes`.
     UntrustedTypesError
-        If it holds types that are neither known nor trusted; the message names them.
+        If it holds types that are not trusted; the message names them.
 
     Warns
     -----
     ModelVersionWarning
         If it was saved with another version of scikit-learn or pairmend.
+
+    See Also
+    --------
+    save_model : Saves a model.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from pairmend import BinaryRelevance
+    >>> from pairmend.persistence import load_model, save_model
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = BinaryRelevance().fit(X, Y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "labels.model")
+    ...     digest = save_model(clf, path)
+    ...     saved = load_model(path, sha256=digest)
+    >>> bool((saved.predict(X) == clf.predict(X)).all())
+    True
     """
     io = require_skops()
     container, digest = read_container(path, max_bytes)
     if sha256 is not None and sha256.strip().lower() != digest:
-        raise ModelFileError(f"{path}: another model than expected: its SHA-256 is {digest}")
+        raise ModelFileError(
+            f"{path}: another model than expected: its SHA-256 is {digest}, expected {sha256}"
+        )
     facts = read_manifest(path, container.manifest)
     names = frozenset(map(_full_name, trusted or ()))
     try:
         found = audit(container.content, names, max_bytes)
     except TooLargeError as error:
         raise ModelFileError(
-            f"{path}: {error}. If you know where the file comes from, allow more by max_bytes, or "
+            f"{path}: {error}. If you trust the source of the file, raise max_bytes, or "
             "--max-model-bytes on the command line."
         ) from error
     except Exception as error:  # a forged file may fail in any way
-        raise ModelFileError(f"{path}: holds no model that can be read: {error}") from error
-    if found.refused:
-        refused = sorted(found.refused)
+        raise ModelFileError(f"{path}: the model cannot be read: {error}") from error
+    if untrusted := sorted(found.untrusted):
         raise UntrustedTypesError(
-            f"{path}: holds {', '.join(refused)}, which is not known to be harmless. If you know "
-            "what it is and where the file comes from, name it as trusted.",
-            refused,
+            f"{path}: holds {', '.join(untrusted)}, which is not on the list of trusted types. If "
+            "you trust the type and the source of the file, pass it as trusted.",
+            untrusted,
         )
-    _tell_versions(path, facts["versions"])
+    _warn_of_versions(path, facts["versions"])
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InconsistentVersionWarning)  # has been told
+            warnings.simplefilter(
+                "ignore", InconsistentVersionWarning
+            )  # replaced by ModelVersionWarning
             estimator = io.loads(container.content, trusted=sorted(found.types))
         check_structures(estimator)
     except Exception as error:  # a forged file may fail in any way
-        raise ModelFileError(f"{path}: the model in it is broken: {error}") from error
+        raise ModelFileError(f"{path}: the model is broken: {error}") from error
     return SavedModel(estimator, **facts, sha256=digest)
 
 
 def require_skops() -> ModuleType:
-    """Return skops' reader and writer, or name the cure."""
+    """Return skops.io, or raise an ImportError with the command that installs it."""
     try:
         from skops import io
     except ImportError as error:
@@ -260,11 +281,11 @@ def require_skops() -> ModuleType:
     return io
 
 
-def _known_labels(model: Any) -> Sequence[Any]:
+def _label_names(model: Any) -> Sequence[Any]:
     classes: Any = getattr(model, "classes_", ())
     last = model[-1] if hasattr(model, "steps") else model
-    named = isinstance(classes, np.ndarray) and classes.ndim == 1
-    return classes.tolist() if named and getattr(last, "multilabel_", False) else ()
+    is_array = isinstance(classes, np.ndarray) and classes.ndim == 1
+    return classes.tolist() if is_array and getattr(last, "multilabel_", False) else ()
 
 
 def _full_name(trusted: str | type) -> str:
@@ -278,11 +299,11 @@ def _version(package: str) -> str:
         return "unknown"
 
 
-def _tell_versions(path: str | Path, versions: dict[str, str]) -> None:
-    here = {package: _version(package) for package in DECIDING}
+def _warn_of_versions(path: str | Path, versions: dict[str, str]) -> None:
+    here = {package: _version(package) for package in VERSIONS_COMPARED}
     if others := [
         f"{package} {versions.get(package, 'unknown')} (here {here[package]})"
-        for package in DECIDING
+        for package in VERSIONS_COMPARED
         if versions.get(package) != here[package]
     ]:
         warnings.warn(

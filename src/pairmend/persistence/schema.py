@@ -1,8 +1,8 @@
 """The description of an estimator that skops writes as ``schema.json``.
 
 Every object is a JSON object, a node, which names a type, the loader that makes it, and the nodes
-of its members. ``__id__`` identifies an object; a node whose ``__id__`` was seen before stands for
-the same object.
+of its members. ``__id__`` identifies an object; a node with an earlier ``__id__`` is the same
+object.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "MaskedArrayNode": ("data", "mask"),
     "RandomGeneratorNode": ("bit_generator", "seed_seq"),
 }
-"""Loaders whose members have names of their own."""
+"""Loaders whose members have names."""
 WITHOUT_IDENTITY = ("JsonNode", "TypeNode", "FunctionNode")
 """Loaders of immutable values: whether two of them are one object makes no difference."""
 
@@ -44,14 +44,7 @@ def is_reference(node: Node) -> bool:
 
 
 def places(node: Node) -> Iterator[tuple[Any, Any]]:
-    """Yield where the members of a node are, in the order in which skops reads them.
-
-    Yields
-    ------
-    container : dict or list
-    key : str or int
-        The member is ``container[key]``.
-    """
+    """Yield the container and the key of each member of a node, in skops' order of reading."""
     loader = node["__loader__"]
     if loader in LEAVES or (loader == "NdArrayNode" and node["type"] == "numpy"):
         return
@@ -82,7 +75,7 @@ def members(node: Node) -> Iterator[Node]:
 
 
 def attributes(node: Node) -> dict[str, Node]:
-    """Return the attributes of an object whose state is a dict; none of another."""
+    """Return the attributes of an object whose state is a dict, else an empty dict."""
     state = node.get("content")
     if isinstance(state, dict) and state.get("__loader__") == "DictNode":
         content: dict[str, Node] = state["content"]

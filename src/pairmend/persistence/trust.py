@@ -1,8 +1,8 @@
-"""Types that may come out of a model file.
+"""Types that are trusted in a model file.
 
-Listed are classes of which only attributes are set when they are made, and whose predictions stay
-within their own memory, whatever these attributes are: those that compute with numpy, or whose
-arrays are checked. All others need the explicit trust of whoever loads the file.
+Listed are classes of which only attributes are set when an object is created, and whose predictions
+stay within their own memory for all values of the attributes: those that compute with numpy, or
+whose arrays are checked. All others must be passed to ``load_model`` as trusted.
 """
 
 import sys
@@ -166,9 +166,9 @@ ESTIMATORS = {
 }
 """Estimators of scikit-learn, by public module.
 
-Not listed, because their compiled code trusts their own arrays: support vector machines with
+Not listed, because their compiled code does not check their arrays: support vector machines with
 kernels, gradient boosting, everything that searches neighbours or clusters, isolation forests. Not
-listed, because a parameter sets how much memory they take: polynomials and splines.
+listed, because a parameter determines how much memory they need: polynomials and splines.
 """
 
 PARTS = frozenset(
@@ -209,7 +209,7 @@ LOADERS: dict[str, frozenset[str]] = {
     # Their indices are checked.
     "SparseMatrixNode": frozenset({"scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix"}),
     "TreeNode": frozenset({TREE}),
-    # Losses of linear models: a few numbers.
+    # Losses of linear models.
     "LossNode": frozenset(
         {
             f"sklearn.linear_model._sgd_fast.{name}"
@@ -227,18 +227,24 @@ LOADERS: dict[str, frozenset[str]] = {
         }
     ),
 }
-"""Types that each loader of skops may make; for further loaders see :func:`is_trusted`."""
+"""Types that each loader of skops may create; for further loaders see :func:`is_trusted`."""
 
 
 class UntrustedTypesError(ModelFileError):
-    """A model file holds types that are not known to be harmless.
+    """A model file holds types that are not trusted.
 
     Parameters
     ----------
     message : str
-        The whole message.
+        The message.
     types : sequence of str
-        Their full names.
+        Their full names, also as the attribute `types`.
+
+    Examples
+    --------
+    >>> from pairmend.persistence import UntrustedTypesError
+    >>> UntrustedTypesError("holds a.B", ["a.B"]).types
+    ('a.B',)
     """
 
     def __init__(self, message: str, types: Iterable[str]):
@@ -247,18 +253,9 @@ class UntrustedTypesError(ModelFileError):
 
 
 def is_trusted(loader: str, name: str) -> bool:
-    """Return whether a loader of skops may make a type.
+    """Return whether a loader of skops may create a type.
 
-    Parameters
-    ----------
-    loader : str
-        Name of the loader: the same type may be harmless with one and not with another.
-    name : str
-        Full name of the type.
-
-    Returns
-    -------
-    bool
+    The same type may be harmless with one loader and not with another.
     """
     if loader in LOADERS:
         return name in LOADERS[loader]
@@ -278,7 +275,7 @@ def is_trusted(loader: str, name: str) -> bool:
 
 BUILTIN_TYPES = frozenset(f"builtins.{name}" for name in ("bool", "float", "int", "str"))
 SCALARS = frozenset("biufcSUmM")
-"""Kinds of numpy's scalars that are made of cells alone."""
+"""Kinds of numpy scalars that hold no Python objects."""
 
 
 @cache
@@ -293,7 +290,7 @@ def trusted_estimators() -> dict[str, type]:
 
 
 def class_of(name: str) -> type | None:
-    """Return a trusted class by its full name; None if it is none."""
+    """Return a trusted class by its full name, None for other names."""
     if name in trusted_estimators():
         return trusted_estimators()[name]
     module, _, attribute = name.rpartition(".")
@@ -304,7 +301,7 @@ def class_of(name: str) -> type | None:
 
 
 def is_scalar(name: str) -> bool:
-    """Return whether a name is that of a type of numpy's scalars."""
+    """Return whether a name is that of a numpy scalar type."""
     module, _, attribute = name.rpartition(".")
     found = getattr(np, attribute, None) if module == "numpy" else None
     if not (isinstance(found, type) and issubclass(found, np.generic)):

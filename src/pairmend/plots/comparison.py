@@ -1,4 +1,4 @@
-"""Drawings that compare algorithms: losses of folds, times and memory."""
+"""Plots that compare algorithms: losses of folds, times and memory."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LOG_SPAN = 30  # numbers that span a larger factor are drawn on a logarithmic scale
-# Looks of the parts of a bar: its fill, its edge, and the hatches that are drawn like the edge.
+# Fill, edge and hatch of the parts of a bar.
 PARTS = ((BLUE, BLUE, ""), ("none", VERMILION, "////"), ("none", PALETTE[2], "...."))
-TALL = 12  # from so many sets on, the scale is written on top as well
+TALL = 12  # number of sets from which on the scale is also written on top
 
 
 def fold_spread(
@@ -36,7 +36,7 @@ def fold_spread(
     criterion: str = "loss",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the losses of all folds: a row for each set, in it a lane for each algorithm.
+    """Plot the losses of all folds: a row for each set, in it a line for each algorithm.
 
     The large mark is the mean of the folds, the small ticks are the folds. If all losses are
     positive and the means span more than a factor 30, the scale is logarithmic.
@@ -47,7 +47,7 @@ def fold_spread(
         For each set, for each algorithm, the losses of its folds. Losses that are not finite are
         left out, and an algorithm may be missing from a set.
     criterion : str, default="loss"
-        What the losses are; written below the scale.
+        Name of the losses, written below the scale.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure if None. Its height grows with the sets and algorithms.
 
@@ -57,6 +57,7 @@ def fold_spread(
 
     Examples
     --------
+    >>> from pairmend.plots import fold_spread
     >>> losses = {"yeast": {"LPW": [0.24, 0.26], "FCM": [0.2, 0.21]}}
     >>> ax = fold_spread(losses, criterion="Hamming loss")
     >>> [text.get_text() for text in ax.get_yticklabels()], ax.get_xlabel()
@@ -80,7 +81,7 @@ def fold_spread(
     lane = 0.86 / len(algorithms)
     handles = []
     for number, algorithm in enumerate(algorithms):
-        look = style_of(number, len(algorithms))
+        style = style_of(number, len(algorithms))
         offset = (number - (len(algorithms) - 1) / 2) * lane
         found = [
             (place + offset, table[algorithm])
@@ -89,14 +90,14 @@ def fold_spread(
         ]
         for place, folds in found:
             ends = [folds.min(), folds.max()]
-            ax.plot(ends, [place, place], color=look.colour, lw=0.8)
+            ax.plot(ends, [place, place], color=style.colour, lw=0.8)
             ax.plot(
-                folds, np.full(folds.size, place), color=look.colour, marker="|", ls="none", ms=4.5,
-                mew=0.7,
+                folds, np.full(folds.size, place), color=style.colour, marker="|", ls="none",
+                ms=4.5, mew=0.7,
             )  # fmt: skip
         handles += ax.plot(
             [folds.mean() for _, folds in found], [place for place, _ in found],
-            color=look.colour, marker=look.marker, ls="none", ms=5.5, mew=0, zorder=3,
+            color=style.colour, marker=style.marker, ls="none", ms=5.5, mew=0, zorder=3,
         )  # fmt: skip
     for edge in np.arange(1, len(sets)) - 0.5:
         ax.axhline(edge, color=FAINT, lw=0.8)
@@ -131,19 +132,19 @@ def bars(
     unit: str = "seconds",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw what each algorithm took, in seconds or memory, as horizontal bars.
+    """Plot the time or memory of each algorithm as horizontal bars.
 
     Parts are stacked, and their sum is written. If the numbers span more than a factor 30 the
-    scale is logarithmic; parts then stand below each other, as lengths on such a scale do not
-    add up.
+    scale is logarithmic and the parts are drawn below each other, because lengths on such a scale
+    do not add up.
 
     Parameters
     ----------
     parts : mapping of str to mapping of str to float
-        For each part, such as "fit" and "predict", or of a single one such as "peak memory",
-        the number of each algorithm. All parts must name the same algorithms.
+        The number of each algorithm, for each part, such as "fit" and "predict", or for a single
+        one such as "peak memory". All parts must have the same algorithms.
     unit : str, default="seconds"
-        Of the numbers; written below the scale.
+        Unit of the numbers, written below the scale.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -153,6 +154,7 @@ def bars(
 
     Examples
     --------
+    >>> from pairmend.plots import bars
     >>> ax = bars({"fit": {"LPW": 2.0, "FCM": 2.5}, "predict": {"LPW": 0.5, "FCM": 1.5}})
     >>> [text.get_text() for text in ax.texts]
     ['2.5', '4']
@@ -162,7 +164,7 @@ def bars(
         raise ValueError("parts must hold at least one part with one algorithm; got none")
     if any(set(part) != set(algorithms) for part in parts.values()):
         raise ValueError(
-            "all parts must name the same algorithms; got "
+            "all parts must have the same algorithms; got "
             + ", ".join(f"{name!r}: {list(part)}" for name, part in parts.items())
         )
     values = np.array([[part[name] for name in algorithms] for part in parts.values()], dtype=float)
@@ -199,7 +201,7 @@ def _finite(folds: ArrayLike) -> Any:
 
 
 def _columns(names: Sequence[str], width: float) -> int:
-    """Count the columns of a legend that fit into so many inches."""
+    """Return how many columns of a legend fit into a width in inches."""
     longest = max(len(short(name)) for name in names)
     return min(len(names), max(1, int(width / (0.6 + LETTER * longest))))
 
@@ -224,8 +226,8 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _bar_look(number: int) -> dict[str, Any]:
-    """Tell parts of bars apart by colour, and by being filled or hatched."""
+def _bar_style(number: int) -> dict[str, Any]:
+    """Return the colours and the hatch of a part of the bars."""
     fill, edge, hatch = PARTS[number % len(PARTS)]
     return {"facecolor": fill, "edgecolor": edge, "hatch": hatch}
 
@@ -234,7 +236,7 @@ def _stacked_bars(ax: "Axes", values: Any) -> None:
     places = np.arange(values.shape[1])
     starts = np.cumsum(values, axis=0) - values
     for number, (lengths, left) in enumerate(zip(values, starts, strict=True)):
-        ax.barh(places, lengths, left=left, height=0.66, lw=1.0, **_bar_look(number))
+        ax.barh(places, lengths, left=left, height=0.66, lw=1.0, **_bar_style(number))
     sums = values.sum(axis=0)
     for place, total in enumerate(sums):
         write(ax, total, place, _number(total), offset=(4, 0), ha="left", va="center")
@@ -247,7 +249,7 @@ def _bars_below_each_other(ax: "Axes", values: Any) -> None:
     height = 0.8 / len(values)
     for number, lengths in enumerate(values):
         places = np.arange(values.shape[1]) + (number - (len(values) - 1) / 2) * height
-        ends = np.maximum(lengths, start)  # nothing at all ends where the scale begins
-        ax.barh(places, ends - start, left=start, height=0.9 * height, lw=1.0, **_bar_look(number))
+        ends = np.maximum(lengths, start)  # a bar of 0 has no length
+        ax.barh(places, ends - start, left=start, height=0.9 * height, lw=1.0, **_bar_style(number))
         for place, end, value in zip(places, ends, lengths, strict=True):
             write(ax, end, place, _number(value), offset=(4, 0), ha="left", va="center")

@@ -1,4 +1,4 @@
-"""Drawings of multi-label data."""
+"""Plots of multi-label data."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,10 @@ from pairmend.plots.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Cells of a map are as light on a dark page as on a light one, so their ink stays dark.
+# The colours of cells do not depend on the page, so neither does the colour of their text.
 CELL_INK = "#222222"
 
-# Up to so many labels all are drawn and named; of more, the ends of the list or the pattern.
+# Limits above which only the ends of a list are drawn, or names and numbers are left out.
 MOST_BARS = 30
 ENDS = 12
 MOST_TICKS = 50
@@ -32,7 +32,7 @@ MOST_NUMBERED_BARS = 16
 
 
 def label_frequencies(names: Sequence[str], counts: ArrayLike, ax: "Axes | None" = None) -> "Axes":
-    """Draw how many rows carry each label, the most frequent on top.
+    """Plot how many rows have each label, the most frequent on top.
 
     Of more than 30 labels the 12 most frequent and the 12 least frequent are drawn.
 
@@ -41,17 +41,18 @@ def label_frequencies(names: Sequence[str], counts: ArrayLike, ax: "Axes | None"
     names : sequence of str
         Names of the labels.
     counts : array-like of shape (L,)
-        Rows that carry each label.
+        Number of rows that have each label.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
     Returns
     -------
     Axes
-        Its ``figure`` can be saved.
+        Save it with ``ax.figure.savefig``.
 
     Examples
     --------
+    >>> from pairmend.plots import label_frequencies
     >>> ax = label_frequencies(["sea", "sun"], [3, 5])
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['sun', 'sea']
@@ -90,26 +91,25 @@ def label_frequencies(names: Sequence[str], counts: ArrayLike, ax: "Axes | None"
     ax.set_ylim(places[-1] + 0.7, -0.7)
     ax.set_xlim(0, max(1, rows.max()) * 1.12)  # room for the numbers
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_xlabel("rows that carry the label")
+    ax.set_xlabel("rows that have the label")
     make_plain(ax)
     ax.tick_params(axis="y", length=0)
     return ax
 
 
 def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = None) -> "Axes":
-    """Draw how often each two labels occur together, as a map of colours.
+    """Plot how often each two labels occur together, as a heat map.
 
-    Labels stay in the order they are given in. The diagonal, where a label meets itself, is
-    grey: its counts would drown the others. Labels that never meet are white. Colours follow the
-    square root of the count, so that rare meetings show. Up to 14 labels the counts are written,
-    up to 50 the names.
+    Labels keep their order. The diagonal is grey, because its counts are much larger. Labels that
+    never occur together are white. Colours follow the square root of the count, so that small
+    counts are visible. Up to 14 labels the counts are written, up to 50 the names.
 
     Parameters
     ----------
     names : sequence of str
         Names of the labels.
     matrix : array-like of shape (L, L)
-        Rows that carry both labels.
+        Number of rows that have both labels.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -119,6 +119,7 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
 
     Examples
     --------
+    >>> from pairmend.plots import co_occurrence
     >>> ax = co_occurrence(["sea", "sun"], [[3, 2], [2, 5]])
     >>> [text.get_text() for text in ax.texts]
     ['2', '2']
@@ -134,10 +135,10 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
     from matplotlib.colors import ListedColormap, PowerNorm
     from matplotlib.ticker import MaxNLocator
 
-    itself = np.eye(n_labels, dtype=bool)
-    drawn = np.ma.masked_array(together, mask=itself)
+    diagonal = np.eye(n_labels, dtype=bool)
+    drawn = np.ma.masked_array(together, mask=diagonal)
     highest = max(1, int(drawn.max())) if n_labels > 1 else 1
-    # The palest colours are left out: a single meeting must stand out from none, which is white.
+    # The palest colours are left out, so that a count of 1 differs visibly from white.
     colours = ListedColormap(colormaps["YlGnBu"](np.linspace(0.12, 1, 256)))
     image = ax.imshow(
         drawn,
@@ -159,7 +160,7 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
         ax.set_yticks([])
         ax.set_xlabel(f"{n_labels:,} labels, in one order on both axes")
     if n_labels <= MOST_NUMBERED_CELLS:
-        for row, column in zip(*np.nonzero(~itself), strict=True):
+        for row, column in zip(*np.nonzero(~diagonal), strict=True):
             count = together[row, column]
             ax.text(
                 float(column), float(row), f"{count:,}", ha="center", va="center", fontsize=8,
@@ -172,14 +173,14 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
     steps = MaxNLocator(4, integer=True).tick_values(0, highest)
     ticks = [1, *(step for step in steps if 1 < step <= highest)]
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.75, ticks=ticks, format="{x:,.0f}")
-    bar.set_label("rows that carry both labels", color=INK)
+    bar.set_label("rows that have both labels", color=INK)
     bar.outline.set_color(FAINT)
     bar.ax.tick_params(colors=INK, length=2, labelsize=9)
     return ax
 
 
 def labels_per_row(counts: ArrayLike, ax: "Axes | None" = None) -> "Axes":
-    """Draw how many rows carry no label, one, two and so on.
+    """Plot how many rows have no label, one, two and so on.
 
     Parameters
     ----------
@@ -194,6 +195,7 @@ def labels_per_row(counts: ArrayLike, ax: "Axes | None" = None) -> "Axes":
 
     Examples
     --------
+    >>> from pairmend.plots import labels_per_row
     >>> ax = labels_per_row([1, 7, 4])
     >>> [bar.get_height().item() for bar in ax.patches]
     [1, 7, 4]
@@ -220,7 +222,7 @@ def labels_per_row(counts: ArrayLike, ax: "Axes | None" = None) -> "Axes":
 
 
 def readable_on(colour: Any) -> str:
-    """Return the ink for a cell of a map."""
+    """Return the text colour for a cell of a heat map."""
     red, green, blue = colour[:3]
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else CELL_INK
 
@@ -228,6 +230,6 @@ def readable_on(colour: Any) -> str:
 def _check_lengths(names: Sequence[str], values: Any) -> None:
     if values.ndim == 0 or len(values) == 0 or len(names) != len(values):
         raise ValueError(
-            f"needs at least one label and as many names as labels; got {len(names)} names for "
+            f"expected at least one label and as many names as labels; got {len(names)} names for "
             f"values of shape {values.shape}"
         )

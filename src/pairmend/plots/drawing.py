@@ -1,7 +1,6 @@
-"""What the drawings share: colours, names, axes, legends, and the way to SVG.
+"""Functions that all plots share: colours, names, axes, legends and SVG.
 
-Names are data: they are drawn as they are, never read as mathematics, and shortened where they
-are long.
+Names are data: they are never parsed as mathematics, and long ones are shortened.
 """
 
 import io
@@ -20,19 +19,19 @@ if TYPE_CHECKING:
 INK, FAINT = "#333333", "#D9D9D9"
 BLUE, VERMILION = "#0072B2", "#D55E00"
 
-# Okabe and Ito's palette (https://jfly.uni-koeln.de/color), bent so that each colour has a
-# contrast of 3 or more on white as well as on #1e1e1e, which is what the web content
-# accessibility guidelines 2.1 ask of figures: purple, sky blue and orange are darker, yellow is
-# olive, and black is the ink, which follows the page. The ones that colour-blind readers confuse
-# most come last.
+# Okabe and Ito's palette (https://jfly.uni-koeln.de/color), changed so that each colour has a
+# contrast of 3 or more on white and on #1e1e1e, as the web content accessibility guidelines 2.1
+# require for figures: purple, sky blue and orange are darker, yellow is olive, and black is the
+# ink, which becomes the page's text colour. The colours that are hardest to distinguish for
+# colour-blind readers come last.
 PALETTE = (BLUE, VERMILION, "#009E73", "#C863A0", INK, "#4399D6", "#C48A00", "#736B00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "*", "<", ">", "h")
-# As many as share no factor with the colours: so what repeats a colour has another line.
+# Five: no common factor with the eight colours, so that a repeated colour has another line.
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 LONGEST_NAME = 28
 LETTER = 0.078  # inches, the width of a letter of a legend
 
-# Ink and faint ink as a page sees them: its text colour, whatever that is.
+# Ink and faint ink become the text colour of the page.
 PAGE_COLOURS = {
     "#000000": "{0}: currentColor",
     INK.lower(): "{0}: currentColor",
@@ -41,7 +40,7 @@ PAGE_COLOURS = {
 
 
 class Style(NamedTuple):
-    """How one of several algorithms looks: told apart by colour, and without it."""
+    """Colour, marker, line and marker size of one of several algorithms."""
 
     colour: str
     marker: str
@@ -50,9 +49,9 @@ class Style(NamedTuple):
 
 
 def style_of(number: int, n_styles: int) -> Style:
-    """Choose the looks of one of several algorithms.
+    """Return the style of one of several algorithms.
 
-    Later ones are smaller, so that of several at one place none is hidden.
+    Later markers are smaller, so that at one place none is hidden.
     """
     return Style(
         PALETTE[number % len(PALETTE)],
@@ -63,26 +62,26 @@ def style_of(number: int, n_styles: int) -> Style:
 
 
 def short(name: str, longest: int = LONGEST_NAME) -> str:
-    """Bring a name to one line of at most so many characters."""
+    """Shorten a name to one line of at most `longest` characters."""
     line = one_line(name)
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
 def to_svg(ax: "Axes", *, prefix: str, title: str) -> str:
-    """Turn the figure of a drawing into an SVG element that can stand inside an HTML page.
+    """Convert the figure of a plot to an SVG element for an HTML page.
 
-    Text stays text. The element loads nothing, has no metadata, and is the same each time. It
-    has no background, and its ink is the text colour of the page, so that it can be read on a
-    light page as on a dark one.
+    Text stays text. The element loads no other files, has no metadata, and is reproducible. It
+    has no background, and its ink is the text colour of the page, so that it is readable on light
+    and dark pages.
 
     Parameters
     ----------
     ax : matplotlib Axes
-        The drawing.
+        The plot.
     prefix : str
-        What the ids in the element begin with; ids of several figures of a page must differ.
+        Prefix of the ids in the element; it must differ between the figures of a page.
     title : str
-        What a screen reader says of the figure.
+        Title of the figure for screen readers.
 
     Returns
     -------
@@ -91,11 +90,11 @@ def to_svg(ax: "Axes", *, prefix: str, title: str) -> str:
     Examples
     --------
     >>> from pairmend import plots
-    >>> svg = to_svg(plots.labels_per_row([1, 7]), prefix="per-row", title="Labels per row")
+    >>> svg = plots.to_svg(plots.labels_per_row([1, 7]), prefix="per-row", title="Labels per row")
     >>> svg[:4], svg[-6:]
     ('<svg', '</svg>')
     """
-    matplotlib = matplotlib_or_advice()
+    matplotlib = import_matplotlib()
     figure: Any = ax.figure
     file = io.StringIO()
     with (
@@ -106,12 +105,12 @@ def to_svg(ax: "Axes", *, prefix: str, title: str) -> str:
     root = ElementTree.fromstring(file.getvalue())
     for parent in root.iter():
         for child in list(parent):
-            # A style element would rule the whole page it stands in; its two settings are
-            # inherited, so the root can hold them as well.
+            # A style element would apply to the whole page; its two settings are inherited, so
+            # they are set at the root.
             if child.tag.rpartition("}")[2] in ("metadata", "style"):
                 parent.remove(child)
     for element in root.iter():
-        # Inside HTML, elements of an SVG carry no namespaces, and "href" is plain.
+        # Inside HTML, elements and attributes of an SVG have no namespaces.
         element.tag = element.tag.rpartition("}")[2]
         element.attrib = {
             key.rpartition("}")[2]: _for_page(key.rpartition("}")[2], value, prefix)
@@ -121,7 +120,7 @@ def to_svg(ax: "Axes", *, prefix: str, title: str) -> str:
         "viewBox": root.attrib["viewBox"],
         "width": root.attrib["width"],
         "height": root.attrib["height"],
-        # What has no fill of its own is black to matplotlib: here it is the page's ink.
+        # Elements without a fill are black; with this they have the page's text colour.
         "style": "stroke-linejoin: round; stroke-linecap: butt; fill: currentColor",
         "role": "img",
         "aria-label": title,
@@ -130,7 +129,7 @@ def to_svg(ax: "Axes", *, prefix: str, title: str) -> str:
 
 
 def _for_page(key: str, value: str, prefix: str) -> str:
-    """Rename an id or what refers to one, and take ink from the page."""
+    """Add the prefix to ids and references, and replace ink by the page's text colour."""
     if key == "id":
         return f"{prefix}-{value}"
     if key == "href" and value.startswith("#"):
@@ -146,14 +145,14 @@ def _page_colour(match: re.Match[str]) -> str:
 
 @contextmanager
 def without_glyph_warnings() -> Iterator[None]:
-    """Let the reader's own fonts write the text: what matplotlib's font lacks is no matter."""
+    """Ignore glyphs that matplotlib's font lacks: the reader's fonts draw the text of an SVG."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
 
 
-def matplotlib_or_advice() -> Any:
-    """Import matplotlib, or say how to get it."""
+def import_matplotlib() -> Any:
+    """Import matplotlib, or raise an ImportError with the command that installs it."""
     try:
         import matplotlib
     except ImportError as error:
@@ -164,8 +163,8 @@ def matplotlib_or_advice() -> Any:
 
 
 def axes_or_new(ax: "Axes | None", *, width: float, height: float) -> "Axes":
-    """Make a figure if there is none, outside pyplot: nothing global, nothing to close."""
-    matplotlib_or_advice()
+    """Return the axes, or those of a new figure without pyplot, which has global state."""
+    import_matplotlib()
     if ax is not None:
         return ax
     from matplotlib.figure import Figure
@@ -174,7 +173,7 @@ def axes_or_new(ax: "Axes | None", *, width: float, height: float) -> "Axes":
 
 
 def make_plain(ax: "Axes") -> None:
-    """Leave of the frame what is needed."""
+    """Hide the spines on top and right, and draw the others faintly."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     ax.tick_params(which="both", colors=INK, length=3)
@@ -185,7 +184,7 @@ def make_plain(ax: "Axes") -> None:
 def write(
     ax: "Axes", x: float, y: float, text: str, *, offset: tuple[float, float], **style: Any
 ) -> None:
-    """Write beside a point, at a distance in points whatever the scale of the axes."""
+    """Write text at an offset, in points, from a position in data coordinates."""
     ax.annotate(
         text, (x, y), xytext=offset, textcoords="offset points", parse_math=False,
         **{"fontsize": 8, "color": INK, **style},
@@ -193,8 +192,8 @@ def write(
 
 
 def add_legend(ax: "Axes", handles: Sequence[Any], names: Sequence[str], **place: Any) -> None:
-    """Explain what is drawn; the names may begin or look like anything."""
-    # Names that begin with an underscore would be left out: so they are set afterwards.
+    """Add a legend; names are neither parsed as mathematics nor hidden."""
+    # Names are set afterwards: matplotlib hides those that begin with an underscore.
     legend = ax.legend(
         handles, ["name"] * len(handles), frameon=False, fontsize=9, alignment="left",
         title_fontsize=9, labelcolor=INK, **place,

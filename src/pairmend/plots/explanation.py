@@ -15,8 +15,8 @@ from pairmend.plots.drawing import (
     VERMILION,
     add_legend,
     axes_or_new,
+    import_matplotlib,
     make_plain,
-    matplotlib_or_advice,
     short,
     write,
 )
@@ -64,7 +64,7 @@ def plot_explanation(
     >>> figure.axes[2].get_title(loc="left")
     'rows that weigh most'
     """
-    matplotlib_or_advice()
+    import_matplotlib()
     problems = explanation.most_changed(n_problems)
     shown = min(n_labels, len(explanation.labels))
     if figure is None:

@@ -21,8 +21,8 @@ from pairmend.plots.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Numbers in white stand on the outer colours: both have a contrast of 4.5 or more to white, and of
-# 3 or more to light and dark pages. Vermilion itself has 3.9 to white.
+# White numbers are written on the outer colours: both have a contrast of 4.5 or more to white, and
+# of 3 or more to light and dark pages. Vermilion has 3.9 to white.
 DARK_VERMILION = "#B85000"
 COLOURS = ((BLUE, "white"), (FAINT, INK), (DARK_VERMILION, "white"))
 REGIONS = ("left one better", "equivalent", "right one better")
@@ -37,10 +37,16 @@ class ProbabilityBar(NamedTuple):
     Attributes
     ----------
     left, right : str
-        What stands on its two sides.
+        Names on its two sides.
     probabilities : tuple of three floats, or None
         That the left one is better, that both are equivalent, and that the right one is better.
-        None makes a heading: left and right stand above the bars that follow, at both ends.
+        None makes a heading: left and right are written above the bars that follow, at both ends.
+
+    Examples
+    --------
+    >>> from pairmend.plots import ProbabilityBar
+    >>> ProbabilityBar("FCM", "LPW", (0.9, 0.06, 0.04)).left
+    'FCM'
     """
 
     left: str
@@ -49,7 +55,7 @@ class ProbabilityBar(NamedTuple):
 
 
 def probability_bars(bars: Sequence[ProbabilityBar], *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the outcomes of Bayesian tests as stacked bars, one for each pair of algorithms.
+    """Plot the outcomes of Bayesian tests as stacked bars, one for each pair of algorithms.
 
     A bar's left part is the probability that the left one is better, its middle part that both are
     equivalent, its right part that the right one is better.
@@ -57,7 +63,7 @@ def probability_bars(bars: Sequence[ProbabilityBar], *, ax: "Axes | None" = None
     Parameters
     ----------
     bars : sequence of ProbabilityBar
-        Bars and headings, from top to bottom. Plain tuples work, too.
+        Bars and headings, from top to bottom. Plain tuples are accepted, too.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure if None. Its height grows with the bars.
 
@@ -67,6 +73,7 @@ def probability_bars(bars: Sequence[ProbabilityBar], *, ax: "Axes | None" = None
 
     Examples
     --------
+    >>> from pairmend.plots import probability_bars
     >>> ax = probability_bars([("FCM", "LPW", (0.9, 0.06, 0.04)), ("FCM", "FCM-O", (0, 0.5, 0.5))])
     >>> [text.get_text() for text in ax.texts]
     ['0.90', '0.50', '0.50', 'LPW', 'FCM-O']
@@ -138,5 +145,5 @@ def _check(rows: Sequence[ProbabilityBar]) -> None:
         values = np.asarray(each, dtype=float)
         if values.shape != (3,) or not (values >= 0).all() or abs(values.sum() - 1) > 1e-6:
             raise ValueError(
-                f"a bar needs three probabilities that are not negative and add up to 1; got {each}"
+                f"expected three probabilities that are not negative and add up to 1; got {each}"
             )

@@ -1,4 +1,4 @@
-"""Drawing of published losses against measured ones."""
+"""Plot of published losses against measured ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_NAMED = 12
-# Where a name may stand: right or left of its point, and so many points above; the nearest first.
+# Positions of a name: right or left of its point, and the points above; the nearest first.
 PLACES = [(side, rise) for rise in (0, 10, -10, 22, -22, 34, -34, 46, -46, 60, -60, 74, -74)
           for side in (1, -1)]  # fmt: skip
 
@@ -36,18 +36,18 @@ def published_and_measured(
     far: float = 0.1,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw published losses against measured ones; on the diagonal both are equal.
+    """Plot published losses against measured ones; on the diagonal both are equal.
 
     Parameters
     ----------
     published, measured : mapping of str to array-like of shape (n,)
-        For each algorithm the losses, in the order of `names`. Where either is not finite,
-        nothing is drawn.
+        For each algorithm the losses, in the order of `names`. Points with a loss that is not
+        finite are left out.
     names : sequence of str, length n
-        What each loss belongs to, such as the set.
+        Names of the losses, such as those of the sets.
     far : float, default=0.1
-        Points whose two losses differ by more are named: of each name the one that differs
-        most, and no more than 12.
+        Points whose two losses differ by more are named: for each name the one that differs
+        most, at most 12.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -57,6 +57,7 @@ def published_and_measured(
 
     Examples
     --------
+    >>> from pairmend.plots import published_and_measured
     >>> ax = published_and_measured(
     ...     {"LPW": [0.25, 0.90], "FCM": [0.21, 0.80]},
     ...     {"LPW": [0.26, 0.55], "FCM": [0.20, 0.78]},
@@ -67,7 +68,7 @@ def published_and_measured(
     """
     if list(published) != list(measured):
         raise ValueError(
-            "published and measured must hold the same algorithms in one order; got "
+            "published and measured must have the same algorithms in the same order; got "
             f"{list(published)} and {list(measured)}"
         )
     points = {}
@@ -76,17 +77,17 @@ def published_and_measured(
         y = np.asarray(measured[algorithm], dtype=float)
         if x.shape != (len(names),) or y.shape != (len(names),):
             raise ValueError(
-                f"needs one loss for each of the {len(names)} names; of {algorithm!r} got "
+                f"expected one loss for each of the {len(names)} names; for {algorithm!r} got "
                 f"{x.shape} published and {y.shape} measured"
             )
-        known = np.isfinite(x) & np.isfinite(y)
-        points[str(algorithm)] = np.where(known, [x, y], np.nan).T
+        finite = np.isfinite(x) & np.isfinite(y)
+        points[str(algorithm)] = np.where(finite, [x, y], np.nan).T
     together = np.concatenate(list(points.values())) if points else np.empty((0, 2))
     drawn = together[~np.isnan(together[:, 0])]
     if not drawn.size:
-        raise ValueError("there is no loss that is both published and measured")
+        raise ValueError("expected at least one loss that is both published and measured; got none")
     longest = max(len(short(name)) for name in points)
-    # Almost a square: a forced one would leave the layout no room for what stands around it.
+    # Almost a square: an exact one would leave the layout no room for labels and legend.
     ax = axes_or_new(ax, width=5.3 + LETTER * longest, height=4.6)
 
     low, high = drawn.min(), drawn.max()
@@ -113,7 +114,7 @@ def published_and_measured(
 
 
 def _name_far_points(ax: "Axes", drawn: Any, points: Any, names: Sequence[str], far: float) -> None:
-    """Name the points furthest from the diagonal, each where it hides least."""
+    """Name the points furthest from the diagonal, each at the position with the lowest cost."""
     distance = np.nan_to_num(np.abs(points[:, 0] - points[:, 1]))
     furthest: dict[str, int] = {}
     for point in np.argsort(-distance, kind="stable"):
@@ -123,19 +124,19 @@ def _name_far_points(ax: "Axes", drawn: Any, points: Any, names: Sequence[str], 
         return
     figure: Any = ax.figure
     with without_glyph_warnings():
-        figure.draw_without_rendering()  # now the axes have their final place and size
+        figure.draw_without_rendering()  # gives the axes their final position and size
     to_points = 72 / figure.dpi
-    crowd = ax.transData.transform(drawn) * to_points
+    pixels = ax.transData.transform(drawn) * to_points
     frame = ax.bbox.extents * to_points
     taken: list[Any] = []
     for name, point in furthest.items():
         text = short(name)
-        size = np.array([5.0 * len(text), 12.0])  # about, in points
+        size = np.array([5.0 * len(text), 12.0])  # approximate, in points
         x, y = points[point]
         anchor = ax.transData.transform((x, y)) * to_points
         box, offset = min(
             (_box(anchor, size, side, rise) for side, rise in PLACES),
-            key=lambda tried: _cost(tried[0], crowd, taken, frame),
+            key=lambda tried: _cost(tried[0], pixels, taken, frame),
         )
         taken.append(box)
         arrow = {"arrowstyle": "-", "color": INK, "lw": 0.5, "shrinkA": 0, "shrinkB": 2}
@@ -146,15 +147,15 @@ def _name_far_points(ax: "Axes", drawn: Any, points: Any, names: Sequence[str], 
 
 
 def _box(anchor: Any, size: Any, side: int, rise: int) -> tuple[Any, Any]:
-    """Place a text beside its point: its box, and the offset of its centre."""
+    """Return the box of a text beside its point, and the offset of its centre."""
     offset = np.array([side * (size[0] / 2 + 5), rise])
     middle = anchor + offset
     return np.concatenate([middle - size / 2, middle + size / 2]), offset
 
 
-def _cost(box: Any, crowd: Any, taken: list[Any], frame: Any) -> float:
-    """Count what a text would hide; other names and the frame are worse than points."""
-    inside = (crowd > box[:2] - 2) & (crowd < box[2:] + 2)
+def _cost(box: Any, pixels: Any, taken: list[Any], frame: Any) -> float:
+    """Return the cost of a text: hidden points, and 100 for each hidden name or the frame."""
+    inside = (pixels > box[:2] - 2) & (pixels < box[2:] + 2)
     hidden = inside.all(axis=1).sum()
     clashes = sum((box[:2] < other[2:]).all() and (box[2:] > other[:2]).all() for other in taken)
     outside = (box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any()

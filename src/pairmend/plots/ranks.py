@@ -1,4 +1,4 @@
-"""Drawings of average ranks with the critical difference of the Nemenyi test."""
+"""Plots of average ranks with the critical difference of the Nemenyi test."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil, floor, isfinite
@@ -22,7 +22,7 @@ from pairmend.plots.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FEWEST_SPOKES = 3  # fewer make no area
+MIN_SPOKES = 3
 RADAR_TITLE = "average rank, better outside"
 BAR = 4.0  # points, the width of bars of critical differences
 
@@ -33,18 +33,18 @@ def rank_radar(
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw average ranks by criterion: a spoke for each criterion, a line for each algorithm.
+    """Plot average ranks by metric: a spoke for each metric, a line for each algorithm.
 
-    Better ranks are further out, and the plot says so. The bar beside a spoke is the critical
-    difference: it begins at the best algorithm of that criterion, so those at its inner end or
-    beyond it differ from the best. One or two criteria make no radar; they are drawn as rows,
-    with better ranks on the left.
+    Better ranks are further out. The bar beside a spoke is the critical difference: it begins at
+    the best algorithm of that metric, so those at its inner end or beyond it differ
+    significantly from the best. One or two metrics are drawn as rows, with better ranks on the
+    left.
 
     Parameters
     ----------
     ranks : mapping of str to mapping of str to float
-        For each criterion, the average rank of each algorithm; 1 is best. A pandas Series will
-        do for the inner mapping. All criteria must rank the same algorithms.
+        For each metric, the average rank of each algorithm; 1 is best. The inner mapping may be a
+        pandas Series. All metrics must have the same algorithms.
     critical_difference : float or None
         Ranks that differ by at least this much are significantly different; None draws no bars.
     ax : matplotlib Axes, default=None
@@ -56,6 +56,7 @@ def rank_radar(
 
     Examples
     --------
+    >>> from pairmend.plots import rank_radar
     >>> ranks = {
     ...     "Hamming": {"LPW": 1.9, "FCM": 1.1},
     ...     "zero-one": {"LPW": 1.8, "FCM": 1.2},
@@ -65,59 +66,58 @@ def rank_radar(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['LPW', 'FCM', 'critical difference 0.80']
     """
-    criteria = [str(criterion) for criterion in ranks]
-    if not criteria:
-        raise ValueError("ranks must hold at least one criterion; got none")
-    tables = [_checked(of_criterion, critical_difference) for _, of_criterion in ranks.items()]
+    metrics = [str(metric) for metric in ranks]
+    if not metrics:
+        raise ValueError("ranks must have at least one metric; got none")
+    tables = [_checked(of_metric, critical_difference) for _, of_metric in ranks.items()]
     algorithms = list(tables[0])
-    for criterion, table in zip(criteria, tables, strict=True):
+    for metric, table in zip(metrics, tables, strict=True):
         if set(table) != set(algorithms):
             raise ValueError(
-                f"all criteria must rank the same algorithms; {criteria[0]!r} ranks {algorithms}, "
-                f"{criterion!r} ranks {list(table)}"
+                f"all metrics must have the same algorithms; {metrics[0]!r} has {algorithms}, "
+                f"{metric!r} has {list(table)}"
             )
     values = np.array([[table[algorithm] for algorithm in algorithms] for table in tables])
-    if len(criteria) < FEWEST_SPOKES:
-        return _rank_rows(criteria, algorithms, values, critical_difference, ax)
-    return _radar(criteria, algorithms, values, critical_difference, ax)
+    if len(metrics) < MIN_SPOKES:
+        return _rank_rows(metrics, algorithms, values, critical_difference, ax)
+    return _radar(metrics, algorithms, values, critical_difference, ax)
 
 
 def _radar(
-    criteria: list[str],
+    metrics: list[str],
     algorithms: list[str],
     values: Any,
     difference: float | None,
     ax: "Axes | None",
 ) -> "Axes":
-    # Names stand inside the axes, so that the layout needs no guesses: a unit, which is the
-    # length of a spoke, has so many inches.
+    # Names are inside the axes. A unit, the length of a spoke, has this many inches.
     unit = 1.7 if len(algorithms) <= 6 else 2.1
-    turns = 2 * np.pi * np.arange(len(criteria)) / len(criteria)
+    turns = 2 * np.pi * np.arange(len(metrics)) / len(metrics)
     rims = np.column_stack([np.sin(turns), np.cos(turns)]).round(9)
-    widths = np.array([LETTER * len(short(name)) / unit for name in criteria])
+    widths = np.array([LETTER * len(short(name)) / unit for name in metrics])
     ends_of_names = 1.1 * rims[:, 0] + np.sign(rims[:, 0]) * widths
     left, right = min(-1.1, ends_of_names.min()), max(1.1, ends_of_names.max())
-    explained = 0.1 + (0.7 + LETTER * _longest_explained(algorithms)) / unit
+    explained = 0.1 + (0.7 + LETTER * _longest_in_legend(algorithms)) / unit
     ax = axes_or_new(
         ax, width=unit * (right + explained - left), height=unit * (1.4 - rims[:, 1].min())
     )
     best, worst = _half_steps(values, difference)
-    # The worst ring is not the centre: lines that meet there would hide each other.
+    # The worst rank is not the centre, where lines would hide each other.
     centre = worst + 0.2 * (worst - best)
 
     def place(rank: Any, spoke: int) -> Any:
         return rims[spoke] * (centre - rank) / (centre - best)
 
-    closed = [*range(len(criteria)), 0]
+    closed = [*range(len(metrics)), 0]
     for ring in _rings(best, worst, len(algorithms)):
         ax.plot(*np.array([place(ring, spoke) for spoke in closed]).T, color=FAINT, lw=0.8)
         x, y = place(ring, 0)
         write(ax, x, y, f"{ring:g}", offset=(-8, 0), ha="right", va="center")
-    for spoke, criterion in enumerate(criteria):
+    for spoke, metric in enumerate(metrics):
         x, y = rims[spoke]
         ax.plot([0, x], [0, y], color=FAINT, lw=0.8)
         ax.text(
-            1.07 * x, 1.07 * y, short(criterion), color=INK, fontsize=9.5, parse_math=False,
+            1.07 * x, 1.07 * y, short(metric), color=INK, fontsize=9.5, parse_math=False,
             ha=_side(x, "right", "center", "left"), va=_side(y, "top", "center", "bottom"),
         )  # fmt: skip
         if difference is not None:
@@ -128,12 +128,12 @@ def _radar(
     lines = []
     for number in range(len(algorithms)):
         points = np.array([place(values[spoke, number], spoke) for spoke in closed])
-        lines += ax.plot(*points.T, **_look(style_of(number, len(algorithms))))
+        lines += ax.plot(*points.T, **_line_style(style_of(number, len(algorithms))))
     ax.set_aspect("equal")
     ax.set_xlim(left, right + explained)
     ax.set_ylim(rims[:, 1].min() - 0.2, 1.2)
     ax.axis("off")
-    _explain(
+    _add_legend(
         ax, lines, algorithms, difference, title=RADAR_TITLE,
         bbox_to_anchor=(right, 0.1), bbox_transform=ax.transData,
     )  # fmt: skip
@@ -141,7 +141,7 @@ def _radar(
 
 
 def _rank_rows(
-    criteria: list[str],
+    metrics: list[str],
     algorithms: list[str],
     values: Any,
     difference: float | None,
@@ -149,26 +149,26 @@ def _rank_rows(
 ) -> "Axes":
     lane = 0.16  # inches of each algorithm
     row = lane * (len(algorithms) + 2)
-    longest = max(len(short(name)) for name in criteria) + _longest_explained(algorithms)
+    longest = max(len(short(name)) for name in metrics) + _longest_in_legend(algorithms)
     ax = axes_or_new(
         ax, width=4.6 + LETTER * longest,
-        height=0.7 + max(row * len(criteria), 0.21 * (len(algorithms) + 2)),
+        height=0.7 + max(row * len(metrics), 0.21 * (len(algorithms) + 2)),
     )  # fmt: skip
     best, worst = _half_steps(values, difference)
     step = 1 / (len(algorithms) + 2)
-    top = np.arange(len(criteria)) - 0.5 + step
+    top = np.arange(len(metrics)) - 0.5 + step
     if difference is not None:
         for start, first in zip(top, values.min(axis=1), strict=True):
             ends = [first, first + difference]
             ax.plot(ends, [start, start], color=INK, lw=BAR, solid_capstyle="butt")
     lines = []
     for number, of_algorithm in enumerate(values.T):
-        look = {**_look(style_of(number, len(algorithms))), "ls": "none"}
-        lines += ax.plot(of_algorithm, top + (number + 1) * step, **look)
-    for edge in np.arange(1, len(criteria)) - 0.5:
+        style = {**_line_style(style_of(number, len(algorithms))), "ls": "none"}
+        lines += ax.plot(of_algorithm, top + (number + 1) * step, **style)
+    for edge in np.arange(1, len(metrics)) - 0.5:
         ax.axhline(edge, color=FAINT, lw=0.8)
-    ax.set_yticks(range(len(criteria)), [short(name) for name in criteria], parse_math=False)
-    ax.set_ylim(len(criteria) - 0.5, -0.5)
+    ax.set_yticks(range(len(metrics)), [short(name) for name in metrics], parse_math=False)
+    ax.set_ylim(len(metrics) - 0.5, -0.5)
     margin = 0.04 * (worst - best)
     ax.set_xlim(best - margin, worst + margin)
     ax.set_xticks(_rings(best, worst, len(algorithms)))
@@ -177,7 +177,7 @@ def _rank_rows(
     ax.set_axisbelow(True)
     make_plain(ax)
     ax.tick_params(axis="y", length=0)
-    _explain(ax, lines, algorithms, difference, bbox_to_anchor=(1.02, 0.5))
+    _add_legend(ax, lines, algorithms, difference, bbox_to_anchor=(1.02, 0.5))
     return ax
 
 
@@ -188,7 +188,9 @@ def critical_difference(
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw Demšar's diagram: average ranks on a line, with bars that join what does not differ.
+    """Plot a critical difference diagram: average ranks, with bars that join groups.
+
+    The algorithms of a group do not differ significantly.
 
     Parameters
     ----------
@@ -198,7 +200,7 @@ def critical_difference(
         Ranks that differ by at least this much are significantly different; drawn above the
         line.
     groups : sequence of sequence of str
-        Algorithms that do not differ from each other. Groups of one are not drawn.
+        Algorithms that do not differ significantly. Groups of one are not drawn.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -213,6 +215,7 @@ def critical_difference(
 
     Examples
     --------
+    >>> from pairmend.plots import critical_difference
     >>> ranks = {"LPW": 2.97, "FCM": 1.93, "FCM-W": 2.71}
     >>> ax = critical_difference(ranks, 0.78, groups=[["LPW", "FCM-W"], ["FCM-W", "FCM"]])
     >>> [text.get_text() for text in ax.texts if "FCM" in text.get_text()]
@@ -221,7 +224,9 @@ def critical_difference(
     table = _checked(ranks, critical_difference)
     unknown = {name for group in groups for name in group} - set(table)
     if unknown:
-        raise ValueError(f"groups name {sorted(unknown)}, which have no rank; known: {list(table)}")
+        raise ValueError(
+            f"groups name {sorted(unknown)}, which have no rank; expected names of {list(table)}"
+        )
     bars = sorted(
         (min(table[name] for name in group), max(table[name] for name in group))
         for group in groups
@@ -264,14 +269,15 @@ def critical_difference(
 
     for place, name in enumerate(by_rank):
         on_left = place < n_rows
-        # The outermost of each side has the highest row: so no leader crosses another.
+        # The outermost of each side has the highest row, so that no lines cross.
         row = place if on_left else len(by_rank) - 1 - place
         height = -first_row - row
         edge, side = (1 - margin, -1) if on_left else (worst + margin, 1)
         ax.plot([table[name], table[name], edge], [0, height, height], **{**line, "lw": 0.8})
-        look = {**_look(style_of(order.index(name), len(order))), "ls": "none", "clip_on": False}
-        ax.plot([table[name]], [0], zorder=3, **look)
-        ax.plot([edge], [height], **{**look, "ms": 6})
+        style = _line_style(style_of(order.index(name), len(order)))
+        style |= {"ls": "none", "clip_on": False}
+        ax.plot([table[name]], [0], zorder=3, **style)
+        ax.plot([edge], [height], **{**style, "ms": 6})
         write(
             ax, edge, height, f"{short(name)}  {table[name]:.2f}", offset=(6 * side, 0),
             ha="right" if on_left else "left", va="center", fontsize=10,
@@ -282,7 +288,7 @@ def critical_difference(
 def _checked(ranks: Mapping[str, float], difference: float | None) -> dict[str, float]:
     table = {str(name): float(rank) for name, rank in ranks.items()}
     if len(table) < 2:
-        raise ValueError(f"needs the ranks of two algorithms or more; got {list(table)}")
+        raise ValueError(f"expected the ranks of at least two algorithms; got {list(table)}")
     if not all(isfinite(rank) and 1 <= rank <= len(table) for rank in table.values()):
         raise ValueError(f"ranks must lie between 1 and {len(table)}; got {table}")
     if difference is not None and not (isfinite(difference) and difference > 0):
@@ -291,21 +297,21 @@ def _checked(ranks: Mapping[str, float], difference: float | None) -> dict[str, 
 
 
 def _half_steps(values: Any, difference: float | None) -> tuple[float, float]:
-    """Find the best and the worst rank to show, so that ranks and bars fit."""
+    """Return the range of ranks to show, in half steps, so that ranks and bars fit."""
     best = max(1.0, floor(2 * values.min()) / 2)
     worst = max(values.max(), (values.min(axis=1) + (difference or 0)).max())
     return best, max(best + 0.5, ceil(2 * worst) / 2)
 
 
 def _rings(best: float, worst: float, n_algorithms: int) -> list[float]:
-    """List the ranks to name: about five round ones, and none that no algorithm can have."""
+    """Return about five round ranks for the scale, none above the number of algorithms."""
     step = next(s for s in (0.5, 1, 2, 5, 10, 20, 50) if (worst - best) / s <= 6)
     last = floor(min(worst, n_algorithms) / step)
     return [step * number for number in range(ceil(best / step), last + 1)]
 
 
 def _lanes(bars: list[tuple[float, float]]) -> list[int]:
-    """Give each bar the highest lane where it touches no other; bars are sorted."""
+    """Return the highest line of each bar on which it touches no other; bars are sorted."""
     ends: list[float] = []
     lanes = []
     for low, high in bars:
@@ -319,18 +325,18 @@ def _side(coordinate: float, low: str, middle: str, high: str) -> str:
     return middle if abs(coordinate) < 0.1 else low if coordinate < 0 else high
 
 
-def _look(style: Style) -> dict[str, Any]:
+def _line_style(style: Style) -> dict[str, Any]:
     return {
         "color": style.colour, "marker": style.marker, "ls": style.line, "ms": style.size,
         "lw": 1.4, "mew": 0,
     }  # fmt: skip
 
 
-def _longest_explained(algorithms: list[str]) -> int:
+def _longest_in_legend(algorithms: list[str]) -> int:
     return max(len(RADAR_TITLE), *(len(short(name)) for name in algorithms))
 
 
-def _explain(
+def _add_legend(
     ax: "Axes", lines: list[Any], algorithms: list[str], difference: float | None, **place: Any
 ) -> None:
     from matplotlib.lines import Line2D

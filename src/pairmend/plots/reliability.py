@@ -12,8 +12,8 @@ from pairmend.plots.drawing import (
     FAINT,
     INK,
     add_legend,
+    import_matplotlib,
     make_plain,
-    matplotlib_or_advice,
     short,
     style_of,
 )
@@ -63,7 +63,7 @@ def plot_reliability(
     >>> figure.axes[0].get_ylabel()
     'share that is true'
     """
-    matplotlib_or_advice()
+    import_matplotlib()
     if not probabilities_by_name:
         raise ValueError("probabilities_by_name is empty; expected at least one classifier.")
     if figure is None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from pairmend.plots import one_line
+from pairmend._utils.text import one_line
 from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, is_text, spans
 
 _LONG = 45

@@ -14,7 +14,7 @@ from pairmend.datasets import (
     MultiLabelData,
     ReadLimits,
     find_entry,
-    is_at_hand,
+    is_available,
     load,
     load_file,
     one_hot,
@@ -73,7 +73,7 @@ class CatalogueSource:
         entry = find_entry(self.name)
         if entry.status == "not found":
             return "no public copy was found"
-        return "" if is_at_hand(self.name, data_dir) else "its files are not at hand"
+        return "" if is_available(self.name, data_dir) else "its files are not at hand"
 
     def definition(self) -> dict[str, Any]:
         """Return it as plain data."""

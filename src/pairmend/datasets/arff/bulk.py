@@ -1,4 +1,4 @@
-"""Many rows at once, where they are plain enough; the rest is left to the slow parser."""
+"""Parsing many rows at once; rows that are not plain are left to the slower parser."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _LONG_LINE = 2**20
 
 
 class _Values:
-    """The values of nominal columns that are alike."""
+    """The values of nominal columns that share them."""
 
     def __init__(self, values: tuple[str, ...]):
         self.place = {value: float(place) for place, value in enumerate(values)}
@@ -54,16 +54,10 @@ class _Values:
 
 
 class BulkParser:
-    """Turns lists of plain lines into arrays.
+    """Turns lists of plain lines into arrays; raises NotPlain for all other lines.
 
-    Plain numbers go through :mod:`~pairmend.datasets.arff.digits`; other lines without quotes
-    are split into texts. Where neither will do, NotPlain is raised: for the slow parser to
-    read, or to tell the error.
-
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-        The columns. Strings, dates and nested relations are never plain.
+    Lines of plain numbers are parsed by :mod:`~pairmend.datasets.arff.digits`; other lines
+    without quotes are split into texts. Strings, dates and nested relations are never plain.
     """
 
     def __init__(self, attributes: Sequence[Attribute]):
@@ -156,13 +150,13 @@ class BulkParser:
             raise NotPlain
 
     def _check_commas(self, lines: list[str]) -> None:
-        """Leave a long line with more commas than columns to the parser that stops early."""
+        """Raise NotPlain for a long line with too many cells: the row parser reads it in part."""
         for line in lines:
             if len(line) > _LONG_LINE and line.count(",") > self.n_columns:
                 raise NotPlain
 
     def _check_columns(self, columns: IntArray, counts: IntArray) -> None:
-        """Refuse indices that are too large or do not ascend within their row."""
+        """Raise NotPlain for indices that are too large or do not ascend within their row."""
         if columns.size == 0:
             return
         if np.max(columns) >= self.n_columns:
@@ -174,7 +168,7 @@ class BulkParser:
 
 
 def _places(numbers: IntArray) -> dict[int, IntArray]:
-    """Return where each of the numbers stands."""
+    """Return the positions of each number."""
     if numbers.size == 0:
         return {}
     order = np.argsort(numbers, kind="stable")
@@ -197,7 +191,7 @@ def _numbers(texts: Sequence[str]) -> FloatArray:
     except ValueError:
         pass
     try:
-        known = ["nan" if text.strip() == "?" else text for text in texts]
-        return np.array(known, dtype=float)
+        numbers = ["nan" if text.strip() == "?" else text for text in texts]
+        return np.array(numbers, dtype=float)
     except ValueError:
         raise NotPlain from None

@@ -27,13 +27,7 @@ _PART = re.compile(r"'([^']*+)'|([A-Za-z])\2*+|[^A-Za-z']++")
 
 @lru_cache(maxsize=64)  # one format for many cells
 def strptime_format(java_format: str) -> str:
-    """Translate a Java date format for :meth:`datetime.strptime`.
-
-    Examples
-    --------
-    >>> strptime_format("yyyy-MM-dd'T'HH:mm:ss")
-    '%Y-%m-%dT%H:%M:%S'
-    """
+    """Translate a Java date format for :meth:`datetime.strptime`."""
     out = []
     for match in _PART.finditer(java_format):
         part = match[0]
@@ -49,13 +43,7 @@ def strptime_format(java_format: str) -> str:
 
 
 def seconds(text: str, java_format: str) -> float:
-    """Read a date as seconds since 1970; without a zone it is taken as UTC.
-
-    Examples
-    --------
-    >>> seconds("1970-01-02", "yyyy-MM-dd")
-    86400.0
-    """
+    """Read a date as seconds since 1970; a date without a time zone is in UTC."""
     try:
         moment = datetime.strptime(text, strptime_format(java_format))
     except re.error as error:

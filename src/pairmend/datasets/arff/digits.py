@@ -1,4 +1,4 @@
-"""Plain decimal numbers, millions at a time.
+"""Parsing many plain decimal numbers at once.
 
 A number of at most 15 digits is an integer divided by a power of ten, both exact in double
 precision, so one division gives the same float as parsing it would.
@@ -22,30 +22,13 @@ _BRACES_AWAY = bytes.maketrans(b"{},\n", b"    ")
 
 
 class NotPlain(Exception):
-    """Raised for text that needs a parser that knows more."""
+    """Raised for text that needs the row parser."""
 
 
 def parse_table(text: bytes, n_columns: int) -> tuple[FloatArray, IntArray]:
-    r"""Parse lines of plain numbers between commas.
+    """Parse lines of plain numbers between commas; return the numbers and their lengths.
 
-    Parameters
-    ----------
-    text : bytes
-        Lines, each ended by a newline.
-    n_columns : int
-        Numbers on each line.
-
-    Returns
-    -------
-    values : ndarray of shape (n_lines, n_columns)
-    lengths : ndarray of shape (n_lines, n_columns)
-        Characters of each number.
-
-    Examples
-    --------
-    >>> parse_table(b"1,-0.25\n30,4\n", 2)[0]
-    array([[ 1.  , -0.25],
-           [30.  ,  4.  ]])
+    Both arrays have the shape (n_lines, n_columns).
     """
     if not text or text.translate(None, _PLAIN):
         raise NotPlain
@@ -81,27 +64,10 @@ def parse_table(text: bytes, n_columns: int) -> tuple[FloatArray, IntArray]:
 
 
 def parse_sparse_rows(text: bytes) -> tuple[IntArray, FloatArray, IntArray, IntArray]:
-    r"""Parse lines like ``{3 1,17 0.5}``.
+    """Parse lines like ``{3 1,17 0.5}``.
 
-    Parameters
-    ----------
-    text : bytes
-        Lines, each ended by a newline.
-
-    Returns
-    -------
-    columns : ndarray of shape (n_cells,)
-    values : ndarray of shape (n_cells,)
-    counts : ndarray of shape (n_lines,)
-        Number of cells on each line.
-    decimals : ndarray of shape (n_cells,)
-        Digits behind the point.
-
-    Examples
-    --------
-    >>> columns, values, counts, _ = parse_sparse_rows(b"{3 1,17 0.5}\n{}\n")
-    >>> columns.tolist(), values.tolist(), counts.tolist()
-    ([3, 17], [1.0, 0.5], [2, 0])
+    Return columns and values of all cells, the number of cells on each line, and the decimals of
+    each cell.
     """
     if b"-0" in text or _SPARSE_ROWS.fullmatch(text) is None:  # integers have no negative zero
         raise NotPlain

@@ -10,7 +10,7 @@ from pairmend.datasets.arff.tokens import QUOTED, split, unquote
 from pairmend.datasets.limits import CellCount, ReadLimitError
 
 Numbered = Iterator[tuple[int, str]]
-"""Lines that say something, each with its number."""
+"""Lines that are neither empty nor comments, each with its number."""
 
 ISO_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 NUMERIC_TYPES = frozenset({"numeric", "real", "integer"})
@@ -20,23 +20,7 @@ _MAX_DATE_FORMAT = 200
 
 
 def read_header(path: Path, lines: Numbered, count: CellCount) -> tuple[str, tuple[Attribute, ...]]:
-    """Read up to and including the line @data.
-
-    Parameters
-    ----------
-    path : Path
-        Named in errors.
-    lines : iterator of (number, line)
-        The lines of the file; those after @data are left.
-    count : CellCount
-        Counts the columns and the values of nominal ones.
-
-    Returns
-    -------
-    relation : str
-        Name of the relation.
-    attributes : tuple of Attribute
-    """
+    """Read up to and including the line @data; return the relation's name and the attributes."""
     relation = ""
     attributes: dict[str, Attribute] = {}
     number = 1

@@ -1,4 +1,4 @@
-"""What an ARFF file holds."""
+"""The content of an ARFF file."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ Kind = Literal["numeric", "nominal", "string", "date", "relational"]
 
 
 class ArffError(ValueError):
-    """A file that is not the ARFF file it should be; names the file and the line.
+    """A file that is not valid ARFF; the message names the file and the line.
 
     Parameters
     ----------
@@ -20,6 +20,13 @@ class ArffError(ValueError):
         Number of the line, from 1.
     problem : str
         What was found and what was expected.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from pairmend.datasets import ArffError
+    >>> print(ArffError(Path("photos.arff"), 3, "the file ends before @data"))
+    photos.arff, line 3: the file ends before @data
     """
 
     def __init__(self, path: Path, line: int, problem: str):

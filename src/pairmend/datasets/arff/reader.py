@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pairmend._utils.chunking import join_blocks
 from pairmend._utils.typing import Matrix
 from pairmend.datasets.arff.bulk import BulkParser
 from pairmend.datasets.arff.digits import NotPlain
@@ -29,12 +30,12 @@ def read_arff(
     Parameters
     ----------
     path : str or Path
-        The file; gz, bz2 and xz are known by their suffix.
+        The file; gz, bz2 and xz are decompressed by their suffix.
     encoding : str, default=None
-        Its encoding. None goes by the byte order mark, else by whether it is UTF-8, and takes
-        Latin-1 if it is not.
+        Its encoding. None means that of the byte order mark, else UTF-8, or Latin-1 if the file
+        is not valid UTF-8.
     progress : callable, default=None
-        Is told the share of the file that has been read, from 0 to 1.
+        Called with the share of the file that has been read, from 0 to 1.
     limits : ReadLimits, default=ReadLimits()
         How much is read at most.
 
@@ -45,13 +46,14 @@ def read_arff(
     Raises
     ------
     ArffError
-        If the file is not as it should be. Nothing is returned of a file with an error.
+        If the file is not valid ARFF.
     ReadLimitError
         If the file holds more than `limits` allow.
 
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> from pairmend.datasets import read_arff
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "photos.arff")
     ...     _ = path.write_text("@relation photos\n@attribute size numeric\n"
@@ -71,7 +73,7 @@ def read_arff(
         except UnicodeDecodeError as error:
             if candidate == candidates[-1]:
                 raise ArffError(path, 1, f"not a text in {candidate}: {error.reason}") from error
-    raise AssertionError("there is always a candidate")
+    raise AssertionError("there is at least one candidate")
 
 
 def _read(path: Path, encoding: str, progress: Progress | None, limits: ReadLimits) -> ArffFile:
@@ -102,9 +104,9 @@ class _Batches:
         self.number = 1
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield lines that say something, for as long as they are asked for."""
+        """Yield lines that are neither empty nor comments."""
         for first, batch in self._batches:
-            self._left = _telling(first, batch)[::-1]
+            self._left = _significant(first, batch)[::-1]
             while self._left:
                 self.number, line = self._left.pop()
                 yield self.number, line
@@ -113,7 +115,7 @@ class _Batches:
         """Yield the numbers and texts of the lines that are left."""
         yield self._unzip(self._left[::-1])
         for first, batch in self._batches:
-            yield self._unzip(_telling(first, batch))
+            yield self._unzip(_significant(first, batch))
 
     def _unzip(self, numbered: list[tuple[int, str]]) -> tuple[list[int], list[str]]:
         if numbered:
@@ -121,7 +123,7 @@ class _Batches:
         return [number for number, _ in numbered], [line for _, line in numbered]
 
 
-def _telling(first: int, lines: list[str]) -> list[tuple[int, str]]:
+def _significant(first: int, lines: list[str]) -> list[tuple[int, str]]:
     if not any(lines):
         return []
     stripped = ((number, line.strip()) for number, line in enumerate(lines, start=first))
@@ -186,7 +188,7 @@ class _Body:
 
     def finish(self, number: int) -> tuple[Matrix, Any]:
         if self.is_sparse is None:
-            raise ArffError(self.path, number, "no data rows behind @data")
+            raise ArffError(self.path, number, "no data rows after @data")
         weights = None
         if self.weights:
             weights = np.ones(self.n_rows)
@@ -194,20 +196,10 @@ class _Body:
                 weights[row] = weight
         shape = (self.n_rows, self.n_columns)
         if not self.is_sparse:
-            return self._join_dense(shape), weights
+            return join_blocks(self.blocks, *shape), weights
         columns, values, counts = (np.concatenate(part) for part in zip(*self.blocks, strict=True))
         indptr = np.concatenate([[0], np.cumsum(counts)])
         return sparse.csr_array((values, columns, indptr), shape=shape), weights
-
-    def _join_dense(self, shape: tuple[int, int]) -> Matrix:
-        """Copy the blocks into one array; each is freed at once, so nothing is held twice."""
-        cells = np.empty(shape)
-        end = self.n_rows
-        while self.blocks:
-            block = self.blocks.pop()
-            cells[end - len(block) : end] = block
-            end -= len(block)
-        return cells
 
 
 def _nested(
@@ -223,7 +215,7 @@ def _nested(
         _ = nested_rows.places  # made once and shared by all bags
         for line, bag in bags:
             body = _Body(path, bulk, nested_rows.for_bag())
-            numbered = _telling(1, bag.split("\n"))
+            numbered = _significant(1, bag.split("\n"))
             try:
                 body.add([number for number, _ in numbered], [line for _, line in numbered])
                 cells, weights = body.finish(1)

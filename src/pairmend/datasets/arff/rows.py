@@ -1,4 +1,4 @@
-"""Rows of an ARFF file one by one: slow, exact, with errors that tell."""
+"""Parsing rows of an ARFF file one by one, with exact errors."""
 
 import re
 from collections.abc import Sequence
@@ -21,23 +21,10 @@ _MAX_INDEX_DIGITS = 18
 
 
 class RowParser:
-    """Turns lines into cells.
+    """Turns lines into cells, and collects strings and nested relations.
 
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-        The columns.
-    count : CellCount
-        Counts strings and bags.
-
-    Attributes
-    ----------
-    texts : dict
-        The different strings of each column so far, each with its place.
-    line : int
-        Number of the line that is being parsed, to be set by whoever calls.
-    bags : dict
-        Nested relations met so far by column: line and text of each.
+    The caller sets `line`, the number of the line that is parsed. `texts` holds the code of each
+    string by column, `bags` the line and the text of each nested relation by column.
     """
 
     def __init__(self, attributes: Sequence[Attribute], count: CellCount):
@@ -67,7 +54,7 @@ class RowParser:
         return [shared[attribute.values] for attribute in self.attributes]
 
     def for_bag(self) -> "RowParser":
-        """Return a parser for the same columns that has not met any text; `places` are shared."""
+        """Return a parser for the same columns without any texts; `places` are shared."""
         parser = copy(self)
         parser.texts = {}
         return parser
@@ -112,7 +99,7 @@ class RowParser:
             values.append(self.cell(column, cell[2].rstrip()))
             position = cell.end()
         if text.endswith(","):
-            raise ValueError("a comma without a cell behind it")
+            raise ValueError("a comma without a cell after it")
         return columns, values, None if match[2] is None else _weight(match[2])
 
     def cell(self, column: int, text: str) -> float:

@@ -1,4 +1,4 @@
-"""The lines of a text file: compressed or not, in any encoding."""
+"""The lines of a text file, compressed or not."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -10,9 +10,9 @@ from pairmend.datasets.files import UnpackedFile, opened
 from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimitError, ReadLimits
 
 BLOCK = 2**18
-"""Characters read at once: few enough that what is made of them stays in the cache."""
+"""Characters read at once: the arrays made of them fit into the processor's cache."""
 MAX_LINE = 2**28
-"""Characters of the longest line that is believed to be one."""
+"""Characters of the longest line that is read."""
 BYTE_ORDER_MARKS = {
     b"\xef\xbb\xbf": "utf-8-sig",
     b"\xff\xfe": "utf-16",
@@ -20,15 +20,11 @@ BYTE_ORDER_MARKS = {
 }
 
 Progress = Callable[[float], None]
-"""Is told the share of the file that has been read, now and then."""
+"""Called with the share of the file that has been read, from 0 to 1."""
 
 
 def candidate_encodings(path: Path) -> list[str]:
-    """Return the encodings a file may have, the likelier first.
-
-    A byte order mark tells; without one it is UTF-8, or else Latin-1, in which any byte is
-    a character.
-    """
+    """Return the encodings to try: that of the byte order mark, or else UTF-8 and Latin-1."""
     with _as_arff_error(path, 1), opened(path, DEFAULT_LIMITS) as stream:
         start = stream.read(4096)
     for mark, encoding in BYTE_ORDER_MARKS.items():
@@ -47,16 +43,7 @@ def line_batches(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield lists of lines, each with the number of its first line.
 
-    Parameters
-    ----------
-    path : Path
-        The file; plain, gz, bz2 or xz by its suffix.
-    encoding : str
-        Its encoding; a UnicodeDecodeError is raised where it is not that.
-    progress : callable, default=None
-        Called with the share that has been read.
-    limits : ReadLimits
-        Their `max_bytes` holds for the unpacked file.
+    Bytes that are invalid in the encoding raise a UnicodeDecodeError.
     """
     number = 1
     pieces: list[str] = []  # of a line whose end has not been met yet

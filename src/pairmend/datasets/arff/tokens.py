@@ -13,19 +13,7 @@ _NEEDS_QUOTES = re.compile(r"[\s,{}%'\"\\?]|[\x00-\x1f]")
 def split(text: str, at_most: int) -> list[str]:
     """Split at commas that are not quoted; cells keep their quotes.
 
-    Parameters
-    ----------
-    text : str
-        The cells.
-    at_most : int
-        Cells to expect. If there are more, the first `at_most` + 1 parts are returned.
-
-    Examples
-    --------
-    >>> split("1, 'a, b' ,c", at_most=3)
-    ['1', "'a, b'", 'c']
-    >>> split("1,2,3,4", at_most=2)
-    ['1', '2', '3,4']
+    Of more than `at_most` cells, the first `at_most` and the unsplit rest are returned.
     """
     if "'" not in text and '"' not in text:
         return [cell.strip() for cell in text.split(",", at_most)]
@@ -34,7 +22,9 @@ def split(text: str, at_most: int) -> list[str]:
     while len(cells) <= at_most:
         match = _CELL.match(text, position)
         if match is None:
-            raise ValueError(f"cannot tell values apart at {text[position : position + 40]!r}")
+            raise ValueError(
+                f"expected values separated by commas at {text[position : position + 40]!r}"
+            )
         cells.append(match[1].rstrip())
         position = match.end()
         if match[2] is None:
@@ -43,26 +33,14 @@ def split(text: str, at_most: int) -> list[str]:
 
 
 def unquote(text: str) -> str:
-    r"""Take quotes and escapes away.
-
-    Examples
-    --------
-    >>> unquote(r"'Swainson\'s Thrush'"), unquote("plain")
-    ("Swainson's Thrush", 'plain')
-    """
+    """Remove quotes and escapes."""
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
     return _ESCAPE.sub(_unescape, text) if "\\" in text else text
 
 
 def quote(text: str) -> str:
-    r"""Put quotes and escapes where they are needed.
-
-    Examples
-    --------
-    >>> print(quote("Swainson's Thrush"), quote("plain"))
-    'Swainson\'s Thrush' plain
-    """
+    """Add quotes and escapes where they are needed."""
     if text and not _NEEDS_QUOTES.search(text):
         return text
     for plain, escaped in (

@@ -21,11 +21,14 @@ def write_arff(path: str | Path, content: ArffFile) -> None:
     path : str or Path
         The file; replaced as a whole once everything is written.
     content : ArffFile
-        With numeric, nominal and string attributes.
+        Its content, with numeric, nominal and string attributes only.
 
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from pairmend.datasets import write_arff
+    >>> from pairmend.datasets.arff import ArffFile, Attribute
     >>> content = ArffFile("photos", (Attribute("sea", "nominal", values=("no", "yes")),),
     ...                    np.array([[1.0], [0.0]]))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -44,8 +47,8 @@ def write_arff(path: str | Path, content: ArffFile) -> None:
     for attribute in content.attributes:
         if attribute.kind not in ("numeric", "nominal", "string"):
             raise ValueError(
-                f"attribute {attribute.name!r} is {attribute.kind}; written are numeric, nominal "
-                "and string attributes"
+                f"attribute {attribute.name!r} is {attribute.kind}; only numeric, nominal and "
+                "string attributes can be written"
             )
         if any("\0" in text for text in (attribute.name, *attribute.values)):
             raise ValueError(f"{attribute.name!r}: a name or value holds the character NUL")
