@@ -27,7 +27,7 @@ ROOMS = {
         "naive_bayes", "neighbourhoods",
     ],
     "mended": [
-        "_utils", "base_classifiers", "baselines", "explanation", "frames", "kernels",
+        "_utils", "base_classifiers", "explanation", "frames", "kernels", "metrics",
         "model_selection", "neighbourhoods", "thresholds",
     ],
     "distributed": ["_utils", "frames", "kernels", "naive_bayes", "pairwise"],

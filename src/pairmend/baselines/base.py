@@ -15,14 +15,13 @@ from pairmend._utils.frames import is_frame
 from pairmend._utils.parameters import DefaultParts
 from pairmend._utils.sklearn_private import check_prediction_parameters, fit_context
 from pairmend._utils.targets import Target, check_target
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
     check_features,
     check_training_rows,
     remember_features,
     take_rows,
 )
-from pairmend._utils.weights import relative_weights
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.threshold import accept
@@ -170,27 +169,3 @@ class WrappingRival(Wrapping):
             rows = encoder.encode(rows)
         learnt = self._learn(rows, Y, weights, params)
         return self._remember(X, target, {**learnt, "frame_encoder_": encoder})
-
-
-def smoothed_share(Y: BoolArray, weights: FloatArray) -> FloatArray:
-    """Return the Laplace-smoothed share of rows, by their weights, that carry each label.
-
-    Examples
-    --------
-    >>> smoothed_share(np.array([[True, False], [True, True]]), np.array([1.0, 0.5])).tolist()
-    [0.8, 0.4]
-    """
-    weights = relative_weights(weights)
-    share: FloatArray = (weights @ Y + 1) / (weights.sum() + 2)
-    return share
-
-
-def varying_labels(Y: BoolArray) -> IntArray:
-    """Return the numbers of the labels that some rows carry and some do not.
-
-    Examples
-    --------
-    >>> varying_labels(np.array([[True, False, True], [True, False, False]])).tolist()
-    [2]
-    """
-    return np.flatnonzero(Y.any(axis=0) & ~Y.all(axis=0))

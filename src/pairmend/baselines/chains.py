@@ -10,6 +10,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._utils.fit_params import take_params
+from pairmend._utils.per_label import smoothed_share, varying_labels
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
@@ -19,7 +20,7 @@ from pairmend._utils.validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend.baselines.base import WrappingRival, smoothed_share, varying_labels
+from pairmend.baselines.base import WrappingRival
 from pairmend.baselines.fit_params import fit_wrapper
 from pairmend.frames.columns import require_numbers
 
