@@ -49,7 +49,7 @@ format: $(READY)
 # Draws the pictures of README and docs anew; the last is of the study in STUDY.
 STUDY ?= pairmend-paper
 figures: $(READY)
-	$(BIN)/python examples/plot_mend.py --out docs/mend.png
+	$(BIN)/python examples/plot_correction.py --out docs/correction.png
 	$(BIN)/python examples/plot_explain.py --out docs/explain.png
 	$(BIN)/python examples/plot_reliability.py --out docs/reliability.png
 	$(BIN)/python examples/plot_study.py $(STUDY) --out docs/study.png

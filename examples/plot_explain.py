@@ -1,8 +1,7 @@
-"""Draw why a photo got its labels: its scores, and the pairs that mending turned.
+"""Plot the explanation of a prediction: scores, and the pairs whose vote was corrected.
 
-Five labels, each of which lies in a place of its own that no straight line can part from the
-others. Of the rows that were not trained on, the one of which mending changed most is explained.
-Needs matplotlib.
+Five labels are overlapping balls, which are not linearly separable. Of the test rows, the one with
+the most changed labels is explained. Needs matplotlib.
 
     python examples/plot_explain.py --out docs/explain.png
 """
@@ -20,7 +19,7 @@ LABELS = ["sea", "beach", "sunset", "city", "mountain"]
 
 
 def make_data(n_rows: int = 800) -> tuple[np.ndarray, pd.DataFrame]:
-    """Labels are balls in a cube, which overlap."""
+    """Labels are overlapping balls in a cube."""
     rng = np.random.RandomState(0)
     X = rng.uniform(-1, 1, size=(n_rows, 3))
     centres = rng.uniform(-0.7, 0.7, size=(len(LABELS), 3))

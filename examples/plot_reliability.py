@@ -1,7 +1,7 @@
-"""Draw how far the probabilities of labels can be believed, before and after mending.
+"""Plot the reliability of the probabilities of labels, before and after the correction.
 
-Half of the yeast genes are predicted by a logistic regression of each of their 14 functions, and
-by the same mended, both trained on the other half. Needs matplotlib, and yeast, which comes with
+A logistic regression of each of the 14 labels of the yeast set and its correction are fitted on one
+half of the rows and evaluated on the other. Needs matplotlib, and the yeast set, which comes with
 ``pip install 'pairmend[data]'``.
 
     python examples/plot_reliability.py --out docs/reliability.png
@@ -28,13 +28,13 @@ def main() -> None:
     train, test = slice(0, None, 2), slice(1, None, 2)
     classifiers = {
         "base": BinaryRelevance(logistic_regression()),
-        "mended": MendedClassifier(random_state=0),
+        "corrected": MendedClassifier(random_state=0),
     }
-    said = {
+    proba = {
         name: clf.fit(X[train], Y[train]).predict_proba(X[test])
         for name, clf in classifiers.items()
     }
-    for name, probabilities in said.items():
+    for name, probabilities in proba.items():
         brier = brier_by_label(Y[test], probabilities).mean()
         loss = log_loss_by_label(Y[test], probabilities).mean()
         print(f"{name}: Brier score {brier:.3f}, log loss {loss:.3f}")
@@ -42,9 +42,9 @@ def main() -> None:
     common = int(Y[train].sum(axis=0).argmax())
     figure = Figure(figsize=(10.5, 6.0), layout="constrained")
     left, right = figure.subfigures(1, 2)
-    plot_reliability(Y[test], said, figure=left, title="yeast: all 14 labels")
+    plot_reliability(Y[test], proba, figure=left, title="yeast: all 14 labels")
     plot_reliability(
-        Y[test], said, label=common, figure=right, title=f"its label {yeast.label_names[common]}"
+        Y[test], proba, label=common, figure=right, title=f"label {yeast.label_names[common]}"
     )
     figure.savefig(options.out, dpi=110, facecolor="white")
 

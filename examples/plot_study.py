@@ -1,4 +1,4 @@
-"""Draw the average ranks of a study, as in its report: the README's second picture.
+"""Plot the average ranks of a study, as in its report.
 
     python examples/plot_study.py FOLDER --out docs/study.png
 

@@ -20,14 +20,12 @@ def validation(rng):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("criterion", ["hamming", "macro_f1"])
-def test_thresholds_are_scored_on_rows_they_were_not_fitted_on(
-    validation, criterion, weighted, rng
-):
+@pytest.mark.parametrize("metric", ["hamming", "macro_f1"])
+def test_thresholds_are_scored_on_rows_they_were_not_fitted_on(validation, metric, weighted, rng):
     Y, corrected, sets, folds = validation
     weights = rng.choice([0.1, 1.0, 3.0], size=60) if weighted else np.ones(60)
     thresholds = [FixedThreshold(0.5), F1Thresholds(), CardinalityThreshold()]
-    scorer = DecisionScorer(criterion, Y, folds, weights)
+    scorer = DecisionScorer(metric, Y, folds, weights)
     best, tried = choose_decision(("labels", "sets"), thresholds, scorer, corrected, sets)
     losses = []
     for threshold in thresholds:
@@ -36,10 +34,10 @@ def test_thresholds_are_scored_on_rows_they_were_not_fitted_on(
             rest = np.setdiff1d(np.arange(60), fold)
             fitted = threshold.fit(corrected.proba[rest], Y[rest], sample_weight=weights[rest])
             decisions = fitted.decide(corrected.proba[fold]).astype(bool)
-            parts.append(WEIGHTED_LOSSES[criterion](Y[fold], decisions, weights[fold]))
+            parts.append(WEIGHTED_LOSSES[metric](Y[fold], decisions, weights[fold]))
         losses.append(np.mean(parts))
     decisions = sets.most_likely(corrected.by_label, corrected.own).astype(bool)
-    parts = [WEIGHTED_LOSSES[criterion](Y[fold], decisions[fold], weights[fold]) for fold in folds]
+    parts = [WEIGHTED_LOSSES[metric](Y[fold], decisions[fold], weights[fold]) for fold in folds]
     losses.append(np.mean(parts))
     assert [candidate.kind for candidate in tried] == ["labels"] * 3 + ["sets"]
     np.testing.assert_allclose([candidate.loss for candidate in tried], losses)
@@ -72,5 +70,5 @@ def test_candidate_thresholds():
     assert [repr(t) for t in candidate_thresholds("zero_one")] == ["FixedThreshold()"]
     shared = {t.average for t in candidate_thresholds("micro_f1")[1:]}
     assert shared == {"micro"}
-    for criterion in ("macro_f1", get_scorer("f1_macro")):
-        assert {t.average for t in candidate_thresholds(criterion)[1:]} == {"micro", "macro"}
+    for metric in ("macro_f1", get_scorer("f1_macro")):
+        assert {t.average for t in candidate_thresholds(metric)[1:]} == {"micro", "macro"}

@@ -1,9 +1,9 @@
-"""Draw what the correction does: one pair of labels before and after mending.
+"""Plot the support of one pair of labels before and after the correction.
 
-A straight line cannot part the two labels. The corrected pair knows, at each point, how the
-straight line errs there. Needs matplotlib.
+The two labels are not linearly separable. The local confusion matrices correct the errors of a
+linear classifier near each point. Needs matplotlib.
 
-    python examples/plot_mend.py --out docs/mend.png
+    python examples/plot_correction.py --out docs/correction.png
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood
 
 
 def make_data(n_rows: int = 500) -> tuple[np.ndarray, np.ndarray]:
-    """Beach lies in a bay of the sea; where they meet, photos show both."""
+    """Two labels with a curved boundary, at which rows have both."""
     rng = np.random.RandomState(0)
     X = rng.uniform(-1, 1, size=(n_rows, 2))
     height = X[:, 1] - 0.8 * np.cos(2.6 * X[:, 0]) + 0.35 + 0.05 * rng.randn(n_rows)
@@ -26,7 +26,7 @@ def make_data(n_rows: int = 500) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--out", default="mend.png", help="where to save the figure")
+    parser.add_argument("--out", default="correction.png", help="where to save the figure")
     options = parser.parse_args()
     matplotlib.use("Agg")
 
@@ -39,9 +39,9 @@ def main() -> None:
     ).fit(X, Y)
     x, y = np.meshgrid(np.linspace(-1, 1, 150), np.linspace(-1, 1, 150))
     grid = np.column_stack([x.ravel(), y.ravel()])
-    panels = {
-        "the pair's vote": clf.pair_support(grid),
-        "mended by how it errs nearby": clf.pair_corrected(grid),
+    supports = {
+        "support of the pair": clf.pair_support(grid),
+        "corrected by local errors": clf.pair_corrected(grid),
     }
     kinds = {
         "sea": (Y[:, 0] > Y[:, 1], "o", "#0b3c5d"),
@@ -49,7 +49,7 @@ def main() -> None:
         "both": ((Y == 1).all(axis=1), "s", "#555555"),
     }
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.6), sharey=True, layout="constrained")
-    for axis, (title, support) in zip(axes, panels.items(), strict=True):
+    for axis, (title, support) in zip(axes, supports.items(), strict=True):
         z = support.reshape(x.shape)
         image = axis.contourf(x, y, z, levels=np.linspace(0, 1, 21), cmap="PuOr", alpha=0.55)
         axis.contour(x, y, z, levels=[0.5], colors="black", linewidths=1.5)
