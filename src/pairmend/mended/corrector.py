@@ -99,7 +99,7 @@ class Corrector:
         independent = replace(self.label_sets, lift_exponent=0.0)
         return replace(self, label_sets=independent, label_set_weights={"labels": 1.0})
 
-    def correct(self, X: MatrixLike, proba: FloatArray) -> CorrectedProba:
+    def corrected_proba(self, X: MatrixLike, proba: FloatArray) -> CorrectedProba:
         """Correct the base classifier's probabilities of rows."""
         n_validation, n_labels = self.validation.Y.shape
         by_label = np.empty(proba.shape)
@@ -158,22 +158,14 @@ def fit_corrector(
     `folds` holds the fold number of each validation row. Also returned are all corrections that
     were scored, and the out-of-fold predictions on which to choose a decision.
     """
-    rows, weights, searched, searched_weights = _draw_validation_rows(validation, rng)
-    search_rows = rows[searched]
-    by_name = {scaling.name: scaling for scaling in scalings}
-    search = search_global(validation, search_rows, searched_weights) if space.guard else []
-    for scaling in scalings:
-        distance = scaling.median_squared_distance(rng, validation.weights)
-        # If all rows are equal, every beta gives the same weights.
-        betas = beta_grid(distance or 1.0) if space.beta is None else [space.beta]
-        search += search_local(
-            validation, scaling, search_rows, searched_weights, betas, space.shrinkages
-        )
+    drawn = _DrawnRows.draw(validation, rng)
+    rows = drawn.rows
+    search = _search(validation, scalings, space, drawn, rng)
     best = best_by_scaling(search)
     if not space.guard:
         only = min(best.values(), key=lambda correction: correction.loss)
         best = {only.scaling: only}
-
+    by_name = {scaling.name: scaling for scaling in scalings}
     terms = {"uncorrected": validation.proba[rows]}
     for name, correction in best.items():
         if name == "global":
@@ -182,7 +174,7 @@ def fit_corrector(
         by_name[name].neighbourhood.set_params(beta=correction.beta)
         terms[name] = leave_one_out_local(validation, by_name[name], correction, rows)
     stacking_weights = (
-        fit_stacking_weights(terms, validation.Y[rows], weights)
+        fit_stacking_weights(terms, validation.Y[rows], drawn.weights)
         if space.guard
         else dict.fromkeys(best, 1.0)
     )
@@ -194,40 +186,75 @@ def fit_corrector(
     by_label = corrector.stacked(terms)
     own = OwnSets(indices[rows], validation.weights[rows])
     if space.use_label_sets:
-
-        def loss(exponent: float) -> float:
-            sets = replace(label_sets, lift_exponent=exponent)
-            marginals = sets.marginals(by_label[searched], own.take(searched))
-            parts = {"labels": by_label[searched], "sets": marginals}
-            both = fit_stacking_weights(parts, validation.Y[search_rows], searched_weights)
-            return validation.brier_score(stack(parts, both), search_rows, searched_weights)
-
-        label_sets = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=loss))
-        parts = {"labels": by_label, "sets": label_sets.marginals(by_label, own)}
-        both = fit_stacking_weights(parts, validation.Y[rows], weights)
-        corrector = replace(corrector, label_sets=label_sets, label_set_weights=both)
-        corrected = CorrectedProba(stack(parts, both), by_label, own)
+        corrector, corrected = _fit_label_sets(corrector, by_label, own, drawn)
     else:
         corrected = corrector.with_label_sets(by_label, own)
     rows_by_fold = [np.flatnonzero(folds[rows] == fold) for fold in np.unique(folds[rows])]
-    predictions = OutOfFoldPredictions(validation.Y[rows], weights, rows_by_fold, corrected)
+    predictions = OutOfFoldPredictions(validation.Y[rows], drawn.weights, rows_by_fold, corrected)
     return corrector, search, predictions
 
 
-def _draw_validation_rows(
-    validation: ValidationSet, rng: np.random.RandomState
-) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
-    """Return rows to stack on and their weights, and which of them to search on and their weights.
+@dataclass(frozen=True)
+class _DrawnRows:
+    """Validation rows for stacking, in ascending order, and those among them for the search.
 
-    Rows are in ascending order; those to search on are positions in the first array.
+    `searched` holds positions in `rows`, `search_rows` the validation rows themselves.
     """
-    order = rng.permutation(len(validation.Y))
-    # The search compares each row with all validation rows.
-    n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // len(order)))
-    n_stacking = N_STACKING_ROWS * n_search // N_SEARCH_ROWS
-    rows, weights = draw_rows(order, validation.weights, n_stacking, rng)
-    searched, searched_weights = draw_rows(np.arange(len(rows)), weights[rows], n_search, rng)
-    ascending = np.argsort(rows)
-    searched = np.sort(np.argsort(ascending)[searched])
-    rows = rows[ascending]
-    return rows, weights[rows], searched, searched_weights[ascending][searched]
+
+    rows: IntArray
+    weights: FloatArray
+    searched: IntArray
+    search_rows: IntArray
+    search_weights: FloatArray
+
+    @classmethod
+    def draw(cls, validation: ValidationSet, rng: np.random.RandomState) -> "_DrawnRows":
+        order = rng.permutation(len(validation.Y))
+        # The search compares each row with all validation rows.
+        n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // len(order)))
+        n_stacking = N_STACKING_ROWS * n_search // N_SEARCH_ROWS
+        rows, weights = draw_rows(order, validation.weights, n_stacking, rng)
+        searched, search_weights = draw_rows(np.arange(len(rows)), weights[rows], n_search, rng)
+        ascending = np.argsort(rows)
+        searched = np.sort(np.argsort(ascending)[searched])
+        rows, search_weights = rows[ascending], search_weights[ascending][searched]
+        return cls(rows, weights[rows], searched, rows[searched], search_weights)
+
+
+def _search(
+    validation: ValidationSet,
+    scalings: Sequence[Scaling],
+    space: SearchSpace,
+    drawn: _DrawnRows,
+    rng: np.random.RandomState,
+) -> list[Correction]:
+    """Score all corrections of the search space."""
+    rows, weights = drawn.search_rows, drawn.search_weights
+    search = search_global(validation, rows, weights) if space.guard else []
+    for scaling in scalings:
+        distance = scaling.median_squared_distance(rng, validation.weights)
+        # If all rows are equal, every beta gives the same weights.
+        betas = beta_grid(distance or 1.0) if space.beta is None else [space.beta]
+        search += search_local(validation, scaling, rows, weights, betas, space.shrinkages)
+    return search
+
+
+def _fit_label_sets(
+    corrector: Corrector, by_label: FloatArray, own: OwnSets, drawn: _DrawnRows
+) -> tuple[Corrector, CorrectedProba]:
+    """Search for the exponent of the lift, and stack labels with the marginals of label sets."""
+    validation, label_sets = corrector.validation, corrector.label_sets
+    searched, rows, weights = drawn.searched, drawn.search_rows, drawn.search_weights
+
+    def loss(exponent: float) -> float:
+        sets = replace(label_sets, lift_exponent=exponent)
+        marginals = sets.marginals(by_label[searched], own.take(searched))
+        parts = {"labels": by_label[searched], "sets": marginals}
+        both = fit_stacking_weights(parts, validation.Y[rows], weights)
+        return validation.brier_score(stack(parts, both), rows, weights)
+
+    best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=loss))
+    parts = {"labels": by_label, "sets": best.marginals(by_label, own)}
+    both = fit_stacking_weights(parts, validation.Y[drawn.rows], drawn.weights)
+    corrected = CorrectedProba(stack(parts, both), by_label, own)
+    return replace(corrector, label_sets=best, label_set_weights=both), corrected

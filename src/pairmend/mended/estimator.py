@@ -536,7 +536,8 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         check_is_fitted(self)
         check_prediction_parameters(self)
         base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
-        return self._current_corrector().correct(distance_rows, self._base_proba(base_rows))
+        proba = self._base_proba(base_rows)
+        return self._current_corrector().corrected_proba(distance_rows, proba)
 
     def _base_proba(self, X: MatrixLike) -> FloatArray:
         """Return the base classifier's probabilities of checked rows."""

@@ -57,7 +57,7 @@ def explain_rows(
     problems = _ProblemExplainer(
         corrector, names, classifier.validation_indices_, n_neighbors, n_problems
     )
-    corrected = corrector.correct(X, proba)
+    corrected = corrector.corrected_proba(X, proba)
     explained: list[Explanation] = []
     for rows in row_chunks(len(proba), 4 * n_validation + 12 * n_labels):
         terms = corrector.terms(take_rows(X, rows), proba[rows])
