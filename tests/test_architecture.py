@@ -28,7 +28,7 @@ ROOMS = {
         "naive_bayes", "neighbourhoods",
     ],
     "mended": [
-        "_base", "_utils", "base_classifiers", "baselines", "explanation", "frames", "kernels",
+        "_base", "_utils", "base_classifiers", "explanation", "frames", "kernels", "metrics",
         "model_selection", "neighbourhoods", "thresholds",
     ],
     "distributed": ["_utils", "frames", "kernels", "naive_bayes", "pairwise"],

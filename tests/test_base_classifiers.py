@@ -1,4 +1,4 @@
-"""The default base of MendedClassifier against the pipeline that it stands for."""
+"""ScaledLogisticRegression against the pipeline that it equals."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_scikit_learn_check(estimator, check):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_it_is_the_pipeline(weighted, layout):
+def test_equals_the_pipeline(weighted, layout):
     X, Y = rows()
     X, y = layout(X), Y @ [1, 2, 0, 0]
     weights = np.linspace(0.0, 3.0, 60) if weighted else None
@@ -35,13 +35,13 @@ def test_it_is_the_pipeline(weighted, layout):
         np.testing.assert_array_equal(getattr(clf, method)(X), getattr(pipeline, method)(X))
 
 
-def test_its_parameters_are_checked():
+def test_invalid_parameters_are_refused():
     X, Y = rows()
     with pytest.raises(ValueError, match="'C' parameter of LogisticRegression"):
         ScaledLogisticRegression(C=-1.0).fit(X, Y[:, 0])
 
 
-def test_a_failed_fit_leaves_the_old_one():
+def test_a_failed_fit_changes_nothing():
     X, Y = rows()
     clf = ScaledLogisticRegression().fit(X, Y[:, 0])
     before = clf.predict_proba(X)
@@ -50,7 +50,7 @@ def test_a_failed_fit_leaves_the_old_one():
     np.testing.assert_array_equal(clf.predict_proba(X), before)
 
 
-def test_weights_reach_it_as_the_default_and_as_given():
+def test_weights_reach_the_default_base_of_mended_classifier():
     X, Y = rows()
     weights = np.linspace(0.1, 3.0, 60)
     default = MendedClassifier(cv=2, random_state=0).fit(X, Y, sample_weight=weights)

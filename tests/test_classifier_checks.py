@@ -78,7 +78,7 @@ MENDED = {
         RandomForestClassifier(3, max_depth=3), criterion="micro_f1", scaling="standard", **FIXED
     ),
     "ranking": MendedClassifier(
-        CalibratedLabelRanking(RandomSubspaceNB(4)), scaling="supports", guard=False, **FIXED
+        CalibratedLabelRanking(RandomSubspaceNB(4)), scaling="log_odds", guard=False, **FIXED
     ),
 }
 

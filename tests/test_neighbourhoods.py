@@ -1,3 +1,5 @@
+"""Neighbourhoods against loops, and the forms of rows they take."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,39 +15,39 @@ from pairmend import AdaptiveNeighbourhood, GaussianNeighbourhood, GlobalNeighbo
 @pytest.fixture
 def rows(rng):
     X = rng.rand(12, 4) * [1, 100, 1e-3, 1] + [0, 1e6, 0, 0]
-    X[:, 3] = 5.0  # constant: counts 0 whatever a query has there
+    X[:, 3] = 5.0  # a constant feature is ignored
     return X
 
 
 @pytest.fixture
-def queries(rng, rows):
+def X_new(rng, rows):
     return np.vstack([rows[:2], rng.rand(3, 4) * [2, 300, 1e-3, 9] + [-1, 1e6, 0, 0]])
 
 
-def test_range_scaling_equals_the_loop(rows, queries):
+def test_range_scaling_equals_the_loop(rows, X_new):
     expected = references.gaussian_weights(
-        references.scale_by_range(rows, queries), references.scale_by_range(rows, rows), 2.0
+        references.scale_by_range(rows, X_new), references.scale_by_range(rows, rows), 2.0
     )
-    weights = GaussianNeighbourhood(beta=2.0).fit(rows).weights(queries)
+    weights = GaussianNeighbourhood(beta=2.0).fit(rows).weights(X_new)
     np.testing.assert_allclose(weights, expected, atol=1e-10)
     expected = references.adaptive_weights(
-        references.scale_by_range(rows, queries), references.scale_by_range(rows, rows), 3
+        references.scale_by_range(rows, X_new), references.scale_by_range(rows, rows), 3
     )
-    weights = AdaptiveNeighbourhood(k=3).fit(rows).weights(queries)
+    weights = AdaptiveNeighbourhood(k=3).fit(rows).weights(X_new)
     np.testing.assert_allclose(weights, expected, atol=1e-10)
 
 
-def test_standard_scaling_divides_by_the_deviation(rows, queries):
+def test_standard_scaling_divides_by_the_deviation(rows, X_new):
     deviation = np.where(rows.std(axis=0) > 0, rows.std(axis=0), np.inf)
-    expected = references.gaussian_weights(queries / deviation, rows / deviation, 1.0)
-    weights = GaussianNeighbourhood(scale="standard").fit(rows).weights(queries)
+    expected = references.gaussian_weights(X_new / deviation, rows / deviation, 1.0)
+    weights = GaussianNeighbourhood(scale="standard").fit(rows).weights(X_new)
     np.testing.assert_allclose(weights, expected, atol=1e-10)
 
 
 def test_no_scaling(rng):
-    rows, queries = rng.rand(9, 2), rng.rand(4, 2)
-    weights = GaussianNeighbourhood(scale=None).fit(rows).weights(queries)
-    np.testing.assert_allclose(weights, references.gaussian_weights(queries, rows, 1.0), atol=1e-12)
+    rows, X_new = rng.rand(9, 2), rng.rand(4, 2)
+    weights = GaussianNeighbourhood(scale=None).fit(rows).weights(X_new)
+    np.testing.assert_allclose(weights, references.gaussian_weights(X_new, rows, 1.0), atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", ["range", "standard", None])
@@ -53,30 +55,30 @@ def test_no_scaling(rng):
 def test_sparse_equals_dense_and_stays_sparse(rng, kind, scale):
     X = rng.rand(30, 8) * (rng.rand(30, 8) < 0.1)
     X[4, 2] = X[5, 2] = np.nan
-    queries = rng.rand(6, 8) * (rng.rand(6, 8) < 0.4)
-    queries[0, 2] = np.nan
+    X_new = rng.rand(6, 8) * (rng.rand(6, 8) < 0.4)
+    X_new[0, 2] = np.nan
     dense = kind(scale=scale).fit(X)
     csr = kind(scale=scale).fit(sparse.csr_array(X))
     assert sparse.issparse(csr.points_)
     np.testing.assert_allclose(
-        csr.weights(sparse.csr_array(queries)), dense.weights(queries), atol=1e-12
+        csr.weights(sparse.csr_array(X_new)), dense.weights(X_new), atol=1e-12
     )
 
 
-def test_a_missing_value_stands_at_the_mean(rng):
+def test_a_missing_value_is_replaced_by_the_mean(rng):
     X = rng.rand(10, 3)
     X[0, 1] = np.nan
     filled = X.copy()
     filled[0, 1] = np.nanmean(X[:, 1])
-    query = np.array([[0.5, np.nan, 0.5]])
+    x_new = np.array([[0.5, np.nan, 0.5]])
     at_mean = np.array([[0.5, np.nanmean(X[:, 1]), 0.5]])
     np.testing.assert_allclose(
-        GaussianNeighbourhood().fit(X).weights(query),
+        GaussianNeighbourhood().fit(X).weights(x_new),
         GaussianNeighbourhood().fit(filled).weights(at_mean),
     )
 
 
-def test_a_feature_nobody_has_does_not_count(rng):
+def test_a_feature_without_values_is_ignored(rng):
     X = rng.rand(6, 2)
     empty = np.column_stack([X, np.full(6, np.nan)])
     np.testing.assert_allclose(
@@ -98,7 +100,7 @@ def test_categories_of_a_frame_are_equal_or_not():
 
 
 @pytest.mark.parametrize("kind", [GaussianNeighbourhood, AdaptiveNeighbourhood])
-def test_a_transformer_makes_the_numbers(kind):
+def test_rows_are_transformed_first(kind):
     texts = ["sea and sun", "sun", "rain", "sea"] * 3
     by_transform = kind(transform=TfidfVectorizer()).fit(texts).weights(texts[:4])
     vectors = TfidfVectorizer().fit(texts)
@@ -114,12 +116,12 @@ def test_a_transformer_makes_the_numbers(kind):
         np.array([["a", "b"], ["c", "d"]]),
     ],
 )
-def test_what_is_no_number_names_the_option(kind, rows):
+def test_rows_that_are_not_numeric_are_refused(kind, rows):
     with pytest.raises(ValueError, match=rf"neighbourhood={kind.__name__}\(transform=\.\.\.\)"):
         (kind() if kind is GaussianNeighbourhood else kind(k=1)).fit(rows)
 
 
-def test_frames_of_numbers_in_all_their_dtypes():
+def test_numeric_dtypes_of_frames():
     frame = pd.DataFrame(
         {
             "i": [1, 2, 3],
@@ -161,16 +163,14 @@ def test_clone_keeps_parameters():
 
 
 @pytest.mark.parametrize("kind", [GaussianNeighbourhood, AdaptiveNeighbourhood])
-def test_dense_and_sparse_rows_lie_in_the_same_space(rng, kind):
-    X, queries = rng.rand(30, 4) + 5, rng.rand(3, 4) + 5
-    expected = kind().fit(X).weights(queries)
-    np.testing.assert_allclose(kind().fit(X).weights(sparse.csr_array(queries)), expected)
-    np.testing.assert_allclose(
-        kind().fit(sparse.csr_array(X)).weights(queries), expected, rtol=1e-6
-    )
+def test_dense_and_sparse_rows_have_the_same_coordinates(rng, kind):
+    X, X_new = rng.rand(30, 4) + 5, rng.rand(3, 4) + 5
+    expected = kind().fit(X).weights(X_new)
+    np.testing.assert_allclose(kind().fit(X).weights(sparse.csr_array(X_new)), expected)
+    np.testing.assert_allclose(kind().fit(sparse.csr_array(X)).weights(X_new), expected, rtol=1e-6)
 
 
-def test_queries_of_another_kind_are_refused():
+def test_rows_with_other_columns_are_refused():
     with pytest.raises(ValueError, match="X has 1 features, but GaussianNeighbourhood"):
         GaussianNeighbourhood().fit(np.eye(2)).weights([[1.0]])
     frame = pd.DataFrame({"c": pd.Categorical(["u", "v"]), "n": [0.0, 1.0]})
@@ -187,7 +187,7 @@ def test_single_precision_keeps_far_neighbours(rng):
     assert 0 < single[0].min() < np.finfo(np.float32).tiny
 
 
-def test_many_features_do_not_hide_coinciding_points(rng):
+def test_equal_rows_with_many_features_have_the_distance_zero(rng):
     X = rng.rand(6, 10_000)
     X[1] = X[0]
     assert AdaptiveNeighbourhood(k=2).fit(X).weights(X[:1])[0, :2].tolist() == [1, 1]

@@ -168,9 +168,9 @@ def test_thresholds_follow_the_weights(clean):
     plain, heavy = clone(clf).fit(X, Y), clone(clf).fit(X, Y, sample_weight=weights)
     assert heavy.threshold_.thresholds_[0] != plain.threshold_.thresholds_[0]
     # The threshold is the one that the weighted left-out rows give.
-    left_out = heavy._left_out
+    left_out = heavy._out_of_fold
     expected = F1Thresholds("micro").fit(
-        left_out.chances.alone, left_out.Y, sample_weight=weights[heavy.validation_indices_]
+        left_out.corrected.by_label, left_out.Y, sample_weight=weights[heavy.validation_indices_]
     )
     np.testing.assert_array_equal(heavy.threshold_.thresholds_, expected.thresholds_)
 

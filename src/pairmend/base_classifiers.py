@@ -1,4 +1,4 @@
-"""Base classifiers that suit most data."""
+"""Default base classifiers: logistic regression of scaled features."""
 
 from typing import Any, Self
 
@@ -21,22 +21,22 @@ __all__ = ["DenseScaler", "ScaledLogisticRegression", "logistic_regression"]
 
 
 class DenseScaler(TransformerMixin, BaseEstimator):
-    """Make comparable numbers of features, and leave sparse rows as they are.
+    """Standardize dense features, and return sparse rows unchanged.
 
-    Numbers are standardized, and missing ones become the mean; a feature without any value
-    becomes 0. Frames are read by a :class:`~pairmend.frames.FrameEncoder`: a category becomes a
-    0/1 column for each value, missing being one, and a new value is none of them; components of
-    texts and dates stay as they are. Sparse rows mostly count words or tags: division by the
-    standard deviation would blow up the rare ones.
+    Numbers are standardized, and NaN becomes the mean; a feature without any value becomes 0.
+    Frames are encoded by a :class:`~pairmend.frames.FrameEncoder`: categories are one-hot encoded,
+    with missing as a category, and unknown values as zeros; the components of texts and dates are
+    unchanged. Sparse rows mostly hold counts of words or tags, of which division by the standard
+    deviation would overweight the rare ones.
 
     Attributes
     ----------
     scaler_ : StandardScaler or None
-        What standardizes; None after a fit on sparse rows.
+        Standardizes numbers; None after a fit on sparse rows.
     frame_encoder_ : FrameEncoder or None
-        What reads the columns of a frame; None after a fit on an array.
+        Encodes frames; None after a fit on an array.
     encoder_ : OneHotEncoder or None
-        What makes 0/1 columns of categories; None if there are none.
+        One-hot encodes categories; None if there are none.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -45,6 +45,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
+    >>> from pairmend.base_classifiers import DenseScaler
     >>> from scipy.sparse import csr_array
     >>> DenseScaler().fit_transform([[0.0, 1.0], [2.0, 3.0]]).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
@@ -61,7 +62,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
     frame_encoder_: FrameEncoder | None
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn means, standard deviations and values of dense rows.
+        """Fit the scaler and the encoders on dense rows.
 
         Parameters
         ----------
@@ -75,6 +76,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         Returns
         -------
         self
+            Fitted scaler.
         """
         self.scaler_ = self.encoder_ = self.frame_encoder_ = None
         if sparse.issparse(X):
@@ -94,7 +96,9 @@ class DenseScaler(TransformerMixin, BaseEstimator):
                 encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
                 self.encoder_ = encoder.fit(rows.codes)
             if not rows.values.shape[1]:
-                raise ValueError("No column of X can be used: see the warnings about columns.")
+                raise ValueError(
+                    "X has no usable column. See the warnings about its columns for the reasons."
+                )
         if numbers.shape[1]:
             if sample_weight is not None:
                 sample_weight = check_sample_weight(sample_weight, numbers)
@@ -104,7 +108,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: MatrixLike) -> MatrixLike:
-        """Make comparable numbers of rows if those seen in fit were dense.
+        """Scale rows, if fit saw dense rows.
 
         Parameters
         ----------
@@ -114,6 +118,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         Returns
         -------
         {ndarray, sparse matrix} of shape (n_samples, n_columns)
+            Scaled rows; unchanged after a fit on sparse rows.
         """
         check_is_fitted(self)
         if self.frame_encoder_ is None:
@@ -128,7 +133,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         return np.hstack(parts)
 
     def _scaled(self, numbers: Any) -> FloatArray:
-        """Return standardized numbers, the mean where one is missing, which is 0 by now."""
+        """Return standardized numbers, with NaN replaced by 0, the mean after scaling."""
         dense = numbers.toarray() if sparse.issparse(numbers) else numbers
         return np.nan_to_num(self.scaler_.transform(dense), nan=0.0)
 
@@ -145,26 +150,26 @@ class DenseScaler(TransformerMixin, BaseEstimator):
 
 
 def _without_empty_columns(numbers: FloatArray, sample_weight: Any) -> FloatArray:
-    """Return the numbers with 0 in columns without any value in rows that count."""
-    known = ~np.isnan(numbers)
+    """Return numbers with 0 in columns that are NaN in all rows of positive weight."""
+    valid = ~np.isnan(numbers)
     if sample_weight is not None:
-        known &= np.asarray(sample_weight)[:, np.newaxis] > 0
-    empty = ~known.any(axis=0)
+        valid &= np.asarray(sample_weight)[:, np.newaxis] > 0
+    empty = ~valid.any(axis=0)
     return np.where(empty, 0.0, numbers) if empty.any() else numbers
 
 
 class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
-    """Logistic regression of features that :class:`DenseScaler` makes comparable.
+    """Logistic regression of features scaled by :class:`DenseScaler`.
 
-    The same as a pipeline of the two, with these differences: the parameters are parameters of
-    one estimator, and sample weights reach both steps.
+    It equals a pipeline of the two, but has the parameters in one estimator, and passes sample
+    weights to both steps.
 
     Parameters
     ----------
     C : float, default=1.0
         Inverse of the strength of the L2 penalty.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as :class:`sklearn.linear_model.LogisticRegression` takes them.
+        Weights of the classes, as in :class:`sklearn.linear_model.LogisticRegression`.
     max_iter : int, default=1000
         Maximum number of iterations of the solver.
 
@@ -185,6 +190,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
+    >>> from pairmend.base_classifiers import ScaledLogisticRegression
     >>> clf = ScaledLogisticRegression(C=10.0).fit([[0.0], [0.2], [0.9]], [0, 0, 1])
     >>> clf.predict([[0.8]]).tolist()
     [1]
@@ -212,6 +218,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         Returns
         -------
         self
+            Fitted classifier.
         """
         check_row_order(X, y, "y")
         if sample_weight is not None:
@@ -235,6 +242,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores.
         """
         scaled = self._scaled(X)
         return np.asarray(self.classifier_.decision_function(scaled))
@@ -250,6 +258,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of ``classes_``.
         """
         scaled = self._scaled(X)
         return np.asarray(self.classifier_.predict_proba(scaled))
@@ -265,6 +274,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
+            Classes.
         """
         scaled = self._scaled(X)
         return np.asarray(self.classifier_.predict(scaled))
@@ -282,8 +292,14 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
 def logistic_regression() -> ScaledLogisticRegression:
     """Return a :class:`ScaledLogisticRegression` that requests sample weights.
 
+    Returns
+    -------
+    ScaledLogisticRegression
+        Unfitted. Its request takes effect if scikit-learn's metadata routing is enabled.
+
     Examples
     --------
+    >>> from pairmend.base_classifiers import logistic_regression
     >>> logistic_regression().fit([[0.0], [0.2], [0.9]], [0, 0, 1]).predict([[0.8]]).tolist()
     [1]
     """

@@ -1,9 +1,9 @@
-"""Neighbourhoods: how much each validation row counts around a point.
+"""Neighbourhoods: weights of validation rows around a point.
 
-A neighbourhood is a small estimator given to a corrected classifier, which clones it and
-fits it on its validation rows. Anything with the same two methods, ``fit(X, y)`` and
-``weights(X)``, can stand in its place; make it a scikit-learn estimator to tune its parameters.
-If its ``fit`` has a parameter ``sample_weight``, it gets the weights of the validation rows.
+A neighbourhood is an estimator that a corrected classifier clones and fits on its validation set.
+Any object with the methods ``fit(X, y)`` and ``weights(X)`` can be used instead; as a scikit-learn
+estimator its parameters can be tuned. If its ``fit`` has a parameter ``sample_weight``, it gets the
+weights of the validation rows.
 """
 
 from numbers import Integral, Real
@@ -38,13 +38,13 @@ from pairmend.kernels.neighbourhood import (
 )
 
 _ADVICE = (
-    "Distances between rows need numbers. Give the neighbourhood a scikit-learn transformer "
-    "that makes them, neighbourhood={name}(transform=...)."
+    "Distances between rows need numbers. Pass a scikit-learn transformer that returns numbers, "
+    "neighbourhood={name}(transform=...)."
 )
 
 
 class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
-    """What neighbourhoods by distance share: rows become points in a scaled space."""
+    """Base class of neighbourhoods by distance, which map rows to points in a scaled space."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "scale": [StrOptions({"range", "standard"}), None],
@@ -57,21 +57,22 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
     def fit(
         self, X: MatrixLike, y: TargetLike = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Note the validation rows.
+        """Fit the scaling, and store the validation rows as points.
 
         Parameters
         ----------
         X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
-            Validation rows; NaN, where the transformer leaves any, stands at the mean.
+            Validation rows. NaN is replaced by the mean of its feature, after the transformer.
         y : array-like, default=None
-            Their labels, handed to the transformer.
+            Their labels, passed to the transformer.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights, by which means and standard deviations of features are weighted. The
-            transformer is fitted without them.
+            Their weights, for the means and standard deviations of features. The transformer is
+            fitted without them.
 
         Returns
         -------
         self
+            Fitted neighbourhood.
         """
         self._check_rows(count_rows(X))
         self.transform_ = None if self.transform is None else clone(self.transform).fit(X, y)
@@ -87,10 +88,10 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         return self
 
     def _check_rows(self, n_rows: int) -> None:
-        """Refuse a number of validation rows that the parameters do not suit."""
+        """Raise an error if there are too few validation rows for the parameters."""
 
-    def _place(self, X: MatrixLike) -> Matrix:
-        """Return the points where rows lie."""
+    def _points(self, X: MatrixLike) -> Matrix:
+        """Return rows as points in the scaled space."""
         rows = X if self.transform_ is None else self.transform_.transform(X)
         numbers, categories = self._split(rows)
         if numbers.shape[1] != len(self.mean_):
@@ -104,20 +105,21 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
             points = self._scaled(numbers, categories)
         values = points.data if self._sparse else points
         if not is_moderate(values):
-            # Products with validation points would overflow; so far away only the direction counts.
+            # Products with validation points would overflow; at this distance only the direction
+            # matters.
             np.clip(values, -LARGEST["float64"], LARGEST["float64"], out=values)
         return points
 
     def _scaled(self, numbers: Any, categories: FloatArray) -> Matrix:
-        """Return the points with these numbers and these coordinates of categories."""
-        counts = self.scale_ > np.finfo(self.scale_.dtype).tiny
-        factor = np.where(counts, 1 / np.where(counts, self.scale_, 1), 0)
+        """Return points from numeric features and the coordinates of categories."""
+        is_used = self.scale_ > np.finfo(self.scale_.dtype).tiny
+        factor = np.where(is_used, 1 / np.where(is_used, self.scale_, 1), 0)
         if sparse.issparse(numbers):
             filled = numbers.copy()
             missing = np.isnan(filled.data)
             filled.data[missing] = self.mean_[filled.indices[missing]]
             return (filled @ sparse.diags_array(factor)).tocsr()
-        # The shift cancels in distances; taking it out keeps digits where values are large.
+        # Distances do not depend on the mean; without it, large values keep more digits.
         centred = np.subtract(numbers, self.mean_, dtype=numbers.dtype)
         centred *= factor
         missing = np.isnan(centred)
@@ -126,7 +128,7 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         return np.hstack([centred, categories]) if categories.shape[1] else centred
 
     def _split(self, rows: MatrixLike) -> tuple[Any, FloatArray]:
-        """Return the numeric features, and coordinates that tell categories apart."""
+        """Return the numeric features, and coordinates of the categories."""
         advice = _ADVICE.format(name=type(self).__name__)
         if self._encoder is None:
             numbers = densify(_check_numbers(rows, advice))
@@ -136,29 +138,28 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
 
 
 class GaussianNeighbourhood(_DistanceNeighbourhood):
-    """Weights that fall with the distance like a Gaussian, exp(-beta * distance^2).
+    """Gaussian weights, exp(-beta * distance^2).
 
-    The paper's neighbourhood: every validation row counts, the nearer the more. The distance
-    is Euclidean over features scaled to comparable ranges. Frames are read by a
-    :class:`~pairmend.frames.FrameEncoder`: categories count as equal or not, texts by the words
-    they share; a missing number is at its feature's mean.
+    The neighbourhood of the paper. The distance is Euclidean over scaled features. Frames are
+    encoded by a :class:`~pairmend.frames.FrameEncoder`: categories are equal or not, texts are
+    compared by the words they share, and a missing number is replaced by the mean of its feature.
 
     Parameters
     ----------
     beta : float, default=1.0
-        How fast the weights fall. The larger, the more local is the correction; it is well
-        worth tuning.
+        Inverse squared bandwidth. With a larger beta the correction is more local. It should be
+        tuned.
     scale : {"range", "standard"} or None, default="range"
         Divide each feature by its range over the validation rows, by its standard deviation
-        over them, or not at all. Scaled, a feature that is constant there does not count.
+        over them, or not at all. If scaled, features that are constant there are ignored.
     transform : transformer, default=None
-        Makes numbers of rows: any scikit-learn transformer, fitted with the classifier on
-        the validation rows. For texts or images, or to read frames in another way.
+        Scikit-learn transformer that turns rows into numbers, fitted on the validation rows. For
+        texts or images, or to encode frames in another way.
 
     Attributes
     ----------
     points_ : ndarray or CSR of shape (n_samples, n_coordinates)
-        Where the validation rows lie.
+        The validation rows as points.
     mean_, scale_ : ndarray
         Mean and divisor of each numeric feature.
     transform_ : transformer or None
@@ -166,6 +167,7 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
 
     Examples
     --------
+    >>> from pairmend import GaussianNeighbourhood
     >>> X = [[0.0, 5.0], [1.0, 5.0], [2.0, 5.0]]
     >>> GaussianNeighbourhood(beta=4.0).fit(X).weights([[0.0, 7.0]]).round(3).tolist()
     [[1.0, 0.368, 0.018]]
@@ -188,45 +190,45 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         self.transform = transform
 
     def weights(self, X: MatrixLike) -> Matrix:
-        """Weigh the validation rows around each row of X.
+        """Return the weights of the validation rows around each row of X.
 
         Parameters
         ----------
         X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
-            Rows in question.
+            Rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_validation_rows)
-            Relative to the nearest validation row, which weighs 1.
+            Weights relative to that of the nearest validation row, which is 1.
         """
         check_is_fitted(self)
-        return gaussian_weights(self._place(X), self.points_, float(self.beta))
+        return gaussian_weights(self._points(X), self.points_, float(self.beta))
 
 
 class AdaptiveNeighbourhood(_DistanceNeighbourhood):
-    """A Gaussian neighbourhood as wide as the distance of the k-th neighbour.
+    """Gaussian weights with a bandwidth set by the distance of the k-th neighbour.
 
-    Beta is set for each point so that its k-th nearest validation row weighs 0.3: wide where
-    rows are sparse, narrow where they crowd. Choose it where the density of rows varies, or
-    where no single beta suits.
+    Beta is set for each point so that its k-th nearest validation row has the weight 0.3: the
+    bandwidth is large where rows are sparse and small where they are dense. It suits data whose
+    density varies.
 
     Parameters
     ----------
     k : int, default=10
-        Number of the neighbour whose distance sets the width; at most the number of
-        validation rows. Rows are counted whatever their sample weights.
+        The neighbour whose distance sets the bandwidth; at most the number of validation rows.
+        Sample weights do not change which neighbour it is.
     scale : {"range", "standard"} or None, default="range"
         Divide each feature by its range over the validation rows, by its standard deviation
-        over them, or not at all. Scaled, a feature that is constant there does not count.
+        over them, or not at all. If scaled, features that are constant there are ignored.
     transform : transformer, default=None
-        Makes numbers of rows: any scikit-learn transformer, fitted with the classifier on
-        the validation rows. For texts or images, or to read frames in another way.
+        Scikit-learn transformer that turns rows into numbers, fitted on the validation rows. For
+        texts or images, or to encode frames in another way.
 
     Attributes
     ----------
     points_ : ndarray or CSR of shape (n_samples, n_coordinates)
-        Where the validation rows lie.
+        The validation rows as points.
     mean_, scale_ : ndarray
         Mean and divisor of each numeric feature.
     transform_ : transformer or None
@@ -234,6 +236,7 @@ class AdaptiveNeighbourhood(_DistanceNeighbourhood):
 
     Examples
     --------
+    >>> from pairmend import AdaptiveNeighbourhood
     >>> X = [[0.0], [1.0], [2.0]]
     >>> AdaptiveNeighbourhood(k=2).fit(X).weights([[0.0]]).round(4).tolist()
     [[1.0, 0.3, 0.0081]]
@@ -252,31 +255,32 @@ class AdaptiveNeighbourhood(_DistanceNeighbourhood):
     def _check_rows(self, n_rows: int) -> None:
         if self.k > n_rows:
             raise ValueError(
-                f"AdaptiveNeighbourhood(k={self.k}) needs at least as many validation rows, "
+                f"AdaptiveNeighbourhood(k={self.k}) needs at least {self.k} validation rows, "
                 f"got {n_rows}. Choose a smaller k."
             )
 
     def weights(self, X: MatrixLike) -> FloatArray:
-        """Weigh the validation rows around each row of X.
+        """Return the weights of the validation rows around each row of X.
 
         Parameters
         ----------
         X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
-            Rows in question.
+            Rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_validation_rows)
+            Weights of at most 1.
         """
         check_is_fitted(self)
-        return adaptive_weights(self._place(X), self.points_, self.k)
+        return adaptive_weights(self._points(X), self.points_, self.k)
 
 
 class GlobalNeighbourhood(BaseEstimator):
-    """Every validation row counts the same around every point.
+    """The same weight for all validation rows around every point.
 
-    The correction is then the same everywhere: one confusion matrix a pair. Choose it where
-    validation rows are too few for local ones, or where there is no sensible distance.
+    The correction then uses one global confusion matrix per pair. It suits data with too few
+    validation rows for local confusion matrices, or without a meaningful distance.
 
     Attributes
     ----------
@@ -285,6 +289,7 @@ class GlobalNeighbourhood(BaseEstimator):
 
     Examples
     --------
+    >>> from pairmend import GlobalNeighbourhood
     >>> GlobalNeighbourhood().fit([[0.0], [1.0]]).weights([[9.0]]).tolist()
     [[1.0, 1.0]]
     """
@@ -292,7 +297,7 @@ class GlobalNeighbourhood(BaseEstimator):
     def fit(
         self, X: MatrixLike, y: TargetLike = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Note the number of validation rows.
+        """Store the number of validation rows.
 
         Parameters
         ----------
@@ -306,17 +311,18 @@ class GlobalNeighbourhood(BaseEstimator):
         Returns
         -------
         self
+            Fitted neighbourhood.
         """
         self.n_points_ = count_rows(X)
         return self
 
     def weights(self, X: MatrixLike) -> FloatArray:
-        """Weigh the validation rows around each row of X.
+        """Return the weights of the validation rows around each row of X.
 
         Parameters
         ----------
         X : array-like of n_samples rows
-            Rows in question.
+            Rows.
 
         Returns
         -------
@@ -328,7 +334,7 @@ class GlobalNeighbourhood(BaseEstimator):
 
 
 def _frame_encoder(rows: MatrixLike) -> FrameEncoder | None:
-    """Return what reads the columns of a frame; None if rows are an array."""
+    """Return the encoder of a frame; None if rows are an array."""
     if isinstance(rows, EncodedFrame):
         encoder: FrameEncoder = rows.encoder
         return encoder
@@ -336,19 +342,20 @@ def _frame_encoder(rows: MatrixLike) -> FrameEncoder | None:
 
 
 def _check_numbers(rows: MatrixLike, advice: str) -> Any:
+    """Return rows as a numeric matrix, or raise an error with the advice."""
     if is_plain(rows):
         return rows
     try:
         return check_array(
             rows,
             accept_sparse="csr",
-            dtype=np.float64,  # single precision would lose far neighbours
+            dtype=np.float64,  # in single precision the weights of far neighbours would be 0
             ensure_all_finite="allow-nan",
             input_name="X",
         )
     except ValueError as error:
         if not _is_numeric(rows):
-            raise ValueError(f"X does not hold rows of numbers. {advice}") from error
+            raise ValueError(f"X is not numeric. {advice}") from error
         raise
 
 
@@ -359,10 +366,9 @@ def _is_numeric(rows: MatrixLike) -> bool:
 def _mean_and_divisor(
     numbers: Any, scale: str | None, weights: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each feature's mean over its known values, and what to divide it by.
+    """Return each feature's mean over its values that are not NaN, and its divisor.
 
-    Weights do not change a range: it is that of all rows whose weight is above 0. A divisor of 0
-    marks a feature that does not count, because it is constant.
+    The range is that of all rows of positive weight. The divisor of a constant feature is 0.
     """
     if weights is not None:
         present = weights > 0
@@ -374,25 +380,25 @@ def _mean_and_divisor(
         mean, variance = mean_variance_axis(numbers, axis=0, weights=weights)
         low, high = min_max_axis(numbers, axis=0, ignore_nan=True)
     else:
-        known: Any = True  # much faster than an array that says so
+        valid: Any = True  # much faster than an array of True
         count: Any = len(numbers)
         if np.isnan(numbers).any():
-            known = ~np.isnan(numbers)
-            count = np.maximum(known.sum(axis=0), 1)
+            valid = ~np.isnan(numbers)
+            count = np.maximum(valid.sum(axis=0), 1)
         if weights is not None:
             mass = np.repeat(weights[:, np.newaxis], numbers.shape[1], axis=1)
-            count = np.sum(mass, axis=0, where=known)
+            count = np.sum(mass, axis=0, where=valid)
             count = np.where(count > 0, count, 1)
-        mean = np.sum(numbers if weights is None else mass * numbers, axis=0, where=known) / count
-        low = np.min(numbers, axis=0, where=known, initial=np.inf)
-        high = np.max(numbers, axis=0, where=known, initial=-np.inf)
+        mean = np.sum(numbers if weights is None else mass * numbers, axis=0, where=valid) / count
+        low = np.min(numbers, axis=0, where=valid, initial=np.inf)
+        high = np.max(numbers, axis=0, where=valid, initial=-np.inf)
         variance = 0
         if scale == "standard":
             squares = (numbers - mean) ** 2
             variance = (
-                np.sum(squares if weights is None else mass * squares, axis=0, where=known) / count
+                np.sum(squares if weights is None else mass * squares, axis=0, where=valid) / count
             )
-    spread = np.where(high > low, high - low, 0)  # also 0 where no value is known
+    spread = np.where(high > low, high - low, 0)  # also 0 where all values are NaN
     if scale is None:
         divisor = np.ones_like(spread)
     elif scale == "range":

@@ -96,7 +96,7 @@ def test_parameters_of_decisions_take_effect_after_fit(decision):
         clf.set_params(**change)
         fresh = clone(clf).fit(X, Y)
         assert_same_outputs(outputs(clf, X), outputs(fresh, X), change)
-        for attribute in ("decision_", "sets_blend_", "dependence_"):
+        for attribute in ("decision_", "label_set_weights_", "lift_exponent_"):
             assert getattr(clf, attribute) == getattr(fresh, attribute), change
         assert repr(clf.threshold_) == repr(fresh.threshold_)
         assert clf.decisions_["loss"].tolist() == fresh.decisions_["loss"].tolist()
@@ -167,7 +167,7 @@ AT_FIT = {
     "reference": "crisp",
     "s": 3.0,
     "scale": [None, "range"],
-    "scaling": "supports",
+    "scaling": "log_odds",
     "shrinkage": 3.0,
     "shuffle": False,
     "subspace": 0.9,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mending_reference import unit
+from correction_reference import unit
 from pairmend._utils.weights import (
     draw_rows,
     relative_weights,

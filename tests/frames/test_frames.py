@@ -98,7 +98,7 @@ def test_distances_of_a_column_do_not_depend_on_other_columns(columns):
     values, Y = columns
     for name, frame in frames(values).items():
         clf = MendedClassifier(cv=2, random_state=0).fit(frame, Y)
-        assert set(clf.search_["scaling"]) == {"global", "range", "standard", "supports"}, name
+        assert set(clf.search_["scaling"]) == {"global", "range", "standard", "log_odds"}, name
         kinds = {column.name: column.kind for column in clf.frame_encoder_.columns_}
         assert kinds == {
             "size": "number", "place": "category", "day": "date", "flag": "number",
@@ -364,10 +364,10 @@ def test_a_frame_that_only_the_base_can_read_leaves_probabilities_as_distances(c
     _, Y = columns
     frame = pd.DataFrame({"tokens": [["a", "b"]] * N})
     clf = MendedClassifier(DummyClassifier(), cv=2, random_state=0)
-    with pytest.warns(ColumnWarning, match="predicted probabilities alone.*type list"):
+    with pytest.warns(ColumnWarning, match="predicted probabilities only.*type list"):
         clf.fit(frame, Y)
     assert clf.frame_encoder_ is None
-    assert set(clf.search_["scaling"]) == {"global", "supports"}
+    assert set(clf.search_["scaling"]) == {"global", "log_odds"}
     with pytest.raises(ValueError, match="type list"):
         clf.set_params(scaling="range").fit(frame, Y)
 

@@ -1,4 +1,4 @@
-"""The mended classifier: against a slow reference, its choices, its inputs."""
+"""MendedClassifier: against a slow reference, its search and decisions, its inputs."""
 
 import pickle
 from functools import partial
@@ -20,16 +20,16 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-import mending_reference
+import correction_reference
 from pairmend import (
     BinaryRelevance,
     CalibratedLabelRanking,
     MendedClassifier,
     RandomSubspaceNB,
 )
-from pairmend.mended import corrector as mender
-from pairmend.mended.losses import LOSSES
-from pairmend.mended.stacking import blend_weights
+from pairmend.mended import corrector
+from pairmend.mended.stacking import fit_stacking_weights
+from pairmend.metrics import LOSSES
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, TopLabels
 
 BASES = {
@@ -42,63 +42,56 @@ every_base = pytest.mark.parametrize("base", BASES.values(), ids=BASES)
 quick = partial(MendedClassifier, GaussianNB(), random_state=0)
 
 
-def cross_fitted(X, Y, folds, weights=None):
-    supports = np.empty(Y.shape)
+def out_of_fold_proba(X, Y, folds, weights):
+    proba = np.empty(Y.shape)
     for train, test in folds:
         for label in range(Y.shape[1]):
-            share = None if weights is None else weights[train]
-            model = GaussianNB().fit(X[train], Y[train, label], share)
-            supports[test, label] = model.predict_proba(X[test])[:, 1]
-    return supports
+            model = GaussianNB().fit(X[train], Y[train, label], weights[train])
+            proba[test, label] = model.predict_proba(X[test])[:, 1]
+    return proba
 
 
-@pytest.mark.parametrize("weighted", [False, True, "few"])
+@pytest.mark.parametrize("weighted", [False, True])
 def test_against_a_slow_reference(weighted):
     rng = np.random.RandomState(4)
     X, new = rng.randn(26, 3), rng.randn(9, 3)
     Y = X @ rng.randn(3, 3) + rng.randn(26, 3) > 0.4
-    weights = rng.rand(26) + 0.5 if weighted else np.ones(26)
-    if weighted == "few":  # some rows that count little, at places of others
+    weights = np.ones(26)
+    if weighted:  # with some light rows next to others
+        weights = rng.rand(26) + 0.5
         weights[::4] = 0.01
         X[::4] = X[1::4][:7] + 0.05
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     clf = MendedClassifier(GaussianNB(), cv=folds)
     clf.fit(X, Y, **({"sample_weight": weights} if weighted else {}))
-    supports = cross_fitted(X, Y, folds, weights)
+    proba = out_of_fold_proba(X, Y, folds, weights)
     final = np.column_stack([GaussianNB().fit(X, y, weights).predict_proba(new)[:, 1] for y in Y.T])
-    expected, losses, chosen, blend, both = mending_reference.mend(
-        X, Y, supports, weights, new, final, blend_weights
+    expected, losses, best, stacking_weights, set_weights = correction_reference.correct(
+        X, Y, proba, weights, new, final, fit_stacking_weights
     )
     columns = ("scaling", "beta", "shrinkage", "reference")
-    tried = zip(*(clf.search_[name] for name in columns), strict=True)
-    found = dict(zip(tried, clf.search_["loss"], strict=True))
+    compared = zip(*(clf.search_[name] for name in columns), strict=True)
+    found = dict(zip(compared, clf.search_["loss"], strict=True))
     assert len(found) == len(losses)
     for (scaling, beta, shrinkage, reference), loss in losses.items():
         near = [value for key, value in found.items()
                 if key[0] == scaling and key[2:] == (shrinkage, reference)
                 and np.isclose(key[1], beta or 0.0, rtol=1e-6)]  # fmt: skip
         assert near == pytest.approx([loss], abs=1e-6)
-    assert clf.beta_ == pytest.approx({s: c[1] for s, c in chosen.items() if s != "global"})
-    assert clf.blend_ == pytest.approx(blend, abs=1e-4)
-    assert clf.sets_blend_ == pytest.approx(both, abs=1e-4)
+    assert clf.beta_ == pytest.approx({s: c[1] for s, c in best.items() if s != "global"})
+    assert clf.stacking_weights_ == pytest.approx(stacking_weights, abs=1e-4)
+    assert clf.label_set_weights_ == pytest.approx(set_weights, abs=1e-4)
     np.testing.assert_allclose(clf.predict_proba(new), expected, atol=1e-5)
 
 
-def left_out_opinions(X, Y, monkeypatch, **params):
-    """What is said of each row while it is left out."""
-    kept = {}
-
-    def keep(*args, _learn=mender.learn_to_mend):
-        kept["found"] = _learn(*args)
-        return kept["found"]
-
-    monkeypatch.setattr("pairmend.mended.estimator.learn_to_mend", keep)
-    MendedClassifier(Known(), random_state=0, cv=KFold(4), **params).fit(X, Y)
-    return kept["found"][-1]
+def out_of_fold_correction(X, Y, **params):
+    """Corrected out-of-fold probabilities, without label sets."""
+    clf = MendedClassifier(LogisticOfFeatures(), random_state=0, cv=KFold(4), **params).fit(X, Y)
+    return clf._out_of_fold.corrected.by_label
 
 
-class Known(GaussianNB):
-    """Gives the first features as supports, whatever it was trained on."""
+class LogisticOfFeatures(GaussianNB):
+    """Returns the logistic function of the first features, whatever it was fitted on."""
 
     def fit(self, X, Y):
         self.classes_ = np.arange(2)
@@ -114,38 +107,38 @@ class Known(GaussianNB):
         return tags
 
 
-@pytest.mark.parametrize("scaling", ["range", "standard", "unit", "supports"])
-def test_a_row_says_nothing_of_itself(scaling, monkeypatch, rng):
+@pytest.mark.parametrize("scaling", ["range", "standard", "unit", "log_odds"])
+def test_a_row_is_left_out_of_its_own_correction(scaling, rng):
     X = rng.randn(40, 4)
     Y = (X[:, :3] + rng.randn(40, 3) > 0).astype(int)
-    Y[:7] = Y[7]  # a set that many rows carry, so that none is left lonely
+    Y[:7] = Y[7]
     fixed = {"scaling": scaling, "beta": 1.0, "shrinkage": 1.0, "reference": "beta",
              "guard": False, "decision": "labels"}  # fmt: skip
-    before = left_out_opinions(X, Y, monkeypatch, **fixed)
+    before = out_of_fold_correction(X, Y, **fixed)
     changed = Y.copy()
     changed[3] = 1 - changed[3]
-    after = left_out_opinions(X, changed, monkeypatch, **fixed)
-    np.testing.assert_allclose(after.alone[3], before.alone[3], atol=1e-6)
-    # The others have a neighbour that says something else now.
-    assert (abs(np.delete(after.alone - before.alone, 3, axis=0)).max(axis=1) > 1e-4).mean() > 0.8
+    after = out_of_fold_correction(X, changed, **fixed)
+    np.testing.assert_allclose(after[3], before[3], atol=1e-6)
+    # The others have a neighbour with other labels.
+    assert (abs(np.delete(after - before, 3, axis=0)).max(axis=1) > 1e-4).mean() > 0.8
 
 
-def test_a_row_that_is_scored_twice_stays_left_out(monkeypatch, rng):
+def test_a_row_predicted_twice_is_left_out_of_its_own_correction(rng):
     X = rng.randn(40, 4)
     Y = (rng.rand(40, 3) < 0.5).astype(int)
     fixed = {"beta": 1e6, "shrinkage": 0.25, "scaling": "range", "guard": False,
              "decision": "labels"}  # fmt: skip
     for cv in (RepeatedKFold(n_splits=4, n_repeats=3, random_state=0),
                ShuffleSplit(9, test_size=0.3, random_state=0)):  # fmt: skip
-        clf = MendedClassifier(Known(), cv=cv, **fixed).fit(X, Y)
+        clf = MendedClassifier(LogisticOfFeatures(), cv=cv, **fixed).fit(X, Y)
         rows = clf.validation_indices_
         assert len(np.unique(rows)) == len(rows)
         assert set(rows) == {row for _, test in cv.split(X) for row in test}
-        # Labels are noise, so who sees a row in its own neighbourhood does far too well.
+        # Labels are noise: a row in its own neighbourhood would give a much smaller loss.
         assert clf.search_["loss"].min() > 0.2
 
 
-def test_the_first_score_of_a_row_counts(rng):
+def test_the_first_prediction_of_a_row_is_used(rng):
     X = rng.randn(30, 3)
     Y = (X + rng.randn(30, 3) > 0).astype(int)
     once = list(KFold(3).split(X))
@@ -156,7 +149,7 @@ def test_the_first_score_of_a_row_counts(rng):
 
 
 @pytest.mark.parametrize("criterion", LOSSES)
-def test_the_decision_is_the_best_of_those_that_competed(small_set, criterion):
+def test_the_decision_of_least_loss_is_chosen(small_set, criterion):
     X, Y = small_set
     clf = quick(criterion=criterion).fit(X, Y)
     best = np.argmin(clf.decisions_["loss"])
@@ -175,14 +168,14 @@ def test_the_decision_is_the_best_of_those_that_competed(small_set, criterion):
     ],
 )
 @pytest.mark.parametrize("n_labels", [2, 4])
-def test_scorers(small_set, scorer, n_labels):
+def test_scorers_as_criterion(small_set, scorer, n_labels):
     X, Y = small_set[0], small_set[1][:, :n_labels]
     clf = quick(criterion=scorer).fit(X, Y)
     assert np.isfinite(clf.decisions_["loss"]).all()
     assert clf.predict(X).shape == Y.shape
 
 
-def test_what_is_no_scorer_is_refused(small_set):
+def test_a_metric_that_is_no_scorer_is_refused(small_set):
     with pytest.raises(ValueError, match="make_scorer"):
         quick(criterion=f1_score).fit(*small_set)
 
@@ -190,17 +183,17 @@ def test_what_is_no_scorer_is_refused(small_set):
 @pytest.mark.parametrize(
     "threshold", [0.3, CardinalityThreshold(), TopLabels(2), F1Thresholds("micro", expected=True)]
 )
-def test_fixed_decisions(small_set, threshold):
+def test_given_thresholds_are_used(small_set, threshold):
     X, Y = small_set
     clf = quick(threshold=threshold, decision="labels").fit(X, Y)
     expected = FixedThreshold(threshold) if isinstance(threshold, float) else threshold
     assert repr(clf.threshold_) == repr(expected)
     np.testing.assert_array_equal(clf.predict(X), clf.threshold_.decide(clf.predict_proba(X)))
-    assert clf.sets_blend_ == {"alone": 1.0}
+    assert clf.label_set_weights_ == {"labels": 1.0}
     by_sets = quick(threshold=threshold, decision="sets").fit(X, Y)
     assert by_sets.decision_ == "sets"
     seen = {tuple(y) for y in Y.tolist()}
-    assert {tuple(said) for said in by_sets.predict(X).tolist()} <= seen
+    assert {tuple(labels) for labels in by_sets.predict(X).tolist()} <= seen
 
 
 @pytest.mark.parametrize("guard", [True, False])
@@ -209,11 +202,11 @@ def test_fixed_decisions(small_set, threshold):
     [
         {"beta": 3.0}, {"beta": 1e300, "shrinkage": 0.0}, {"beta": 1e-300}, {"shrinkage": 0.0},
         {"shrinkage": 1e300}, {"scaling": "unit"}, {"scaling": "standard"},
-        {"scaling": "supports"}, {"reference": "crisp"}, {"reference": "constrained"},
+        {"scaling": "log_odds"}, {"reference": "crisp"}, {"reference": "constrained"},
     ],
     ids=str,
 )  # fmt: skip
-def test_fixed_corrections(small_set, fixed, guard):
+def test_given_parameters_of_the_correction_are_used(small_set, fixed, guard):
     X, Y = small_set
     clf = quick(guard=guard, **fixed).fit(X, Y)
     local = clf.search_["scaling"] != "global"
@@ -223,20 +216,25 @@ def test_fixed_corrections(small_set, fixed, guard):
     assert np.isfinite(probabilities).all()
     assert probabilities.min() >= 0
     assert probabilities.max() <= 1
-    assert ("global" in clf.blend_) == guard
+    assert ("global" in clf.stacking_weights_) == guard
     if not guard:
-        assert list(clf.blend_.values()) == [1.0]
+        assert list(clf.stacking_weights_.values()) == [1.0]
 
 
-@every_base
-@pytest.mark.parametrize("decision", ["labels", "sets", "auto"])
+@pytest.mark.parametrize(
+    ("base", "decision"),
+    [
+        *((name, "auto") for name in BASES),
+        ("logistic", "labels"), ("logistic", "sets"), ("ranking", "labels"),
+    ],
+)  # fmt: skip
 def test_labels_that_never_or_always_occur(small_set, base, decision):
-    X, Y = small_set[0], small_set[1].copy()
+    X, Y, base = small_set[0], small_set[1].copy(), BASES[base]
     Y[:, 0], Y[:, 3] = 0, 1
     clf = MendedClassifier(base, decision=decision, criterion="macro_f1", random_state=0).fit(X, Y)
     probabilities = clf.predict_proba(X)
     if not isinstance(base, CalibratedLabelRanking) or decision != "labels":
-        # Binary relevance gives (0 + 1) / (80 + 2); nobody gives more.
+        # One classifier per label gives (0 + 1) / (80 + 2).
         assert probabilities[:, 0].max() <= 1 / 80
         assert probabilities[:, 3].min() >= 1 - 1 / 80
     assert not clf.predict(X)[:, 0].any()
@@ -260,7 +258,7 @@ def test_one_label(small_set, base):
 
 
 @every_base
-def test_classes(small_set, base):
+def test_classes_instead_of_labels(small_set, base):
     X = small_set[0]
     y = np.array(["ant", "bee", "cat"])[X[:, :3].argmax(axis=1)]
     clf = MendedClassifier(base, criterion="macro_f1", random_state=0).fit(X, y)
@@ -271,7 +269,7 @@ def test_classes(small_set, base):
     assert clf.fit(X, y == "ant").classes_.tolist() == [False, True]
 
 
-def test_few_rows(small_set):
+def test_too_few_rows_are_refused(small_set):
     X, Y = small_set
     for cv in (2, LeaveOneOut()):
         clf = quick(cv=cv, criterion="macro_f1").fit(X[:2], Y[:2])
@@ -285,7 +283,7 @@ def test_few_rows(small_set):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.float32])
-def test_equal_rows_have_no_neighbourhood(small_set, form):
+def test_equal_rows_get_the_shares_of_labels(small_set, form):
     Y = small_set[1]
     X = form(np.full((80, 3), 1e6 + 0.1))
     clf = MendedClassifier(random_state=0).fit(X, Y)
@@ -293,7 +291,7 @@ def test_equal_rows_have_no_neighbourhood(small_set, form):
     np.testing.assert_allclose(clf.predict_proba(X), shares, atol=0.03)
 
 
-def test_repeated_and_constant(small_set):
+def test_repeated_rows_and_constant_features(small_set):
     X, Y = small_set
     rows = np.tile(np.arange(40), 2)
     same = quick().fit(X[rows], Y[rows]).predict_proba(X[rows])
@@ -304,18 +302,18 @@ def test_repeated_and_constant(small_set):
     np.testing.assert_allclose(wide, plain, atol=1e-4)
 
 
-def test_choices_on_some_rows(small_set, monkeypatch):
+def test_search_on_some_of_the_rows(small_set, monkeypatch):
     X, Y = small_set
-    monkeypatch.setattr(mender, "TRIED", 30)
-    monkeypatch.setattr(mender, "BLENDED", 50)
+    monkeypatch.setattr(corrector, "N_SEARCH_ROWS", 30)
+    monkeypatch.setattr(corrector, "N_STACKING_ROWS", 50)
     clf = quick(criterion="micro_f1").fit(X, Y)
     again = quick(criterion="micro_f1").fit(X, Y)
     np.testing.assert_array_equal(clf.predict_proba(X), again.predict_proba(X))
-    assert len(clf.validation_indices_) == 80  # all rows mend, some only choose
-    assert LOSSES["micro_f1"](Y == 1, clf.predict(X) == 1, np.ones(80)) < 0.3
+    assert len(clf.validation_indices_) == 80
+    assert LOSSES["micro_f1"](Y, clf.predict(X)) < 0.3
 
 
-def test_more_rows_than_are_blended(rng):
+def test_more_rows_than_are_stacked(rng):
     X = rng.randn(5200, 2)
     Y = (X + 0.5 * rng.randn(5200, 2) > 0).astype(int)
     clf = quick(cv=2, scaling="range", reference="identity", beta=9.0).fit(X, Y)
@@ -323,24 +321,23 @@ def test_more_rows_than_are_blended(rng):
     assert (clf.predict(X) == Y).mean() > 0.8
 
 
-@pytest.mark.parametrize("criterion", ["hamming", "macro_f1"])
-def test_memory_changes_nothing(small_set, criterion):
+def test_chunks_change_nothing(small_set):
     X, Y = small_set
-    whole = quick(criterion=criterion).fit(X, Y)
+    whole = quick(criterion="macro_f1").fit(X, Y)
     with sklearn.config_context(working_memory=0.02):  # a few rows at a time
-        pieces = quick(criterion=criterion).fit(X, Y)
+        pieces = quick(criterion="macro_f1").fit(X, Y)
         np.testing.assert_allclose(pieces.predict_proba(X), whole.predict_proba(X), atol=1e-5)
         assert pieces.beta_ == whole.beta_
         np.testing.assert_array_equal(pieces.predict(X), whole.predict(X))
 
 
-def test_missing_values_categories_and_odd_rows(small_set):
+def test_missing_values_and_categories(small_set):
     X, Y = small_set
     holes = X.copy()
     holes[::3, 0] = np.nan
     boosted = HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype")
     clf = MendedClassifier(boosted, cv=2, random_state=0).fit(holes, Y)
-    assert {"range", "standard", "supports"} <= set(clf.search_["scaling"])
+    assert {"range", "standard", "log_odds"} <= set(clf.search_["scaling"])
     assert np.isfinite(clf.predict_proba(holes)).all()
     with pytest.raises(ValueError, match="NaN"):
         MendedClassifier(LogisticRegression()).fit(holes, Y)
@@ -354,7 +351,7 @@ def test_missing_values_categories_and_odd_rows(small_set):
         )
         assert clf.classes_.tolist() == [*"abcd"]
         assert clf.feature_names_in_.tolist() == frame.columns.tolist()
-        assert set(clf.search_["scaling"]) == {"global", "range", "standard", "supports"}
+        assert set(clf.search_["scaling"]) == {"global", "range", "standard", "log_odds"}
         assert clf.predict(frame).shape == Y.shape
 
 
@@ -364,13 +361,13 @@ def test_texts_and_dictionaries(small_set):
     words = make_pipeline(TfidfVectorizer(), LogisticRegression(C=100))
     clf = MendedClassifier(words, cv=2, random_state=0)
     for rows in (texts, np.array(texts, dtype=object), pd.Series(texts)):
-        assert set(clf.fit(rows, Y).search_["scaling"]) == {"global", "supports"}
+        assert set(clf.fit(rows, Y).search_["scaling"]) == {"global", "log_odds"}
         np.testing.assert_array_equal(clf.predict(rows), Y)
     placed = clone(clf).set_params(transformer=TfidfVectorizer()).fit(texts, Y)
     assert len(set(placed.search_["scaling"])) > 2
     with pytest.raises(ValueError) as caught:
         clone(clf).set_params(scaling="range").fit(texts, Y)
-    assert "scaling='supports'" in caught.value.__notes__[-1]
+    assert "scaling='log_odds'" in caught.value.__notes__[-1]
     counts = [{f"w{k}": 1.0 for k in np.flatnonzero(y)} for y in Y]
     named = MendedClassifier(make_pipeline(DictVectorizer(), LogisticRegression(C=100)), cv=2)
     np.testing.assert_array_equal(named.fit(counts, Y).predict(counts), Y)
@@ -380,7 +377,7 @@ def test_sparse_rows(rng):
     X = sparse.csr_array(rng.rand(80, 60) * (rng.rand(80, 60) < 0.05))
     Y = (X[:, :3].toarray() + 0.3 * rng.rand(80, 3) > 0.3).astype(int)
     clf = MendedClassifier(random_state=0).fit(X, Y)
-    assert set(clf.search_["scaling"]) == {"global", "unit", "supports"}
+    assert set(clf.search_["scaling"]) == {"global", "unit", "log_odds"}
     expected = clf.predict_proba(X)
     for form in (sparse.csc_matrix, sparse.coo_array, sparse.csr_matrix):
         np.testing.assert_allclose(
@@ -389,8 +386,8 @@ def test_sparse_rows(rng):
     np.testing.assert_allclose(clf.predict_proba(X.toarray()), expected, atol=1e-12)
 
 
-def test_whole_weights_are_repetitions(small_set):
-    """Where nothing is chosen: who chooses leaves a row out with all of its weight."""
+def test_whole_weights_equal_repeated_rows(small_set):
+    """With fixed parameters: the search leaves out a row with all of its weight."""
     X, Y = small_set
     weights = np.random.RandomState(0).randint(1, 4, size=80)
     rows = np.repeat(np.arange(80), weights)
@@ -405,12 +402,12 @@ def test_whole_weights_are_repetitions(small_set):
     assert abs(weighted.predict_proba(X) - unweighted.predict_proba(X)).max() > 0.01
 
 
-def test_rows_of_weight_zero_are_as_good_as_not_there(small_set):
+def test_rows_of_weight_zero_are_ignored(small_set):
     X, Y = small_set
     weights = np.random.RandomState(1).randint(3, size=80) / 2
     kept = weights > 0
-    poisoned = np.where(kept[:, np.newaxis], X, np.inf)
-    clf = quick(criterion="macro_f1").fit(poisoned, Y, sample_weight=weights)
+    infinite = np.where(kept[:, np.newaxis], X, np.inf)
+    clf = quick(criterion="macro_f1").fit(infinite, Y, sample_weight=weights)
     without = quick(criterion="macro_f1").fit(X[kept], Y[kept], sample_weight=weights[kept])
     np.testing.assert_array_equal(clf.predict_proba(X), without.predict_proba(X))
     np.testing.assert_array_equal(clf.predict(X), without.predict(X))
@@ -419,7 +416,7 @@ def test_rows_of_weight_zero_are_as_good_as_not_there(small_set):
         quick().fit(X, Y, sample_weight=np.zeros(80))
 
 
-def test_weights_and_the_default_base(small_set):
+def test_weights_reach_the_base_classifier(small_set):
     X, Y = small_set
     weights = np.where(np.arange(80) % 2, 1.0, 0.01)
     plain = MendedClassifier(random_state=0).fit(X, Y)
@@ -428,17 +425,19 @@ def test_weights_and_the_default_base(small_set):
     with sklearn.config_context(enable_metadata_routing=True):
         routed = clone(plain).fit(X, Y, sample_weight=weights)
         np.testing.assert_array_equal(routed.predict_proba(X), weighted.predict_proba(X))
-        asking = quick().set_params(estimator=GaussianNB().set_fit_request(sample_weight=True))
-        asked = asking.fit(X, Y, sample_weight=weights).predict_proba(X)
-        silent = quick().set_params(estimator=GaussianNB().set_fit_request(sample_weight=False))
+        requesting = quick().set_params(estimator=GaussianNB().set_fit_request(sample_weight=True))
+        expected = requesting.fit(X, Y, sample_weight=weights).predict_proba(X)
+        refusing = quick().set_params(estimator=GaussianNB().set_fit_request(sample_weight=False))
         with pytest.raises(TypeError, match="sample_weight"):
-            silent.fit(X, Y, sample_weight=weights)
-    np.testing.assert_array_equal(quick().fit(X, Y, sample_weight=weights).predict_proba(X), asked)
+            refusing.fit(X, Y, sample_weight=weights)
+    np.testing.assert_array_equal(
+        quick().fit(X, Y, sample_weight=weights).predict_proba(X), expected
+    )
     with pytest.raises(ValueError, match="takes no sample_weight"):
         MendedClassifier(KNeighborsClassifier()).fit(X, Y, sample_weight=weights)
 
 
-def test_the_splits(small_set):
+def test_splits_in_all_forms(small_set):
     X, Y = small_set
     splits = list(KFold(4, shuffle=True, random_state=1).split(X))
     expected = quick(cv=KFold(4, shuffle=True, random_state=1)).fit(X, Y).predict_proba(X)
@@ -449,7 +448,7 @@ def test_the_splits(small_set):
     assert np.isfinite(single.decisions_["loss"]).all()
 
 
-def test_seeds_and_copies(small_set):
+def test_results_are_reproducible(small_set):
     X, Y = small_set
     forest = RandomForestClassifier(3, max_depth=3)
     clf = MendedClassifier(forest, random_state=3).fit(X, Y)
@@ -466,45 +465,45 @@ def test_seeds_and_copies(small_set):
     assert abs(other.predict_proba(X) - expected).max() > 1e-3
 
 
-def test_a_search_over_parameters(small_set):
+def test_grid_search(small_set):
     X, Y = small_set
     grid = {"criterion": ["hamming", "micro_f1"], "estimator__var_smoothing": [1e-9, 0.1]}
     assert GridSearchCV(quick(cv=2), grid, cv=2).fit(X, Y).best_score_ > 0
 
 
-def test_bad_base_classifiers(small_set):
+def test_base_classifiers_without_probabilities_are_refused(small_set):
     X, Y = small_set
 
-    class Blank(GaussianNB):
+    class AlwaysNaN(GaussianNB):
         def predict_proba(self, X):
             return np.full((len(X), 2), np.nan)
 
-    with pytest.raises(ValueError, match="Blank must give .* with 32 values NaN"):
-        MendedClassifier(Blank()).fit(X, Y)
+    with pytest.raises(ValueError, match="AlwaysNaN must give .* with 32 values NaN"):
+        MendedClassifier(AlwaysNaN()).fit(X, Y)
     with pytest.raises(ValueError, match="LinearSVC has no predict_proba"):
         MendedClassifier(LinearSVC()).fit(X, Y)
 
 
-def test_mending_helps_where_it_should():
-    """Each half of the rows is read by a classifier that is wrong there."""
+def test_the_correction_learns_what_a_linear_base_cannot():
+    """The sign of the first feature reverses the dependence on the others."""
     rng = np.random.RandomState(0)
     X = rng.randn(400, 3)
     Y = (X[:, 1:] * np.sign(X[:, :1]) > 0).astype(int)
     base = LogisticRegression()
     plain = BinaryRelevance(base).fit(X[:200], Y[:200]).predict(X[200:])
-    mended = MendedClassifier(base, random_state=0).fit(X[:200], Y[:200]).predict(X[200:])
+    corrected = MendedClassifier(base, random_state=0).fit(X[:200], Y[:200]).predict(X[200:])
     assert np.mean(plain != Y[200:]) > 0.4
-    assert np.mean(mended != Y[200:]) < 0.25
+    assert np.mean(corrected != Y[200:]) < 0.25
 
 
-def test_the_default_base_takes_frames_with_texts_and_holes(small_set):
+def test_the_default_base_takes_frames_with_texts_and_missing_values(small_set):
     X, Y = small_set
     frame = pd.DataFrame(X[:, :2].copy(), columns=["a", "b"])  # X is read-only
     frame["text"] = np.where(Y[:, 0] > 0, "sea", "town")
     frame.loc[::5, "a"] = None
     frame.loc[1, "text"] = None
     clf = MendedClassifier(cv=2, random_state=0).fit(frame, Y)
-    assert set(clf.search_["scaling"]) == {"global", "range", "standard", "supports"}
+    assert set(clf.search_["scaling"]) == {"global", "range", "standard", "log_odds"}
     assert np.mean(clf.predict(frame)[:, 0] == Y[:, 0]) > 0.9
     new = frame[:3].assign(text=["sea", None, "moon"])
     assert np.isfinite(clf.predict_proba(new)).all()
@@ -519,6 +518,6 @@ def test_scorers_by_name(small_set):
         MendedClassifier(criterion="micro").fit(X, Y)
 
 
-def test_a_class_in_place_of_an_instance(small_set):
+def test_a_class_instead_of_an_instance_is_refused(small_set):
     with pytest.raises(TypeError, match=r"pass an instance, LogisticRegression\(\)"):
         MendedClassifier(LogisticRegression).fit(*small_set)

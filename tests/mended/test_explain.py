@@ -1,4 +1,4 @@
-"""Explanations of the mended classifier against its predictions, and its matrices against loops."""
+"""Explanations of MendedClassifier against its predictions and against loops."""
 
 import json
 from dataclasses import asdict
@@ -27,14 +27,13 @@ SETTINGS = [
     {"decision": "labels", "threshold": F1Thresholds("micro"), "reference": "beta"},
     {"decision": "labels", "threshold": CardinalityThreshold(), "scaling": "unit", "beta": 3.0},
     {"guard": False, "shrinkage": 0.0, "beta": 50.0, "scaling": "standard", "decision": "labels"},
-    {"decision": "labels", "threshold": 0.3, "scaling": "supports", "reference": "crisp"},
+    {"decision": "labels", "threshold": 0.3, "scaling": "log_odds", "reference": "crisp"},
 ]
-all_settings = pytest.mark.parametrize("parameters", SETTINGS, ids=str)
 
 
 @pytest.fixture(scope="module")
 def rings():
-    """Labels that a straight line cannot tell, one of them rare: there is much to mend."""
+    """Labels that are not linearly separable, one of them rare."""
     rng = np.random.RandomState(0)
     X = rng.uniform(-1, 1, size=(160, 3))
     centres = rng.uniform(-0.6, 0.6, size=(4, 3))
@@ -52,8 +51,8 @@ def of_labels(explanations, name):
     return np.array([[getattr(label, name) for label in e.labels] for e in explanations])
 
 
-@all_settings
-def test_numbers_add_up_to_the_prediction(rings, parameters):
+@pytest.mark.parametrize("parameters", SETTINGS, ids=str)
+def test_steps_add_up_to_the_prediction(rings, parameters):
     X, Y = rings
     clf = fitted(X, Y, **parameters)
     explanations = clf.explain(X[:25])
@@ -61,6 +60,10 @@ def test_numbers_add_up_to_the_prediction(rings, parameters):
     np.testing.assert_array_equal(of_labels(explanations, "accepted"), clf.predict(X[:25]))
     base = BinaryRelevance(LogisticRegression()).fit(X, Y).predict_proba(X[:25])
     np.testing.assert_allclose(of_labels(explanations, "before"), base)
+    weights = {"uncorrected": clf.stacking_weights_.get("uncorrected", 0)}
+    for name, weight in clf.stacking_weights_.items():
+        if weight > 0 and name != "uncorrected":
+            weights["global correction" if name == "global" else f"neighbours ({name})"] = weight
     for k, explanation in enumerate(explanations):
         assert explanation.row == k
         for label in explanation.labels:
@@ -69,77 +72,63 @@ def test_numbers_add_up_to_the_prediction(rings, parameters):
                 totals = [getattr(step, f"total_{when}") for step in label.steps]
                 assert totals == list(accumulate(added))
                 assert totals[-1] == pytest.approx(getattr(label, when), abs=1e-15)
-
-
-@all_settings
-def test_steps_are_the_opinions_by_their_weights(rings, parameters):
-    X, Y = rings
-    clf = fitted(X, Y, **parameters)
-    counts = {name: weight for name, weight in clf.blend_.items() if weight > 0}
-    for explanation in clf.explain(X[:5]):
-        for label in explanation.labels:
-            opinions = {s.name: s for s in label.steps if s.kind == "opinion"}
-            expected = {"uncorrected": clf.blend_.get("uncorrected", 0)}
-            for name in counts:
-                if name != "uncorrected":
-                    expected[
-                        "errors everywhere" if name == "global" else f"neighbours ({name})"
-                    ] = counts[name]
-            assert {name: step.weight for name, step in opinions.items()} == expected
+            terms = {step.name: step for step in label.steps if step.kind == "term"}
+            assert {name: step.weight for name, step in terms.items()} == weights
             first = label.steps[0]
             assert (first.name, first.before) == ("uncorrected", label.before)
             assert first.after == first.weight * label.before
             for problem in explanation.problems:
                 if problem.labels == (label.label, None):
-                    step = opinions[problem.opinion]
+                    step = terms[problem.correction]
                     assert step.after == step.weight * problem.after
 
 
-def test_few_examples_and_sets_are_changes_of_the_blend(rings):
+def test_rare_labels_and_label_sets_are_steps_of_the_sum(rings):
     X, Y = rings
     Y = np.column_stack([Y[:, :3], 1 - Y[:, 3]])
-    Y = np.column_stack([Y, 1 - Y[:, 0]])  # what is never true with the first: sets help
+    Y = np.column_stack([Y, 1 - Y[:, 0]])  # never true together with the first
     clf = fitted(X, Y)
-    assert clf.sets_blend_["sets"] > 0
+    assert clf.label_set_weights_["sets"] > 0
     rarer = np.minimum(Y.sum(axis=0), len(Y) - Y.sum(axis=0))
     for explanation in clf.explain(X[:8]):
         for label, count in zip(explanation.labels, rarer, strict=True):
-            *opinions, back, sets = label.steps
-            assert (back.name, sets.name) == ("back towards uncorrected", "label sets seen")
-            assert back.kind == sets.kind == "change"
-            blend = opinions[-1].total_after
-            expected = 10 / (count + 10) * (label.before - blend)
-            assert back.after == pytest.approx(expected, abs=1e-12)
-            alone = back.total_after
+            *terms, shrinkage, sets = label.steps
+            assert (shrinkage.name, sets.name) == ("shrinkage of rare labels", "label sets")
+            assert shrinkage.kind == sets.kind == "change"
+            stacked = terms[-1].total_after
+            expected = 10 / (count + 10) * (label.before - stacked)
+            assert shrinkage.after == pytest.approx(expected, abs=1e-12)
+            by_label = shrinkage.total_after
             assert sets.total_after == pytest.approx(label.after, abs=1e-15)
-            assert sets.after == pytest.approx(label.after - alone, abs=1e-15)
+            assert sets.after == pytest.approx(label.after - by_label, abs=1e-15)
 
 
-@all_settings
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("parameters", "weighted"), [(each, k % 2 == 1) for k, each in enumerate(SETTINGS)], ids=str
+)
 def test_confusion_matrices_equal_the_loops(rings, parameters, weighted):
     X, Y = (each[:70] for each in rings)
     weights = np.random.RandomState(1).randint(1, 4, len(Y)) * 0.5 if weighted else None
     clf = fitted(X, Y, weights, **parameters)
-    own = np.ones(len(Y)) if weights is None else weights / 0.5  # the lightest count as one row
-    mender, V = clf._mender, clf.validation_indices_
-    said = clf.estimator_.predict_proba(X[:2])
+    own = np.ones(len(Y)) if weights is None else weights / 0.5  # the lightest weight is one row
+    corrector, V = clf._corrector, clf.validation_indices_
+    base = clf.estimator_.predict_proba(X[:2])
     slow_references = {name: cache(slow) for name, slow in references.RRC.items()}
     for z, explanation in enumerate(clf.explain(X[:2], n_neighbors=len(X))):
-        assert explanation.n_problems == len(explanation.problems) == 4 * len(mender.scalings)
+        assert explanation.n_problems == len(explanation.problems) == 4 * len(corrector.scalings)
         for problem in explanation.problems:
-            name = problem.opinion.removeprefix("neighbours (").removesuffix(")")
-            correction = mender.corrections[name]
+            name = problem.correction.removeprefix("neighbours (").removesuffix(")")
+            correction = corrector.corrections[name]
             assert problem.reference == correction.reference
             label = problem.labels[0]
             r = slow_references[correction.reference]
-            around = mender.scalings[name].weights(X[[z]], said[[z]])[0] * own[V]
+            around = corrector.scalings[name].weights(X[[z]], base[[z]])[0] * own[V]
             around /= (around / own[V] * np.minimum(own[V], 1)).max()
             local, everywhere = np.zeros((2, 2)), np.zeros((2, 2))
             share = np.average(Y[V, label], weights=own[V])
-            supports = mender.evidence.supports[:, label].tolist()
+            proba = corrector.validation.proba[:, label].tolist()
             for k, row in enumerate(V.tolist()):
-                p_decide = r(supports[k])
+                p_decide = r(proba[k])
                 truth = 0 if Y[row, label] else 1
                 local[truth] += around[k] * np.array([p_decide, 1 - p_decide])
                 everywhere[truth] += own[row] * np.array([p_decide, 1 - p_decide])
@@ -148,8 +137,8 @@ def test_confusion_matrices_equal_the_loops(rings, parameters, weighted):
             mass = correction.shrinkage
             np.testing.assert_allclose(problem.masses, local + mass * towards, atol=1e-9)
             assert problem.shrinkage == pytest.approx(2 * mass)
-            assert problem.before == said[z, label]
-            assert problem.p_decide == pytest.approx(r(said[z, label]))
+            assert problem.before == base[z, label]
+            assert problem.p_decide == pytest.approx(r(base[z, label]))
             after = references.correct(problem.p_decide, problem.masses)
             assert problem.after == pytest.approx(after, abs=1e-8)
             rows = [neighbour.row for neighbour in problem.neighbours]
@@ -162,28 +151,28 @@ def test_confusion_matrices_equal_the_loops(rings, parameters, weighted):
             assert truths == [(bool(Y[row, label]), not Y[row, label]) for row in rows]
 
 
-def test_sets_tell_who_won_and_who_came_next(rings):
+def test_the_most_likely_sets_are_listed(rings):
     X, Y = rings
     clf = fitted(X, Y, decision="sets")
     seen, counts = np.unique(Y, axis=0, return_counts=True)
-    carried = (Y.sum(axis=0) + 1) / (len(Y) + 2)
+    shares = (Y.sum(axis=0) + 1) / (len(Y) + 2)
 
-    def together(p):
+    def product(p):
         return np.array([np.prod(np.where(each == 1, p, 1 - p)) for each in seen])
 
     def likely(p):
-        found = together(p) * (counts / len(Y) / together(carried)) ** clf.dependence_
+        found = product(p) * (counts / len(Y) / product(shares)) ** clf.lift_exponent_
         return found / found.sum()
 
     predicted, base = clf.predict(X[:40]), clf.estimator_.predict_proba(X[:40])
-    n_turned = 0
-    for explanation, winner, p in zip(clf.explain(X[:40]), predicted, base, strict=True):
-        alone = np.array([label.steps[-2].total_after for label in explanation.labels])
-        before, after = likely(p), likely(alone)
+    n_changed = 0
+    for explanation, labels, p in zip(clf.explain(X[:40]), predicted, base, strict=True):
+        by_label = np.array([label.steps[-2].total_after for label in explanation.labels])
+        before, after = likely(p), likely(by_label)
         sets = explanation.sets
         assert sets[0].accepted
         assert not any(each.accepted for each in sets[1:])
-        assert np.flatnonzero(winner).tolist() == list(sets[0].labels)
+        assert np.flatnonzero(labels).tolist() == list(sets[0].labels)
         assert [each.accepted_before for each in sets].count(True) == 1
         order = np.argsort(-after)
         for each, number in zip(sets, order[:2], strict=False):
@@ -195,14 +184,14 @@ def test_sets_tell_who_won_and_who_came_next(rings):
         for label in explanation.labels:
             assert label.accepted_before == (label.label in first.labels)
             assert label.threshold is None
-        n_turned += first is not sets[0]
-    assert n_turned  # else the comparison says little
+        n_changed += first is not sets[0]
+    assert n_changed
     text = str(explanation)
     assert "Of the label sets seen in training the most likely is predicted:" in text
     assert "above" not in text
 
 
-def test_without_sets_nothing_is_told_of_them(rings):
+def test_decisions_by_labels_list_no_sets(rings):
     clf = fitted(*rings, decision="labels")
     (explanation,) = clf.explain(rings[0][:1])
     assert explanation.sets == ()
@@ -220,18 +209,18 @@ def test_without_sets_nothing_is_told_of_them(rings):
         (NeverEmpty(), [None] * 4),
     ],
 )
-def test_thresholds_are_told_where_they_are_numbers(rings, threshold, cuts):
+def test_thresholds_are_listed_where_they_are_numbers(rings, threshold, cuts):
     clf = fitted(*rings, decision="labels", threshold=threshold)
     if isinstance(cuts, str):
         cuts = np.broadcast_to(getattr(clf.threshold_, cuts), 4).tolist()
     (explanation,) = clf.explain(rings[0][:1])
     assert [label.threshold for label in explanation.labels] == cuts
-    told = "must exceed" if len(set(cuts)) > 1 else "is above" if cuts[0] is not None else ""
-    for words in ("must exceed", "is above"):
-        assert (words in str(explanation)) == (words == told)
+    several, single = len(set(cuts)) > 1, len(set(cuts)) == 1 and cuts[0] is not None
+    assert ("  threshold  " in str(explanation)) == several
+    assert ("is above" in str(explanation)) == single
 
 
-def test_a_label_that_no_row_carries_is_out_of_reach(rings):
+def test_the_threshold_of_a_label_without_rows_is_one(rings):
     X, Y = rings
     Y = np.column_stack([Y, np.zeros(len(Y), dtype=int)])
     clf = fitted(X, Y, decision="labels", threshold=F1Thresholds())
@@ -241,7 +230,7 @@ def test_a_label_that_no_row_carries_is_out_of_reach(rings):
     json.dumps(asdict(explanation), allow_nan=False)
 
 
-def test_a_label_that_every_row_carries_is_valid_json(rings):
+def test_the_threshold_of_a_label_of_all_rows_is_valid_json(rings):
     X, Y = rings
     Y = np.column_stack([Y, np.ones(len(Y), dtype=int)])
     clf = fitted(X, Y, decision="labels", threshold=F1Thresholds())
@@ -268,9 +257,9 @@ def test_classes_instead_of_labels(rings):
     np.testing.assert_allclose(
         of_labels(explanations, "before"), base / base.sum(axis=1, keepdims=True)
     )
-    for e, winner, said in zip(explanations, clf.predict(X), base, strict=True):
+    for e, winner, proba in zip(explanations, clf.predict(X), base, strict=True):
         assert [label.name for label in e.labels if label.accepted] == [winner]
-        assert [label.label for label in e.labels if label.accepted_before] == [np.argmax(said)]
+        assert [label.label for label in e.labels if label.accepted_before] == [np.argmax(proba)]
         for label in e.labels:
             assert label.steps[-1].name == "classes sum to 1"
             assert label.steps[-1].total_after == pytest.approx(label.after, abs=1e-15)
@@ -293,7 +282,7 @@ def test_sparse_rows_and_texts(rings):
     assert [label.after for label in explanation.labels] == after
 
 
-def test_problems_can_be_limited_to_those_that_moved_most(rings):
+def test_problems_can_be_limited_to_the_largest_changes(rings):
     X, Y = rings
     clf = fitted(X, Y)
     for every, some in zip(clf.explain(X[:30]), clf.explain(X[:30], n_problems=2), strict=True):
@@ -305,7 +294,7 @@ def test_problems_can_be_limited_to_those_that_moved_most(rings):
 
 @pytest.mark.parametrize("name", ["n_neighbors", "n_problems"])
 @pytest.mark.parametrize("value", [-1, 2.5, True])
-def test_numbers_are_checked(rings, name, value):
+def test_invalid_numbers_are_refused(rings, name, value):
     clf = fitted(*rings)
     with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 0, got"):
         clf.explain(rings[0][:1], **{name: value})
@@ -329,35 +318,26 @@ def test_chunks_change_nothing(rings, monkeypatch):
             np.testing.assert_allclose(a.masses, b.masses, atol=1e-12)
 
 
-def test_text_and_frames_name_the_opinions(rings):
+def test_text_and_frames_name_the_corrections(rings):
     X, Y = rings
     clf = fitted(X, pd.DataFrame(Y, columns=["a", "b", "c", "d"]))
     explanation = max(clf.explain(X), key=lambda e: sum(label.changed for label in e.labels))
     text = str(explanation)
-    (scaling, *_) = clf._mender.scalings
-    assert f"a or not a, by neighbours ({scaling})?" in explanation.text(n_problems=99)
-    label = next(lb for lb in explanation.telling_labels() if lb.changed)
-    assert f"How the score of {label.name} adds up, before and after:" in text
+    (scaling, *_) = clf._corrector.scalings
+    assert f"a or not a, by neighbours ({scaling}):" in explanation.text(n_problems=99)
+    label = next(lb for lb in explanation.most_changed_labels() if lb.changed)
+    assert f"Steps of the score of {label.name}, before and after:" in text
     step = next(s for s in label.steps if s.name == f"neighbours ({scaling})")
-    told = f"neighbours ({scaling}), {100 * step.weight:.0f} % of {step.after / step.weight:.3f}"
-    assert told in text
+    line = f"neighbours ({scaling}), {100 * step.weight:.0f} % of {step.after / step.weight:.3f}"
+    assert line in text
     assert "against" not in text
     steps = explanation.to_frame("steps")
     sums = steps.groupby("label")["after"].sum()
     labels = explanation.to_frame("labels").set_index("label")
     np.testing.assert_allclose(sums, labels["after"])
-    assert set(steps["step"]) >= {"uncorrected", "back towards uncorrected"}
+    assert set(steps["step"]) >= {"uncorrected", "shrinkage of rare labels"}
     problems = explanation.to_frame()
-    assert set(problems["opinion"]) == {f"neighbours ({name})" for name in clf._mender.scalings}
-    assert set(explanation.to_frame("neighbours")["opinion"]) == set(problems["opinion"])
-
-
-def test_drawing(rings):
-    plots = pytest.importorskip("pairmend.plots")
-    pytest.importorskip("matplotlib")
-    clf = fitted(*rings)
-    (explanation,) = clf.explain(rings[0][:1])
-    figure = plots.plot_explanation(explanation)
-    for k, problem in enumerate(explanation.most_changed(2)):
-        title = figure.axes[2 + 2 * k].get_title(loc="left")
-        assert title == f"{problem.opinion}: rows that weigh most"
+    assert set(problems["correction"]) == {
+        f"neighbours ({name})" for name in clf._corrector.scalings
+    }
+    assert set(explanation.to_frame("neighbours")["correction"]) == set(problems["correction"])

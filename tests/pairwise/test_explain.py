@@ -235,7 +235,9 @@ def test_frames(small_set):
     assert neighbours.groupby(["first", "second"]).size().tolist() == [2] * 6
     (empty,) = clf.explain(X[:1], n_problems=0)
     assert empty.to_frame("neighbours").columns.tolist() == neighbours.columns.tolist()
-    with pytest.raises(ValueError, match="no 'rows'; choose one of problems, neighbours, labels"):
+    with pytest.raises(
+        ValueError, match="of='rows' is no part .* choose one of problems, neighbours, labels"
+    ):
         explanation.to_frame("rows")
 
 
@@ -322,26 +324,26 @@ def test_text_tells_what_changed_first():
     explanation = Explanation(3, labels, (make_problem(),), 1, 1)
     assert str(explanation) == explanation.text()
     assert str(explanation).splitlines() == [
-        "Row 3: 1 of 2 labels is decided differently after mending.",
+        "Row 3: the correction changed the prediction of 1 of 2 labels.",
         "  label  before  after  predicted",
         "  sea      0.40   0.71  yes, was no",
         "  beach    0.60   0.55  yes",
         "A label is predicted when its score is above 0.50.",
         "",
-        "1 of 1 comparisons changed its vote. What moved most:",
+        "1 of 1 binary problems changed its vote. Largest changes:",
         "",
-        "sea or beach? First beach, mended sea.",
-        "  The classifier's support for sea is 40 %.",
-        "  So it decides for sea with a probability of 25 %.",
-        "  Near this row, where it decides for sea, sea is right in 33 %.",
-        "  Near this row, where it decides for beach, sea is right in 80 %.",
-        "  Mended, the support for sea is 68 % (0.25 x 0.33 + 0.75 x 0.80).",
-        "  Rows of the training data that weigh most:",
-        "    row 12: 50 % of the weight; sea; the classifier said beach (100 %)",
-        "    row 7: 25 % of the weight; sea and beach; the classifier said sea (100 %)",
-        "    row 40: 25 % of the weight; beach; the classifier could not tell",
+        "sea or beach: from beach to sea.",
+        "  The support for sea is 40 %.",
+        "  The reference classifier decides for sea with probability 25 %.",
+        "  Near this row, sea is true in 33 % of decisions for sea.",
+        "  Near this row, sea is true in 80 % of decisions for beach.",
+        "  The corrected support for sea is 68 % (0.25 x 0.33 + 0.75 x 0.80).",
+        "  Validation rows of largest weight:",
+        "    row 12: 50 % of the weight; true sea; decision beach (100 %)",
+        "    row 7: 25 % of the weight; true sea and beach; decision sea (100 %)",
+        "    row 40: 25 % of the weight; true beach; decision tie",
         "",
-        "How the score of sea adds up, before and after:",
+        "Steps of the score of sea, before and after:",
         "  against other 0   0.400  0.710",
         "  score             0.400  0.710",
     ]
@@ -354,7 +356,7 @@ def test_text_of_many_labels_is_short():
     assert len(text.splitlines()) < 70
     assert "and 90 more, 90 of them predicted" in text
     assert "94 others" in text
-    moved_most = "How the score of label 0 adds up"
+    moved_most = "Steps of the score of label 0"
     assert moved_most in text
     turned = Explanation(0, labels[::-1], problems, 4950, 4950).text(n_scores=1)
     assert moved_most in turned
@@ -366,18 +368,18 @@ def test_text_of_special_cases():
     def told(**given):
         return Explanation(0, (make_label(0, "sea", 0.4, 0.45),), (make_problem(**given),), 1, 0)
 
-    assert "mending changed no decision on its 1 labels" in str(told())
-    assert "No row with one of the two is near" in str(told(weights=np.zeros(3)))
-    assert "Near this row it never decides for sea" in str(told(decisions=np.zeros(3)))
-    assert "33 % of that is how it errs everywhere" in str(
+    assert "the correction changed no prediction of 1 labels" in str(told())
+    assert "No validation row of the two classes has a weight" in str(told(weights=np.zeros(3)))
+    assert "Near this row there is no decision for sea" in str(told(decisions=np.zeros(3)))
+    assert "33 % of the confusion matrix is prior mass" in str(
         told(shrinkage=[[0.25, 0.25], [0.25, 0.25]])
     )
-    assert "First beach, mended a tie" in str(told(after=0.5))
-    assert "Still beach" in str(told(after=0.4))
+    assert "from beach to tie" in str(told(after=0.5))
+    assert "still beach" in str(told(after=0.4))
     assert "0.25 x" not in str(told(after=0.4))  # not what the matrix gives
-    assert "So it decides" not in str(told(p_decide=0.4))
+    assert "reference classifier decides" not in str(told(p_decide=0.4))
     assert "is under 1 %" in str(told(before=1e-9))
     assert "is over 99 %" in str(told(before=1 - 1e-9))
     nasty = str(told(first="a\nb\x1b[31m", second="x" * 50))
-    assert "a b [31m or " + "x" * 27 + "…?" in nasty
+    assert "a b [31m or " + "x" * 27 + "…:" in nasty
     assert "\x1b" not in nasty

@@ -149,7 +149,7 @@ def test_as_text_frames_data_and_figure(small_set):
     explanations = clf.explain(X, n_neighbors=2)
     explanation = next(e for e in explanations if e.labels[0].changed)
     text = explanation.text(n_problems=10)
-    assert "sea or not sea?" in text
+    assert "sea or not sea:" in text
     assert "against not sea" in text
     assert "against the virtual label" in text
     steps = explanation.to_frame("steps").groupby("label")[["before", "after"]].sum()

@@ -255,7 +255,7 @@ def test_unsupported_partial_fit_is_refused(rows):
     clf.set_params(calibration_label=False)
     with pytest.raises(ValueError, match="X is a DataFrame, but was no DataFrame"):
         clf.partial_fit(pd.DataFrame(X), Y)
-    with pytest.raises(ValueError, match="needs at least as many validation rows"):
+    with pytest.raises(ValueError, match="needs at least \\d+ validation rows"):
         clone(clf).set_params(neighbourhood=AdaptiveNeighbourhood(k=999)).partial_fit(X, Y)
     for old, new in zip(before, outputs(clf, X), strict=True):
         np.testing.assert_array_equal(old, new)

@@ -1,4 +1,4 @@
-"""The drawing of an explanation: what is where, and that nothing is cut off."""
+"""Plots of explanations: texts, values and layout."""
 
 from xml.etree import ElementTree
 
@@ -41,7 +41,7 @@ def texts(items):
     return [item.get_text() for item in items]
 
 
-def test_scores_are_dumbbells():
+def test_scores_before_and_after_are_joined_by_a_line():
     ax = plots.explained_scores(explanation())
     assert texts(ax.get_yticklabels()) == ["sea", "beach"]
     drawn = [line.get_xydata().tolist() for line in ax.lines]
@@ -49,7 +49,7 @@ def test_scores_are_dumbbells():
     assert [[0.75, 1], [0.25, 1]] in drawn
     assert [[0.5, -0.5], [0.5, 0.5]] in drawn
     assert texts(ax.texts) == ["now predicted", "no longer predicted"]
-    assert ax.get_title(loc="left") == "Row 5\n2 of 2 labels decided differently"
+    assert ax.get_title(loc="left") == "Row 5\n2 of 2 predictions changed"
     assert "threshold" in texts(ax.get_legend().get_texts())
 
 
@@ -58,21 +58,28 @@ def test_scores_without_a_threshold():
     assert "threshold" not in texts(ax.get_legend().get_texts())
 
 
-def test_of_many_labels_those_that_changed_are_drawn():
-    quiet = [
+def test_labels_with_the_largest_changes_are_drawn():
+    unchanged = [
         LabelExplanation.of(
-            k, f"quiet {k}", [], [], [], scores=(0.1, 0.1), accepted=(False, False), threshold=0.5
+            k,
+            f"unchanged {k}",
+            [],
+            [],
+            [],
+            scores=(0.1, 0.1),
+            accepted=(False, False),
+            threshold=0.5,
         )
         for k in range(40)
     ]
-    many = Explanation(0, (*quiet, *explanation().labels), (), 0, 0)
+    many = Explanation(0, (*unchanged, *explanation().labels), (), 0, 0)
     ax = plots.explained_scores(many, n_labels=4)
     assert texts(ax.get_yticklabels())[:2] == ["sea", "beach"]
     assert len(ax.get_yticklabels()) == 4
-    assert ax.get_xlabel() == "score (38 more labels are left out)"
+    assert ax.get_xlabel() == "score (38 more labels not shown)"
 
 
-def test_confusion_tells_truth_by_decision():
+def test_rows_of_the_confusion_plot_are_decisions():
     ax = plots.explained_confusion(problem())
     # Masses: truly sea 0.25 decided sea, 1 decided beach; truly beach 0.5 and 0.25.
     np.testing.assert_allclose(ax.images[0].get_array(), [[0.125, 0.25], [0.5, 0.125]])
@@ -82,13 +89,13 @@ def test_confusion_tells_truth_by_decision():
         "decided beach,\n80 % are sea",
     ]
     assert ax.get_title(loc="left").startswith(
-        "sea or beach? The vote changed.\nsea from 0.40 to 0.68"
+        "sea or beach: the vote changed\nsea from 0.40 to 0.68"
     )
 
 
-def test_decisions_that_never_occur_are_told():
+def test_decisions_without_mass_are_marked():
     ax = plots.explained_confusion(problem(decisions=np.zeros(3)))
-    assert texts(ax.get_yticklabels())[0] == "decided sea,\nwhich it never is"
+    assert texts(ax.get_yticklabels())[0] == "decided sea,\nno such row"
 
 
 def test_neighbours_are_bars():
@@ -96,35 +103,37 @@ def test_neighbours_are_bars():
     assert [bar.get_width() for bar in ax.patches] == pytest.approx([50, 25, 25])
     assert texts(ax.get_yticklabels()) == ["row 12", "row 7", "row 40"]
     assert texts(ax.texts) == [
-        "sea, taken for beach (80 %)", "both, taken for sea (100 %)", "beach, undecided",
+        "sea, decided beach (80 %)", "both, decided sea (100 %)", "beach, decision tie",
     ]  # fmt: skip
     assert len({bar.get_facecolor() for bar in ax.patches}) == 3
-    assert "together 100 %" in ax.get_xlabel()
+    assert "sum 100 %" in ax.get_xlabel()
+    ax = plots.explained_neighbours(problem(correction="neighbours (range)"))
+    assert ax.get_title(loc="left") == "neighbours (range): rows of largest weight"
 
 
-def test_neighbours_of_the_same_short_name_are_told_apart():
+def test_neighbours_with_long_names_are_marked_right_or_wrong():
     names = (LONG + " 1", LONG + " 2")
     ax = plots.explained_neighbours(problem(*names, decisions=np.array([0.2, 1.0, 0.5])))
-    assert ax.texts[0].get_text() == "an extraordin…, mistaken (80 %)"
+    assert ax.texts[0].get_text() == "an extraordin…, wrong (80 %)"
 
 
-def test_no_neighbours_are_told():
+def test_no_neighbours():
     ax = plots.explained_neighbours(problem(weights=np.zeros(3)))
-    assert ax.get_title(loc="left") == "no row is near enough"
+    assert ax.get_title(loc="left") == "no row has a weight"
 
 
-def test_figure_of_a_classifier(small_set):
+def test_figure_of_an_explained_prediction(small_set):
     X, Y = small_set
     (explained,) = CorrectedPairwiseClassifier(random_state=0).fit(X, Y).explain(X[:1])
     figure = plots.plot_explanation(explained, n_problems=3)
     assert len(figure.axes) == 7
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     for k, each in enumerate(explained.most_changed(3)):
-        assert titles[1 + 2 * k].startswith(f"{each.names[0]} or {each.names[1]}?")
+        assert titles[1 + 2 * k].startswith(f"{each.names[0]} or {each.names[1]}")
     assert len(plots.plot_explanation(explained, n_problems=0).axes) == 1
 
 
-def test_draws_into_a_part_of_a_figure():
+def test_draws_into_a_subfigure():
     from matplotlib.figure import Figure
 
     whole = Figure(layout="constrained")
@@ -148,7 +157,7 @@ def test_nothing_is_cut_off_or_hidden(names, cut_off, texts_overlap, drawn):
         assert not texts_overlap([t for ax in shown for t in (*ax.get_yticklabels(), *ax.texts)])
 
 
-def test_svg_of_nasty_names_is_harmless():
+def test_svg_escapes_names():
     names = ("</text><script>", "$\\frac{$")
     svg = plots.to_svg(plots.plot_explanation(explanation(names)).axes[0], prefix="e", title="E")
     root = ElementTree.fromstring(svg)

@@ -1,4 +1,4 @@
-"""Thresholds against slow searches over every cut."""
+"""Thresholds against an exhaustive search over all cuts."""
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ ALL = [
     F1Thresholds("micro", expected=True),
     F1Thresholds(expected=True, shrinkage=5.0),
 ]
-every = pytest.mark.parametrize("threshold", ALL, ids=str)
+all_thresholds = pytest.mark.parametrize("threshold", ALL, ids=str)
 
 # Few distinct scores, so that ties are common.
 tables = st.tuples(st.integers(1, 7), st.integers(1, 4)).flatmap(
@@ -42,7 +42,7 @@ tables = st.tuples(st.integers(1, 7), st.integers(1, 4)).flatmap(
 
 
 def cuts(scores):
-    """Every way to cut scores, the highest threshold first."""
+    """All thresholds that differ in their decisions, the highest first."""
     return [np.inf, *sorted(set(scores), reverse=True), -np.inf]
 
 
@@ -53,18 +53,18 @@ def f1(y, decided):
 
 
 @given(tables)
-def test_cardinality(table):
+def test_the_cardinality_is_as_close_as_possible(table):
     scores, Y = table
     cut = CardinalityThreshold().fit(scores, Y)
     found = cut.decide(scores).sum()
     counts = [sum(s > t for s in scores.ravel()) for t in cuts(scores.ravel())]
     closest = min(abs(c - Y.sum()) for c in counts)
     assert found == min(c for c in counts if abs(c - Y.sum()) == closest)
-    assert cut.threshold_ not in scores  # nearby scores of new rows go either way
+    assert cut.threshold_ not in scores  # halfway between two scores
 
 
 @given(tables)
-def test_f1(table):
+def test_f1_of_each_label_is_maximal(table):
     scores, Y = table
     fitted = F1Thresholds().fit(scores, Y)
     for s, y, decided in zip(scores.T, Y.T, fitted.decide(scores).T, strict=True):
@@ -76,7 +76,7 @@ def test_f1(table):
 
 
 @given(tables)
-def test_f1_of_all_labels_together(table):
+def test_micro_f1_is_maximal(table):
     scores, Y = table
     fitted = F1Thresholds("micro").fit(scores, Y)
     assert len(set(fitted.thresholds_)) == 1
@@ -86,8 +86,8 @@ def test_f1_of_all_labels_together(table):
 
 
 @given(tables)
-def test_expected_f1(table):
-    """Twice the expected hits over what is expected to be carried and what is accepted."""
+def test_expected_f1_is_maximal(table):
+    """Twice the expected true positives over expected and predicted positives."""
     scores, Y = table
     fitted = F1Thresholds(expected=True).fit(scores, Y)
     for s, threshold, decided in zip(
@@ -103,24 +103,24 @@ def test_expected_f1(table):
 
 
 @given(tables, st.sampled_from([0.5, 10.0]), st.booleans())
-def test_shrinkage_of_thresholds(table, shrinkage, expected):
+def test_shrinkage_is_a_weighted_mean_with_the_common_threshold(table, shrinkage, expected):
     scores, Y = table
     own = F1Thresholds(expected=expected).fit(scores, Y).thresholds_
     common = F1Thresholds("micro", expected=expected).fit(scores, Y).thresholds_[0]
     shrunk = F1Thresholds(expected=expected, shrinkage=shrinkage).fit(scores, Y).thresholds_
     for s, count, mine, found in zip(scores.T, Y.sum(axis=0), own, shrunk, strict=True):
-        if mine == np.inf:  # nothing is known of a label that no row carries
+        if mine == np.inf:  # a label without rows
             assert found == np.inf
             continue
-        # All rows are accepted also by what is just below the lowest score.
+        # A threshold just below the lowest score accepts all rows, too.
         mine = s.min() if mine == -np.inf else mine
         both = scores.min() if common == -np.inf else common
         mixed = (count * mine + shrinkage * both) / (count + shrinkage)
         assert found == pytest.approx(mixed, abs=1e-9)
 
 
-def test_shrinkage_protects_a_label_with_high_scores():
-    # F1 of the first label is largest if all rows get it, of all labels together at 0.25.
+def test_shrinkage_of_a_label_that_all_rows_have():
+    # The first label has its largest F1 if all rows get it; the largest micro F1 is at 0.25.
     scores = np.array([[0.6, 0.1], [0.7, 0.2], [0.8, 0.3], [0.9, 0.4]])
     Y = np.array([[1, 0], [1, 0], [1, 1], [1, 1]])
     assert F1Thresholds().fit(scores, Y).thresholds_[0] == -np.inf
@@ -128,7 +128,7 @@ def test_shrinkage_protects_a_label_with_high_scores():
     assert common == 0.25
     found = F1Thresholds(shrinkage=1000).fit(scores, Y).thresholds_
     np.testing.assert_allclose(found, [(4 * 0.6 + 1000 * 0.25) / 1004, 0.25])
-    # Hardly shrunken, all rows get the label, those with the lowest score as well.
+    # With little shrinkage all rows get the label, also those with the lowest score.
     assert F1Thresholds(shrinkage=1e-12).fit(scores, Y).decide(scores)[:, 0].all()
     everywhere = F1Thresholds(shrinkage=5.0).fit(scores, np.ones((4, 2)))
     np.testing.assert_allclose(everywhere.thresholds_, [(4 * 0.6 + 5 * 0.1) / 9, 0.1])
@@ -147,27 +147,29 @@ THRESHOLDS = [
 ]
 
 
-def learnt(threshold):
+def fitted_value(threshold):
     inner = threshold.threshold_ if isinstance(threshold, NeverEmpty) else threshold
     return next(np.array(v) for name, v in sorted(vars(inner).items()) if name.endswith("_"))
 
 
 @given(tables, st.sampled_from(THRESHOLDS), st.integers(0, 999))
-def test_weights(table, threshold, seed):
+def test_weights_equal_repeated_rows(table, threshold, seed):
     scores, Y = table
     weights = np.random.RandomState(seed).randint(4, size=len(Y))
     weights[0] = 1  # one row of the weight that counts as one row
-    expected = learnt(clone(threshold).fit(np.repeat(scores, weights, 0), np.repeat(Y, weights, 0)))
+    expected = fitted_value(
+        clone(threshold).fit(np.repeat(scores, weights, 0), np.repeat(Y, weights, 0))
+    )
     for factor in (1, 1e-3, 1e3, 1 / weights.sum()):
         fitted = clone(threshold).fit(scores, Y, sample_weight=factor * weights)
-        np.testing.assert_allclose(learnt(fitted), expected, rtol=1e-12)
+        np.testing.assert_allclose(fitted_value(fitted), expected, rtol=1e-12)
     # A row of weight 1e-9 changes nothing, not even the lowest score.
     more = np.vstack([scores, np.zeros(scores.shape[1])]), np.vstack([Y, np.ones(Y.shape[1])])
     fitted = clone(threshold).fit(*more, sample_weight=np.append(weights, 1e-9))
-    np.testing.assert_allclose(learnt(fitted), expected, rtol=1e-12)
+    np.testing.assert_allclose(fitted_value(fitted), expected, rtol=1e-12)
 
 
-def test_weights_that_are_all_zero():
+def test_invalid_weights_are_refused():
     with pytest.raises(ValueError, match="non-zero"):
         F1Thresholds().fit([[0.1], [0.2]], [[0], [1]], sample_weight=[0, 0])
     with pytest.raises(ValueError, match="sample_weight"):
@@ -175,12 +177,12 @@ def test_weights_that_are_all_zero():
 
 
 def test_expected_f1_needs_probabilities():
-    with pytest.raises(ValueError, match="scores go from -1 to 2"):
+    with pytest.raises(ValueError, match=r"scores lie in \[-1, 2\]"):
         F1Thresholds(expected=True).fit([[-1.0, 0.5], [2.0, 0.5]], [[0, 1], [1, 0]])
 
 
 @given(tables, st.integers(1, 5))
-def test_top_labels(table, k):
+def test_top_labels_have_the_largest_scores(table, k):
     scores, Y = table
     for row, decided in zip(scores, TopLabels(k).fit(scores, Y).decide(scores), strict=True):
         ranked = sorted(range(len(row)), key=lambda label: (-row[label], label))
@@ -188,7 +190,7 @@ def test_top_labels(table, k):
 
 
 @given(tables)
-def test_never_empty(table):
+def test_rows_without_a_label_get_the_best_one(table):
     scores, Y = table
     plain = CardinalityThreshold().fit(scores, Y).decide(scores)
     filled = NeverEmpty(CardinalityThreshold()).fit(scores, Y).decide(scores)
@@ -199,7 +201,7 @@ def test_never_empty(table):
         assert after.tolist() == expected
 
 
-def test_by_hand():
+def test_examples_by_hand():
     scores = np.array([[0.1, 0.8], [0.4, 0.6], [0.3, 0.7]])
     Y = np.array([[0, 1], [1, 0], [0, 1]])
     # Three of six: 0.8, 0.7, 0.6, the next is 0.4.
@@ -221,7 +223,7 @@ def test_labels_that_never_or_always_occur():
     assert TopLabels().fit(scores, np.zeros((3, 2))).k_ == 1
 
 
-def test_neighbouring_floats_are_cut_between():
+def test_adjacent_floats_are_separated():
     low = 0.3
     high = np.nextafter(low, 1)
     fitted = CardinalityThreshold().fit([[low, high]], [[0, 1]])
@@ -234,8 +236,8 @@ def test_cardinality_is_rounded_half_up(mean, k):
     assert TopLabels().fit(np.zeros((4, 3)), Y).k_ == k
 
 
-@every
-def test_clones_targets_and_inputs(threshold, rng):
+@all_thresholds
+def test_targets_in_all_forms(threshold, rng):
     scores, Y = rng.rand(30, 4), (rng.rand(30, 4) < 0.4).astype(int)
     scores.flags.writeable = Y.flags.writeable = False
     expected = clone(threshold).fit(scores, Y).decide(scores)
@@ -246,8 +248,8 @@ def test_clones_targets_and_inputs(threshold, rng):
     np.testing.assert_array_equal(threshold.fit(scores, Y).decide(scores.tolist()), expected)
 
 
-@every
-def test_bad_input(threshold, rng):
+@all_thresholds
+def test_invalid_input_is_refused(threshold, rng):
     scores, Y = rng.rand(6, 3), np.ones((6, 3), dtype=int)
     threshold = clone(threshold)
     with pytest.raises(ValueError, match=r"shape \(6, 3\), Y \(6, 2\)"):
@@ -265,7 +267,7 @@ def test_bad_input(threshold, rng):
             threshold.decide(scores)
 
 
-def test_other_labels_and_parameters_are_refused(rng):
+def test_invalid_labels_and_parameters_are_refused(rng):
     scores, Y = rng.rand(6, 3), np.ones((6, 3), dtype=int)
     with pytest.raises(ValueError, match="scores have 2 labels, .* fitted on 3"):
         F1Thresholds().fit(scores, Y).decide(scores[:, :2])

@@ -11,6 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.fit_params import take_params
+from pairmend._utils.per_label import smoothed_share, varying_labels
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
@@ -21,7 +22,6 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend.baselines.fit_params import fit_wrapper
-from pairmend.baselines.label_shares import smoothed_share, varying_labels
 from pairmend.frames.columns import require_numbers
 
 

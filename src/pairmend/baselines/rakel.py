@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._base import MultiLabelMetaClassifier
+from pairmend._utils.per_label import smoothed_share
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import new_seed
-from pairmend.baselines.label_shares import smoothed_share
 from pairmend.baselines.powerset import LabelPowerset
 
 

@@ -4,21 +4,22 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.multioutput import MultiOutputClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._base import MultiLabelMetaClassifier
-from pairmend._utils.sklearn_private import HasMethods, count_rows
+from pairmend._utils.per_label import (
+    fit_per_label,
+    predict_per_label,
+    smoothed_share,
+    varying_labels,
+)
+from pairmend._utils.sklearn_private import HasMethods
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
     check_base_classifier,
-    class_probabilities,
     new_seed,
     seed_estimator,
 )
-from pairmend.baselines.fit_params import fit_wrapper
-from pairmend.baselines.label_shares import smoothed_share, varying_labels
 
 
 class BinaryRelevance(MultiLabelMetaClassifier):
@@ -103,23 +104,8 @@ class BinaryRelevance(MultiLabelMetaClassifier):
         check_base_classifier(base)
         base = seed_estimator(base, new_seed(check_random_state(self.random_state)))
         varying = varying_labels(Y)
-        models = []
-        if len(varying):
-            wrapper = MultiOutputClassifier(base, n_jobs=self.n_jobs)
-            target = Y[:, varying].astype(np.int64)
-            models = fit_wrapper(wrapper, X, target, fit_params).estimators_
+        models = fit_per_label(base, X, Y[:, varying], fit_params, self.n_jobs)
         return {"models_": models, "varying_": varying, "_share": smoothed_share(Y, weights)}
 
     def _scores(self, X: MatrixLike) -> FloatArray:
-        scores = np.tile(self._share, (count_rows(X), 1))
-        proba = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_predict_proba)(model, X) for model in self.models_
-        )
-        for label, column in zip(self.varying_, proba, strict=True):
-            scores[:, label] = column
-        return scores
-
-
-def _predict_proba(model: Any, X: MatrixLike) -> FloatArray:
-    """Return the probabilities of class 1, wherever the classifier puts it."""
-    return class_probabilities(model, X)[:, list(model.classes_).index(1)]
+        return predict_per_label(self.models_, self.varying_, self._share, X, self.n_jobs)

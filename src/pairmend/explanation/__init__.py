@@ -1,7 +1,7 @@
-"""Why a row got its labels: what each binary problem said, how it was mended, how scores add up.
+"""Explanations of predictions: binary problems, their corrections, and the sums of scores.
 
-Explanations are plain data, made of numbers, names and tuples only: ``dataclasses.asdict`` turns
-them into what JSON can hold. :func:`pairmend.plots.plot_explanation` draws them.
+Explanations are dataclasses of numbers, names and tuples: ``dataclasses.asdict`` converts them for
+JSON. :func:`pairmend.plots.plot_explanation` draws them.
 """
 
 from pairmend.explanation.data import (

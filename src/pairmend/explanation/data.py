@@ -1,4 +1,4 @@
-"""What an explanation holds."""
+"""Classes of an explanation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pairmend.explanation.frames import frame_of
-from pairmend.explanation.text import tell
+from pairmend.explanation.text import text_of
 from pairmend.kernels.correction import p_true_given_decision
 
 Cells = tuple[tuple[float, float], tuple[float, float]]
@@ -17,20 +17,21 @@ Cells = tuple[tuple[float, float], tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A validation row that a problem's confusion matrix was made of.
+    """A validation row in the local confusion matrix of a binary problem.
 
     Attributes
     ----------
     row : int
-        Its position among the rows given to fit.
+        Position among the rows given to fit.
     weight : float
-        How much it counts around the row in question, next to other rows.
+        Weight of the row in the neighbourhood.
     share : float
-        How much of the mass of the problem's confusion matrix it brings, in [0, 1].
+        Share of the mass of the confusion matrix that comes from the row, in [0, 1].
     truth : tuple of two bools
-        Whether it belongs to the first label, and to the second.
+        Whether the row belongs to the first class, and to the second.
     p_decide : float
-        Probability with which the classifier, asked about it, decided for the first label.
+        Probability that the reference classifier decides for the first class, from the row's
+        out-of-fold support.
     """
 
     row: int
@@ -42,18 +43,18 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class ProblemExplanation:
-    """One binary problem at one row: what was said, how it errs nearby, what came out.
+    """One binary problem at one row: support, local confusion matrix, corrected support.
 
     Attributes
     ----------
     labels : tuple of int and (int or None)
-        The two labels of a pair; None means that the first stands against all else.
+        The two labels of a pair; None if the problem is the first label against the rest.
     names : tuple of two str
-        What the two sides are called.
+        Names of the two classes.
     before : float
         Support of the base classifier for the first label.
     p_decide : float
-        Probability of deciding for the first label that was made of it.
+        Probability that the reference classifier decides for the first label.
     after : float
         Corrected support for the first label.
     votes : tuple of two floats
@@ -61,16 +62,16 @@ class ProblemExplanation:
     masses : 2 x 2 floats
         Local fuzzy confusion matrix, [truth][decision].
     shrinkage : float
-        How much of its mass does not come from neighbours.
+        Prior mass: the part of its mass that comes from the global confusion matrix.
     n_effective : float
-        How many neighbours of equal weight would be as much evidence.
+        Effective number of neighbours, (sum of weights)^2 / (sum of squared weights).
     neighbours : tuple of Neighbour
-        The neighbours that weigh most, the heaviest first.
-    opinion : str
-        Where a label has several problems, which differ in what counts as near: the name of the
-        step that this one makes. Else empty.
+        The neighbours of largest weight, in descending order.
+    correction : str
+        Name of the step of the problem, where a label has several problems, one for each
+        scaling. Else empty.
     reference : str
-        How the support became a decision; empty if that is not told.
+        Name of the reference classifier; empty if not given.
     """
 
     labels: tuple[int, int | None]
@@ -83,35 +84,35 @@ class ProblemExplanation:
     shrinkage: float
     n_effective: float
     neighbours: tuple[Neighbour, ...]
-    opinion: str = ""
+    correction: str = ""
     reference: str = ""
 
     @property
     def changed(self) -> bool:
-        """Whether the vote went to another side than before."""
+        """Whether the correction changed the vote."""
         return self.votes[0] != self.votes[1]
 
     @property
     def mass(self) -> float:
-        """Mass of the whole confusion matrix; 0 where nothing is known."""
+        """Total mass of the confusion matrix."""
         return sum(map(sum, self.masses))
 
     @property
     def shares(self) -> Cells:
-        """Confusion matrix as shares of its mass, which sum to 1, or are 0."""
+        """Confusion matrix divided by its mass; zeros if the mass is 0."""
         return _cells(np.array(self.masses) / (self.mass or 1.0))
 
     @property
     def given_truth(self) -> Cells:
-        """How often, of rows that truly belong to a side, each side was decided for."""
+        """Confusion matrix normalized over the true classes: P(decision given truth)."""
         sums = np.sum(self.masses, axis=1, keepdims=True)
         return _cells(np.array(self.masses) / np.where(sums > 0, sums, 1))
 
     @property
     def p_true_given_decision(self) -> tuple[float, float]:
-        """How often the first label is true, where it was decided for and where it was not.
+        """P(first label is true given the decision), for both decisions.
 
-        A decision that no neighbour speaks of is taken at its word: 1 and 0.
+        It is 1 and 0 for a decision without mass: such a decision is not corrected.
         """
         first, second = p_true_given_decision(np.array(self.masses))
         return float(first), float(second)
@@ -119,25 +120,25 @@ class ProblemExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one problem, or one of several opinions, adds to a label's score.
+    """One summand of a label's score.
 
     Attributes
     ----------
     against : int or None
-        The label on the other side; None if that is all else, or if there is no other side. The
-        number of labels stands for the virtual label: what all labels together say against it,
-        part of every score.
+        The other label of a pair; None if the problem is the label against the rest, or if the
+        step is no pair. The number of labels stands for the virtual label, whose summand is the
+        same in all scores.
     name : str
-        What the other side is called; the name of an opinion or of a change.
+        Name of the other class of a pair, of the term, or of the change.
     before, after : float
-        What is added, uncorrected and corrected.
+        Summand in the uncorrected and in the corrected score.
     total_before, total_after : float
-        The score up to here.
-    kind : {"pair", "opinion", "change"}
-        Whether it is a problem with another side, an opinion on the label, or something that
-        changes what they add up to.
+        Cumulative sums up to this step.
+    kind : {"pair", "term", "change"}
+        Whether it is a pair of labels, a term of the stacked correction, or a later change of
+        the sum.
     weight : float or None
-        How much the opinion counts; None if the step is none.
+        Stacking weight of a term; None for other kinds.
     """
 
     against: int | None
@@ -159,15 +160,16 @@ class LabelExplanation:
     label : int
         Number of the label.
     name : str
-        What it is called.
+        Name of the label.
     before, after : float
-        Its score, uncorrected and corrected.
+        Uncorrected and corrected score.
     accepted_before, accepted : bool
-        Whether it is predicted for the row, by the uncorrected and by the corrected scores.
+        Whether the label is predicted by uncorrected and by corrected scores.
     threshold : float or None
-        What the score must exceed; None if labels are not decided on one by one.
+        Threshold of the score, which is exceeded if the label is predicted; None if the decision
+        has no threshold of single labels.
     steps : tuple of Step
-        What its problems add, in the order in which they add up.
+        Summands of the score, in the order of summation.
     """
 
     label: int
@@ -194,36 +196,37 @@ class LabelExplanation:
         kinds: Sequence[str] | None = None,
         weights: Sequence[float | None] | None = None,
     ) -> Self:
-        """Add up what the problems of a label, or opinions on it, say.
+        """Build the explanation of a label from the summands of its score.
 
         Parameters
         ----------
         label : int
             Number of the label.
         name : str
-            What it is called.
+            Name of the label.
         against : sequence of (int or None, str)
-            The other side of each problem: its number, None for all else, and its name. Of an
-            opinion or a change None and its name.
+            `against` and `name` of each :class:`Step`.
         before, after : sequence of float
-            What each adds to the score, uncorrected and corrected.
+            Summands in the uncorrected and in the corrected score.
         scores : tuple of two floats
-            The score as the classifier gives it, uncorrected and corrected.
+            Uncorrected and corrected score of the classifier.
         accepted : tuple of two bools
-            Whether the label is predicted, by the one and by the other.
+            Whether the label is predicted by each of them.
         threshold : float or None
-            What the score must exceed; None if labels are not decided on one by one.
-        kinds : sequence of {"pair", "opinion", "change"}, default=None
-            What the steps are; None means that all are pairs.
+            Threshold of the score; None if the decision has no threshold of single labels.
+        kinds : sequence of {"pair", "term", "change"}, default=None
+            Kinds of the steps; None means that all are pairs.
         weights : sequence of (float or None), default=None
-            How much opinions count.
+            Stacking weights of the steps; None means that no step has one.
 
         Returns
         -------
         LabelExplanation
+            With cumulative sums in its steps.
 
         Examples
         --------
+        >>> from pairmend.explanation import LabelExplanation
         >>> sea = LabelExplanation.of(
         ...     0, "sea", [(1, "beach"), (2, "city")], [0.25, 0.25], [0.5, 0.25],
         ...     scores=(0.5, 0.75), accepted=(False, True), threshold=0.5)
@@ -231,8 +234,8 @@ class LabelExplanation:
         ([0.5, 0.75], True)
         """
         steps = (
-            Step(other, called, *values)
-            for (other, called), *values in zip(
+            Step(other, step_name, *values)
+            for (other, step_name), *values in zip(
                 against,
                 before,
                 after,
@@ -247,24 +250,24 @@ class LabelExplanation:
 
     @property
     def changed(self) -> bool:
-        """Whether the label was decided on differently before."""
+        """Whether the correction changed the prediction of the label."""
         return self.accepted_before != self.accepted
 
 
 @dataclass(frozen=True, slots=True)
 class SetExplanation:
-    """How likely a whole set of labels is at one row.
+    """The probability of a label set at one row.
 
     Attributes
     ----------
     labels : tuple of int
         Numbers of its labels.
     names : tuple of str
-        What they are called.
+        Names of its labels.
     before, after : float
         Its probability among the sets seen in training, uncorrected and corrected.
     accepted_before, accepted : bool
-        Whether it is the set predicted, by the uncorrected and by the corrected probabilities.
+        Whether it is the predicted set, by uncorrected and by corrected probabilities.
     """
 
     labels: tuple[int, ...]
@@ -276,29 +279,40 @@ class SetExplanation:
 
     @property
     def changed(self) -> bool:
-        """Whether it was decided on differently before."""
+        """Whether the correction changed the prediction of the set."""
         return self.accepted_before != self.accepted
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a row got its labels.
+    """The prediction of one row, explained.
 
     Attributes
     ----------
     row : int
-        Position of the row among those that were asked about.
+        Position of the row among those passed to ``explain``.
     labels : tuple of LabelExplanation
         All labels, in their order.
     problems : tuple of ProblemExplanation
-        The binary problems, in their order: all, or those that changed most.
+        The binary problems, in their order: all, or those with the largest changes.
     n_problems : int
-        How many there are in all.
+        Number of all problems.
     n_changed : int
-        How many of all changed their vote.
+        Number of all problems whose vote changed.
     sets : tuple of SetExplanation
-        If whole sets of labels are decided on: the one predicted, the runner-up, and the one
-        that uncorrected probabilities would predict if that is another. Else empty.
+        With label powerset decoding: the predicted set, the second most likely one, and the one
+        predicted by uncorrected probabilities if it is another. Else empty.
+
+    Examples
+    --------
+    >>> from pairmend import MendedClassifier
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(n_classes=3, random_state=0)
+    >>> (explanation,) = MendedClassifier(random_state=0).fit(X, Y).explain(X[:1])
+    >>> [label.name for label in explanation.labels]
+    ['0', '1', '2']
+    >>> explanation.to_frame("labels").columns.tolist()
+    ['label', 'before', 'after', 'accepted_before', 'accepted', 'threshold']
     """
 
     row: int
@@ -309,33 +323,34 @@ class Explanation:
     sets: tuple[SetExplanation, ...] = ()
 
     def most_changed(self, n_problems: int | None = None) -> tuple[ProblemExplanation, ...]:
-        """Return the problems by how much the correction moved them.
+        """Return the problems with the largest changes.
 
         Parameters
         ----------
         n_problems : int, default=None
-            How many; None means all.
+            Number of problems; None means all.
 
         Returns
         -------
         tuple of ProblemExplanation
-            Those whose vote went to the other side first, then by how far the support moved.
+            Problems whose vote changed first, then by the change of the support.
         """
         found = sorted(self.problems, key=lambda p: (not p.changed, -abs(p.after - p.before)))
         return tuple(found[:n_problems])
 
-    def telling_labels(self, n_labels: int | None = None) -> tuple[LabelExplanation, ...]:
-        """Return the labels by how much there is to tell of them.
+    def most_changed_labels(self, n_labels: int | None = None) -> tuple[LabelExplanation, ...]:
+        """Return the labels with the largest changes.
 
         Parameters
         ----------
         n_labels : int, default=None
-            How many; None means all.
+            Number of labels; None means all.
 
         Returns
         -------
         tuple of LabelExplanation
-            Those decided differently first, then those predicted, then by how far scores moved.
+            Labels whose prediction changed first, then predicted labels, then by the change of
+            the score.
         """
         found = sorted(
             self.labels,
@@ -349,32 +364,34 @@ class Explanation:
         Parameters
         ----------
         of : {"problems", "neighbours", "labels", "steps", "sets"}, default="problems"
-            What has a row each.
+            The part, which has one row of the frame for each element.
 
         Returns
         -------
         DataFrame
+            One row per element.
         """
         return frame_of(self, of)
 
     def text(self, *, n_labels: int = 10, n_problems: int = 3, n_scores: int = 2) -> str:
-        """Tell the explanation in words, what changed first.
+        """Return the explanation as plain text, changes first.
 
         Parameters
         ----------
         n_labels : int, default=10
-            How many labels are listed; the others are counted.
+            Number of labels to list; the others are counted.
         n_problems : int, default=3
-            How many problems are told of, those that changed most.
+            Number of problems to describe, those with the largest changes.
         n_scores : int, default=2
-            How many scores are added up step by step, of labels that are decided differently.
+            Number of labels whose score is listed step by step, among those whose prediction
+            changed.
 
         Returns
         -------
         str
             Lines of plain text.
         """
-        return tell(self, n_labels=n_labels, n_problems=n_problems, n_scores=n_scores)
+        return text_of(self, n_labels=n_labels, n_problems=n_problems, n_scores=n_scores)
 
     def __str__(self) -> str:
         return self.text()

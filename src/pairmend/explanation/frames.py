@@ -1,4 +1,4 @@
-"""Explanations as tables."""
+"""Explanations as pandas DataFrames."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,14 @@ Record = tuple[Any, ...]
 def frame_of(explanation: "Explanation", of: str) -> Any:
     """Return a part of an explanation as a pandas DataFrame."""
     if of not in PARTS:
-        raise ValueError(f"an explanation has no {of!r}; choose one of {', '.join(PARTS)}")
+        raise ValueError(
+            f"of={of!r} is no part of an explanation; choose one of {', '.join(PARTS)}"
+        )
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError(
-            "tables need pandas, which is not installed: pip install 'pairmend[study]'"
+            "to_frame needs pandas, which is not installed: pip install 'pairmend[study]'"
         ) from error
     columns, records = PARTS[of]
     return pd.DataFrame(list(records(explanation)), columns=columns.split())
@@ -25,16 +27,18 @@ def frame_of(explanation: "Explanation", of: str) -> Any:
 
 def _problems(explanation: "Explanation") -> Iterator[Record]:
     for p in explanation.problems:
-        said = (p.before, p.p_decide, p.after, p.changed)
         yield (
             *p.names,
-            *said,
+            p.before,
+            p.p_decide,
+            p.after,
+            p.changed,
             *p.masses[0],
             *p.masses[1],
             *p.p_true_given_decision,
             p.shrinkage,
             p.n_effective,
-            p.opinion,
+            p.correction,
             p.reference,
         )
 
@@ -42,7 +46,7 @@ def _problems(explanation: "Explanation") -> Iterator[Record]:
 def _neighbours(explanation: "Explanation") -> Iterator[Record]:
     for problem in explanation.problems:
         for n in problem.neighbours:
-            yield *problem.names, n.row, n.weight, n.share, *n.truth, n.p_decide, problem.opinion
+            yield *problem.names, n.row, n.weight, n.share, *n.truth, n.p_decide, problem.correction
 
 
 def _labels(explanation: "Explanation") -> Iterator[Record]:
@@ -64,14 +68,14 @@ def _sets(explanation: "Explanation") -> Iterator[Record]:
 
 
 PARTS: dict[str, tuple[str, Callable[["Explanation"], Iterator[Record]]]] = {
-    # Cells of the confusion matrix and p_true_given_decision are called as in docs/method.md.
+    # Cells of the confusion matrix and p_true_given_decision have the names of docs/method.md.
     "problems": (
         "first second before p_decide after changed e_ii e_ij e_ji e_jj c_ii c_ij shrinkage "
-        "n_effective opinion reference",
+        "n_effective correction reference",
         _problems,
     ),
     "neighbours": (
-        "first second row weight share is_first is_second p_decide opinion",
+        "first second row weight share is_first is_second p_decide correction",
         _neighbours,
     ),
     "labels": ("label before after accepted_before accepted threshold", _labels),

@@ -26,51 +26,54 @@ def explain_problem(
     shrinkage: ArrayLike = ((0.0, 0.0), (0.0, 0.0)),
     after: float | None = None,
     n_neighbors: int = 5,
-    opinion: str = "",
+    correction: str = "",
     reference: str = "",
 ) -> ProblemExplanation:
-    """Explain how a binary problem was corrected at one row.
+    """Explain the correction of a binary problem at one row.
 
-    Rows of neither class, and rows without weight, may be there or not.
+    Validation rows of neither class, and rows of weight 0, may be left out.
 
     Parameters
     ----------
     labels : tuple of int and (int or None)
-        The labels of a pair, or a label and None for all else.
+        The labels of a pair, or a label and None for the label against the rest.
     names : tuple of two str
-        What the two sides are called.
+        Names of the two classes.
     before : float
         Support of the base classifier for the first label.
     p_decide : float
-        Probability of deciding for the first label, made of that support.
-    weights : ndarray of shape (M,)
-        Weights of validation rows around the row in question.
-    truth : ndarray of bool, shape (M, 2)
+        Probability that the reference classifier decides for the first label.
+    weights : ndarray of shape (n_validation,)
+        Weights of validation rows around the row to explain.
+    truth : ndarray of bool, shape (n_validation, 2)
         Whether each belongs to the first and to the second class.
-    decisions : ndarray of shape (M,) or (M, 2)
-        Probability of deciding for the first label there; or for the first and the second,
-        which keeps more digits.
-    rows : ndarray of int, shape (M,), default=None
-        Positions of the validation rows in the training data; None means that they are all.
+    decisions : ndarray of shape (n_validation,) or (n_validation, 2)
+        Probability of deciding for the first class at each validation row; or for the first and
+        for the second class, which keeps more digits of small ones.
+    rows : ndarray of int, shape (n_validation,), default=None
+        Positions of the validation rows in the training data; None means 0, 1, 2, ...
     overlap : float, default=0.0
         Membership in each class of rows that belong to both.
     class_weights : tuple of two floats, default=(1.0, 1.0)
-        What memberships in the two classes are multiplied with.
+        Factors of the memberships in the two classes.
     shrinkage : array-like of shape (2, 2), default=zeros
-        Masses added to the confusion matrix, [truth, decision]: those of the global one, scaled.
+        Prior masses added to the confusion matrix, [truth, decision].
     after : float, default=None
-        Corrected support as the classifier gives it; None means to work it out.
+        Corrected support as the classifier returns it; None means to compute it.
     n_neighbors : int, default=5
-        How many neighbours to list.
-    opinion, reference : str, default=""
+        Number of neighbours to list.
+    correction, reference : str, default=""
         See :class:`ProblemExplanation`.
 
     Returns
     -------
     ProblemExplanation
+        With the local confusion matrix and the corrected support.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from pairmend.explanation import explain_problem
     >>> sea = explain_problem(
     ...     (0, None), ("sea", "not sea"), before=0.4, p_decide=0.25,
     ...     weights=np.array([1.0, 0.5, 0.5]), decisions=np.array([0.0, 0.0, 1.0]),
@@ -89,15 +92,15 @@ def explain_problem(
     numbers = np.arange(len(weights)) if rows is None else rows
     membership = np.where(truth.all(axis=1, keepdims=True), overlap, truth) * class_weights
     mass = weights[:, np.newaxis] * membership
-    extra: Any = np.asarray(shrinkage, dtype=np.float64)
-    confusion = mass.T @ decisions + extra
+    prior: Any = np.asarray(shrinkage, dtype=np.float64)
+    confusion = mass.T @ decisions + prior
     (e_ii, e_ij), (e_ji, e_jj) = confusion.tolist()
     if after is None:
         after = float(correct(np.asarray(p_decide), confusion))
-    voted_before, voted_after = vote(np.array([before, after])).tolist()
+    vote_before, vote_after = vote(np.array([before, after])).tolist()
 
     by_row = mass.sum(axis=1)
-    relative = by_row / (by_row.max(initial=0.0) or 1.0)  # squares of tiny masses would vanish
+    relative = by_row / (by_row.max(initial=0.0) or 1.0)  # squares of tiny masses would underflow
     squares = float((relative**2).sum())
     heaviest = np.lexsort((numbers, -by_row))[:n_neighbors]
     total = float(confusion.sum())
@@ -117,11 +120,11 @@ def explain_problem(
         before=float(before),
         p_decide=float(p_decide),
         after=float(after),
-        votes=(voted_before, voted_after),
+        votes=(vote_before, vote_after),
         masses=((e_ii, e_ij), (e_ji, e_jj)),
-        shrinkage=float(extra.sum()),
+        shrinkage=float(prior.sum()),
         n_effective=float(relative.sum()) ** 2 / squares if squares else 0.0,
         neighbours=neighbours,
-        opinion=opinion,
+        correction=correction,
         reference=reference,
     )

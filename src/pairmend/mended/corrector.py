@@ -1,4 +1,4 @@
-"""What mends supports: several opinions, each a correction, and how much each counts."""
+"""The corrector: several corrections of the base classifier's probabilities, stacked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,225 +11,250 @@ from pairmend._utils.validation import take_rows
 from pairmend._utils.weights import draw_rows
 from pairmend.kernels.correction import correct, p_true_given_decision
 from pairmend.kernels.leave_one_out import corrected_by, nearness_scale
-from pairmend.mended.decisions import Chances
+from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
 from pairmend.mended.distances import Scaling
-from pairmend.mended.label_sets import LabelSets, Own
+from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.search import (
     Correction,
-    best_of,
-    betas_around,
-    said_globally,
-    said_locally,
+    best_by_scaling,
+    beta_grid,
+    leave_one_out_global,
+    leave_one_out_local,
     search_global,
-    search_scaling,
+    search_local,
 )
-from pairmend.mended.stacking import blend_weights, blended, lean_on
-from pairmend.mended.validation_set import Evidence
+from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
+from pairmend.mended.validation_set import ValidationSet
 
-TRIED = 1000
-"""Rows on which corrections are tried; beyond, more would change no choice. Where rows have
-weights, heavier ones are more likely to be among them."""
-BLENDED = 2500
-"""Rows on which opinions are blended and decisions chosen."""
-PAIRS = 2_500_000
-"""Pairs of a row tried and its neighbour from which on fewer rows are tried, down to half."""
-RARE = 10.0
-"""Examples of a label, or their weight in units, with which its corrected and its uncorrected
-probability count alike."""
-
-DEPENDENCES = (0.0, 0.25, 0.5, 1.0)
-"""How much it counts that label sets were seen more often than by chance: those that are tried."""
+N_SEARCH_ROWS = 1000
+"""Largest number of rows on which corrections are scored; more rows do not change the choice. With
+sample weights, heavier rows are more likely to be drawn."""
+N_STACKING_ROWS = 2500
+"""Largest number of rows on which stacking weights are fitted and decisions are chosen."""
+MAX_PAIRS = 2_500_000
+"""Number of pairs of a scored row and a neighbour above which fewer rows are scored, at least half
+of N_SEARCH_ROWS."""
+RARE_LABEL_MASS = 10.0
+"""Prior mass of uncorrected probabilities: with examples of this weight, the corrected and the
+uncorrected probability of a label have the same weight."""
+LIFT_EXPONENTS = (0.0, 0.25, 0.5, 1.0)
+"""Grid of the exponents of the lift of label sets."""
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What is fixed, and what is searched for.
+class SearchSpace:
+    """Fixed and searched parameters of a corrector.
 
     Attributes
     ----------
     beta : float or None
-        How fast weights fall; None means to search.
+        Inverse squared bandwidth; None means to search.
     shrinkages : sequence of float
-        Those that compete.
+        Prior masses to compare.
     guard : bool
-        Whether no correction and a global one compete, and all are blended; else the best local
-        one is taken alone.
-    with_sets : bool
-        Whether seen label sets have a say in the probabilities of labels.
+        Whether uncorrected and globally corrected probabilities are stacked with local
+        corrections; else the best local correction is used alone.
+    use_label_sets : bool
+        Whether the marginals of label sets are stacked with the probabilities of labels.
     """
 
     beta: float | None
     shrinkages: Sequence[float]
     guard: bool
-    with_sets: bool
+    use_label_sets: bool
 
 
 @dataclass(frozen=True)
-class Mender:
-    """Mends supports.
+class Corrector:
+    """Corrects the base classifier's probabilities by stacked corrections.
 
     Attributes
     ----------
-    evidence : Evidence
+    validation : ValidationSet
         Validation rows.
     scalings : mapping of Scaling
-        By name, those that local corrections use.
+        By name, those that local corrections of positive weight use.
     corrections : mapping of Correction
         By name of the scaling, the best of each; "global" is that over all rows.
-    blend : mapping of float
-        Weight of each opinion: "uncorrected", "global" and the scalings.
-    sets : LabelSets
-        Label sets seen.
-    sets_blend : mapping of float
-        Weights of labels taken "alone" and of label "sets".
+    stacking_weights : mapping of float
+        Weights of "uncorrected", "global" and the scalings.
+    guard : bool
+        Whether rare labels are shrunk towards uncorrected probabilities.
+    label_sets : LabelSets
+        Label sets seen in training.
+    label_set_weights : mapping of float
+        Stacking weights of the probabilities of "labels" and of the marginals of "sets".
     """
 
-    evidence: Evidence
+    validation: ValidationSet
     scalings: Mapping[str, Scaling]
     corrections: Mapping[str, Correction]
-    blend: Mapping[str, float]
+    stacking_weights: Mapping[str, float]
     guard: bool
-    sets: LabelSets
-    sets_blend: Mapping[str, float]
+    label_sets: LabelSets
+    label_set_weights: Mapping[str, float]
 
-    def without_sets(self) -> "Mender":
-        """Return the same without the influence of label sets on the probabilities of labels."""
-        return replace(self, sets=replace(self.sets, dependence=0.0), sets_blend={"alone": 1.0})
+    def without_label_sets(self) -> "Corrector":
+        """Return a corrector that does not use label sets for the probabilities of labels."""
+        independent = replace(self.label_sets, lift_exponent=0.0)
+        return replace(self, label_sets=independent, label_set_weights={"labels": 1.0})
 
-    def chances(self, X: MatrixLike, supports: FloatArray) -> Chances:
-        """Mend the supports of rows.
+    def corrected_proba(self, X: MatrixLike, proba: FloatArray) -> CorrectedProba:
+        """Correct the base classifier's probabilities of rows."""
+        n_validation, n_labels = self.validation.Y.shape
+        by_label = np.empty(proba.shape)
+        for rows in row_chunks(len(proba), 4 * n_validation + 12 * n_labels):
+            by_label[rows] = self.stacked(self.terms(take_rows(X, rows), proba[rows]))
+        return self.with_label_sets(by_label, None)
 
-        Parameters
-        ----------
-        X : array-like
-            Rows.
-        supports : ndarray of shape (n, L)
-            What the classifier says of them.
-
-        Returns
-        -------
-        Chances
-        """
-        n_validation, n_labels = self.evidence.Y.shape
-        alone = np.empty(supports.shape)
-        for rows in row_chunks(len(supports), 4 * n_validation + 12 * n_labels):
-            opinions = self.opinions(take_rows(X, rows), supports[rows])
-            alone[rows] = self._mended(opinions)
-        return self._with_sets(alone, None)
-
-    def opinions(self, X: MatrixLike, supports: FloatArray) -> dict[str, FloatArray]:
-        """Return what each opinion that counts says of rows."""
-        said = {"uncorrected": supports}
-        for name, weight in self.blend.items():
+    def terms(self, X: MatrixLike, proba: FloatArray) -> dict[str, FloatArray]:
+        """Return uncorrected probabilities, and each correction whose stacking weight is not 0."""
+        terms = {"uncorrected": proba}
+        for name, weight in self.stacking_weights.items():
             if weight == 0 or name == "uncorrected":
                 continue
             correction = self.corrections[name]
-            witness = self.evidence.witnesses[correction.reference]
-            p_decide = witness.decide(supports)
+            reference = self.validation.references[correction.reference]
+            p_decide = reference.p_decide(proba)
             if name == "global":
-                said[name] = correct(p_decide, witness.everywhere)
+                terms[name] = correct(p_decide, reference.global_confusion)
                 continue
-            sums = self.nearness(name, X, supports) @ witness.table
-            everywhere = p_true_given_decision(witness.everywhere)
-            said[name] = corrected_by(p_decide, sums, everywhere, correction.shrinkage)
-        return said
+            sums = self.neighbour_weights(name, X, proba) @ reference.table
+            p_true = p_true_given_decision(reference.global_confusion)
+            terms[name] = corrected_by(p_decide, sums, p_true, correction.shrinkage)
+        return terms
 
-    def nearness(self, name: str, X: MatrixLike, supports: FloatArray) -> FloatArray:
-        """Return the weights of validation rows around rows in a scaling, (n, M)."""
-        weights = self.scalings[name].weights(X, supports)
-        scale = nearness_scale(weights, self.evidence.weights, axis=1)
+    def neighbour_weights(self, name: str, X: MatrixLike, proba: FloatArray) -> FloatArray:
+        """Return the weights of validation rows around rows, (n_rows, n_validation)."""
+        weights = self.scalings[name].weights(X, proba)
+        scale = nearness_scale(weights, self.validation.weights, axis=1)
         return weights if scale is None else weights * scale[:, np.newaxis]
 
-    def _mended(self, opinions: Mapping[str, FloatArray]) -> FloatArray:
-        mended = blended(opinions, self.blend)
+    def stacked(self, terms: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the weighted sum of terms, with rare labels shrunk towards uncorrected."""
+        corrected = stack(terms, self.stacking_weights)
         if not self.guard:
-            return mended
-        return lean_on(opinions["uncorrected"], mended, self.evidence.n_examples, RARE)
+            return corrected
+        n_examples = self.validation.n_examples
+        return shrink_rare_labels(terms["uncorrected"], corrected, n_examples, RARE_LABEL_MASS)
 
-    def _with_sets(self, alone: FloatArray, own: Own | None) -> Chances:
-        if self.sets_blend.get("sets", 0.0) == 0:
-            return Chances(blended({"alone": alone}, self.sets_blend), alone, own)
-        said = {"alone": alone, "sets": self.sets.marginals(alone, own)}
-        return Chances(blended(said, self.sets_blend), alone, own)
+    def with_label_sets(self, by_label: FloatArray, own: OwnSets | None) -> CorrectedProba:
+        """Stack probabilities of labels with the marginals of label sets."""
+        parts = {"labels": by_label}
+        if self.label_set_weights.get("sets", 0.0) != 0:
+            parts["sets"] = self.label_sets.marginals(by_label, own)
+        return CorrectedProba(stack(parts, self.label_set_weights), by_label, own)
 
 
-def learn_to_mend(
-    evidence: Evidence, scalings: Sequence[Scaling], choices: Choices, rng: np.random.RandomState
-) -> tuple[Mender, list[Correction], IntArray, FloatArray, Chances]:
-    """Search for the best corrections, and blend them.
+def fit_corrector(
+    validation: ValidationSet,
+    folds: IntArray,
+    scalings: Sequence[Scaling],
+    space: SearchSpace,
+    rng: np.random.RandomState,
+) -> tuple[Corrector, list[Correction], OutOfFoldPredictions]:
+    """Search for the best corrections, and stack them.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        Validation rows.
-    scalings : sequence of Scaling
-        Where they lie.
-    choices : Choices
-        What to search for.
-    rng : RandomState
-        Draws the rows to try on, if there are many.
-
-    Returns
-    -------
-    mender : Mender
-    search : list of Correction
-        All that was tried.
-    rows : ndarray of int
-        Validation rows to choose a decision on.
-    weights : ndarray
-        Their weights.
-    chances : Chances
-        What the mender says of them, each left out.
+    `folds` holds the fold number of each validation row. Also returned are all corrections that
+    were scored, and the out-of-fold predictions on which to choose a decision.
     """
-    order = rng.permutation(len(evidence.Y))
-    # All rows are neighbours of each: where they are many, fewer are looked at.
-    n_tried = min(TRIED, max(TRIED // 2, PAIRS // len(order)))
-    rows, weights = draw_rows(order, evidence.weights, BLENDED * n_tried // TRIED, rng)
-    few, tried_weights = draw_rows(np.arange(len(rows)), weights[rows], n_tried, rng)
-    # Ascending, and where those tried are among them.
-    ascending = np.argsort(rows)
-    few = np.sort(np.argsort(ascending)[few])
-    rows, tried_weights = rows[ascending], tried_weights[ascending][few]
-    weights, tried = weights[rows], rows[few]
-    search = search_global(evidence, tried, tried_weights) if choices.guard else []
-    known = {scaling.name: scaling for scaling in scalings}
-    for scaling in scalings:
-        typical = scaling.typical(rng, evidence.weights)
-        # Where no rows differ, nothing is local.
-        betas = betas_around(typical or 1.0) if choices.beta is None else [choices.beta]
-        search += search_scaling(evidence, scaling, tried, tried_weights, betas, choices.shrinkages)
-    best = {correction.scaling: correction for correction in best_of(search)}
-
-    opinions = {"uncorrected": evidence.supports[rows]}
-    if not choices.guard:
+    drawn = _DrawnRows.draw(validation, rng)
+    rows = drawn.rows
+    search = _search(validation, scalings, space, drawn, rng)
+    best = best_by_scaling(search)
+    if not space.guard:
         only = min(best.values(), key=lambda correction: correction.loss)
         best = {only.scaling: only}
+    by_name = {scaling.name: scaling for scaling in scalings}
+    terms = {"uncorrected": validation.proba[rows]}
     for name, correction in best.items():
         if name == "global":
-            opinions[name] = said_globally(evidence, correction.reference, rows)
+            terms[name] = leave_one_out_global(validation, correction.reference, rows)
             continue
-        known[name].neighbourhood.set_params(beta=correction.beta)
-        opinions[name] = said_locally(evidence, known[name], correction, rows)
-    blend = (
-        blend_weights(opinions, evidence.Y[rows], weights)
-        if choices.guard
+        by_name[name].neighbourhood.set_params(beta=correction.beta)
+        terms[name] = leave_one_out_local(validation, by_name[name], correction, rows)
+    stacking_weights = (
+        fit_stacking_weights(terms, validation.Y[rows], drawn.weights)
+        if space.guard
         else dict.fromkeys(best, 1.0)
     )
-    sets, number = LabelSets.seen_in(evidence.Y, evidence.weights)
-    used = {name: known[name] for name in best if blend[name] > 0 and name in known}
-    mender = Mender(evidence, used, best, blend, choices.guard, sets, {"alone": 1.0})
-    alone, own = mender._mended(opinions), Own(number[rows], evidence.weights[rows])
-    if not choices.with_sets:
-        return mender, search, rows, weights, mender._with_sets(alone, own)
+    used = {name: by_name[name] for name in best if stacking_weights[name] > 0 and name in by_name}
+    label_sets, indices = LabelSets.from_indicators(validation.Y, validation.weights)
+    corrector = Corrector(
+        validation, used, best, stacking_weights, space.guard, label_sets, {"labels": 1.0}
+    )
+    by_label = corrector.stacked(terms)
+    own = OwnSets(indices[rows], validation.weights[rows])
+    if space.use_label_sets:
+        corrector, corrected = _fit_label_sets(corrector, by_label, own, drawn)
+    else:
+        corrected = corrector.with_label_sets(by_label, own)
+    rows_by_fold = [np.flatnonzero(folds[rows] == fold) for fold in np.unique(folds[rows])]
+    predictions = OutOfFoldPredictions(validation.Y[rows], drawn.weights, rows_by_fold, corrected)
+    return corrector, search, predictions
 
-    def loss(dependence: float) -> float:
-        dependent = replace(sets, dependence=dependence)
-        said = {"alone": alone[few], "sets": dependent.marginals(alone[few], own.at(few))}
-        both = blend_weights(said, evidence.Y[tried], tried_weights)
-        return evidence.loss(blended(said, both), tried, tried_weights)
 
-    dependent = replace(sets, dependence=min(DEPENDENCES, key=loss))
-    said = {"alone": alone, "sets": dependent.marginals(alone, own)}
-    both = blend_weights(said, evidence.Y[rows], weights)
-    mender = replace(mender, sets=dependent, sets_blend=both)
-    return mender, search, rows, weights, Chances(blended(said, both), alone, own)
+@dataclass(frozen=True)
+class _DrawnRows:
+    """Validation rows for stacking, in ascending order, and those among them for the search.
+
+    `searched` holds positions in `rows`, `search_rows` the validation rows themselves.
+    """
+
+    rows: IntArray
+    weights: FloatArray
+    searched: IntArray
+    search_rows: IntArray
+    search_weights: FloatArray
+
+    @classmethod
+    def draw(cls, validation: ValidationSet, rng: np.random.RandomState) -> "_DrawnRows":
+        order = rng.permutation(len(validation.Y))
+        # The search compares each row with all validation rows.
+        n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // len(order)))
+        n_stacking = N_STACKING_ROWS * n_search // N_SEARCH_ROWS
+        rows, weights = draw_rows(order, validation.weights, n_stacking, rng)
+        searched, search_weights = draw_rows(np.arange(len(rows)), weights[rows], n_search, rng)
+        ascending = np.argsort(rows)
+        searched = np.sort(np.argsort(ascending)[searched])
+        rows, search_weights = rows[ascending], search_weights[ascending][searched]
+        return cls(rows, weights[rows], searched, rows[searched], search_weights)
+
+
+def _search(
+    validation: ValidationSet,
+    scalings: Sequence[Scaling],
+    space: SearchSpace,
+    drawn: _DrawnRows,
+    rng: np.random.RandomState,
+) -> list[Correction]:
+    """Score all corrections of the search space."""
+    rows, weights = drawn.search_rows, drawn.search_weights
+    search = search_global(validation, rows, weights) if space.guard else []
+    for scaling in scalings:
+        distance = scaling.median_squared_distance(rng, validation.weights)
+        # If all rows are equal, every beta gives the same weights.
+        betas = beta_grid(distance or 1.0) if space.beta is None else [space.beta]
+        search += search_local(validation, scaling, rows, weights, betas, space.shrinkages)
+    return search
+
+
+def _fit_label_sets(
+    corrector: Corrector, by_label: FloatArray, own: OwnSets, drawn: _DrawnRows
+) -> tuple[Corrector, CorrectedProba]:
+    """Search for the exponent of the lift, and stack labels with the marginals of label sets."""
+    validation, label_sets = corrector.validation, corrector.label_sets
+    searched, rows, weights = drawn.searched, drawn.search_rows, drawn.search_weights
+
+    def loss(exponent: float) -> float:
+        sets = replace(label_sets, lift_exponent=exponent)
+        marginals = sets.marginals(by_label[searched], own.take(searched))
+        parts = {"labels": by_label[searched], "sets": marginals}
+        both = fit_stacking_weights(parts, validation.Y[rows], weights)
+        return validation.brier_score(stack(parts, both), rows, weights)
+
+    best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=loss))
+    parts = {"labels": by_label, "sets": best.marginals(by_label, own)}
+    both = fit_stacking_weights(parts, validation.Y[drawn.rows], drawn.weights)
+    corrected = CorrectedProba(stack(parts, both), by_label, own)
+    return replace(corrector, label_sets=best, label_set_weights=both), corrected

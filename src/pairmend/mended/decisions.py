@@ -1,4 +1,4 @@
-"""From mended probabilities to labels: which way, and above what."""
+"""From corrected probabilities to labels: candidate decisions, and the best by a metric."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,43 +10,42 @@ from sklearn.base import clone
 
 from pairmend._utils.fit_params import fit_with_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend.mended.label_sets import LabelSets, Own
-from pairmend.mended.losses import Judge
+from pairmend.mended.label_sets import LabelSets, OwnSets
+from pairmend.mended.scoring import DecisionScorer
 from pairmend.thresholds.strategies import F1Thresholds, FixedThreshold
 
-FEW = 10.0
-"""Rows of a label, or their weight in units, with which its own threshold and the common one count
-alike."""
+THRESHOLD_PRIOR_MASS = 10.0
+"""Weight of a label's rows at which its own threshold and the common one have the same weight."""
 
 
-def thresholds_for(criterion: Any) -> list[Any]:
-    """List the thresholds that compete under a criterion, the simplest first.
+def candidate_thresholds(metric: Any) -> list[Any]:
+    """Return the unfitted thresholds that are compared under a metric, the simplest first.
 
-    Probabilities above 1/2 are best for the Hamming and the zero-one loss; F1 needs lower ones.
+    For the Hamming and the zero-one loss 1/2 is optimal; F1 needs lower thresholds.
     """
     half = FixedThreshold(0.5)
     common = [F1Thresholds("micro", expected=expected) for expected in (True, False)]
-    own = [
+    per_label = [
         F1Thresholds("macro", expected=expected, shrinkage=shrinkage)
-        for expected, shrinkage in product((True, False), (FEW, 0.0))
+        for expected, shrinkage in product((True, False), (THRESHOLD_PRIOR_MASS, 0.0))
     ]
-    if criterion in ("hamming", "zero_one"):
+    if metric in ("hamming", "zero_one"):
         return [half]
-    return [half, *common] if criterion == "micro_f1" else [half, *common, *own]
+    return [half, *common] if metric == "micro_f1" else [half, *common, *per_label]
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A way to decide on labels.
+    """A way to predict labels, and its cross-validated loss.
 
     Attributes
     ----------
-    kind : {"labels", "sets"}
-        Label by label, or on whole label sets.
+    kind : {"labels", "sets", "classes"}
+        Label by label, by label powerset decoding, or the most likely of 1-D classes.
     threshold : threshold or None
-        What probabilities of labels must exceed, if decided label by label.
+        Applied to the probabilities of labels if `kind` is "labels".
     loss : float
-        Its cross-validated loss.
+        Mean loss over the folds.
     """
 
     kind: str
@@ -55,102 +54,87 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Chances:
-    """Probabilities that decisions are made of.
+class CorrectedProba:
+    """Corrected probabilities of rows.
 
     Attributes
     ----------
-    labels : ndarray of shape (n, L)
-        Mended probabilities, for decisions label by label.
-    alone : ndarray of shape (n, L)
-        Those of each label taken alone, for decisions on sets.
-    own : Own or None
-        The set each row is known to carry, if it is a training row.
+    proba : ndarray of shape (n_rows, n_labels)
+        Probabilities of labels, stacked with the marginals of label sets.
+    by_label : ndarray of shape (n_rows, n_labels)
+        Probabilities before label sets are taken into account.
+    own : OwnSets or None
+        The label set of each row, if these are training rows.
     """
 
-    labels: FloatArray
-    alone: FloatArray
-    own: Own | None = None
+    proba: FloatArray
+    by_label: FloatArray
+    own: OwnSets | None = None
 
-    def without_sets(self) -> "Chances":
-        """Return the same without the influence of label sets on the probabilities of labels."""
-        return Chances(self.alone, self.alone, self.own)
+    def without_label_sets(self) -> "CorrectedProba":
+        """Return the same with the probabilities before label sets are taken into account."""
+        return CorrectedProba(self.by_label, self.by_label, self.own)
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """What is said of validation rows, each left out: decisions are chosen on them.
+class OutOfFoldPredictions:
+    """Out-of-fold probabilities of validation rows after leave-one-out correction.
 
     Attributes
     ----------
-    Y : ndarray of bool, shape (n, L)
-        Truth.
-    weights : ndarray of shape (n,)
+    Y : ndarray of bool, shape (n_rows, n_labels)
+        True labels.
+    weights : ndarray of shape (n_rows,)
         Weights of the rows.
     folds : sequence of ndarray of int
-        Rows that are judged together.
-    chances : Chances
-        What is said.
+        Rows of each fold.
+    corrected : CorrectedProba
+        Their corrected probabilities.
     """
 
     Y: BoolArray
     weights: FloatArray
     folds: Sequence[IntArray]
-    chances: Chances
+    corrected: CorrectedProba
 
 
 def choose_decision(
-    kinds: Iterable[str], thresholds: Iterable[Any], judge: Judge, chances: Chances, sets: LabelSets
+    kinds: Iterable[str],
+    thresholds: Iterable[Any],
+    scorer: DecisionScorer,
+    corrected: CorrectedProba,
+    label_sets: LabelSets,
 ) -> tuple[Decision, list[Decision]]:
-    """Choose the decision of the least loss.
+    """Return the decision of least loss, its threshold fitted on all rows, and all candidates.
 
-    Thresholds are fitted on all folds but one and judged on that one.
-
-    Parameters
-    ----------
-    kinds : iterable of {"labels", "sets"}
-        Ways that compete.
-    thresholds : iterable of threshold
-        Unfitted thresholds that compete label by label.
-    judge : Judge
-        Has the labels, the weights and the folds of rows, and the criterion.
-    chances : Chances
-        What is said of the judge's rows.
-    sets : LabelSets
-        Sets to decide on.
-
-    Returns
-    -------
-    decision : Decision
-        The best; of equals, the first. Its threshold is fitted on all rows.
-    candidates : list of Decision
-        All that competed.
+    Each threshold is fitted on all folds but one and scored on that one. Of equal losses the
+    first candidate is chosen.
     """
     candidates = []
     for kind in kinds:
         if kind == "sets":
-            said = sets.most_likely(chances.alone, chances.own)
-            candidates.append(Decision(kind, None, judge.loss(said, chances.labels)))
+            decisions = label_sets.most_likely(corrected.by_label, corrected.own)
+            candidates.append(Decision(kind, None, scorer.loss(decisions, corrected.proba)))
             continue
         for threshold in thresholds:
-            said = _decide_left_out(threshold, chances.labels, judge)
-            candidates.append(Decision(kind, threshold, judge.loss(said, chances.labels)))
+            decisions = _cross_fitted_decisions(threshold, corrected.proba, scorer)
+            candidates.append(Decision(kind, threshold, scorer.loss(decisions, corrected.proba)))
     best = min(candidates, key=lambda candidate: candidate.loss)
     if best.threshold is not None:
-        given = chances.labels, judge.Y
-        fitted = fit_with_weights(clone(best.threshold), given, judge.weights)
+        given = corrected.proba, scorer.Y
+        fitted = fit_with_weights(clone(best.threshold), given, scorer.weights)
         best = replace(best, threshold=fitted)
     return best, candidates
 
 
-def _decide_left_out(threshold: Any, scores: FloatArray, judge: Judge) -> IntArray:
-    """Decide on each fold by a threshold fitted on the others."""
-    said = np.empty(scores.shape, dtype=np.int64)
-    rest = np.ones(len(scores), dtype=bool)
-    for fold in judge.folds:
-        rest[fold] = False
-        weights = None if judge.weights is None else judge.weights[rest]
-        fitted = fit_with_weights(clone(threshold), (scores[rest], judge.Y[rest]), weights)
-        said[fold] = fitted.decide(scores[fold])
-        rest[fold] = True
-    return said
+def _cross_fitted_decisions(threshold: Any, proba: FloatArray, scorer: DecisionScorer) -> IntArray:
+    """Return decisions on each fold by a threshold fitted on the others."""
+    decisions = np.empty(proba.shape, dtype=np.int64)
+    train = np.ones(len(proba), dtype=bool)
+    for fold in scorer.folds:
+        train[fold] = False
+        weights = None if scorer.weights is None else scorer.weights[train]
+        fitted = fit_with_weights(clone(threshold), (proba[train], scorer.Y[train]), weights)
+        decisions[fold] = fitted.decide(proba[fold])
+        train[fold] = True
+    return decisions

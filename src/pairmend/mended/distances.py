@@ -1,4 +1,4 @@
-"""Ways to measure how near rows are."""
+"""Scalings: spaces in which distances between rows are measured."""
 
 from typing import Any
 
@@ -15,127 +15,102 @@ from pairmend._utils.weights import draw_rows, weighted_median
 from pairmend.kernels.neighbourhood import offsets_to, squared_norms
 from pairmend.neighbourhoods import GaussianNeighbourhood
 
-SCALINGS = ("range", "standard", "unit", "supports")
-"""Features by their range, by their standard deviation, rows brought to length 1, and the
-log-odds of the supports in place of the features."""
+SCALINGS = ("range", "standard", "unit", "log_odds")
+"""Features divided by their range or their standard deviation, rows of length 1, and the log-odds
+of the base classifier's probabilities in place of features."""
 
-CERTAIN = 1e-3
-"""Supports are kept that far from 0 and 1 before their log-odds are taken."""
+PROBA_MARGIN = 1e-3
+"""Probabilities are clipped to this distance from 0 and 1 before their log-odds are taken."""
 
-SAMPLED = 250
-"""Rows among which the typical distance is taken."""
+MAX_ROWS = 250
+"""Number of rows from whose distances the median is taken."""
 
 
 class Scaling:
-    """A way to measure distances, fitted on validation rows.
+    """A Gaussian neighbourhood of the validation rows in one scaling.
 
-    Parameters
-    ----------
-    name : str
-        One of :data:`SCALINGS`.
-    transform : transformer or None
-        What makes numbers of rows; not for "supports".
-
-    Attributes
-    ----------
-    neighbourhood : GaussianNeighbourhood
-        Where the validation rows lie. Its beta may be changed at any time.
+    `name` is one of :data:`SCALINGS`, `transformer` turns rows into numbers ("log_odds" needs
+    none). The beta of `neighbourhood` may be changed after fit.
     """
 
-    def __init__(self, name: str, transform: Any = None):
+    def __init__(self, name: str, transformer: Any = None):
         self.name = name
-        if name == "supports":
+        if name == "log_odds":
             self.neighbourhood = GaussianNeighbourhood(scale=None)
         elif name == "unit":
-            steps = [clone(transform)] if transform is not None else []
+            steps = [clone(transformer)] if transformer is not None else []
             self.neighbourhood = GaussianNeighbourhood(
                 scale=None, transform=make_pipeline(*steps, Normalizer())
             )
         else:
-            self.neighbourhood = GaussianNeighbourhood(scale=name, transform=transform)
+            self.neighbourhood = GaussianNeighbourhood(scale=name, transform=transformer)
 
     def fit(
-        self, X: MatrixLike, supports: FloatArray, y: Any, row_weights: FloatArray | None = None
+        self, X: MatrixLike, proba: FloatArray, y: Any, row_weights: FloatArray | None = None
     ) -> "Scaling":
-        """Place the validation rows."""
-        self.neighbourhood.fit(self._seen(X, supports), y, sample_weight=row_weights)
+        """Fit the neighbourhood on validation rows with these probabilities."""
+        self.neighbourhood.fit(self._coordinates(X, proba), y, sample_weight=row_weights)
         return self
 
-    def weights(self, X: MatrixLike, supports: FloatArray) -> FloatArray:
-        """Weigh the validation rows around rows, which have these supports."""
-        return np.asarray(self.neighbourhood.weights(self._seen(X, supports)))
+    def weights(self, X: MatrixLike, proba: FloatArray) -> FloatArray:
+        """Return the weights of the validation rows around rows, (n_rows, n_validation)."""
+        return np.asarray(self.neighbourhood.weights(self._coordinates(X, proba)))
 
-    def typical(self, rng: np.random.RandomState, row_weights: FloatArray | None = None) -> float:
-        """Return the median squared distance of validation rows, 0 if none differ.
+    def median_squared_distance(
+        self, rng: np.random.RandomState, row_weights: FloatArray | None = None
+    ) -> float:
+        """Return the median squared distance of unequal validation rows, 0 if all are equal.
 
-        A distance counts by the product of its rows' weights.
+        A distance is weighted by the product of its rows' weights.
         """
         points = self.neighbourhood.points_
         order = rng.permutation(points.shape[0])
         row_weights = np.ones(len(order)) if row_weights is None else row_weights
-        some, weights = draw_rows(order, row_weights, SAMPLED, rng)
-        weights = weights[some]
-        chosen = points[some]
+        rows, weights = draw_rows(order, row_weights, MAX_ROWS, rng)
+        weights = weights[rows]
+        chosen = points[rows]
         squared = offsets_to(chosen, chosen) + squared_norms(chosen)
-        upper = np.triu_indices(len(some), k=1)
-        apart, counts = squared[upper], np.multiply.outer(weights, weights)[upper]
-        # What is left of the distance between equal rows is rounding, not distance.
+        upper = np.triu_indices(len(rows), k=1)
+        distances, masses = squared[upper], np.multiply.outer(weights, weights)[upper]
+        # Between equal rows, rounding leaves a distance slightly above 0.
         lengths = squared_norms(chosen)
-        near = apart > 64 * np.finfo(lengths.dtype).eps * lengths.max()
-        return weighted_median(apart[near], counts[near]) if near.any() else 0.0
+        unequal = distances > 64 * np.finfo(lengths.dtype).eps * lengths.max()
+        return weighted_median(distances[unequal], masses[unequal]) if unequal.any() else 0.0
 
-    def _seen(self, X: MatrixLike, supports: FloatArray) -> Any:
-        if self.name == "supports":
-            return logit(np.clip(supports, CERTAIN, 1 - CERTAIN))
+    def _coordinates(self, X: MatrixLike, proba: FloatArray) -> Any:
+        if self.name == "log_odds":
+            return logit(np.clip(proba, PROBA_MARGIN, 1 - PROBA_MARGIN))
         if self.name == "unit" and isinstance(X, EncodedFrame):
             return np.hstack([X.numbers, X.coordinates()])
         return X
 
 
 def fit_scalings(
-    asked: str,
-    transform: Any,
+    name: str,
+    transformer: Any,
     X: MatrixLike,
-    supports: FloatArray,
+    proba: FloatArray,
     y: Any,
     row_weights: FloatArray | None = None,
 ) -> list[Scaling]:
-    """Fit the scalings that compete.
+    """Fit the scaling of this name, or with "auto" all that suit the validation rows.
 
-    Parameters
-    ----------
-    asked : str
-        One of :data:`SCALINGS`, or "auto" for all that suit the rows. Rows that are no numbers,
-        texts for instance, have only their supports.
-    transform : transformer or None
-        What makes numbers of rows.
-    X : array-like
-        Validation rows.
-    supports : ndarray of shape (M, L)
-        Their supports.
-    y : array-like
-        Their labels, for the transformer.
-    row_weights : ndarray of shape (M,), default=None
-        Their weights; None means that each weighs 1.
-
-    Returns
-    -------
-    list of Scaling
+    "auto" gives "log_odds" alone where rows are not numeric, texts for instance.
     """
-    given = X, supports, y, row_weights
-    if asked != "auto":
+    given = X, proba, y, row_weights
+    if name != "auto":
         try:
-            return [Scaling(asked, transform).fit(*given)]
+            return [Scaling(name, transformer).fit(*given)]
         except ValueError as error:
-            error.add_note("With a MendedClassifier: pass transformer=..., or scaling='supports'.")
+            error.add_note("With a MendedClassifier: pass transformer=..., or scaling='log_odds'.")
             raise
-    of_supports = Scaling("supports").fit(*given)
+    log_odds = Scaling("log_odds").fit(*given)
     try:
-        plain = Scaling("range", transform).fit(*given)
+        by_range = Scaling("range", transformer).fit(*given)
     except (TypeError, ValueError):
-        if transform is not None:
+        if transformer is not None:
             raise
-        return [of_supports]
-    if sparse.issparse(plain.neighbourhood.points_):
-        return [Scaling("unit", transform).fit(*given), of_supports]
-    return [plain, Scaling("standard", transform).fit(*given), of_supports]
+        return [log_odds]
+    if sparse.issparse(by_range.neighbourhood.points_):
+        return [Scaling("unit", transformer).fit(*given), log_odds]
+    return [by_range, Scaling("standard", transformer).fit(*given), log_odds]

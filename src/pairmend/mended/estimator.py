@@ -1,4 +1,4 @@
-"""The whole recipe in one line: any classifier, mended by how it errs nearby."""
+"""MendedClassifier: any base classifier, corrected by its local out-of-fold errors."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.fit_params import route_fit_params, take_params
 from pairmend._utils.parameters import DefaultParts, same_parameters
+from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.sklearn_private import (
     HasMethods,
@@ -23,7 +24,7 @@ from pairmend._utils.sklearn_private import (
     count_rows,
     fit_context,
 )
-from pairmend._utils.targets import Target, check_target
+from pairmend._utils.targets import check_target
 from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
     check_base_classifier,
@@ -36,110 +37,122 @@ from pairmend._utils.validation import (
 )
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import logistic_regression
-from pairmend.baselines import BinaryRelevance
 from pairmend.explanation import Explanation
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.mended.corrector import Choices, Mender, learn_to_mend
-from pairmend.mended.decisions import Chances, Decision, LeftOut, choose_decision, thresholds_for
+from pairmend.mended.corrector import Corrector, SearchSpace, fit_corrector
+from pairmend.mended.decisions import (
+    CorrectedProba,
+    Decision,
+    OutOfFoldPredictions,
+    candidate_thresholds,
+    choose_decision,
+)
 from pairmend.mended.distances import SCALINGS, fit_scalings
 from pairmend.mended.explain import explain_rows
-from pairmend.mended.losses import LOSSES, Judge
-from pairmend.mended.rows import RowReader
+from pairmend.mended.rows import RowEncoder
+from pairmend.mended.scoring import DecisionScorer
 from pairmend.mended.search import SHRINKAGES, Correction
-from pairmend.mended.validation_set import Evidence
+from pairmend.mended.validation_set import ValidationSet
+from pairmend.metrics import LOSSES
 from pairmend.model_selection.out_of_fold import cross_fit, split_rows
 from pairmend.thresholds.strategies import FixedThreshold
 
-COMPETING_REFERENCES = ("identity", "beta")
+COMPARED_REFERENCES = ("identity", "beta")
 
 
 class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Multi-label classification with a base classifier of choice, mended where it errs.
+    """Multi-label classifier that corrects the probabilities of any base classifier.
 
-    Each label's probability is corrected by what the base classifier says of similar rows
-    against what is true of them: the local fuzzy confusion matrices of Trajdos and Kurzynski
-    (2018), of one problem a label. How local, in which scaling, how far shrunken towards the
-    errors everywhere, how much the correction counts next to no correction, and how
-    probabilities become labels, is all chosen on the training rows: each is asked of
-    classifiers that did not see it, and left out of its own neighbourhood. The classifier to
-    start with.
+    Out-of-fold predictions of the training rows show where the base classifier errs; local fuzzy
+    confusion matrices [1]_ of each label against the rest correct the probability of the label by
+    these errors. Corrections with several distances are combined with the uncorrected probability
+    by stacking. The bandwidth, the shrinkage, the stacking weights and the decision that turns
+    probabilities into labels are chosen on out-of-fold predictions, each row being left out of its
+    own neighbourhood.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        Base classifier with ``predict_proba``. One that takes label indicators (a forest, a
-        classifier of this library) is trained on all labels at once; any other is cloned for
-        each label. None means :class:`~pairmend.base_classifiers.ScaledLogisticRegression`, whose
-        parameters can be set and searched like those of any other, as ``estimator__C``.
+        Base classifier with ``predict_proba``. A classifier that supports label indicators (a
+        forest, a classifier of this library) is fitted on all labels at once; any other is cloned
+        for each label. None means
+        :class:`~pairmend.base_classifiers.ScaledLogisticRegression`, whose parameters can be set
+        and searched, as ``estimator__C``.
     criterion : {"hamming", "zero_one", "macro_f1", "micro_f1"}, str or scorer, default="hamming"
-        What predictions are to be good at: the decision is chosen by it. Any other name is that
-        of a scorer of scikit-learn, such as "jaccard_samples"; or pass a scorer, such as
-        :func:`sklearn.metrics.make_scorer` makes.
+        Metric by which the decision is chosen: one of the losses in
+        :data:`pairmend.metrics.LOSSES`, the name of a scikit-learn scorer, such as
+        "jaccard_samples", or a scorer, such as :func:`sklearn.metrics.make_scorer` returns.
     cv : int, splitter or iterable, default=5
-        The splits by which rows are asked of classifiers that did not see them. An int is the
-        number of folds of a :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. Rows
-        that are in no test part do not help to mend; of several, the first counts.
+        Splits for the out-of-fold predictions. An int is the number of folds of a
+        :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. Rows in no test part are not
+        in the validation set; if a row is in several, its first prediction is used.
     beta : "auto" or float, default="auto"
-        How fast the weight of a row falls with its squared distance.
-    scaling : {"auto", "range", "standard", "unit", "supports"}, default="auto"
-        How distances are measured: features divided by their range or standard deviation,
-        rows brought to length 1, or the log-odds of the base classifier's probabilities in
-        place of features. "auto" blends the ones that suit: of sparse rows "unit" and
-        "supports", of others all but "unit".
+        Inverse squared bandwidth of the Gaussian weights, exp(-beta * distance^2).
+    scaling : {"auto", "range", "standard", "unit", "log_odds"}, default="auto"
+        Space in which distances are measured: features divided by their range or standard
+        deviation, rows normalized to length 1, or the log-odds of the base classifier's
+        probabilities in place of features. "auto" stacks those that suit: "unit" and "log_odds"
+        for sparse rows, all but "unit" for others.
     shrinkage : "auto" or float, default="auto"
-        How much the errors everywhere count next to those of the neighbours, the nearest of
-        which counts 1.
+        Prior mass: the mass added from the global confusion matrix to each local one. The nearest
+        validation row has the mass 1.
     reference : {"auto", "beta", "constrained", "identity", "crisp"}, default="auto"
-        How a probability becomes a decision that is right or wrong; see
-        :class:`CorrectedPairwiseClassifier`. "auto" lets "identity" and "beta" compete.
+        Randomized reference classifier, which turns a probability into a probability of deciding
+        for the label; see :class:`CorrectedPairwiseClassifier`. "auto" compares "identity" and
+        "beta".
     decision : {"auto", "labels", "sets"}, default="auto"
-        Whether labels are decided on one by one; or the most likely of the label sets seen in
-        training is predicted. With "labels", label sets do not influence probabilities either.
+        Whether to decide on each label by a threshold, or to predict the most likely label set
+        seen in training (label powerset decoding). With "labels", label sets do not influence
+        probabilities either. "auto" compares both by the metric.
     threshold : "auto", float or threshold, default="auto"
-        What probabilities must exceed if labels are decided on one by one: a number, or an
-        object of :mod:`pairmend.thresholds`.
+        Threshold of the probabilities of labels: a number, or an object of
+        :mod:`pairmend.thresholds`. "auto" compares those that suit the metric.
     guard : bool, default=True
-        Whether no correction and one that is the same everywhere compete, too, and labels with
-        few rows are mended less. If not, the best local correction is taken as it is.
+        Whether the uncorrected probability and a global correction are stacked with the local
+        corrections, and the probabilities of rare labels are shrunk towards the uncorrected ones.
+        If not, the best local correction is used alone.
     transformer : transformer, default=None
-        Makes numbers of rows for distances: any scikit-learn transformer. For texts or images,
-        or to read frames in another way. None reads frames by a
-        :class:`~pairmend.frames.FrameEncoder`, for distances and for the default base alike.
+        Scikit-learn transformer that turns rows into numbers for distances, for texts or images
+        for example. None encodes frames by a :class:`~pairmend.frames.FrameEncoder`, for distances
+        and for the default base classifier.
     n_jobs : int, default=None
-        Number of processes that train on the splits.
+        Number of processes that fit the base classifier on the splits.
     random_state : int, RandomState or None, default=None
-        Shuffles the rows before they are split, and seeds the base classifiers whose own
+        Shuffles the rows before they are split, and seeds base classifiers whose own
         ``random_state`` is None.
 
     Attributes
     ----------
     estimator_ : classifier
-        The base classifier, trained on all rows: for all labels.
+        The base classifier for all labels, fitted on all rows.
     frame_encoder_ : FrameEncoder or None
-        What reads frames for distances and for the default base; ``frame_encoder_.columns_``
-        lists how each column was read. None after a fit on anything else than a frame, and where
-        neither needs it.
+        The encoder of frames for distances and the default base classifier;
+        ``frame_encoder_.columns_`` lists how each column is encoded. None if fit saw no frame, or
+        if neither needs it.
     beta_ : dict of float
         The chosen beta by scaling.
-    blend_ : dict of float
-        How much each opinion counts: "uncorrected", "global", the scalings.
-    sets_blend_ : dict of float
-        How much labels taken "alone" and seen label "sets" count.
-    dependence_ : float
-        How much it counts that a label set was seen more often than by chance.
+    stacking_weights_ : dict of float
+        Stacking weights of the "uncorrected" probability, the "global" correction, and the local
+        correction of each scaling.
+    label_set_weights_ : dict of float
+        Stacking weights of the probabilities of "labels" and of the marginal probabilities over
+        label "sets".
+    lift_exponent_ : float
+        Exponent of the lift of label sets, which is the ratio of a set's frequency to that under
+        independence of the labels.
     decision_ : {"labels", "sets"}
-        How labels are decided on; "classes" after a fit on 1-D classes.
+        The chosen decision; "classes" after a fit on 1-D classes.
     threshold_ : threshold or None
-        The fitted threshold; None unless labels are decided on one by one.
+        The fitted threshold; None unless ``decision_`` is "labels".
     search_ : dict of ndarray
-        All corrections that were tried: "scaling", "beta", "shrinkage", "reference", and
-        "loss", the Brier score on rows left out.
+        All corrections that were compared: "scaling", "beta", "shrinkage", "reference", and
+        "loss", the Brier score of corrected out-of-fold probabilities.
     decisions_ : dict of ndarray
-        All decisions that competed: "decision", "threshold" and "loss", by the criterion.
+        All decisions that were compared: "decision", "threshold", and "loss" by the metric.
     validation_indices_ : ndarray of int
-        Rows that help to mend.
+        Rows of the validation set: the training rows with an out-of-fold prediction.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
         classes, the classes.
@@ -152,29 +165,29 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
 
     See Also
     --------
-    CorrectedPairwiseClassifier : The paper's correction, of pairs of labels.
+    CorrectedPairwiseClassifier : The correction of [1]_ for pairs of labels.
+    ThresholdedClassifier : Any multi-label classifier with a threshold of choice.
 
     Notes
     -----
-    The base classifier is trained once more than there are splits. The choices need no further
-    training and cost less than that.
+    The base classifier is fitted once per split and once on all rows. The search needs no further
+    fits and takes less time than these.
 
     `criterion`, `decision` and `threshold`, with the parameters of a threshold object, take effect
     at prediction: after ``set_params`` on a fitted classifier it predicts as after a new ``fit``
     with these parameters. All other parameters need a new ``fit``.
 
-    Shrinkage and other masses count in rows. With sample weights, one row is the smallest weight
-    such that rows with weights up to it hold at least 2 % of the total weight: all weights times a
-    constant change nothing, if the base classifier has that property. Rows that weigh less than a
-    millionth of it are left out, as rows of weight 0 are. A row is left out of its own
-    neighbourhood with all of its weight. Range scaling takes the range of all other rows, whatever
-    they weigh; a `transformer` gets no weights. A scorer as `criterion` gets weights if it takes
-    them.
+    Masses count in rows. With sample weights, one row is the smallest weight such that rows with
+    weights up to it hold at least 2 % of the total weight: all weights times a constant change
+    nothing, if the base classifier has that property. Rows that weigh less than a millionth of
+    that are left out, as rows of weight 0 are. A row is left out of its own neighbourhood with all
+    of its weight. Range scaling takes the range of all other rows, whatever they weigh; a
+    `transformer` is fitted without weights. A scorer as `criterion` gets weights if it takes them.
 
     References
     ----------
-    Trajdos, P., Kurzynski, M. (2018). A correction method of a binary classifier applied to
-    multi-label pairwise models. International Journal of Neural Systems 28(9), 1750062.
+    .. [1] Trajdos, P., Kurzynski, M. (2018). A correction method of a binary classifier applied to
+       multi-label pairwise models. International Journal of Neural Systems 28(9), 1750062.
 
     Examples
     --------
@@ -243,94 +256,93 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
-        """Train the base classifier, and learn from rows left out how to mend it.
+        """Fit the base classifier, and its correction on out-of-fold predictions.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows: whatever the base classifier takes.
+            Rows, in any form that the base classifier takes.
         y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
             Label indicators, 0 or 1, or a 1-D array of classes.
         **fit_params : dict
-            Parameters of the base classifier's ``fit``; those with one value a row, such as
+            Parameters of the base classifier's ``fit``; those with one value per row, such as
             ``sample_weight``, are cut to the rows of each split. With metadata routing
-            enabled, those the base classifier requests. Sample weights also weigh the
-            validation rows in every choice: corrections, stacking weights, label sets,
+            enabled, those the base classifier requests. Sample weights also weight the
+            validation set in every choice: corrections, stacking weights, label sets,
             thresholds and decisions.
 
         Returns
         -------
         self
+            Fitted classifier.
         """
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()
         check_base_classifier(base)
-        self._find_criterion()
+        self._find_metric()
         params, row_weights = route_fit_params(self, base, X, fit_params)
         present, weights = np.flatnonzero(row_weights > 0), relative_weights(row_weights)
-        reader = RowReader.fit(
+        encoder = RowEncoder.fit(
             X, row_weights, for_base=takes_encoded_frames(base),
-            for_distances=self.transformer is None and self.scaling != "supports",
+            for_distances=self.transformer is None and self.scaling != "log_odds",
             is_optional=self.scaling == "auto",
         )  # fmt: skip
-        base_rows, distance_rows = reader.read(X)
+        base_rows, distance_rows = encoder.encode(X)
         rng = check_random_state(self.random_state)
         model = _for_all_labels(seed_estimator(base, new_seed(rng)), len(target.classes))
 
-        # Indicators, also of 1-D classes: each class is a label.
-        labels = target if target.multilabel else _as_labels(target)
+        # Each of 1-D classes is a label, of which every row has one.
+        labels = replace(target, multilabel=True)
         splits = split_rows(self.cv, X, target, row_weights > 0, new_seed(rng))
         parts = cross_fit(
             model, base_rows, labels, params, splits, method="predict_proba",
-            purpose="the supports of labels", n_jobs=self.n_jobs,
+            purpose="the probabilities of labels", n_jobs=self.n_jobs,
         )  # fmt: skip
-        scored = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in splits)])
-        # A row must not stay in its own neighbourhood because it was scored twice.
-        rows, first = np.unique(scored, return_index=True)
+        predicted = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in splits)])
+        # A row predicted twice would be its own neighbour: the first prediction is kept.
+        rows, first = np.unique(predicted, return_index=True)
         if len(rows) < 2:
             raise ValueError(
-                f"n_samples = {len(rows)} in the test parts of the splits; mending needs at "
-                "least 2 rows that classifiers did not see."
+                f"n_samples = {len(rows)} in the test parts of the splits; the correction needs "
+                "out-of-fold predictions of at least 2 rows. Pass a cv with larger test parts."
             )
-        fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])[first]
-        evidence = Evidence.of(
+        folds = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])[first]
+        validation = ValidationSet.from_rows(
             target.Y[rows], np.clip(np.concatenate(parts)[first], 0, 1), weights[rows],
-            COMPETING_REFERENCES if self.reference == "auto" else (self.reference,),
+            COMPARED_REFERENCES if self.reference == "auto" else (self.reference,),
         )  # fmt: skip
         scalings = fit_scalings(
-            self.scaling, self.transformer, take_rows(distance_rows, rows), evidence.supports,
+            self.scaling, self.transformer, take_rows(distance_rows, rows), validation.proba,
             target.as_given(rows), weights[rows],
         )  # fmt: skip
-        choices = Choices(
+        space = SearchSpace(
             beta=None if self.beta == "auto" else float(self.beta),
             shrinkages=SHRINKAGES if self.shrinkage == "auto" else (float(self.shrinkage),),
             guard=self.guard,
-            with_sets=target.multilabel,
+            use_label_sets=target.multilabel,
         )
-        mender, search, judged, counts, chances = learn_to_mend(evidence, scalings, choices, rng)
-        folds = [np.flatnonzero(fold[judged] == number) for number in np.unique(fold[judged])]
-        left_out = LeftOut(evidence.Y[judged], counts, folds, chances)
-        p_decide: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
+        corrector, search, out_of_fold = fit_corrector(validation, folds, scalings, space, rng)
+        decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
-            p_decide = self._choose_decision(left_out, mender)
+            decision = self._choose_decision(out_of_fold, corrector)
         rows_to_fit = base_rows
         if len(present) < count_rows(X):
             rows_to_fit = take_rows(base_rows, present)
             params = take_params(X, params, present)
         model.fit(rows_to_fit, labels.as_given(present), **params)
 
-        # Nothing of an earlier fit is touched before all went well.
+        # Attributes are set last, so that a failed fit leaves those of an earlier one unchanged.
         remember_features(self, X)
         self.classes_, self.multilabel_ = target.classes, target.multilabel
         self.estimator_, self.validation_indices_ = model, rows
-        self._reader, self.frame_encoder_ = reader, reader.encoder
-        self._mender, self._left_out = mender, left_out
-        self._p_decide, self._decided_by = p_decide, self._decision_parameters()
+        self._row_encoder, self.frame_encoder_ = encoder, encoder.encoder
+        self._corrector, self._out_of_fold = corrector, out_of_fold
+        self._fitted_decision, self._fitted_parameters = decision, self._decision_parameters()
         self.beta_ = {
-            name: found.beta for name, found in mender.corrections.items() if name != "global"
+            name: found.beta for name, found in corrector.corrections.items() if name != "global"
         }
-        self.blend_ = dict(mender.blend)
+        self.stacking_weights_ = dict(corrector.stacking_weights)
         self.search_ = _columns(search)
         return self
 
@@ -348,15 +360,15 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
             0 or 1. After a fit on 1-D classes: shape (n_samples,), the most likely class.
         """
         decision, _ = self._decision()
-        chances = self._chances(X)
+        corrected = self._corrected(X)
         if decision.kind == "classes":
-            return np.asarray(self.classes_[np.argmax(chances.labels, axis=1)])
+            return np.asarray(self.classes_[np.argmax(corrected.proba, axis=1)])
         if decision.kind == "sets":
-            return self._current_mender().sets.most_likely(chances.alone)
-        return np.asarray(decision.threshold.decide(chances.labels))
+            return self._current_corrector().label_sets.most_likely(corrected.by_label)
+        return np.asarray(decision.threshold.decide(corrected.proba))
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the mended probabilities of labels.
+        """Return the corrected probabilities of labels.
 
         Parameters
         ----------
@@ -368,34 +380,34 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         ndarray of shape (n_samples, n_labels)
             After a fit on 1-D classes they are scaled to sum to 1 in each row.
         """
-        probabilities = self._chances(X).labels
-        return probabilities if self.multilabel_ else sum_to_one(probabilities)
+        proba = self._corrected(X).proba
+        return proba if self.multilabel_ else sum_to_one(proba)
 
     @property
-    def sets_blend_(self) -> dict[str, float]:
-        """Weights of labels taken "alone" and of label "sets" in the probabilities of labels."""
+    def label_set_weights_(self) -> dict[str, float]:
+        """Stacking weights of the probabilities of "labels" and of the marginals of "sets"."""
         check_is_fitted(self)
-        return dict(self._current_mender().sets_blend)
+        return dict(self._current_corrector().label_set_weights)
 
     @property
-    def dependence_(self) -> float:
-        """How much it counts that a label set was seen more often than by chance."""
+    def lift_exponent_(self) -> float:
+        """Exponent of the lift of label sets."""
         check_is_fitted(self)
-        return self._current_mender().sets.dependence
+        return self._current_corrector().label_sets.lift_exponent
 
     @property
     def decision_(self) -> str:
-        """How labels are decided on: "labels", "sets", or "classes" after a fit on 1-D classes."""
+        """The chosen decision: "labels", "sets", or "classes" after a fit on 1-D classes."""
         return self._decision()[0].kind
 
     @property
     def threshold_(self) -> Any:
-        """The fitted threshold; None unless labels are decided on one by one."""
+        """The fitted threshold; None unless ``decision_`` is "labels"."""
         return self._decision()[0].threshold
 
     @property
     def decisions_(self) -> dict[str, np.ndarray[Any, Any]]:
-        """All decisions that competed: "decision", "threshold" and "loss", by the criterion."""
+        """All decisions that were compared: "decision", "threshold", and "loss" by the metric."""
         _, candidates = self._decision()
         return {
             "decision": np.array([candidate.kind for candidate in candidates]),
@@ -406,31 +418,41 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
     def explain(
         self, X: MatrixLike, *, n_neighbors: int = 5, n_problems: int | None = None
     ) -> list[Explanation]:
-        """Explain predictions: who says what of each label, why, and how that adds up.
+        """Explain the predictions of rows, term by term of the stacked correction.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, few of them: all labels of all rows are looked at.
+            Rows. Time and memory grow with their number times the number of labels.
         n_neighbors : int, default=5
-            How many rows that help to mend are listed for a label and a scaling, those that
-            weigh most, by their positions among the rows given to fit.
+            How many validation rows to list for each label and scaling: those of largest weight,
+            by their positions among the rows given to fit.
         n_problems : int, default=None
-            How many local corrections of a row to explain, those that moved most; None means
-            one for each label and each scaling that counts.
+            How many local corrections of a row to explain: those with the largest change. None
+            means all, one for each label and each scaling of positive stacking weight.
 
         Returns
         -------
         list of Explanation
-            One for each row: data that also come as text (``print``), as frames
-            (``to_frame``) and as a figure (:func:`pairmend.plots.plot_explanation`). Steps add
-            up to ``predict_proba``; "before" is the base classifier's probability, decided on
-            in the same way.
+            One for each row, with conversions to text (``print``), to frames (``to_frame``) and
+            to a figure (:func:`pairmend.plots.plot_explanation`). Steps add up to
+            ``predict_proba``; "before" is the base classifier's probability, and the prediction
+            by the same decision.
+
+        Examples
+        --------
+        >>> from pairmend import MendedClassifier
+        >>> from sklearn.datasets import make_multilabel_classification
+        >>> X, Y = make_multilabel_classification(random_state=0)
+        >>> clf = MendedClassifier(random_state=0).fit(X, Y)
+        >>> (explanation,) = clf.explain(X[:1])
+        >>> [round(label.after, 2) for label in explanation.labels]
+        [0.11, 0.22, 0.53, 0.75, 0.81]
         """
         check_is_fitted(self)
-        base_rows, distance_rows = self._reader.read(check_features(self, X))
+        base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
         return explain_rows(
-            self, distance_rows, self._supports(base_rows),
+            self, distance_rows, self._base_proba(base_rows),
             n_neighbors=n_neighbors, n_problems=n_problems,
         )  # fmt: skip
 
@@ -442,7 +464,7 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Say where extra parameters of fit go: to the base classifier's fit.
+        """Return the metadata routing: parameters of fit go to the base classifier's fit.
 
         Returns
         -------
@@ -456,7 +478,7 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
     def _base_classifier(self) -> Any:
         return self._part("estimator")
 
-    def _find_criterion(self) -> Any:
+    def _find_metric(self) -> Any:
         """Return the name of a loss, or a scorer."""
         if callable(self.criterion):
             return check_scoring(self, self.criterion)
@@ -472,12 +494,13 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
             ) from error
 
     def _decision(self) -> tuple[Decision, list[Decision]]:
-        """Return the decision that is best by the parameters as they are now, and its rivals."""
+        """Return the best decision for the current parameters, and all candidates."""
         check_is_fitted(self)
         check_prediction_parameters(self)
-        if not self.multilabel_ or same_parameters(self._decided_by, self._decision_parameters()):
-            return self._p_decide
-        return self._choose_decision(self._left_out, self._mender)
+        parameters = self._decision_parameters()
+        if not self.multilabel_ or same_parameters(self._fitted_parameters, parameters):
+            return self._fitted_decision
+        return self._choose_decision(self._out_of_fold, self._corrector)
 
     def _decision_parameters(self) -> tuple[Any, ...]:
         """Return the values of the parameters that a decision depends on.
@@ -486,57 +509,54 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         """
         return self.criterion, self.decision, clone(self.threshold, safe=False)
 
-    def _current_mender(self) -> Mender:
-        """Return the fitted correction, with or without label sets as `decision` is now."""
-        return self._mender.without_sets() if self.decision == "labels" else self._mender
+    def _current_corrector(self) -> Corrector:
+        """Return the corrector, with or without label sets by the current `decision`."""
+        if self.decision == "labels":
+            return self._corrector.without_label_sets()
+        return self._corrector
 
     def _choose_decision(
-        self, left_out: LeftOut, mender: Mender
+        self, out_of_fold: OutOfFoldPredictions, corrector: Corrector
     ) -> tuple[Decision, list[Decision]]:
-        criterion = self._find_criterion()
+        metric = self._find_metric()
         if isinstance(self.threshold, str):
-            thresholds = thresholds_for(criterion)
+            thresholds = candidate_thresholds(metric)
         elif isinstance(self.threshold, Real):
             thresholds = [FixedThreshold(float(self.threshold))]
         else:
             thresholds = [clone(self.threshold)]
         kinds = ("labels", "sets") if self.decision == "auto" else (self.decision,)
-        judge = Judge(criterion, left_out.Y, left_out.folds, left_out.weights)
-        chances = left_out.chances
+        scorer = DecisionScorer(metric, out_of_fold.Y, out_of_fold.folds, out_of_fold.weights)
+        corrected = out_of_fold.corrected
         if self.decision == "labels":
-            chances = chances.without_sets()
-        return choose_decision(kinds, thresholds, judge, chances, mender.sets)
+            corrected = corrected.without_label_sets()
+        return choose_decision(kinds, thresholds, scorer, corrected, corrector.label_sets)
 
-    def _chances(self, X: MatrixLike) -> Chances:
+    def _corrected(self, X: MatrixLike) -> CorrectedProba:
         check_is_fitted(self)
         check_prediction_parameters(self)
-        base_rows, distance_rows = self._reader.read(check_features(self, X))
-        return self._current_mender().chances(distance_rows, self._supports(base_rows))
+        base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
+        proba = self._base_proba(base_rows)
+        return self._current_corrector().corrected_proba(distance_rows, proba)
 
-    def _supports(self, X: MatrixLike) -> FloatArray:
-        """Return what the base classifier says of rows that were checked."""
-        supports = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
-        return np.clip(supports, 0, 1)
+    def _base_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the base classifier's probabilities of checked rows."""
+        proba = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
+        return np.clip(proba, 0, 1)
 
 
 def _for_all_labels(base: Any, n_labels: int) -> Any:
-    """Return a classifier of all labels: the base itself if it can, else one clone a label.
+    """Return a classifier of all labels: the base itself if it can, else one clone per label.
 
-    One label alone is no multi-label problem to most classifiers that take indicators.
+    Most classifiers that take indicators read a single label as a binary problem.
     """
     tags = get_tags(base).classifier_tags
     if tags is not None and tags.multi_label and n_labels > 1:
         return base
-    # The base is seeded already; a seed here keeps numpy's global generator out of it.
-    return BinaryRelevance(base, random_state=0)
-
-
-def _as_labels(target: Target) -> Target:
-    """Return 1-D classes as labels of which each row carries one."""
-    return replace(target, multilabel=True)
+    return PerLabelClassifier(base)
 
 
 def _columns(records: Sequence[Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """Return records as one array for each of their fields."""
+    """Return corrections as one array for each of their fields."""
     names = [field.name for field in fields(Correction)]
     return {name: np.array([getattr(record, name) for record in records]) for name in names}

@@ -1,4 +1,4 @@
-"""How a mended classifier came to its labels."""
+"""Explanations of the predictions of a MendedClassifier."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,94 +18,75 @@ from pairmend.explanation import (
 )
 from pairmend.kernels.leave_one_out import shrink
 from pairmend.kernels.ranking import sum_to_one, vote
-from pairmend.mended.corrector import Mender
-from pairmend.mended.decisions import Chances
-from pairmend.mended.stacking import blended
+from pairmend.mended.corrector import Corrector
+from pairmend.mended.decisions import CorrectedProba
+from pairmend.mended.stacking import stack
 from pairmend.thresholds.strategies import CardinalityThreshold, F1Thresholds, FixedThreshold
 
-BELOW_ALL = float(np.nextafter(0, -1))
-"""A threshold that all probabilities exceed, 0 among them."""
-UNCORRECTED, EVERYWHERE = "uncorrected", "errors everywhere"
-RARE_LABELS, LABEL_SETS, SCALED, ONE_CLASS = (
-    "back towards uncorrected", "label sets seen", "scaled", "classes sum to 1",
+BELOW_ZERO = float(np.nextafter(0, -1))
+"""A threshold that every probability exceeds, 0 included."""
+UNCORRECTED, GLOBAL_CORRECTION = "uncorrected", "global correction"
+RARE_LABELS, LABEL_SETS, SCALED, SUM_TO_ONE = (
+    "shrinkage of rare labels", "label sets", "scaling", "classes sum to 1",
 )  # fmt: skip
 
 
-def name_of(opinion: str) -> str:
-    """Name the step of an opinion."""
-    return {"uncorrected": UNCORRECTED, "global": EVERYWHERE}.get(
-        opinion, f"neighbours ({opinion})"
+def step_name(term: str) -> str:
+    """Return the name of the step of a term of the stacked correction."""
+    return {"uncorrected": UNCORRECTED, "global": GLOBAL_CORRECTION}.get(
+        term, f"neighbours ({term})"
     )
 
 
 def explain_rows(
     classifier: Any,
     X: MatrixLike,
-    supports: FloatArray,
+    proba: FloatArray,
     *,
     n_neighbors: int,
     n_problems: int | None,
 ) -> list[Explanation]:
-    """Explain the predictions of a fitted mended classifier.
-
-    Parameters
-    ----------
-    classifier : MendedClassifier
-        Fitted.
-    X : array-like
-        Rows.
-    supports : ndarray of shape (n, L)
-        What the base classifier says of them.
-    n_neighbors : int
-        How many neighbours to list.
-    n_problems : int or None
-        How many problems to explain; None means all.
-
-    Returns
-    -------
-    list of Explanation
-    """
+    """Explain the predictions of a fitted MendedClassifier, given its base's probabilities."""
     for name, value in (("n_neighbors", n_neighbors), ("n_problems", n_problems or 0)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
             raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
-    mender: Mender = classifier._current_mender()
-    n_validation, n_labels = mender.evidence.Y.shape
-    decision = _Decision(classifier.decision_, classifier.threshold_, mender)
+    corrector: Corrector = classifier._current_corrector()
+    n_validation, n_labels = corrector.validation.Y.shape
+    decision = _DecisionRule(classifier.decision_, classifier.threshold_, corrector)
     names = [str(name) for name in classifier.classes_.tolist()]
     problems = _ProblemExplainer(
-        mender, names, classifier.validation_indices_, n_neighbors, n_problems
+        corrector, names, classifier.validation_indices_, n_neighbors, n_problems
     )
-    chances = mender.chances(X, supports)
+    corrected = corrector.corrected_proba(X, proba)
     explained: list[Explanation] = []
-    for rows in row_chunks(len(supports), 4 * n_validation + 12 * n_labels):
-        said = mender.opinions(take_rows(X, rows), supports[rows])
-        part = Chances(chances.labels[rows], chances.alone[rows])
-        labels = _explain_labels(mender, names, said, part, decision)
-        sets = _explain_sets(mender, names, said["uncorrected"], part, decision)
-        for k, found in enumerate(problems.explain(take_rows(X, rows), said)):
+    for rows in row_chunks(len(proba), 4 * n_validation + 12 * n_labels):
+        terms = corrector.terms(take_rows(X, rows), proba[rows])
+        part = CorrectedProba(corrected.proba[rows], corrected.by_label[rows])
+        labels = _explain_labels(corrector, names, terms, part, decision)
+        sets = _explain_sets(corrector, names, terms["uncorrected"], part, decision)
+        for k, found in enumerate(problems.explain(take_rows(X, rows), terms)):
             explained.append(Explanation(rows.start + k, labels[k], *found, sets[k]))
     return explained
 
 
 @dataclass(frozen=True)
-class _Decision:
-    """How labels are decided on."""
+class _DecisionRule:
+    """The fitted decision of a classifier."""
 
     kind: str
     threshold: Any
-    mender: Mender
+    corrector: Corrector
 
-    def accepted(self, labels: FloatArray, alone: FloatArray) -> BoolArray:
+    def accepted(self, proba: FloatArray, by_label: FloatArray) -> BoolArray:
+        """Return which labels are predicted, (n_rows, n_labels)."""
         if self.kind == "classes":
-            return np.asarray(
-                np.argmax(labels, axis=1)[:, np.newaxis] == np.arange(labels.shape[1])
-            )
+            return np.asarray(np.argmax(proba, axis=1)[:, np.newaxis] == np.arange(proba.shape[1]))
         if self.kind == "sets":
-            return self.mender.sets.most_likely(alone) == 1
-        return np.asarray(self.threshold.decide(labels)) == 1
+            return self.corrector.label_sets.most_likely(by_label) == 1
+        return np.asarray(self.threshold.decide(proba)) == 1
 
-    def cuts(self, n_labels: int) -> list[float | None]:
-        """Return what the probability of each label must exceed, where that is a number."""
+    def thresholds(self, n_labels: int) -> list[float | None]:
+        """Return the threshold of each label, None where the decision has no fixed one."""
         match self.threshold:
             case FixedThreshold(value=cut) | CardinalityThreshold(threshold_=cut):
                 found = np.full(n_labels, cut, dtype=np.float64)
@@ -113,42 +94,42 @@ class _Decision:
                 found = np.asarray(cuts, dtype=np.float64)
             case _:
                 return [None] * n_labels
-        # Probabilities lie in [0, 1]: a threshold of 1 accepts none, as infinity does. One below 0
-        # accepts all, as minus infinity does. JSON has no infinities.
-        return np.clip(found, BELOW_ALL, 1.0).tolist()
+        # JSON has no infinities. Probabilities lie in [0, 1]: a threshold of 1 accepts none, as
+        # infinity does, and one below 0 accepts all, as minus infinity does.
+        return np.clip(found, BELOW_ZERO, 1.0).tolist()
 
 
 def _explain_labels(
-    mender: Mender,
+    corrector: Corrector,
     names: list[str],
-    said: dict[str, FloatArray],
-    chances: Chances,
-    decision: _Decision,
+    terms: dict[str, FloatArray],
+    corrected: CorrectedProba,
+    decision: _DecisionRule,
 ) -> list[tuple[LabelExplanation, ...]]:
-    """Add up what opinions say of all labels of rows."""
-    base = said["uncorrected"]
-    before, after = base, chances.labels
-    nothing = np.zeros_like(base)
-    # Name, kind and weight of each step, and what it adds before and after.
+    """List the steps that add up to the probability of each label of each row."""
+    base = terms["uncorrected"]
+    before, after = base, corrected.proba
+    zeros = np.zeros_like(base)
+    # Name, kind and stacking weight of each step, and its summand before and after.
     steps: list[tuple[str, str, float | None, FloatArray, FloatArray]] = []
-    for opinion in ("uncorrected", *(name for name in said if name != "uncorrected")):
-        weight = mender.blend.get(opinion, 0.0)
-        first = base if opinion == "uncorrected" else nothing
-        steps.append((name_of(opinion), "opinion", weight, first, weight * said[opinion]))
-    if mender.guard:
-        back = chances.alone - blended(said, mender.blend)
-        steps.append((RARE_LABELS, "change", None, nothing, back))
-    if mender.sets_blend != {"alone": 1.0}:
-        name = LABEL_SETS if mender.sets_blend.get("sets", 0.0) > 0 else SCALED
-        steps.append((name, "change", None, nothing, chances.labels - chances.alone))
+    for term in ("uncorrected", *(name for name in terms if name != "uncorrected")):
+        weight = corrector.stacking_weights.get(term, 0.0)
+        first = base if term == "uncorrected" else zeros
+        steps.append((step_name(term), "term", weight, first, weight * terms[term]))
+    if corrector.guard:
+        change = corrected.by_label - stack(terms, corrector.stacking_weights)
+        steps.append((RARE_LABELS, "change", None, zeros, change))
+    if corrector.label_set_weights != {"labels": 1.0}:
+        name = LABEL_SETS if corrector.label_set_weights.get("sets", 0.0) > 0 else SCALED
+        steps.append((name, "change", None, zeros, corrected.proba - corrected.by_label))
     if decision.kind == "classes":
-        before, after = sum_to_one(base), sum_to_one(chances.labels)
-        steps.append((ONE_CLASS, "change", None, before - base, after - chances.labels))
+        before, after = sum_to_one(base), sum_to_one(corrected.proba)
+        steps.append((SUM_TO_ONE, "change", None, before - base, after - corrected.proba))
     accepted_before = decision.accepted(base, base)
-    accepted = decision.accepted(chances.labels, chances.alone)
-    called, kinds, weights, *_ = zip(*steps, strict=True)
-    against: list[tuple[int | None, str]] = [(None, name) for name in called]
-    cuts = decision.cuts(len(names))
+    accepted = decision.accepted(corrected.proba, corrected.by_label)
+    step_names, kinds, weights, *_ = zip(*steps, strict=True)
+    against: list[tuple[int | None, str]] = [(None, name) for name in step_names]
+    thresholds = decision.thresholds(len(names))
     return [
         tuple(
             LabelExplanation.of(
@@ -159,7 +140,7 @@ def _explain_labels(
                 [float(step[4][row, label]) for step in steps],
                 scores=(float(before[row, label]), float(after[row, label])),
                 accepted=(bool(accepted_before[row, label]), bool(accepted[row, label])),
-                threshold=cuts[label],
+                threshold=thresholds[label],
                 kinds=kinds,
                 weights=weights,
             )
@@ -170,29 +151,33 @@ def _explain_labels(
 
 
 def _explain_sets(
-    mender: Mender, names: list[str], base: FloatArray, chances: Chances, decision: _Decision
+    corrector: Corrector,
+    names: list[str],
+    base: FloatArray,
+    corrected: CorrectedProba,
+    decision: _DecisionRule,
 ) -> list[tuple[SetExplanation, ...]]:
-    """Tell which label set won, which came next, and which would have won before."""
+    """Return the two most likely label sets of each row, and the one predicted uncorrected."""
     if decision.kind != "sets":
         return [()] * len(base)
-    sets = mender.sets
-    won_before = sets.ranked(base, 1)
-    leading = np.hstack([sets.ranked(chances.alone, 2), won_before])
-    before = sets.probabilities_of(leading, base)
-    after = sets.probabilities_of(leading, chances.alone)
+    sets = corrector.label_sets
+    best_before = sets.top_sets(base, 1)
+    listed = np.hstack([sets.top_sets(corrected.by_label, 2), best_before])
+    before = sets.proba_of_sets(listed, base)
+    after = sets.proba_of_sets(listed, corrected.by_label)
     explained = []
-    for row, numbers in enumerate(leading.tolist()):
+    for row, indices in enumerate(listed.tolist()):
         found: dict[int, SetExplanation] = {}
-        for place, number in enumerate(numbers):
-            labels = tuple(np.flatnonzero(sets.members[[number]].toarray()[0]).tolist())
+        for place, index in enumerate(indices):
+            labels = tuple(np.flatnonzero(sets.members[[index]].toarray()[0]).tolist())
             found.setdefault(
-                number,
+                index,
                 SetExplanation(
                     labels,
                     tuple(names[label] for label in labels),
                     float(before[row, place]),
                     float(after[row, place]),
-                    number == numbers[-1],
+                    index == indices[-1],
                     place == 0,
                 ),
             )
@@ -201,46 +186,53 @@ def _explain_sets(
 
 
 class _ProblemExplainer:
-    """Explains local corrections, with what does not depend on the row worked out once."""
+    """Explains local corrections; what does not depend on the row is computed once."""
 
     def __init__(
-        self, mender: Mender, names: list[str], rows: Any, n_neighbors: int, n_problems: int | None
+        self,
+        corrector: Corrector,
+        names: list[str],
+        rows: Any,
+        n_neighbors: int,
+        n_problems: int | None,
     ):
-        self.mender, self.names, self.rows = mender, names, rows
+        self.corrector, self.names, self.rows = corrector, names, rows
         self.n_neighbors, self.n_problems = n_neighbors, n_problems
-        self.p_decide: dict[str, FloatArray] = {}
-        self.extra: dict[str, FloatArray] = {}
-        for name in mender.scalings:
-            correction = mender.corrections[name]
-            witness = mender.evidence.witnesses[correction.reference]
-            self.p_decide[name] = witness.decide(mender.evidence.supports)
-            nothing = np.zeros_like(witness.everywhere)
-            self.extra[name] = shrink(nothing, witness.everywhere, correction.shrinkage)[0]
+        self.validation_p_decide: dict[str, FloatArray] = {}
+        self.prior_masses: dict[str, FloatArray] = {}
+        for name in corrector.scalings:
+            correction = corrector.corrections[name]
+            reference = corrector.validation.references[correction.reference]
+            self.validation_p_decide[name] = reference.p_decide(corrector.validation.proba)
+            zeros = np.zeros_like(reference.global_confusion)
+            prior = shrink(zeros, reference.global_confusion, correction.shrinkage)
+            self.prior_masses[name] = prior[0]
 
     def explain(
-        self, X: MatrixLike, said: dict[str, FloatArray]
+        self, X: MatrixLike, terms: dict[str, FloatArray]
     ) -> Iterator[tuple[tuple[ProblemExplanation, ...], int, int]]:
-        """Yield for each row its problems, how many there are, and how many changed their vote."""
-        mender, base = self.mender, said["uncorrected"]
-        scalings = list(mender.scalings)
-        n_labels = len(self.names)
+        """Yield for each row its problems, their number, and how many changed their vote."""
+        corrector, base = self.corrector, terms["uncorrected"]
+        validation = corrector.validation
+        scalings = list(corrector.scalings)
         weights = {
-            name: mender.nearness(name, X, base) * mender.evidence.weights for name in scalings
-        }
-        p_decide = {
-            name: mender.evidence.witnesses[mender.corrections[name].reference].decide(base)
+            name: corrector.neighbour_weights(name, X, base) * validation.weights
             for name in scalings
         }
-        # Problems of a label one after another: label by label, scaling by scaling.
-        every = [(label, name) for label in range(n_labels) for name in scalings]
+        p_decide = {
+            name: validation.references[corrector.corrections[name].reference].p_decide(base)
+            for name in scalings
+        }
+        # Label by label, and within a label scaling by scaling.
+        every = [(label, name) for label in range(len(self.names)) for name in scalings]
         for row in range(len(base)):
             before = np.array([base[row, label] for label, _ in every])
-            after = np.array([said[name][row, label] for label, name in every])
-            turned = vote(before) != vote(after)
+            after = np.array([terms[name][row, label] for label, name in every])
+            changed = vote(before) != vote(after)
             chosen = np.arange(len(every))
             if self.n_problems is not None:
-                moved = np.abs(after - before)
-                chosen = np.sort(np.lexsort((-moved, ~turned))[: self.n_problems])
+                change = np.abs(after - before)
+                chosen = np.sort(np.lexsort((-change, ~changed))[: self.n_problems])
             problems = tuple(
                 self._problem(
                     *every[k],
@@ -251,25 +243,25 @@ class _ProblemExplainer:
                 )
                 for k in chosen.tolist()
             )
-            yield problems, len(every), int(np.count_nonzero(turned))
+            yield problems, len(every), int(np.count_nonzero(changed))
 
     def _problem(
         self, label: int, name: str, *, before: float, after: float, p_decide: float,
         weights: FloatArray,
     ) -> ProblemExplanation:  # fmt: skip
-        carried = self.mender.evidence.Y[:, label]
+        has_label = self.corrector.validation.Y[:, label]
         return explain_problem(
             (label, None),
             (self.names[label], f"not {self.names[label]}"),
             before=before,
             p_decide=p_decide,
             weights=weights,
-            truth=np.column_stack([carried, ~carried]),
-            decisions=self.p_decide[name][:, label],
+            truth=np.column_stack([has_label, ~has_label]),
+            decisions=self.validation_p_decide[name][:, label],
             rows=self.rows,
-            shrinkage=self.extra[name][label],
+            shrinkage=self.prior_masses[name][label],
             after=after,
             n_neighbors=self.n_neighbors,
-            opinion=name_of(name),
-            reference=self.mender.corrections[name].reference,
+            correction=step_name(name),
+            reference=self.corrector.corrections[name].reference,
         )

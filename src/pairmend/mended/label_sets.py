@@ -1,4 +1,4 @@
-"""Sets of labels that were seen in training, and how likely each is at a row."""
+"""Label powerset decoding: the label sets seen in training, and their probabilities."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,179 +12,123 @@ from pairmend._utils.chunking import row_chunks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.weights import SLACK
 
-SURE = 1e-6
-"""Probabilities are kept that far from 0 and 1: one label must not rule out a set alone."""
+PROBA_MARGIN = 1e-6
+"""Probabilities are clipped to this distance from 0 and 1, so that one label excludes no set."""
 
 
 @dataclass(frozen=True)
-class Own:
-    """The label sets that training rows carry.
+class OwnSets:
+    """Indices of the label sets of training rows, and the weights of these rows."""
 
-    Attributes
-    ----------
-    numbers : ndarray of int, shape (n,)
-        Number of the set of each row.
-    weights : ndarray of shape (n,)
-        Weights of the rows.
-    """
-
-    numbers: IntArray
+    indices: IntArray
     weights: FloatArray
 
-    def at(self, rows: IntArray | slice) -> "Own":
-        """Return those of some rows."""
-        return Own(self.numbers[rows], self.weights[rows])
+    def take(self, rows: IntArray | slice) -> "OwnSets":
+        """Select rows."""
+        return OwnSets(self.indices[rows], self.weights[rows])
 
 
 @dataclass(frozen=True)
 class LabelSets:
-    """Distinct label sets.
+    """The distinct label sets of training rows; all other sets have the probability 0.
 
-    Only seen sets are taken for possible, one that weighs less than a row in proportion to its
-    weight. The probability of a set is proportional to the product
-    of the probabilities of its labels and of the complements of all others, times a power of its
-    affinity: how much more often it was seen than it would be if labels were independent. With
-    the power 1 that is Bayes' rule for features that depend on each label apart.
+    The probability of a set is proportional to the product of the probabilities of its labels and
+    of the complements of all other labels, times its lift to the power `lift_exponent`, times its
+    weight where that is below 1. With the exponent 1 it is Bayes' rule for features that are
+    independent given the labels, each of which depends on one label.
 
     Attributes
     ----------
-    members : CSR of shape (n_sets, L)
-        Ones where a set holds a label.
+    members : CSR of shape (n_sets, n_labels)
+        Label indicators of the sets.
     counts : ndarray of shape (n_sets,)
-        Weight of the rows that carry exactly this set, in units of what counts as one row.
-    affinity : ndarray of shape (n_sets,)
-        Logarithms of affinities.
-    dependence : float, default=0.0
-        The power.
-
-    Examples
-    --------
-    >>> sets, number = LabelSets.seen_in(np.array([[1, 1], [0, 0], [1, 1]], dtype=bool))
-    >>> number.tolist(), sets.counts.tolist()
-    ([1, 0, 1], [1.0, 2.0])
-    >>> sets.most_likely(np.array([[0.9, 0.4]])).tolist()
-    [[1, 1]]
-    >>> sets.marginals(np.array([[0.9, 0.4]])).round(3).tolist()
-    [[0.857, 0.857]]
+        Weight of the rows with exactly this set, in units of the weight that counts as one row.
+    log_lift : ndarray of shape (n_sets,)
+        Log ratio of a set's frequency to that under independence of the labels.
+    lift_exponent : float, default=0.0
+        Exponent of the lift.
     """
 
     members: Any
     counts: FloatArray
-    affinity: FloatArray
-    dependence: float = 0.0
+    log_lift: FloatArray
+    lift_exponent: float = 0.0
 
     @classmethod
-    def seen_in(
+    def from_indicators(
         cls, Y: BoolArray, weights: FloatArray | None = None
     ) -> tuple["LabelSets", IntArray]:
-        """Collect the sets of rows; also return which of them each row carries.
-
-        Weights of rows are in units of what counts as one row.
-        """
+        """Return the distinct label sets of rows, and the index of each row's set."""
         weights = np.ones(len(Y)) if weights is None else weights
-        distinct, number = np.unique(Y, axis=0, return_inverse=True)
-        number = number.ravel()
+        distinct, indices = np.unique(Y, axis=0, return_inverse=True)
+        indices = indices.ravel()
         counts: FloatArray = np.zeros(len(distinct))
-        np.add.at(counts, number, weights)
+        np.add.at(counts, indices, weights)
         total = weights.sum()
         members = sparse.csr_array(distinct.astype(np.float64))
         share = (weights @ Y + 1) / (total + 2)
         independent = members @ (np.log(share) - np.log1p(-share)) + np.log1p(-share).sum()
-        affinity = np.log(counts / total) - independent
-        return cls(members, counts, affinity), number
+        log_lift = np.log(counts / total) - independent
+        return cls(members, counts, log_lift), indices
 
-    def most_likely(self, probabilities: FloatArray, own: Own | None = None) -> IntArray:
-        """Return the most likely set of each row.
+    def most_likely(self, proba: FloatArray, own: OwnSets | None = None) -> IntArray:
+        """Return the indicators of the most likely set of each row, (n_rows, n_labels).
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, L)
-            Probabilities of labels.
-        own : Own, default=None
-            The set each row is known to carry. The row itself is not counted for it, and one
-            that no other row carries counts as unseen, as it would be if the row were new.
-
-        Returns
-        -------
-        ndarray of int, shape (n, L)
-            Label indicators.
+        `own` holds the sets of training rows. Each row is then left out of the count of its set,
+        and a set of no other row has the probability 0.
         """
-        best = [scores.argmax(axis=1) for _, scores in self._scores(probabilities, own)]
+        best = [scores.argmax(axis=1) for _, scores in self._log_scores(proba, own)]
         return self.members[np.concatenate(best)].toarray().astype(np.int64)
 
-    def marginals(self, probabilities: FloatArray, own: Own | None = None) -> FloatArray:
-        """Return the probability of each label over all seen sets.
-
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, L)
-            Probabilities of labels, each taken alone.
-        own : Own, default=None
-            See :meth:`most_likely`.
-
-        Returns
-        -------
-        ndarray of shape (n, L)
-        """
-        out = np.empty(probabilities.shape)
-        for rows, scores in self._scores(probabilities, own):
+    def marginals(self, proba: FloatArray, own: OwnSets | None = None) -> FloatArray:
+        """Return the probability of each label over all sets; `own` as in `most_likely`."""
+        out = np.empty(proba.shape)
+        for rows, scores in self._log_scores(proba, own):
             scores -= scores.max(axis=1, keepdims=True)
             np.exp(scores, out=scores)
             scores /= scores.sum(axis=1, keepdims=True)
             out[rows] = scores @ self.members
         return np.clip(out, 0, 1, out=out)
 
-    def ranked(self, probabilities: FloatArray, n_sets: int) -> IntArray:
-        """Return the numbers of the most likely sets of each row, the likeliest first."""
+    def top_sets(self, proba: FloatArray, n_sets: int) -> IntArray:
+        """Return the indices of the most likely sets of each row, the most likely first."""
         found = [
             np.argsort(-scores, axis=1, kind="stable")[:, :n_sets]
-            for _, scores in self._scores(probabilities, None)
+            for _, scores in self._log_scores(proba, None)
         ]
         return np.concatenate(found)
 
-    def probabilities_of(self, numbers: IntArray, probabilities: FloatArray) -> FloatArray:
-        """Return the probabilities of some sets of each row, among all sets.
-
-        Parameters
-        ----------
-        numbers : ndarray of int, shape (n, k)
-            Numbers of the sets.
-        probabilities : ndarray of shape (n, L)
-            Probabilities of labels.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-        """
+    def proba_of_sets(self, indices: IntArray, proba: FloatArray) -> FloatArray:
+        """Return the probabilities of some sets of each row; both have the shape (n_rows, k)."""
         found = [
-            np.take_along_axis(softmax(scores, axis=1), numbers[rows], axis=1)
-            for rows, scores in self._scores(probabilities, None)
+            np.take_along_axis(softmax(scores, axis=1), indices[rows], axis=1)
+            for rows, scores in self._log_scores(proba, None)
         ]
         return np.concatenate(found)
 
-    def _scores(
-        self, probabilities: FloatArray, own: Own | None
+    def _log_scores(
+        self, proba: FloatArray, own: OwnSets | None
     ) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield chunks of rows with the log-probabilities of sets, up to a constant a row."""
+        """Yield chunks of rows with the log-probabilities of sets, up to a constant per row."""
         n_sets, n_labels = self.members.shape
-        # A set seen in less than a row counts for as much of one as it weighs.
-        rare = np.log(np.minimum(self.counts, 1.0))
-        prior = self.dependence * self.affinity + rare
-        for rows in row_chunks(len(probabilities), 3 * n_sets + 2 * n_labels):
-            p = np.clip(probabilities[rows], SURE, 1 - SURE)
-            # A label's complement is in every set without it: only log-odds are left to add.
+        # A set of less than one row counts in proportion to its weight.
+        log_counts = np.log(np.minimum(self.counts, 1.0))
+        prior = self.lift_exponent * self.log_lift + log_counts
+        for rows in row_chunks(len(proba), 3 * n_sets + 2 * n_labels):
+            p = np.clip(proba[rows], PROBA_MARGIN, 1 - PROBA_MARGIN)
+            # The product of all complements is a constant per row: only log-odds are added.
             scores = np.ascontiguousarray((self.members @ (np.log(p) - np.log1p(-p)).T).T)
             scores += prior
             if own is not None and n_sets > 1:
-                here = own.at(rows)
-                scores[np.arange(len(here.numbers)), here.numbers] += self._uncounted(here)
+                here = own.take(rows)
+                scores[np.arange(len(here.indices)), here.indices] += self._leave_out(here)
             yield rows, scores
 
-    def _uncounted(self, own: Own) -> FloatArray:
-        """Return by how much the score of a row's own set changes if the row is left out."""
-        counts = self.counts[own.numbers]
+    def _leave_out(self, own: OwnSets) -> FloatArray:
+        """Return the change of the score of each row's own set when the row is left out."""
+        counts = self.counts[own.indices]
         left = 1 - own.weights / counts
-        others = left > SLACK
-        left = np.where(others, left, 1.0)
-        rarer = np.log(np.minimum(left * counts, 1.0)) - np.log(np.minimum(counts, 1.0))
-        return np.where(others, self.dependence * np.log(left) + rarer, -np.inf)
+        has_others = left > SLACK
+        left = np.where(has_others, left, 1.0)
+        change = np.log(np.minimum(left * counts, 1.0)) - np.log(np.minimum(counts, 1.0))
+        return np.where(has_others, self.lift_exponent * np.log(left) + change, -np.inf)

@@ -1,4 +1,4 @@
-"""Rows as the base classifier takes them, and as distances between rows take them."""
+"""Rows in the form that the base classifier takes, and in the form that distances take."""
 
 import warnings
 from dataclasses import dataclass
@@ -12,17 +12,15 @@ from pairmend.frames import ColumnWarning, FrameEncoder
 
 
 @dataclass(frozen=True)
-class RowReader:
-    """Encodes frames once for all that needs them encoded, and leaves other rows as they are.
+class RowEncoder:
+    """Encodes frames once for the base classifier and for distances; other rows are unchanged.
 
     Attributes
     ----------
     encoder : FrameEncoder or None
-        What reads frames; None if rows are no frame, or nothing needs them encoded.
-    for_base : bool
-        Whether the base classifier takes encoded rows.
-    for_distances : bool
-        Whether distances do.
+        None if fit saw no frame, or if neither needs encoded rows.
+    for_base, for_distances : bool
+        Whether the base classifier and distances take encoded rows.
     """
 
     encoder: FrameEncoder | None
@@ -38,20 +36,11 @@ class RowReader:
         for_base: bool,
         for_distances: bool,
         is_optional: bool,
-    ) -> "RowReader":
-        """Decide how the columns of a frame are read.
+    ) -> "RowEncoder":
+        """Fit an encoder on the rows of positive weight, if it is needed.
 
-        Parameters
-        ----------
-        X : array-like or DataFrame
-            Rows.
-        row_weights : ndarray of shape (n,)
-            Their weights; rows of weight 0 count as if they were not there.
-        for_base, for_distances : bool
-            Whether the base classifier and distances need encoded rows.
-        is_optional : bool
-            Whether distances between rows can do without features. A frame that cannot be read
-            then leads to a warning, if the base classifier does not need it.
+        If it `is_optional` for distances and the base classifier does not need it, a frame that
+        cannot be encoded leads to a warning instead of an error.
         """
         if not is_frame(X) or not (for_base or for_distances):
             return cls(None, for_base, for_distances)
@@ -61,7 +50,7 @@ class RowReader:
             if for_base or not is_optional:
                 raise
             warnings.warn(
-                "Distances between rows are measured by predicted probabilities alone, because "
+                "Distances between rows are measured by predicted probabilities only, because "
                 f"the features cannot be read: {error} Or pass transformer=...",
                 ColumnWarning,
                 stacklevel=3,
@@ -69,8 +58,8 @@ class RowReader:
             return cls(None, for_base, for_distances)
         return cls(encoder, for_base, for_distances)
 
-    def read(self, X: MatrixLike) -> tuple[MatrixLike, MatrixLike]:
-        """Return rows as the base classifier takes them, and as distances do."""
+    def encode(self, X: MatrixLike) -> tuple[MatrixLike, MatrixLike]:
+        """Return rows for the base classifier, and rows for distances."""
         if self.encoder is None:
             return X, X
         encoded = self.encoder.encode(X)

@@ -1,4 +1,4 @@
-"""The search for beta, shrinkage and reference, each row left out of its own neighbourhood."""
+"""Grid search for beta, shrinkage and reference, each row left out of its own neighbourhood."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,32 +9,32 @@ from pairmend._utils.chunking import row_chunks
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.kernels.leave_one_out import corrected_by, sums_around
 from pairmend.mended.distances import Scaling
-from pairmend.mended.validation_set import Evidence
+from pairmend.mended.validation_set import ValidationSet
 
-LOWEST = 0.5
-"""Smallest beta that is tried, in units of one over the typical squared distance..."""
-DOUBLINGS = 8
-"""...and how often it is doubled."""
+SMALLEST_BETA = 0.5
+"""Smallest beta of the grid, in units of one over the median squared distance."""
+N_DOUBLINGS = 8
+"""Number of further values of beta, each twice the one before."""
 SHRINKAGES = (0.25, 1.0, 4.0, 16.0)
-"""Masses that are tried: the nearest row has the mass 1."""
+"""Grid of prior masses; the nearest row has the mass 1."""
 
 
 @dataclass(frozen=True)
 class Correction:
-    """A way to correct, and how it does on rows left out.
+    """A point of the grid, and its loss.
 
     Attributes
     ----------
     scaling : str
-        How distances are measured; "global" if all rows count alike.
+        How distances are measured; "global" if all rows have the same weight.
     beta : float
-        How fast weights fall with the squared distance.
+        Inverse squared bandwidth of the Gaussian weights.
     shrinkage : float
-        Mass added from the global confusion matrix.
+        Prior mass added from the global confusion matrix.
     reference : str
-        How supports become decisions.
+        Name of the randomized reference classifier.
     loss : float
-        Brier score of rows left out.
+        Brier score of the leave-one-out correction of out-of-fold probabilities.
     """
 
     scaling: str
@@ -44,119 +44,108 @@ class Correction:
     loss: float
 
 
-def search_global(evidence: Evidence, rows: IntArray, weights: FloatArray) -> list[Correction]:
-    """Try the correction that is the same everywhere on rows with these weights."""
+def search_global(
+    validation: ValidationSet, rows: IntArray, weights: FloatArray
+) -> list[Correction]:
+    """Score the global correction with each reference on rows with these weights."""
 
-    def loss(name: str) -> float:
-        return evidence.loss(said_globally(evidence, name, rows), rows, weights)
+    def loss(reference: str) -> float:
+        corrected = leave_one_out_global(validation, reference, rows)
+        return validation.brier_score(corrected, rows, weights)
 
-    return [Correction("global", 0.0, 0.0, name, loss(name)) for name in evidence.witnesses]
+    return [Correction("global", 0.0, 0.0, name, loss(name)) for name in validation.references]
 
 
-def search_scaling(
-    evidence: Evidence,
+def search_local(
+    validation: ValidationSet,
     scaling: Scaling,
     rows: IntArray,
     weights: FloatArray,
     betas: Sequence[float],
     shrinkages: Sequence[float],
 ) -> list[Correction]:
-    """Try all betas, shrinkages and references in one scaling.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        Validation rows.
-    scaling : Scaling
-        Where they lie.
-    rows : ndarray of int, shape (t,)
-        Those to try on.
-    weights : ndarray of shape (t,)
-        How much their errors count.
-    betas : sequence of float
-        Each twice the one before.
-    shrinkages : sequence of float
-        Masses added from the global confusion matrix.
-
-    Returns
-    -------
-    list of Correction
-    """
-    witnesses = list(evidence.witnesses.values())
-    n_labels = evidence.Y.shape[1]
-    # What is carried does not depend on the reference: it is summed once.
-    parts = [witness.table[:, : 2 * n_labels] for witness in witnesses]
-    tables = np.hstack([*parts, witnesses[0].table[:, 2 * n_labels :]], dtype=np.float32)
-    points = _single(scaling)
+    """Score all betas, shrinkages and references in one scaling; each beta doubles the last."""
+    tables = list(validation.references.values())
+    n_labels = validation.Y.shape[1]
+    # The last columns do not depend on the reference: they are summed once.
+    parts = [each.table[:, : 2 * n_labels] for each in tables]
+    table = np.hstack([*parts, tables[0].table[:, 2 * n_labels :]], dtype=np.float32)
+    points = _single_precision(scaling)
     masses = np.array(shrinkages, dtype=np.float64)[:, np.newaxis, np.newaxis]
-    carried = np.arange(2 * n_labels * len(witnesses), tables.shape[1])
+    shared = np.arange(2 * n_labels * len(tables), table.shape[1])
     columns = [
-        np.r_[np.arange(2 * n_labels) + 2 * n_labels * k, carried] for k in range(len(witnesses))
+        np.r_[np.arange(2 * n_labels) + 2 * n_labels * k, shared] for k in range(len(tables))
     ]
-    errors = np.empty((len(witnesses), len(betas), len(shrinkages), len(rows)))
-    for chunk in _chunks(scaling, len(rows), tables):
+    errors = np.empty((len(tables), len(betas), len(shrinkages), len(rows)))
+    for chunk in _chunks(scaling, len(rows), table):
         here = rows[chunk]
-        p_decide = [witness.decide(evidence.supports[here]) for witness in witnesses]
-        elsewhere = [witness.elsewhere(here) for witness in witnesses]
-        around = sums_around(points, here, tables, betas[0], len(betas) - 1, evidence.weights)
-        for b, sums in enumerate(around):
-            for w, own in enumerate(columns):
-                said = corrected_by(p_decide[w], sums[:, own], elsewhere[w], masses)
-                errors[w, b, :, chunk] = evidence.errors(said, here)
+        p_decide = [each.p_decide(validation.proba[here]) for each in tables]
+        p_true = [each.p_true_without(here) for each in tables]
+        sums_by_beta = sums_around(
+            points, here, table, betas[0], len(betas) - 1, validation.weights
+        )
+        for b, sums in enumerate(sums_by_beta):
+            for r, own in enumerate(columns):
+                corrected = corrected_by(p_decide[r], sums[:, own], p_true[r], masses)
+                errors[r, b, :, chunk] = validation.squared_errors(corrected, here)
     losses = np.average(errors, axis=3, weights=weights)
     return [
-        Correction(scaling.name, beta, mass, witness.reference, float(losses[w, b, m]))
-        for w, witness in enumerate(witnesses)
+        Correction(scaling.name, beta, mass, each.reference, float(losses[r, b, m]))
+        for r, each in enumerate(tables)
         for b, beta in enumerate(betas)
         for m, mass in enumerate(shrinkages)
     ]
 
 
-def said_globally(evidence: Evidence, reference: str, rows: IntArray) -> FloatArray:
-    """Return what the global correction says of validation rows, each left out."""
-    witness = evidence.witnesses[reference]
-    said = np.empty((len(rows), evidence.Y.shape[1]))
-    for chunk in row_chunks(len(rows), 3 * witness.table.shape[1]):
+def leave_one_out_global(validation: ValidationSet, reference: str, rows: IntArray) -> FloatArray:
+    """Correct validation rows by the global confusion matrix of all other rows."""
+    table = validation.references[reference]
+    corrected = np.empty((len(rows), validation.Y.shape[1]))
+    for chunk in row_chunks(len(rows), 3 * table.table.shape[1]):
         here = rows[chunk]
-        p_decide = witness.decide(evidence.supports[here])
-        given_on, given_off = witness.elsewhere(here)
-        said[chunk] = p_decide * given_on + (1 - p_decide) * given_off
-    return said
+        p_decide = table.p_decide(validation.proba[here])
+        p_true_if_decided, p_true_if_not = table.p_true_without(here)
+        corrected[chunk] = p_decide * p_true_if_decided + (1 - p_decide) * p_true_if_not
+    return corrected
 
 
-def said_locally(
-    evidence: Evidence, scaling: Scaling, correction: Correction, rows: IntArray
+def leave_one_out_local(
+    validation: ValidationSet, scaling: Scaling, correction: Correction, rows: IntArray
 ) -> FloatArray:
-    """Return what a local correction says of validation rows, each left out."""
-    witness = evidence.witnesses[correction.reference]
-    said = np.empty((len(rows), evidence.Y.shape[1]))
-    points, table = _single(scaling), witness.table.astype(np.float32)
+    """Correct validation rows by the local confusion matrices of all other rows."""
+    reference = validation.references[correction.reference]
+    corrected = np.empty((len(rows), validation.Y.shape[1]))
+    points, table = _single_precision(scaling), reference.table.astype(np.float32)
     for chunk in _chunks(scaling, len(rows), table):
         here = rows[chunk]
-        sums = next(sums_around(points, here, table, correction.beta, masses=evidence.weights))
-        p_decide = witness.decide(evidence.supports[here])
-        said[chunk] = corrected_by(p_decide, sums, witness.elsewhere(here), correction.shrinkage)
-    return said
+        sums = next(sums_around(points, here, table, correction.beta, masses=validation.weights))
+        p_decide = reference.p_decide(validation.proba[here])
+        corrected[chunk] = corrected_by(
+            p_decide, sums, reference.p_true_without(here), correction.shrinkage
+        )
+    return corrected
 
 
-def _single(scaling: Scaling) -> Matrix:
-    """Return the points in single precision: choices need no more digits, and half the time."""
+def _single_precision(scaling: Scaling) -> Matrix:
+    """Return the points in single precision: it suffices for the search, in half the time."""
     return scaling.neighbourhood.points_.astype(np.float32)
 
 
 def _chunks(scaling: Scaling, n_rows: int, table: FloatArray) -> Iterator[slice]:
-    """Cut rows so that the sums around them, and what is made of these, fit into memory."""
+    """Cut rows so that the sums around them and the corrections fit into memory."""
     n_points: int = scaling.neighbourhood.points_.shape[0]
     return row_chunks(n_rows, 3 * n_points + 20 * table.shape[1])
 
 
-def betas_around(typical: float) -> list[float]:
-    """List the betas that are tried where squared distances are typically so large."""
-    return [LOWEST * 2.0**k / typical for k in range(DOUBLINGS + 1)]
+def beta_grid(squared_distance: float) -> list[float]:
+    """Return the grid of beta for a median squared distance."""
+    return [SMALLEST_BETA * 2.0**k / squared_distance for k in range(N_DOUBLINGS + 1)]
 
 
-def best_of(corrections: Sequence[Correction]) -> Iterator[Correction]:
-    """Yield the best correction of each scaling, of equals the first."""
-    for name in dict.fromkeys(correction.scaling for correction in corrections):
-        mine = [correction for correction in corrections if correction.scaling == name]
-        yield min(mine, key=lambda correction: correction.loss)
+def best_by_scaling(corrections: Sequence[Correction]) -> dict[str, Correction]:
+    """Return the correction of least loss in each scaling, of equals the first."""
+    names = dict.fromkeys(correction.scaling for correction in corrections)
+    return {
+        name: min((each for each in corrections if each.scaling == name), key=lambda c: c.loss)
+        for name in names
+    }

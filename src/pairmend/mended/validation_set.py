@@ -1,8 +1,7 @@
-"""What validation rows tell: supports of classifiers that did not see them, and the truth."""
+"""The validation set: true labels and out-of-fold probabilities, tabulated for confusion sums."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,76 +12,78 @@ from pairmend.kernels.rrc import REFERENCES
 
 
 @dataclass(frozen=True)
-class Witness:
-    """Validation rows seen through one reference classifier.
+class ReferenceTable:
+    """Decisions of one randomized reference classifier on the validation set.
 
     Attributes
     ----------
     reference : str
         Name of the reference classifier.
-    table : ndarray of shape (M, 3 L + 1)
-        What sums over rows need.
-    everywhere : ndarray of shape (1, L, 2, 2)
-        Confusion matrices over all rows.
+    table : ndarray of shape (n_validation, 3 * n_labels + 1)
+        Columns whose weighted sums give confusion matrices.
+    global_confusion : ndarray of shape (1, n_labels, 2, 2)
+        Confusion matrices over all rows, [truth, decision].
     """
 
     reference: str
     table: FloatArray
-    everywhere: FloatArray
+    global_confusion: FloatArray
 
     @classmethod
-    def of(cls, reference: str, Y: BoolArray, supports: FloatArray, weights: FloatArray) -> Any:
-        """See rows through a reference classifier."""
-        table = tabulate(Y, REFERENCES[reference](supports), weights)
+    def from_rows(
+        cls, reference: str, Y: BoolArray, proba: FloatArray, weights: FloatArray
+    ) -> "ReferenceTable":
+        """Tabulate the decisions of a reference classifier."""
+        table = tabulate(Y, REFERENCES[reference](proba), weights)
         return cls(reference, table, global_confusion(table))
 
-    def decide(self, supports: FloatArray) -> FloatArray:
-        """Return the probabilities of deciding for labels of these supports."""
-        return REFERENCES[self.reference](supports)
+    def p_decide(self, proba: FloatArray) -> FloatArray:
+        """Return the probability of deciding for each label."""
+        return REFERENCES[self.reference](proba)
 
-    def elsewhere(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return p_true_given_decision over all rows but one, for each of these."""
+    def p_true_without(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return p_true_given_decision over all rows but one, for each of these rows."""
         return p_true_given_decision(global_confusion(self.table, rows))
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """Validation rows.
+class ValidationSet:
+    """Rows with out-of-fold probabilities, which estimate the base classifier's errors.
 
     Attributes
     ----------
-    Y : ndarray of bool, shape (M, L)
-        Truth.
-    supports : ndarray of shape (M, L)
-        What classifiers that did not see a row say of it.
-    weights : ndarray of shape (M,)
+    Y : ndarray of bool, shape (n_validation, n_labels)
+        True labels.
+    proba : ndarray of shape (n_validation, n_labels)
+        Out-of-fold probabilities of the base classifier.
+    weights : ndarray of shape (n_validation,)
         Weights of rows, in units of the weight that counts as one row.
-    witnesses : dict of Witness
+    references : dict of ReferenceTable
         By the name of the reference classifier.
     """
 
     Y: BoolArray
-    supports: FloatArray
+    proba: FloatArray
     weights: FloatArray
-    witnesses: dict[str, Witness]
+    references: dict[str, ReferenceTable]
 
     @classmethod
-    def of(
-        cls, Y: BoolArray, supports: FloatArray, weights: FloatArray, references: Sequence[str]
-    ) -> "Evidence":
-        """Collect the evidence under some reference classifiers."""
-        seen = {name: Witness.of(name, Y, supports, weights) for name in references}
-        return cls(Y, supports, weights, seen)
+    def from_rows(
+        cls, Y: BoolArray, proba: FloatArray, weights: FloatArray, references: Sequence[str]
+    ) -> "ValidationSet":
+        """Tabulate the rows for some reference classifiers."""
+        tables = {name: ReferenceTable.from_rows(name, Y, proba, weights) for name in references}
+        return cls(Y, proba, weights, tables)
 
-    def loss(self, said: FloatArray, rows: IntArray, weights: FloatArray) -> float:
-        """Return the Brier score of rows with these weights, the mean over labels."""
-        return float(np.average(self.errors(said, rows), weights=weights))
+    def brier_score(self, proba: FloatArray, rows: IntArray, weights: FloatArray) -> float:
+        """Return the weighted mean squared error of probabilities of some rows."""
+        return float(np.average(self.squared_errors(proba, rows), weights=weights))
 
-    def errors(self, said: FloatArray, rows: IntArray) -> FloatArray:
-        """Return the Brier score of each row."""
-        return np.asarray(np.mean((said - self.Y[rows]) ** 2, axis=-1))
+    def squared_errors(self, proba: FloatArray, rows: IntArray) -> FloatArray:
+        """Return the squared error of each row, the mean over labels."""
+        return np.asarray(np.mean((proba - self.Y[rows]) ** 2, axis=-1))
 
     @property
     def n_examples(self) -> FloatArray:
-        """Weight of the rows of the rarer side of each label."""
+        """Weight of the rarer class of each label, (n_labels,)."""
         return np.minimum(self.weights @ self.Y, self.weights @ ~self.Y)

@@ -20,6 +20,7 @@ MODULES = frozenset(
         "pairmend.naive_bayes.design_matrix",
         "pairmend._utils.columns",
         "pairmend._utils.frames",
+        "pairmend._utils.per_label",
         "pairmend.pairwise.incremental",
         "pairmend.kernels.pairs",
         "pairmend.naive_bayes.feature_statistics",

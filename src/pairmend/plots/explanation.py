@@ -1,4 +1,4 @@
-"""Drawings of why a row got its labels."""
+"""Plots of explanations of predictions."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BOTH = PALETTE[2]
-NARROW = 14  # letters of names that stand side by side
-DARKEST = 0.75  # of the colours of cells: beyond it numbers are hard to read
+NARROW = 14
+"""Maximum number of letters of names that stand side by side."""
+DARKEST = 0.75
+"""Upper end of the colour map of cells: on darker cells numbers are hard to read."""
 
 
 def plot_explanation(
@@ -36,23 +38,23 @@ def plot_explanation(
     n_labels: int = 12,
     figure: Any = None,
 ) -> Any:
-    """Draw an explanation: all scores, and the problems that changed most with their reasons.
+    """Plot an explanation: scores, and the confusion matrices of the most changed problems.
 
     Parameters
     ----------
     explanation : Explanation
-        What a classifier's ``explain`` gives for a row.
+        An element of the list that a classifier's ``explain`` returns.
     n_problems : int, default=2
-        How many problems to draw.
+        Number of problems to draw, those with the largest changes.
     n_labels : int, default=12
-        How many labels to draw, those of which there is most to tell.
+        Number of labels to draw, those with the largest changes.
     figure : matplotlib Figure or SubFigure, default=None
-        Where to draw; a new figure if None.
+        Figure to draw into; a new figure if None.
 
     Returns
     -------
     Figure
-        Its first Axes hold the scores, then come two for each problem.
+        Its first Axes show the scores, two further ones each problem.
 
     Examples
     --------
@@ -60,9 +62,10 @@ def plot_explanation(
     >>> from pairmend import CorrectedPairwiseClassifier
     >>> X, Y = np.random.RandomState(0).rand(60, 2), np.eye(3, dtype=int)[[0, 1, 2] * 20]
     >>> clf = CorrectedPairwiseClassifier(random_state=0).fit(X, Y)
+    >>> from pairmend.plots import plot_explanation
     >>> figure = plot_explanation(clf.explain(X[:1])[0], n_problems=1)
     >>> figure.axes[2].get_title(loc="left")
-    'rows that weigh most'
+    'rows of largest weight'
     """
     import_matplotlib()
     problems = explanation.most_changed(n_problems)
@@ -88,22 +91,32 @@ def plot_explanation(
 def explained_scores(
     explanation: Explanation, *, n_labels: int = 12, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the labels' scores before and after the correction.
+    """Plot the labels' scores before and after the correction.
 
     Parameters
     ----------
     explanation : Explanation
-        What a classifier's ``explain`` gives for a row.
+        An element of the list that a classifier's ``explain`` returns.
     n_labels : int, default=12
-        How many labels to draw, those of which there is most to tell.
+        Number of labels to draw, those with the largest changes.
     ax : matplotlib Axes, default=None
-        Where to draw; a new figure if None.
+        Axes to draw into; a new figure if None.
 
     Returns
     -------
     Axes
+        The axes drawn into.
+
+    Examples
+    --------
+    >>> from pairmend.explanation import Explanation, LabelExplanation
+    >>> from pairmend.plots import explained_scores
+    >>> sea = LabelExplanation.of(
+    ...     0, "sea", [], [], [], scores=(0.4, 0.75), accepted=(False, True), threshold=0.5)
+    >>> explained_scores(Explanation(0, (sea,), (), 0, 0)).get_xlabel()
+    'score'
     """
-    shown = sorted(explanation.telling_labels(n_labels), key=lambda label: -label.after)
+    shown = sorted(explanation.most_changed_labels(n_labels), key=lambda label: -label.after)
     ax = axes_or_new(ax, width=5.2, height=1.8 + 0.34 * len(shown))
     thresholds = [np.nan if label.threshold is None else label.threshold for label in shown]
     for place, (label, threshold) in enumerate(zip(shown, thresholds, strict=True)):
@@ -113,14 +126,14 @@ def explained_scores(
         ax.plot(label.after, place, "o" if label.accepted else "X", ms=9, color=colour, zorder=3)
         ax.plot([threshold] * 2, [place - 0.5, place + 0.5], color=INK, lw=1, ls=(0, (4, 3)))
         if label.changed:
-            # On the side of the threshold where the score is now.
-            told, side, away = (
+            # On the same side of the threshold as the corrected score.
+            text, side, offset = (
                 ("now predicted", "left", 4)
                 if label.accepted
                 else ("no longer predicted", "right", -4)
             )
             at = label.after if label.threshold is None else label.threshold
-            write(ax, at, place, told, offset=(away, 8), ha=side, va="bottom")
+            write(ax, at, place, text, offset=(offset, 8), ha=side, va="bottom")
     ax.set_yticks(
         range(len(shown)), [short(label.name) for label in shown], fontsize=9, parse_math=False
     )
@@ -128,17 +141,17 @@ def explained_scores(
         tick.set_fontweight("bold" if label.changed else "normal")
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.set_xlim(-0.03, 1.03)
-    left_out = len(explanation.labels) - len(shown)
-    ax.set_xlabel("score" + (f" ({left_out:,} more labels are left out)" if left_out else ""))
+    n_hidden = len(explanation.labels) - len(shown)
+    ax.set_xlabel("score" + (f" ({n_hidden:,} more labels not shown)" if n_hidden else ""))
     make_plain(ax)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=FAINT, lw=0.6)
     ax.set_axisbelow(True)
     n_changed = sum(label.changed for label in explanation.labels)
-    told = f"{n_changed} of {len(explanation.labels)} labels" if n_changed else "no label"
     ax.set_title(
-        f"Row {explanation.row}\n{told} decided differently", loc="left", fontsize=10, color=INK
-    )
+        f"Row {explanation.row}\n{n_changed} of {len(explanation.labels)} predictions changed",
+        loc="left", fontsize=10, color=INK,
+    )  # fmt: skip
     from matplotlib.lines import Line2D
     from matplotlib.transforms import offset_copy
 
@@ -147,12 +160,12 @@ def explained_scores(
         {"marker": "o", "color": BLUE, "ms": 9},
         {"marker": "X", "color": VERMILION, "ms": 9},
     ]
-    names = ["before", "mended: predicted", "mended: not predicted"]
+    names = ["before", "corrected: predicted", "corrected: not predicted"]
     handles = [Line2D([], [], **{"ls": "none", **look}) for look in looks]
     if not np.isnan(thresholds).all():
         handles.append(Line2D([], [], color=INK, lw=1, ls=(0, (4, 3))))
         names.append("threshold")
-    # Below the axis' own texts, whatever the height of the drawing.
+    # Below the labels of the axis, at any height of the figure.
     figure: Any = ax.figure
     below = offset_copy(ax.transAxes, fig=figure, y=-36, units="points")
     add_legend(
@@ -163,20 +176,33 @@ def explained_scores(
 
 
 def explained_confusion(problem: ProblemExplanation, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the local confusion matrix of a problem, as shares of its mass.
+    """Plot the local confusion matrix of a problem, as shares of its mass.
 
-    A row is a decision, since the correction asks what is true where each was made.
+    Rows are decisions and columns true classes: the correction uses P(truth given decision).
 
     Parameters
     ----------
     problem : ProblemExplanation
         One of an explanation's problems.
     ax : matplotlib Axes, default=None
-        Where to draw; a new figure if None.
+        Axes to draw into; a new figure if None.
 
     Returns
     -------
     Axes
+        The axes drawn into.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.explanation import explain_problem
+    >>> from pairmend.plots import explained_confusion
+    >>> sea = explain_problem(
+    ...     (0, None), ("sea", "not sea"), before=0.4, p_decide=0.25,
+    ...     weights=np.array([1.0, 0.5, 0.5]), decisions=np.array([0.0, 0.0, 1.0]),
+    ...     truth=np.array([[1, 0], [0, 1], [1, 0]], dtype=bool))
+    >>> explained_confusion(sea).get_xlabel()
+    'truth'
     """
     ax = axes_or_new(ax, width=3.4, height=2.6)
     from matplotlib import colormaps
@@ -191,8 +217,10 @@ def explained_confusion(problem: ProblemExplanation, *, ax: "Axes | None" = None
             color=readable_on(image.to_rgba(share)),
         )  # fmt: skip
     first, second = names = [short(name, NARROW) for name in problem.names]
-    told = [_told_decision(problem, decision, first) for decision in (0, 1)]
-    ax.set_yticks([0, 1], [f"decided {name},\n{of}" for name, of in zip(names, told, strict=True)])
+    shares_true = [_share_true(problem, decision, first) for decision in (0, 1)]
+    ax.set_yticks(
+        [0, 1], [f"decided {n},\n{share}" for n, share in zip(names, shares_true, strict=True)]
+    )
     crowded = len(first) + len(second) > NARROW
     ax.set_xticks([0, 1], [first, "\n" * crowded + second])
     for text in (*ax.get_xticklabels(), *ax.get_yticklabels()):
@@ -203,7 +231,7 @@ def explained_confusion(problem: ProblemExplanation, *, ax: "Axes | None" = None
     ax.spines[["top", "right"]].set_visible(True)
     ax.spines[:].set_color(FAINT)
     ax.set_title(
-        f"{first} or {second}?{' The vote changed.' if problem.changed else ''}\n"
+        f"{first} or {second}{': the vote changed' if problem.changed else ''}\n"
         f"{first} from {problem.before:.2f} to {problem.after:.2f}",
         loc="left", fontsize=10, color=INK, parse_math=False,
     )  # fmt: skip
@@ -211,18 +239,31 @@ def explained_confusion(problem: ProblemExplanation, *, ax: "Axes | None" = None
 
 
 def explained_neighbours(problem: ProblemExplanation, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the neighbours that weigh most in a problem's confusion matrix.
+    """Plot the neighbours of largest weight in a problem's confusion matrix.
 
     Parameters
     ----------
     problem : ProblemExplanation
         One of an explanation's problems.
     ax : matplotlib Axes, default=None
-        Where to draw; a new figure if None.
+        Axes to draw into; a new figure if None.
 
     Returns
     -------
     Axes
+        The axes drawn into.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.explanation import explain_problem
+    >>> from pairmend.plots import explained_neighbours
+    >>> sea = explain_problem(
+    ...     (0, None), ("sea", "not sea"), before=0.4, p_decide=0.25,
+    ...     weights=np.array([1.0, 0.5, 0.5]), decisions=np.array([0.0, 0.0, 1.0]),
+    ...     truth=np.array([[1, 0], [0, 1], [1, 0]], dtype=bool))
+    >>> explained_neighbours(sea).get_title(loc="left")
+    'rows of largest weight'
     """
     neighbours = problem.neighbours
     ax = axes_or_new(ax, width=4.4, height=1.2 + 0.3 * max(2, len(neighbours)))
@@ -233,38 +274,39 @@ def explained_neighbours(problem: ProblemExplanation, *, ax: "Axes | None" = Non
     ]
     ax.barh(range(len(shares)), shares, height=0.68, color=colours)
     for place, neighbour in enumerate(neighbours):
-        told = _told_neighbour(neighbour, problem.names)
-        write(ax, shares[place], place, told, offset=(4, 0), ha="left", va="center")
+        text = _neighbour_text(neighbour, problem.names)
+        write(ax, shares[place], place, text, offset=(4, 0), ha="left", va="center")
     ax.set_yticks(range(len(shares)), [f"row {n.row}" for n in neighbours], fontsize=9)
     ax.set_ylim(max(2, len(shares)) - 0.4, -0.6)
-    ax.set_xlim(0, 2.8 * max([*shares, 1e-9]))  # room for what they are
-    ax.set_xlabel(f"% of the weight; together {sum(shares):.0f} %", fontsize=9)
+    ax.set_xlim(0, 2.8 * max([*shares, 1e-9]))  # room for texts beside the bars
+    ax.set_xlabel(f"% of the weight; sum {sum(shares):.0f} %", fontsize=9)
     make_plain(ax)
     ax.tick_params(axis="y", length=0)
-    of = f"{short(problem.opinion)}: " if problem.opinion else ""
+    correction = f"{short(problem.correction)}: " if problem.correction else ""
     ax.set_title(
-        of + ("rows that weigh most" if neighbours else "no row is near enough"),
+        correction + ("rows of largest weight" if neighbours else "no row has a weight"),
         loc="left", fontsize=10, color=INK,
     )  # fmt: skip
     return ax
 
 
-def _told_decision(problem: ProblemExplanation, decision: int, first: str) -> str:
-    """Say how often the first label is true where it, or the other one, was decided for."""
+def _share_true(problem: ProblemExplanation, decision: int, first: str) -> str:
+    """Return the share of a decision's mass for which the first label is true."""
     if not sum(row[decision] for row in problem.masses):
-        return "which it never is"
+        return "no such row"
     return f"{100 * problem.p_true_given_decision[decision]:.0f} % are {first}"
 
 
-def _told_neighbour(neighbour: Neighbour, names: tuple[str, str]) -> str:
+def _neighbour_text(neighbour: Neighbour, names: tuple[str, str]) -> str:
+    """Return the true class of a neighbour, and the decision with its probability."""
     first, second = (short(name, NARROW) for name in names)
     truth = {(True, False): first, (False, True): second}.get(neighbour.truth, "both")
     if neighbour.p_decide == 0.5:
-        return f"{truth}, undecided"
+        return f"{truth}, decision tie"
     is_first = neighbour.p_decide > 0.5
-    certain = f"{100 * max(neighbour.p_decide, 1 - neighbour.p_decide):.0f} %"
+    certainty = f"{100 * max(neighbour.p_decide, 1 - neighbour.p_decide):.0f} %"
     if neighbour.truth == (is_first, not is_first):
-        return f"{truth}, rightly ({certain})"
+        return f"{truth}, correct ({certainty})"
     if truth != "both" and len(first) + len(second) > NARROW:  # no room for two names
-        return f"{truth}, mistaken ({certain})"
-    return f"{truth}, taken for {first if is_first else second} ({certain})"
+        return f"{truth}, wrong ({certainty})"
+    return f"{truth}, decided {first if is_first else second} ({certainty})"

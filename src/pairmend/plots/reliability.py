@@ -1,4 +1,4 @@
-"""Drawing of how far probabilities of labels can be believed."""
+"""Reliability diagrams of the probabilities of labels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,40 +28,41 @@ def plot_reliability(
     title: str | None = None,
     figure: Any = None,
 ) -> Any:
-    """Draw how often labels are true against the probability they were given.
+    """Plot the share of true labels against the predicted probability (reliability diagram).
 
-    On the diagonal a classifier says 70 % of what is true in 70 %; below it is too sure, above
-    it not sure enough.
+    Calibrated probabilities lie on the diagonal: of the labels with a probability of 70 %, 70 %
+    are true. Below the diagonal probabilities are too high, above it too low.
 
     Parameters
     ----------
     Y_true : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
         True label indicators of rows that the classifiers were not trained on.
     probabilities_by_name : mapping of array-like of shape (n_samples, n_labels)
-        What each classifier's ``predict_proba`` gives, by the name of the classifier.
+        Probabilities of each classifier's ``predict_proba``, by the name of the classifier.
     label : int, default=None
-        Number of the only label to look at; None means all, pooled.
+        Number of a single label to plot; None means all labels, pooled.
     n_bins : int, default=10
         Number of bins of probabilities, of equal width.
     title : str, default=None
-        What is drawn.
+        Title of the figure.
     figure : matplotlib Figure or SubFigure, default=None
-        Where to draw; a new figure if None.
+        Figure to draw into; a new figure if None.
 
     Returns
     -------
     Figure
-        Its first Axes hold the shares, the second how many probabilities there are in each bin.
+        Its first Axes show the shares, the second the number of probabilities in each bin.
 
     See Also
     --------
-    pairmend.metrics.reliability : The numbers.
+    pairmend.metrics.reliability : The numbers that are plotted.
 
     Examples
     --------
+    >>> from pairmend.plots import plot_reliability
     >>> figure = plot_reliability([[1, 0], [0, 0]], {"base": [[0.9, 0.2], [0.4, 0.1]]})
     >>> figure.axes[0].get_ylabel()
-    'share that is true'
+    'share of true labels'
     """
     import_matplotlib()
     if not probabilities_by_name:
@@ -73,7 +74,7 @@ def plot_reliability(
         figure = Figure(figsize=(5.0, height), layout="constrained")
     shares, numbers = figure.subplots(2, sharex=True, height_ratios=(3, 1))
     (diagonal,) = shares.plot([0, 1], [0, 1], color=INK, lw=1, ls=(0, (4, 3)), zorder=1)
-    handles, names, most = [diagonal], ["true as often as said"], 1
+    handles, names, most = [diagonal], ["perfectly calibrated"], 1
     for k, (name, probabilities) in enumerate(probabilities_by_name.items()):
         found = reliability(Y_true, probabilities, label=label, n_bins=n_bins)
         style = style_of(k, len(probabilities_by_name))
@@ -84,19 +85,19 @@ def plot_reliability(
         numbers.plot(found.predicted, found.counts, **looks, lw=1.2)
         most = max(most, int(found.counts.max(initial=1)))
         handles.append(line)
-        names.append(f"{short(name)}, off by {found.error:.3f} on average")
-    shares.set_ylabel("share that is true")
+        names.append(f"{short(name)}, calibration error {found.error:.3f}")
+    shares.set_ylabel("share of true labels")
     shares.set_ylim(-0.03, 1.03)
     from matplotlib.ticker import LogLocator, StrMethodFormatter
 
-    # Whole decades, and only these: others would crowd the narrow axis.
+    # Ticks at powers of ten only: more would overlap on the low axis.
     numbers.set_yscale("log")
     numbers.set_ylim(0.8, 1.25 * 10 ** np.ceil(np.log10(most)))
     numbers.yaxis.set_major_locator(LogLocator(numticks=5))
     numbers.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     numbers.minorticks_off()
-    numbers.set_ylabel("how many")
-    numbers.set_xlabel("probability said")
+    numbers.set_ylabel("count")
+    numbers.set_xlabel("predicted probability")
     numbers.set_xlim(-0.03, 1.03)
     for ax in (shares, numbers):
         make_plain(ax)
@@ -104,7 +105,7 @@ def plot_reliability(
         ax.set_axisbelow(True)
     if title is not None:
         shares.set_title(title, loc="left", fontsize=10, color=INK, parse_math=False)
-    # Below the axes' own texts: curves may be anywhere inside.
+    # Below the labels of the axis, because curves may be anywhere inside.
     from matplotlib.transforms import offset_copy
 
     below = offset_copy(numbers.transAxes, fig=figure.figure or figure, y=-36, units="points")

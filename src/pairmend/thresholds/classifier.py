@@ -1,4 +1,4 @@
-"""A multi-label classifier with a threshold fitted on cross-fitted scores."""
+"""A multi-label classifier with a threshold fitted on out-of-fold scores."""
 
 from collections.abc import Iterator
 from numbers import Integral, Real
@@ -36,55 +36,56 @@ METHODS = ("predict_proba", "decision_function")
 
 
 def _scoring_method(classifier: "ThresholdedClassifier") -> str:
-    """Return the method that gives scores, or say that there is none."""
-    asked = METHODS if classifier.method == "auto" else (classifier.method,)
+    """Return the name of the method that scores rows, or raise if there is none."""
+    methods = METHODS if classifier.method == "auto" else (classifier.method,)
     estimator = classifier.estimator
-    for method in asked:
+    for method in methods:
         if hasattr(estimator, method):
             return method
     raise ValueError(
-        f"{type(estimator).__name__} has no {' and no '.join(asked)}, and a threshold needs scores."
+        f"{type(estimator).__name__} has no {' and no '.join(methods)}, from which a threshold "
+        "takes scores. Choose a classifier that has it."
     )
 
 
-def _has(method: str) -> Any:
+def _if_estimator_has(method: str) -> Any:
+    """Make a method available if the estimator has it."""
     return available_if(
         lambda classifier: hasattr(getattr(classifier, "estimator_", classifier.estimator), method)
     )
 
 
 class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Any multi-label classifier that gives scores, with a threshold of choice.
+    """Any multi-label classifier, with a threshold fitted on out-of-fold scores.
 
-    The threshold is fitted on cross-fitted scores: each row is scored by a clone of the
-    classifier trained without it, as new rows will be. The final classifier is trained on all
-    rows.
+    Each row is scored by a clone of the classifier that was fitted without the row, and the
+    threshold is fitted on these out-of-fold scores. The final classifier is fitted on all rows.
 
     Parameters
     ----------
     estimator : classifier
-        Multi-label classifier with ``predict_proba`` or ``decision_function``: of this library,
-        of scikit-learn, or any other. One that takes no label indicators is wrapped first,
-        ``BinaryRelevance(LogisticRegression())``.
+        Multi-label classifier with ``predict_proba`` or ``decision_function``. Wrap a binary
+        classifier, as in ``BinaryRelevance(LogisticRegression())``.
     threshold : threshold or float, default=None
-        How labels are decided on: what scores must exceed; an object of
-        :mod:`pairmend.thresholds`; or any with ``fit(scores, Y)`` and ``decide(scores)``. None
-        means :class:`~pairmend.thresholds.CardinalityThreshold`.
+        A number that scores must exceed, an object of :mod:`pairmend.thresholds`, or any object
+        with ``fit(scores, Y)`` and ``decide(scores)``. None means
+        :class:`~pairmend.thresholds.CardinalityThreshold`.
     cv : int, splitter or iterable, default=5
-        The splits. An int is the number of folds of a
-        :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. Rows that are in no test
-        part are left out of the threshold's fit.
+        Splits for the out-of-fold scores. An int is the number of folds of a
+        :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. The threshold is not fitted
+        on rows that are in no test part.
     method : {"auto", "predict_proba", "decision_function"}, default="auto"
-        Where the scores come from. "auto" takes the first the classifier has.
+        Method of the classifier that returns scores. "auto" means ``predict_proba`` if the
+        classifier has it, else ``decision_function``.
     n_jobs : int, default=None
-        Number of processes that train on the splits.
+        Number of processes that fit on the splits.
     random_state : int, RandomState or None, default=None
         Shuffles the rows before they are split, if `cv` is an int.
 
     Attributes
     ----------
     estimator_ : classifier
-        The classifier, trained on all rows.
+        The classifier, fitted on all rows.
     threshold_ : threshold
         The fitted threshold; absent after a fit on 1-D classes.
     classes_ : ndarray of shape (n_labels,)
@@ -99,11 +100,11 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    After a fit on 1-D classes there is nothing to threshold: the classifier predicts as it is.
-    Sample weights go to the classifier and to the threshold, if its ``fit`` has a parameter
-    ``sample_weight``. Rows of weight 0, or of less than a millionth of what counts as one row
-    (see :class:`~pairmend.RandomSubspaceNB`), are left out. All parameters need
-    a new ``fit``.
+    After a fit on 1-D classes no threshold is used: predictions are those of the classifier.
+    Sample weights are passed to the classifier, and to the threshold if its ``fit`` has a
+    parameter ``sample_weight``. Rows of weight 0, or of less than a millionth of what counts as
+    one row (see :class:`~pairmend.RandomSubspaceNB`), are left out. All parameters need a new
+    ``fit``.
 
     Examples
     --------
@@ -146,22 +147,23 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
-        """Fit the threshold on cross-fitted scores, and the classifier on all rows.
+        """Fit the threshold on out-of-fold scores, and the classifier on all rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows: whatever the classifier takes.
+            Rows, in any form that the classifier takes.
         y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
             Label indicators, 0 or 1, or a 1-D array of classes.
         **fit_params : dict
-            Parameters of the classifier's ``fit``; those with one value a row, such as
+            Parameters of the classifier's ``fit``; those with one value per row, such as
             ``sample_weight``, are cut to the rows of each split. With metadata routing
             enabled, those the classifier requests.
 
         Returns
         -------
         self
+            Fitted classifier.
         """
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
@@ -171,22 +173,22 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if target.multilabel:
             method = _scoring_method(self)
             splits = split_rows(self.cv, X, target, row_weights > 0, self.random_state)
-            left_out = cross_fit(
+            parts = cross_fit(
                 self.estimator, X, target, params, splits, method=method,
                 purpose="scores for a threshold", n_jobs=self.n_jobs,
             )  # fmt: skip
-            rows, scores = np.concatenate([test for _, test in splits]), np.concatenate(left_out)
+            rows, scores = np.concatenate([test for _, test in splits]), np.concatenate(parts)
             weights = None if all_equal(row_weights[rows]) else row_weights[rows]
             given = scores, target.as_given(rows)
             threshold = fit_with_weights(self._unfitted_threshold(), given, weights)
-        # Without labels to threshold, the classifier itself reads the weights of all rows.
+        # With 1-D classes, the classifier itself handles rows of weight 0.
         kept = present if target.multilabel else np.arange(count_rows(X))
         if len(kept) < count_rows(X):
             rows_to_fit, params = take_rows(X, kept), take_params(X, params, kept)
         else:
             rows_to_fit = X
         estimator = clone(self.estimator).fit(rows_to_fit, target.as_given(kept), **params)
-        # Nothing of an earlier fit is touched before all went well.
+        # Attributes are set last, so that a failed fit leaves those of an earlier one unchanged.
         remember_features(self, X)
         self.classes_, self.multilabel_ = target.classes, target.multilabel
         self.estimator_, self._method = estimator, method
@@ -207,8 +209,8 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of int, shape (n_samples, n_labels)
-            What the threshold decides. After a fit on 1-D classes: shape (n_samples,), what
-            the classifier predicts.
+            Decisions of the threshold, 0 or 1. After a fit on 1-D classes: shape (n_samples,),
+            the predictions of the classifier.
         """
         X = self._check_predict(X)
         if not self.multilabel_:
@@ -216,9 +218,9 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         scores = label_scores(self.estimator_, X, self._method, len(self.classes_))
         return np.asarray(self.threshold_.decide(scores))
 
-    @_has("predict_proba")
+    @_if_estimator_has("predict_proba")
     def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the classifier's probabilities, whatever the threshold.
+        """Return the classifier's probabilities, on which the threshold has no effect.
 
         Parameters
         ----------
@@ -228,12 +230,13 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_labels)
+            Probabilities of labels, or of 1-D classes.
         """
-        return self._asked(X, "predict_proba")
+        return self._label_scores(X, "predict_proba")
 
-    @_has("decision_function")
+    @_if_estimator_has("decision_function")
     def decision_function(self, X: MatrixLike) -> FloatArray:
-        """Return the classifier's decision function, whatever the threshold.
+        """Return the classifier's decision function, on which the threshold has no effect.
 
         Parameters
         ----------
@@ -243,8 +246,9 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_labels)
+            Scores of labels, or of 1-D classes.
         """
-        return self._asked(X, "decision_function")
+        return self._label_scores(X, "decision_function")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -255,7 +259,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Say where extra parameters of fit go: to the classifier's fit.
+        """Return the metadata routing: parameters of fit go to the classifier's fit.
 
         Returns
         -------
@@ -273,7 +277,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return FixedThreshold(float(self.threshold))
         return clone(self.threshold)
 
-    def _asked(self, X: MatrixLike, method: str) -> FloatArray:
+    def _label_scores(self, X: MatrixLike, method: str) -> FloatArray:
         X = self._check_predict(X)
         if not self.multilabel_:
             return np.asarray(getattr(self.estimator_, method)(X))

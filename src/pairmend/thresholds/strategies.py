@@ -1,10 +1,8 @@
-"""From scores to labels: thresholds as objects.
+"""Thresholds: estimators that turn the scores of labels into 0/1 indicators.
 
-Each has ``fit(scores, Y, sample_weight=None)``, which learns where to cut, and
-``decide(scores)``, which gives 0/1 indicators. The scores to fit on must be those of rows the
-classifier was not trained on; :class:`~pairmend.ThresholdedClassifier` sees to that. Scores of
-:class:`~pairmend.CalibratedLabelRanking` need no fitting: ``FixedThreshold(0.5)`` is its virtual
-label.
+Each has ``fit(scores, Y, sample_weight=None)`` and ``decide(scores)``. Fit them on out-of-fold
+scores, as :class:`~pairmend.ThresholdedClassifier` does. Scores of
+:class:`~pairmend.CalibratedLabelRanking` need no fit: ``FixedThreshold(0.5)`` is its virtual label.
 """
 
 from abc import ABC, abstractmethod
@@ -32,27 +30,31 @@ from pairmend.kernels.threshold import (
 
 
 class Threshold(BaseEstimator, ABC):
-    """What all thresholds have in common."""
+    """Base class of thresholds.
+
+    Subclasses implement ``_fit(scores, Y, weights)`` and ``_decide(scores)`` on checked arrays.
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, scores: ArrayLike, Y: TargetLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn where to cut.
+        """Fit the threshold on scores and true labels.
 
         Parameters
         ----------
         scores : array-like of shape (n_samples, n_labels)
-            Scores of rows the classifier was not trained on; the higher, the likelier.
+            Out-of-fold scores: of rows on which the classifier was not fitted.
         Y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
             Label indicators of these rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios count. Rows of weight 0, or of less than a
+            Weights of the rows, used up to a common factor. Rows of weight 0, or of less than a
             millionth of what counts as one row, are left out.
 
         Returns
         -------
         self
+            Fitted threshold.
         """
         indicators = check_indicators(Y)
         checked = _check_scores(scores)
@@ -68,11 +70,11 @@ class Threshold(BaseEstimator, ABC):
             present = weights > 0
             checked, indicators = checked[present], indicators[present]
             weights = None if all_equal(weights[present]) else relative_weights(weights[present])
-        self._learn(checked, indicators, weights)
+        self._fit(checked, indicators, weights)
         return self
 
     def decide(self, scores: ArrayLike) -> IntArray:
-        """Decide on labels.
+        """Return the labels whose scores exceed the threshold.
 
         Parameters
         ----------
@@ -82,27 +84,27 @@ class Threshold(BaseEstimator, ABC):
         Returns
         -------
         ndarray of int, shape (n_samples, n_labels)
-            0 or 1.
+            0/1 label indicators.
         """
         check_is_fitted(self)
         return self._decide(_check_scores(scores))
 
     @abstractmethod
-    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
-        """Learn from what was checked; weights are None where all rows weigh 1."""
+    def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+        """Fit on checked arrays; weights are None if all are equal."""
 
     @abstractmethod
     def _decide(self, scores: FloatArray) -> IntArray:
-        """Decide on what was checked."""
+        """Return 0/1 indicators of checked scores."""
 
 
 class FixedThreshold(Threshold):
-    """Accept scores above a number, strictly.
+    """The same fixed threshold for all labels; scores must be strictly above it.
 
     Parameters
     ----------
     value : float, default=0.5
-        The number.
+        The threshold.
 
     Examples
     --------
@@ -118,8 +120,8 @@ class FixedThreshold(Threshold):
     def __init__(self, value: float = 0.5):
         self.value = value
 
-    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
-        """There is nothing to learn."""
+    def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+        """Do nothing: the threshold is given."""
 
     def _decide(self, scores: FloatArray) -> IntArray:
         return accept(scores, self.value)
@@ -129,20 +131,20 @@ class FixedThreshold(Threshold):
 
 
 class CardinalityThreshold(Threshold):
-    """One threshold for all labels that accepts as many as rows carry (PCut).
+    """One threshold for all labels that matches the label cardinality (PCut).
 
-    The threshold is chosen so that the mean number of labels accepted in a row is as close as
-    possible to the mean number carried (Read et al., 2011).
+    The threshold is chosen so that the mean number of labels predicted per row is as close as
+    possible to the mean number of true labels per row [1]_.
 
     Attributes
     ----------
     threshold_ : float
-        What scores must exceed.
+        The threshold.
 
     References
     ----------
-    Read, J., Pfahringer, B., Holmes, G., Frank, E. (2011). Classifier chains for multi-label
-    classification. Machine Learning 85(3), 333-359.
+    .. [1] Read, J., Pfahringer, B., Holmes, G., Frank, E. (2011). Classifier chains for
+       multi-label classification. Machine Learning 85(3), 333-359.
 
     Examples
     --------
@@ -152,7 +154,7 @@ class CardinalityThreshold(Threshold):
     0.25
     """
 
-    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+    def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         if weights is None:
             self.threshold_ = cardinality_cut(scores, int(np.count_nonzero(Y)))
             return
@@ -164,38 +166,39 @@ class CardinalityThreshold(Threshold):
 
 
 class F1Thresholds(Threshold):
-    """Thresholds where F1 is largest: one for each label (SCut), or one for all.
+    """Thresholds that maximize F1: one for each label (SCut) [1]_, or one for all.
 
-    Choose the default for macro F1, ``average="micro"`` for micro F1. Where a label has few rows
-    its own threshold is uncertain, and `shrinkage` draws it to the common one.
+    The default maximizes macro F1, ``average="micro"`` micro F1. The threshold of a label with few
+    rows is uncertain; `shrinkage` shrinks it towards the common threshold.
 
     Parameters
     ----------
     average : {"macro", "micro"}, default="macro"
-        Whether each label has a threshold of its own, or all share one.
+        One threshold per label, or one for all labels.
     expected : bool, default=False
-        Whether to go by the F1 that is to be expected if scores are calibrated probabilities,
-        not by that of the rows seen. Steadier, but only as good as the probabilities.
+        Whether to maximize the expected F1 under the assumption that scores are calibrated
+        probabilities [2]_, instead of the F1 of the rows. It has less variance, and the bias of
+        the probabilities.
     shrinkage : float, default=0.0
-        With so many rows that carry a label, its own threshold and the common one count alike.
-        Only for "macro". With sample weights, one row is the smallest weight such that rows
-        with weights up to it hold at least 2 % of the total weight.
+        Prior mass of the common threshold: the number of rows with a label at which its own
+        threshold and the common one have the same weight. Only for "macro". With sample
+        weights, one row is the smallest weight such that rows with weights up to it hold at
+        least 2 % of the total weight.
 
     Attributes
     ----------
     thresholds_ : ndarray of shape (n_labels,)
-        What the scores of each label must exceed. Infinite for a label that no row carries,
-        unless it is the common one or the expected F1 is gone by. Minus infinity where F1 is
-        largest if all rows get the label, unless `shrinkage` is above 0: the label's own
-        threshold is then the largest number below its lowest score.
+        Threshold of each label. Infinity for a label without rows, unless it is the common
+        threshold or `expected` is true. Minus infinity where F1 is largest if the label is
+        predicted for all rows, unless `shrinkage` is above 0: the label's own threshold is then
+        the largest number below its lowest score.
 
     References
     ----------
-    Yang, Y. (2001). A study of thresholding strategies for text categorization. SIGIR 2001,
-    137-145.
-
-    Lipton, Z. C., Elkan, C., Naryanaswamy, B. (2014). Optimal thresholding of classifiers to
-    maximize F1 measure. ECML PKDD 2014, 225-239.
+    .. [1] Yang, Y. (2001). A study of thresholding strategies for text categorization. SIGIR
+       2001, 137-145.
+    .. [2] Lipton, Z. C., Elkan, C., Naryanaswamy, B. (2014). Optimal thresholding of classifiers
+       to maximize F1 measure. ECML PKDD 2014, 225-239.
 
     Examples
     --------
@@ -218,11 +221,11 @@ class F1Thresholds(Threshold):
         self.expected = expected
         self.shrinkage = shrinkage
 
-    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+    def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         if self.expected and (scores.min() < 0 or scores.max() > 1):
             raise ValueError(
-                f"F1Thresholds(expected=True) needs probabilities, but scores go from "
-                f"{scores.min():g} to {scores.max():g}. Use expected=False for other scores."
+                "F1Thresholds(expected=True) needs probabilities in [0, 1], but scores lie in "
+                f"[{scores.min():g}, {scores.max():g}]. Use expected=False for other scores."
             )
         shared = self.average == "micro" or self.shrinkage > 0
         each = None if weights is None else np.repeat(weights, scores.shape[1])
@@ -233,15 +236,15 @@ class F1Thresholds(Threshold):
         own = np.array([self._cut(s, y, weights) for s, y in zip(scores.T, Y.T, strict=True)])
         if self.shrinkage > 0 and common < np.inf:
             count = np.count_nonzero(Y, axis=0) if weights is None else weights @ Y
-            # A mean needs finite numbers: in place of minus infinity, what also accepts all rows.
+            # Finite thresholds that accept all rows, in place of minus infinity.
             common = _finite(common, scores.min())
             own = _finite(own, scores.min(axis=0))
-            # Infinity is left where no row carries the label, of which nothing is known.
-            known = np.isfinite(own)
-            mixed = (count * np.where(known, own, 0) + self.shrinkage * common) / (
+            # The threshold of a label without rows stays infinite.
+            has_rows = np.isfinite(own)
+            mixed = (count * np.where(has_rows, own, 0) + self.shrinkage * common) / (
                 count + self.shrinkage
             )
-            own = np.where(known, mixed, own)
+            own = np.where(has_rows, mixed, own)
         self.thresholds_ = own
 
     def _cut(self, scores: FloatArray, y: BoolArray, weights: FloatArray | None) -> float:
@@ -252,34 +255,34 @@ class F1Thresholds(Threshold):
     def _decide(self, scores: FloatArray) -> IntArray:
         if scores.shape[1] != len(self.thresholds_):
             raise ValueError(
-                f"scores have {scores.shape[1]} labels, but the thresholds were fitted on "
+                f"scores have {scores.shape[1]} labels, but F1Thresholds was fitted on "
                 f"{len(self.thresholds_)}."
             )
         return accept(scores, self.thresholds_)
 
 
 class TopLabels(Threshold):
-    """Accept the same number of labels in every row: the best (RCut).
+    """Predict the same number of labels in every row, those of largest score (RCut) [1]_.
 
     Parameters
     ----------
     k : int or "cardinality", default="cardinality"
-        How many labels; all if there are fewer. "cardinality" is the mean number of labels of
-        a row, rounded, and at least one.
+        Number of labels; all if there are fewer. "cardinality" is the mean number of labels per
+        row, rounded, and at least one.
 
     Attributes
     ----------
     k_ : int
-        How many labels are accepted.
-
-    References
-    ----------
-    Yang, Y. (2001). A study of thresholding strategies for text categorization. SIGIR 2001,
-    137-145.
+        Number of labels predicted per row.
 
     Notes
     -----
-    Of labels that score alike the first is accepted.
+    Of labels with equal scores the first is predicted.
+
+    References
+    ----------
+    .. [1] Yang, Y. (2001). A study of thresholding strategies for text categorization. SIGIR
+       2001, 137-145.
 
     Examples
     --------
@@ -296,12 +299,12 @@ class TopLabels(Threshold):
     def __init__(self, k: int | str = "cardinality"):
         self.k = k
 
-    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+    def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         if not isinstance(self.k, str):
             self.k_ = int(self.k)
             return
         mean = np.average(np.count_nonzero(Y, axis=1), weights=weights)
-        # A mean of 2.5 is rounded up, also where its last digit is lost in rounding.
+        # A mean of 2.5 is rounded up, also if rounding errors put it slightly below.
         self.k_ = max(1, int(np.floor(np.round(mean, 9) + 0.5)))
 
     def _decide(self, scores: FloatArray) -> IntArray:
@@ -309,7 +312,7 @@ class TopLabels(Threshold):
 
 
 class NeverEmpty(Threshold):
-    """Another threshold, but a row without any label gets its best one.
+    """Another threshold, and the label of largest score for rows without any label.
 
     Parameters
     ----------
@@ -323,7 +326,7 @@ class NeverEmpty(Threshold):
 
     Notes
     -----
-    Of labels that score alike the first is accepted.
+    Of labels with equal scores the first is predicted.
 
     Examples
     --------
@@ -340,15 +343,15 @@ class NeverEmpty(Threshold):
     def __init__(self, threshold: Any = None):
         self.threshold = threshold
 
-    def _learn(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+    def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         inner = CardinalityThreshold() if self.threshold is None else clone(self.threshold)
         self.threshold_ = fit_with_weights(inner, (scores, Y), weights)
 
     def _decide(self, scores: FloatArray) -> IntArray:
-        decided: IntArray = self.threshold_.decide(scores)
-        empty = ~decided.any(axis=1)
-        decided[empty] = top_labels(scores[empty], 1)
-        return decided
+        decisions: IntArray = self.threshold_.decide(scores)
+        empty = ~decisions.any(axis=1)
+        decisions[empty] = top_labels(scores[empty], 1)
+        return decisions
 
 
 def _finite(thresholds: Any, lowest: Any) -> Any:

@@ -1,0 +1,85 @@
+"""One binary classifier per label."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import class_probabilities
+from pairmend._utils.weights import relative_weights
+
+
+class PerLabelClassifier(ClassifierMixin, BaseEstimator):
+    """One clone of a classifier per label that varies; other labels have their smoothed share."""
+
+    def __init__(self, estimator: Any):
+        self.estimator = estimator
+
+    def fit(self, X: MatrixLike, Y: IntArray, **fit_params: Any) -> Self:
+        """Fit the clones on 0/1 indicators; rows of weight 0 must be left out."""
+        weights = fit_params.get("sample_weight", np.ones(len(Y)))
+        self.varying_, self.share_ = varying_labels(Y), smoothed_share(Y, weights)
+        self.models_ = fit_per_label(self.estimator, X, Y[:, self.varying_], fit_params)
+        self.classes_ = np.arange(Y.shape[1])
+        return self
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the probabilities of labels, (n_rows, n_labels)."""
+        return predict_per_label(self.models_, self.varying_, self.share_, X)
+
+
+def fit_per_label(
+    estimator: Any,
+    X: MatrixLike,
+    Y: BoolArray | IntArray,
+    fit_params: dict[str, Any],
+    n_jobs: int | None = None,
+) -> list[Any]:
+    """Fit a clone of a classifier for each column of Y."""
+    return list(
+        Parallel(n_jobs=n_jobs)(
+            delayed(_fit_clone)(estimator, X, y.astype(np.int64), fit_params) for y in Y.T
+        )
+    )
+
+
+def predict_per_label(
+    models: Sequence[Any],
+    varying: IntArray,
+    share: FloatArray,
+    X: MatrixLike,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Return the models' probabilities of the labels that vary, and the shares of the others."""
+    proba = np.tile(share, (count_rows(X), 1))
+    columns = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_proba_of_one)(model, X) for model in models
+    )
+    for label, column in zip(varying, columns, strict=True):
+        proba[:, label] = column
+    return proba
+
+
+def _fit_clone(estimator: Any, X: MatrixLike, y: IntArray, fit_params: dict[str, Any]) -> Any:
+    return clone(estimator).fit(X, y, **fit_params)
+
+
+def _proba_of_one(model: Any, X: MatrixLike) -> FloatArray:
+    """Return the probabilities of class 1, in whichever column the classifier has it."""
+    return class_probabilities(model, X)[:, list(model.classes_).index(1)]
+
+
+def smoothed_share(Y: BoolArray | IntArray, weights: FloatArray) -> FloatArray:
+    """Return the Laplace-smoothed share of rows, by their weights, that have each label."""
+    weights = relative_weights(weights)
+    share: FloatArray = (weights @ Y + 1) / (weights.sum() + 2)
+    return share
+
+
+def varying_labels(Y: BoolArray | IntArray) -> IntArray:
+    """Return the numbers of the labels that some rows have and some do not."""
+    return np.flatnonzero(Y.any(axis=0) & ~Y.all(axis=0))
