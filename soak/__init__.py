@@ -1,4 +1,4 @@
 """Long random tests: kills of studies, damaged files, forged models, degenerate fits, forks.
 
-``make soak`` runs all campaigns; it goes on where an earlier run stopped.
+``make soak`` runs all campaigns and continues an earlier run.
 """

@@ -1,4 +1,4 @@
-"""``make soak``: run the campaigns and print a table of what was done."""
+"""``make soak``: run the campaigns and print a table of inputs and failures."""
 
 import argparse
 import importlib
@@ -47,7 +47,7 @@ def parse() -> argparse.Namespace:
         "--only", nargs="+", choices=CAMPAIGNS, default=CAMPAIGNS, help="campaigns to run"
     )
     parser.add_argument(
-        "--minutes", type=float, default=60, help="stop after this time; run again to go on"
+        "--minutes", type=float, default=60, help="stop after this time; run again to continue"
     )
     parser.add_argument(
         "--cores", type=int, choices=(1, 2), default=2, help="processes at a time (default: 2)"
@@ -69,7 +69,7 @@ def work(
     errors: list[BaseException],
     console: Console,
 ) -> None:
-    """Run slices of the campaigns in turn until all are done or the time is over."""
+    """Run slices of the campaigns in turn until all are done or the deadline has passed."""
     try:
         turn = number
         while time.monotonic() < deadline and not errors:
@@ -89,15 +89,15 @@ def work(
 def show(state: State, console: Console) -> None:
     """Print the table."""
     targets = {name: importlib.import_module(f"soak.{name}").TARGET for name in CAMPAIGNS}
-    table = Table(title="What was tried")
+    table = Table(title="Inputs and failures")
     for heading in ("campaign", "kind", "inputs", "target", "failures", "minutes"):
         table.add_column(heading, justify="left" if heading in ("campaign", "kind") else "right")
     rows = state.rows()
     for name in CAMPAIGNS:
-        mine = [row for row in rows if row[0] == name]
-        for _, kind, done, failures, seconds in mine:
+        of_campaign = [row for row in rows if row[0] == name]
+        for _, kind, done, failures, seconds in of_campaign:
             table.add_row("", kind, f"{done:,}", "", str(failures), f"{seconds / 60:.1f}")
-        done, failures, seconds = (sum(row[i] for row in mine) for i in (2, 3, 4))
+        done, failures, seconds = (sum(row[i] for row in of_campaign) for i in (2, 3, 4))
         table.add_row(
             name, "all", f"{done:,}", f"{targets[name]:,}", str(failures), f"{seconds / 60:.1f}",
             end_section=True,

@@ -1,4 +1,4 @@
-"""Degenerate fits of all classifiers: an error in plain words, or sound predictions."""
+"""Degenerate fits of all classifiers: an error with a message, or valid predictions."""
 
 import warnings
 from collections.abc import Callable
@@ -86,7 +86,7 @@ def check(kind: str, seed: int) -> None:
         try:
             fitted = classifier.fit(X, Y) if weights is None else classifier.fit(X, Y, weights)
         except (ValueError, TypeError) as error:
-            expect(len(str(error)) > 10, f"an error without words: {error!r}")
+            expect(len(str(error)) > 10, f"an error without message: {error!r}")
             return
         try:
             predicted = fitted.predict(new)
@@ -95,7 +95,7 @@ def check(kind: str, seed: int) -> None:
                 found["predict_proba"] = fitted.predict_proba(new)
         except ValueError as error:
             ordinary = _is_ordinary(new) and "base classifier" not in str(error)
-            expect(not ordinary, f"rows that are in order are refused: {error}")
+            expect(not ordinary, f"ordinary rows are refused: {error}")
             return
     for method, values in found.items():
         values = np.asarray(values.toarray() if sparse.issparse(values) else values)

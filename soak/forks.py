@@ -1,4 +1,4 @@
-"""Forks beside busy threads, and interrupts at random moments."""
+"""Forks while threads predict, and interrupts at random moments."""
 
 import os
 import random
@@ -118,7 +118,7 @@ sys.exit(33)
 
 
 def check_interrupt(seed: int) -> None:
-    """Send SIGINT to a process that fits and predicts: it arrives as an interrupt, nothing else."""
+    """Send SIGINT to a process that fits and predicts, and check that it ends as interrupted."""
     process = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, str(seed)], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,

@@ -1,4 +1,4 @@
-"""The formats that are fuzzed, and what reading any bytes must do.
+"""The formats that are fuzzed, and the check of reading arbitrary bytes.
 
 The input of a text format is the content of the file. Files of a binary format are refused at once
 if a few bytes are wrong, so the first byte of their input chooses: 0, and the rest is the content
@@ -24,7 +24,7 @@ LIMITS = {"max_bytes": 2**22, "max_cells": 2**20}
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: its suffix, its reader, its share of all inputs, and how they are made."""
+    """A file format: its suffix, its reader, its share of all inputs, and its compression."""
 
     suffix: str
     reader: Callable[[Path], Any]

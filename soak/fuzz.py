@@ -1,8 +1,8 @@
 """The process that fuzzes one format: ``python -m soak.fuzz FORMAT COUNTER [libFuzzer options]``.
 
-atheris chooses inputs by what lines of the readers earlier ones reached. The first failure ends
-the process; libFuzzer writes the input to a file. COUNTER is a file whose first eight bytes hold
-the number of inputs, up to date whenever the process ends.
+atheris chooses inputs by the coverage of earlier ones. The first failure ends the process;
+libFuzzer writes the input to a file. COUNTER is a file whose first eight bytes are the number of
+inputs, up to date whenever the process ends.
 """
 
 import importlib

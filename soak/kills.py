@@ -1,4 +1,4 @@
-"""Kills of studies at random moments: what was finished stays, and the end is as without kills."""
+"""Kills of studies at random moments: finished tasks are kept, and results do not change."""
 
 import atexit
 import os
@@ -25,15 +25,15 @@ TESTS = Path(__file__).parents[1] / "tests"
 
 
 def run_slice(state: State, deadline: float) -> None:
-    """Kill studies in the way that was tried least so far; a seed is a study."""
+    """Kill studies in the way with the fewest kills; a seed is a study."""
     done = {kind: n for campaign, kind, n, *_ in state.rows() if campaign == NAME}
     kind = min(N_KILLS, key=lambda name: done.get(name, 0))
-    # A study is not cut off by the end of a slice, only by that of a hang.
+    # The end of a slice does not end a study; only a study that hangs is ended.
     run_seeds(state, NAME, kind, 2, deadline + 900, 900, inputs_per_seed=N_KILLS[kind])
 
 
 def check(kind: str, seed: int) -> None:
-    """Kill a study some times, let it end, and compare it with one that was not killed."""
+    """Kill a study some times, run it to its end, and compare it with one without kills."""
     if str(TESTS) not in sys.path:
         sys.path.append(str(TESTS))
     import study_kills
@@ -85,11 +85,11 @@ def _fill_disk(path: Path, out: Path, dice: random.Random) -> None:
         now = study_kills.n_finished(out)
         assert now >= before, "finished tasks were lost"
         before = now
-    assert study_kills.start(path, out).wait(timeout=300) == 0, "the study does not go on"
+    assert study_kills.start(path, out).wait(timeout=300) == 0, "the study does not continue"
 
 
 def _kill_dask_workers(path: Path, out: Path, dice: random.Random) -> None:
-    """Run the study on a cluster, whose workers are killed and started again."""
+    """Run the study on a cluster whose workers are killed and restarted."""
     import study_kills
     from distributed import Client, LocalCluster
     from pairmend.study import load_study, run_study

@@ -14,30 +14,30 @@ NAME = "readers"
 TARGET = 1_000_000
 DICTIONARY = Path(__file__).parent / "dictionary.txt"
 MAX_SECONDS = 20
-"""Seconds that one input may take."""
+"""Maximum seconds of one input."""
 _BLIND = "no interesting inputs were found so far"
-"""What libFuzzer prints if the code is not instrumented."""
+"""Output of libFuzzer if the code is not instrumented."""
 MAX_MEMORY = 2048
-"""MiB that the process may take."""
+"""Maximum memory of the process in MiB."""
 
 
 def run_slice(state: State, deadline: float) -> None:
     """Fuzz the format that is furthest behind its share until the deadline, or to a failure."""
     done = {kind: n for campaign, kind, n, *_ in state.rows() if campaign == NAME}
     name = min(formats(), key=lambda kind: done.get(kind, 0) / formats()[kind].share)
-    # libFuzzer adds inputs that reach new lines to the first folder; the second is ours.
+    # libFuzzer adds inputs that reach new lines to the first folder, and only reads the second.
     found = state.folder / "corpus" / name
     found.mkdir(parents=True, exist_ok=True)
     artifacts = state.folder / "artifacts" / name
     artifacts.mkdir(parents=True, exist_ok=True)
     counter = state.folder / f"count-{name}"
     counter.write_bytes(bytes(8))
-    n_wanted = max(1000, round(TARGET * formats()[name].share) - done.get(name, 0))
+    n_inputs = max(1000, round(TARGET * formats()[name].share) - done.get(name, 0))
     (seed,) = state.take_seeds(NAME, name, 1)
     seconds = max(1, round(deadline - time.monotonic()))
     command = [
         sys.executable, "-m", "soak.fuzz", name, str(counter), str(found), str(CORPUS / name),
-        f"-runs={n_wanted}", f"-max_total_time={seconds}", f"-timeout={MAX_SECONDS}",
+        f"-runs={n_inputs}", f"-max_total_time={seconds}", f"-timeout={MAX_SECONDS}",
         f"-rss_limit_mb={MAX_MEMORY}", f"-artifact_prefix={artifacts}/", f"-seed={seed + 1}",
         f"-dict={DICTIONARY}", "-max_len=8192", "-len_control=0", "-verbosity=0",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Writes the inputs that the fuzzer starts from: ``python -m soak.seeds``."""
+"""Initial inputs of the fuzzer, written by ``python -m soak.seeds``."""
 
 import bz2
 import gzip
@@ -96,7 +96,7 @@ def matlab_files() -> list[bytes]:
 
 
 def main() -> None:
-    """Write the corpus anew."""
+    """Write the corpus."""
     arff = [DENSE, SPARSE, NUMBERS, BAGS, NUMBERS.decode().encode("utf-16")]
     seeds = {
         "arff": arff,

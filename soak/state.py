@@ -1,4 +1,4 @@
-"""What has been done so far, in an SQLite file, so that a later run goes on from there."""
+"""Counts of inputs and failures in an SQLite file, so that a later run continues."""
 
 import json
 import sqlite3
@@ -16,15 +16,7 @@ CREATE TABLE IF NOT EXISTS progress (
 
 
 class State:
-    """Counts by campaign and kind, and the folder of the failures.
-
-    Parameters
-    ----------
-    folder : Path
-        Holds the SQLite file and whatever campaigns keep between runs.
-    failures : Path
-        Where failures are saved as test cases: a folder for each campaign.
-    """
+    """Counts by campaign and kind, and the folder where failures are saved as test cases."""
 
     def __init__(self, folder: Path, failures: Path):
         self.folder, self.failures = folder, failures

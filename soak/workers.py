@@ -1,4 +1,4 @@
-"""Seeds in a process of their own, with bounds on the memory and the time of each."""
+"""Seeds in a separate process, with bounds on the memory and the time of each."""
 
 import importlib
 import json
@@ -27,22 +27,9 @@ def run_seeds(
     max_seconds: float,
     inputs_per_seed: int = 1,
 ) -> None:
-    """Run seeds of a campaign until they are done or the deadline is over.
+    """Run seeds of a campaign until they are done or the deadline has passed.
 
-    Parameters
-    ----------
-    state : State
-        Gets counts and failures.
-    campaign, kind : str
-        Name of the campaign's module, and which of its checks.
-    n_seeds : int
-        How many.
-    deadline : float
-        Of the monotonic clock.
-    max_seconds : float
-        Time of one seed; a seed that takes longer is a failure.
-    inputs_per_seed : int, default=1
-        What a seed adds to the count of inputs.
+    A seed that takes longer than `max_seconds` is a failure.
     """
     seeds = state.take_seeds(campaign, kind, n_seeds)
     position = 0
@@ -60,7 +47,7 @@ def run_seeds(
 
 
 class _Worker:
-    """A process that runs seeds in order and reports each."""
+    """A process that runs seeds in order and reports the outcome of each."""
 
     def __init__(self, campaign: str, kind: str, first: int, last: int):
         command = [sys.executable, "-m", "soak.workers", campaign, kind, str(first), str(last)]
@@ -70,7 +57,7 @@ class _Worker:
         )
 
     def run(self, deadline: float, max_seconds: float) -> list[tuple[int, str]]:
-        """Return the seeds that were run, each with the reason why it failed, or an empty text."""
+        """Return the seeds that were run, each with the reason of its failure or an empty text."""
         assert self.process.stdout is not None
         outcomes: list[tuple[int, str]] = []
         started = time.monotonic()
@@ -109,7 +96,7 @@ def check_case(campaign: str, kind: str, seed: int) -> None:
 
 
 def _module(campaign: str) -> ModuleType:
-    """Import a campaign: a module of this package, or one that a test made."""
+    """Import a campaign: a module of this package, or one that a test wrote."""
     try:
         return importlib.import_module(f"soak.{campaign}")
     except ModuleNotFoundError:
@@ -117,12 +104,12 @@ def _module(campaign: str) -> ModuleType:
 
 
 def main() -> None:
-    """Run seeds and report each on a line of its own."""
+    """Run seeds and report each in a line."""
     name, kind, first, last = sys.argv[1:]
     campaign = _module(name)
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     report = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a check prints is no report
+    os.dup2(2, 1)  # output of checks goes to standard error
     for seed in range(int(first), int(last) + 1):
         try:
             campaign.check(kind, seed)

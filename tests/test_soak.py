@@ -1,4 +1,4 @@
-"""Failures that ``make soak`` found once, and the parts of the campaigns."""
+"""Failures that ``make soak`` has found, and parts of the campaigns."""
 
 import json
 import random
@@ -24,19 +24,19 @@ def name_of(path):
 
 
 @pytest.mark.parametrize("path", CASES, ids=[*map(name_of, CASES)])
-def test_case_that_failed_once(path):
+def test_case_that_has_failed(path):
     case = json.loads(path.read_text())
     workers.check_case(case["campaign"], case["kind"], case["seed"])
 
 
 @pytest.mark.parametrize("path", INPUTS, ids=[*map(name_of, INPUTS)])
-def test_input_that_failed_once(path):
+def test_input_that_has_failed(path):
     readers.replay(path)
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=[*map(name_of, CORPUS)])
-def test_inputs_that_the_fuzzer_starts_from(path):
-    """As they are, with a byte changed, and with changes as the fuzzer makes them."""
+def test_initial_inputs_of_the_fuzzer(path):
+    """Unchanged, with a byte changed, and with random bytes."""
     name, content = path.parent.name, path.read_bytes()
     formats.check_bytes(name, content)
     dice = random.Random(0)
@@ -47,12 +47,12 @@ def test_inputs_that_the_fuzzer_starts_from(path):
         formats.check_bytes(name, dice.randbytes(21))
 
 
-def test_every_format_has_inputs_to_start_from():
+def test_every_format_has_initial_inputs():
     assert {path.parent.name for path in CORPUS} == set(formats.formats())
     assert sum(kind.share for kind in formats.formats().values()) == pytest.approx(1)
 
 
-def test_a_reader_that_fails_is_found(monkeypatch):
+def test_errors_of_readers_are_detected(monkeypatch):
     def fail(path):
         raise KeyError("a bug")
 
@@ -68,9 +68,8 @@ def test_a_reader_that_fails_is_found(monkeypatch):
         formats.check_bytes("csv", b"a,b\n")
 
 
-def test_degenerate_fits_are_of_all_classifiers():
+def test_degenerate_fits_cover_all_multi_label_classifiers():
     classes = {getattr(pairmend, name) for name in pairmend.__all__}
-    # Of one label each: the base of others, and the one for classes instead of labels.
     of_one = {pairmend.RandomSubspaceNB, pairmend.CorrectedMulticlassClassifier}
     covered = {type(make()) for make in fits.CLASSIFIERS.values()}
     assert covered == {each for each in classes if is_classifier_class(each)} - of_one
@@ -107,12 +106,12 @@ def check(kind, seed):
 """
 
 
-def test_workers_record_errors_ends_and_hangs_and_go_on(tmp_path, monkeypatch):
+def test_workers_report_errors_exits_and_hangs_and_continue(tmp_path, monkeypatch):
     package = Path(workers.__file__).parent
     (tmp_path / "planted.py").write_text(CAMPAIGN)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{package.parent}")
     state = State(tmp_path / "state", tmp_path / "failures")
-    for _ in range(2):  # the second goes on behind the first
+    for _ in range(2):  # the second uses the next seeds
         workers.run_seeds(state, "planted", "kind", 5, float("inf"), max_seconds=5)
     (row,) = state.rows()
     assert row[:4] == ("planted", "kind", 10, 3)
@@ -126,8 +125,8 @@ def test_workers_record_errors_ends_and_hangs_and_go_on(tmp_path, monkeypatch):
     assert "more than 5 s" in reasons["kind-3"]
 
 
-def test_the_fuzzer_is_guided_by_coverage(tmp_path, monkeypatch):
-    """Inputs that reach new lines are kept; without instrumentation none would be."""
+def test_the_fuzzer_uses_coverage(tmp_path, monkeypatch):
+    """Inputs that reach new lines are added to the corpus; without instrumentation none are."""
     pytest.importorskip("atheris")
     monkeypatch.setattr(readers, "TARGET", 1000)
     monkeypatch.setenv("PYTHONPATH", str(Path(readers.__file__).parents[1]), prepend=":")

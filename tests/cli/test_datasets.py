@@ -32,14 +32,14 @@ def test_list_names_every_set(capsys):
         assert name in out
 
 
-def test_info_tells_where_a_set_comes_from(capsys):
+def test_info_shows_the_files_of_a_set(capsys):
     status, out, _ = run(capsys, "info", "Yeast")
     assert status == 0
     assert "2417" in out
     assert "yeast.arff" in out
 
 
-def test_unknown_names_get_a_hint(capsys):
+def test_similar_names_are_suggested(capsys):
     status, _, err = run(capsys, "info", "yaest")
     assert status == 2
     assert "did you mean 'yeast'" in err
@@ -60,7 +60,7 @@ def test_describe_writes_a_page(photos, tmp_path, capsys):
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
 
 
-def test_convert_there_and_back(photos, tmp_path, capsys):
+def test_converted_files_are_read_again(photos, tmp_path, capsys):
     assert run(capsys, "convert", photos, tmp_path / "photos.csv.gz")[0] == 0
     status, out, _ = run(
         capsys,
@@ -74,7 +74,9 @@ def test_convert_there_and_back(photos, tmp_path, capsys):
     )
     assert status == 0
     assert "3 rows, 1 features, 2 labels" in out.replace("\n", " ")
-    status, out, _ = run(capsys, "describe", tmp_path / "again.arff")  # finds the XML beside it
+    status, out, _ = run(
+        capsys, "describe", tmp_path / "again.arff"
+    )  # with the XML file in the same folder
     assert status == 0
     assert "[bold]sun" in out
 
@@ -97,7 +99,7 @@ def test_regression_targets_become_labels(photos, capsys):
         (["fetch", "yeast", "nothing-like-it"], "no set is named 'nothing-like-it'"),
     ],
 )
-def test_mistakes_end_with_a_message(photos, tmp_path, capsys, words, message):
+def test_errors_have_a_message(photos, tmp_path, capsys, words, message):
     (tmp_path / "file.csv").write_text("a,b\n1,0\n")
     places = {"csv": tmp_path / "file.csv", "odd": tmp_path / "file.odd", "arff": photos}
     status, _, err = run(capsys, *(word.format(**places) for word in words))

@@ -7,7 +7,7 @@ import pairmend
 from pairmend.cli import main
 
 
-def test_module_runs_as_a_command():
+def test_the_module_runs_as_a_command():
     ran = subprocess.run(
         [sys.executable, "-m", "pairmend", "--help"], capture_output=True, text=True, check=True
     )
@@ -23,14 +23,14 @@ def test_version(capsys):
 @pytest.mark.parametrize(
     "words", [["study", "--folds", "1"], ["study", "--folds", "x"], ["dance"], []]
 )
-def test_bad_words_end_with_usage(words, capsys):
+def test_invalid_arguments_print_the_usage(words, capsys):
     with pytest.raises(SystemExit) as caught:
         main(words)
     assert caught.value.code == 2
     assert "usage: pairmend" in capsys.readouterr().err
 
 
-def test_interruption_is_quiet(monkeypatch, capsys, tmp_path):
+def test_an_interrupt_prints_the_command_that_continues(monkeypatch, capsys, tmp_path):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
@@ -39,7 +39,7 @@ def test_interruption_is_quiet(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert main(["study", "--sets", "simplehc", "--out", "a b"]) == 130
     assert capsys.readouterr().err == (
-        "stopped; to go on:\n  pairmend study --sets simplehc --out 'a b'\n"
+        "stopped; to continue:\n  pairmend study --sets simplehc --out 'a b'\n"
     )
 
 
@@ -49,7 +49,7 @@ def test_without_rich_tables_are_plain(monkeypatch, capsys):
     assert "yeast" in capsys.readouterr().out
 
 
-def test_a_reader_that_has_had_enough(tmp_path):
+def test_a_closed_output_is_no_traceback(tmp_path):
     command = f"{sys.executable} -m pairmend datasets list | head -n 1"
     ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert "Traceback" not in ran.stderr
@@ -77,7 +77,7 @@ def test_a_reader_that_has_had_enough(tmp_path):
         ["study", "--time-limit", "0"],
     ],
 )
-def test_mistakes_end_with_status_2(words, tmp_path, monkeypatch, capsys):
+def test_errors_have_status_2(words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     try:
         status = main(words)

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -74,17 +75,28 @@ def run(capsys, *words):
 FIT = ("fit", "photos.csv", "--ignore", "id", "--model", "photos.model", "--labels")
 
 
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory):
+    """A model file, fitted once."""
+    folder = tmp_path_factory.mktemp("model")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_csv("photos.csv", rows())
+        assert main([*FIT, "sea", "sun", "sand"]) == 0
+    return folder / "photos.model"
+
+
 @pytest.fixture
-def model(photos, capsys):
-    assert run(capsys, *FIT, "sea", "sun", "sand")[0] == 0
+def model(photos, model_file):
+    shutil.copy(model_file, photos)
     return load_model("photos.model")
 
 
-def test_fit_saves_a_model_that_knows_all_it_needs(photos, capsys):
-    status, printed, told = run(capsys, *FIT, "3")
+def test_fit_saves_features_categories_and_labels(photos, capsys):
+    status, printed, notes = run(capsys, *FIT, "3")
     assert status == 0
     assert "wrote photos.model: mended, 60 rows, 2 columns, 3 labels" in printed
-    assert "learning from 60 rows" in told
+    assert "fitting 60 rows" in notes
     saved = load_model("photos.model", sha256=printed.split("SHA-256: ")[1].strip())
     assert saved.feature_names == ("size", "hue")
     assert saved.categories == {1: ("blue", "green", "red")}
@@ -96,7 +108,7 @@ def test_fit_saves_a_model_that_knows_all_it_needs(photos, capsys):
     ]
 
 
-def test_predictions_do_not_depend_on_order_labels_or_kind(model, capsys):
+def test_predictions_do_not_depend_on_column_order_labels_or_format(model, capsys):
     assert run(capsys, "predict", "photos.model", "new.csv", "--out", "all.csv")[0] == 0
     expected = read_csv("all.csv")
     assert len(expected) == N_ROWS
@@ -105,10 +117,10 @@ def test_predictions_do_not_depend_on_order_labels_or_kind(model, capsys):
     fewer = {name: rows(1)[name] for name in ("hue", "id", "size")}
     write_csv("fewer.csv", fewer)
     words = ("predict", "photos.model", "fewer.csv", "--out", "fewer.csv.gz", "--keep", "id")
-    status, printed, told = run(capsys, *words)
+    status, printed, notes = run(capsys, *words)
     assert status == 0
     assert "wrote fewer.csv.gz: 60 rows, 3 labels" in printed
-    assert "not used" not in told
+    assert "not used" not in notes
     found = read_csv("fewer.csv.gz")
     assert [row.pop("id") for row in found] == fewer["id"]
     assert found == expected
@@ -118,9 +130,9 @@ def test_predictions_do_not_depend_on_order_labels_or_kind(model, capsys):
     assert read_csv("arff.csv") == expected
 
 
-def test_columns_that_are_not_used_are_told(model, capsys):
-    _, _, told = run(capsys, "predict", "photos.model", "new.csv", "--out", "p.csv")
-    assert told == "note: columns not used: id\n"
+def test_unused_columns_are_noted(model, capsys):
+    _, _, notes = run(capsys, "predict", "photos.model", "new.csv", "--out", "p.csv")
+    assert notes == "note: columns not used: id\n"
 
 
 def test_parquet_in_and_out(model, capsys):
@@ -150,13 +162,15 @@ def test_scores(photos, capsys):
     np.testing.assert_array_equal(labels, scores > 0.5)
 
 
-def test_values_never_seen_count_as_missing(model, capsys):
+def test_unseen_categories_count_as_missing(model, capsys):
     columns = {"size": ["0.5"] * 3, "hue": ["", "mauve", "red"]}
     write_csv("odd.csv", columns)
-    status, _, told = run(capsys, "predict", "photos.model", "odd.csv", "--proba", "--out", "p.csv")
+    status, _, notes = run(
+        capsys, "predict", "photos.model", "odd.csv", "--proba", "--out", "p.csv"
+    )
     assert status == 0
     note = "values that did not occur in training, which count as missing: mauve"
-    assert f"note: column 'hue' holds {note}" in told
+    assert f"note: column 'hue' holds {note}" in notes
     missing, mauve, red = read_csv("p.csv")
     assert missing == mauve != red
 
@@ -168,7 +182,7 @@ def test_values_never_seen_count_as_missing(model, capsys):
         *(["--method", "pairwise", "--base", name] for name in BASES),
     ],
 )
-def test_every_method_and_every_base_go_from_file_to_file(photos, capsys, words):
+def test_every_method_and_every_base_can_be_fitted_and_used(photos, capsys, words):
     assert run(capsys, *FIT, "sea,sun", "sand", *words)[0] == 0
     assert run(capsys, "predict", "photos.model", "new.csv", "--out", "p.csv", "--proba")[0] == 0
     assert len(read_csv("p.csv")) == N_ROWS
@@ -197,7 +211,7 @@ def test_arff_needs_no_labels(capsys):
     assert run(capsys, "evaluate", "a.model", "meka.arff", "--json", "a.json")[0] == 0
 
 
-def test_numbers_can_be_names(photos, capsys):
+def test_numeric_columns_can_be_categorical(photos, capsys):
     assert run(capsys, *FIT, "3", "--categorical", "size", "--method", "pairwise")[0] == 2
     assert "column 'size' has" in run(capsys, *FIT, "3", "--categorical", "size")[2]
     columns = {**rows(), "size": [str(n % 3) for n in range(N_ROWS)]}
@@ -225,10 +239,10 @@ def test_evaluate_a_model(model, capsys):
 
 def test_evaluate_a_method_by_cross_validation(photos, capsys):
     words = ("evaluate", "photos.csv", "--labels", "3", "--ignore", "id", "--folds", "3")
-    status, printed, told = run(capsys, *words, "--method", "pairwise", "--json", "cv.json")
+    status, printed, notes = run(capsys, *words, "--method", "pairwise", "--json", "cv.json")
     assert status == 0
     assert "pairwise on 60 rows of photos.csv, 3 folds" in printed
-    assert "100 %  fold 3 of 3" in told
+    assert "100 %  fold 3 of 3" in notes
     with open("cv.json") as file:
         loss = json.load(file)["losses"]["hamming"]
     assert len(loss["folds"]) == 3
@@ -237,7 +251,7 @@ def test_evaluate_a_method_by_cross_validation(photos, capsys):
     assert f"{loss['mean']:.4f}" in printed
 
 
-def test_a_criterion_is_chosen_for(photos, capsys):
+def test_the_metric_can_be_chosen(photos, capsys):
     assert run(capsys, *FIT, "3", "--criterion", "zero_one")[0] == 0
     assert load_model("photos.model").estimator[-1].criterion == "zero_one"
 
@@ -256,16 +270,16 @@ def test_explain_a_row(photos, capsys, method):
     assert run(capsys, *words, "1", "--figure", "one.png")[1] == f"{printed}wrote one.png\n"
     with open("one.png", "rb") as file:
         assert file.read(4) == b"\x89PNG"
-    status, _, told = run(capsys, *words, "2")
+    status, _, notes = run(capsys, *words, "2")
     assert status == 2
-    assert "one.csv has the rows 0 to 1, but no row 2" in told
+    assert "--row is 2, but one.csv has the rows 0 to 1" in notes
     assert run(capsys, *FIT, "3", "--method", "pairwise")[0] == 0
-    status, _, told = run(capsys, *words, "0")
+    status, _, notes = run(capsys, *words, "0")
     assert status == 2
-    assert "holds a PairwiseClassifier, which cannot explain itself" in told
+    assert "is a PairwiseClassifier, which has no explanations" in notes
 
 
-def test_strange_types_need_trust(photos, capsys):
+def test_unknown_types_need_the_option_trust(photos, capsys):
     data = load_table("new.csv", 3)
     numbers = np.nan_to_num(data.X[:, :2])
     fitted = PairwiseClassifier(odd_classifiers.Counting()).fit(numbers, data.Y)
@@ -273,15 +287,15 @@ def test_strange_types_need_trust(photos, capsys):
     save_model(fitted, "odd.model", **names, trusted=[odd_classifiers.Counting])
     write_csv("two.csv", {"id": ["1"], "size": ["2"]})
     words = ("predict", "odd.model", "two.csv", "--out", "p.csv")
-    status, _, told = run(capsys, *words)
+    status, _, notes = run(capsys, *words)
     assert status == 2
-    assert "holds odd_classifiers.Counting, which is not on the list of trusted types" in told
-    assert told.strip().endswith("--trust odd_classifiers.Counting")
+    assert "holds odd_classifiers.Counting, which is not on the list of trusted types" in notes
+    assert notes.strip().endswith("--trust odd_classifiers.Counting")
     assert run(capsys, *words, "--trust", "odd_classifiers.Counting")[0] == 0
     save_model(fitted, "odd.model", trusted=[odd_classifiers.Counting])
-    status, _, told = run(capsys, *words, "--trust", "odd_classifiers.Counting")
+    status, _, notes = run(capsys, *words, "--trust", "odd_classifiers.Counting")
     assert status == 2
-    assert "does not know the names of its features" in told
+    assert "the model has no names of features" in notes
 
 
 def test_a_changed_model_is_refused(model, capsys):
@@ -289,9 +303,9 @@ def test_a_changed_model_is_refused(model, capsys):
         file.seek(-100, os.SEEK_END)
         file.write(b"?")
     for words in (["predict", "--out", "p.csv"], ["evaluate"], ["explain", "--row", "0"]):
-        status, _, told = run(capsys, words[0], "photos.model", "new.csv", *words[1:])
+        status, _, notes = run(capsys, words[0], "photos.model", "new.csv", *words[1:])
         assert status == 2
-        assert "damaged or changed since it was saved" in told
+        assert "damaged or changed since it was saved" in notes
     assert not os.path.exists("p.csv")
 
 
@@ -299,7 +313,7 @@ def test_a_changed_model_is_refused(model, capsys):
     ("words", "message"),
     [
         (["fit", "nowhere.csv", "--labels", "2", "--model", "m"], "nowhere.csv"),
-        (["fit", "photos.csv", "--model", "m"], "say which columns are labels: --labels"),
+        (["fit", "photos.csv", "--model", "m"], "name them: --labels"),
         (["fit", "photos.csv", "--labels", "fog", "--model", "m"], "no columns named 'fog'"),
         (
             ["fit", "photos.csv", "--labels", "sea", "--model", "m", "--method", "pairwise"],
@@ -310,7 +324,7 @@ def test_a_changed_model_is_refused(model, capsys):
         (["fit", "photos.csv", "--labels", "x.xml", "--model", "m"], "x.xml"),
         (
             ["fit", "photos.csv", "--labels", "3", "--categorical", "id", "--model", "m"],
-            "column 'id' has 60 different texts in 60 rows, so it names rows",
+            "column 'id' has 60 different texts in 60 rows: it identifies rows",
         ),
         (
             ["fit", "photos.csv", "--labels", "3", "--categorical", "fog", "--model", "m"],
@@ -334,7 +348,7 @@ def test_a_changed_model_is_refused(model, capsys):
         ),
         (
             ["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "fog"],
-            "no columns named ['fog'], which --keep asks for",
+            "--keep names ['fog'], which new.csv does not have",
         ),
         (
             ["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "sea"],
@@ -347,22 +361,22 @@ def test_a_changed_model_is_refused(model, capsys):
         (["evaluate", "photos.model", "few.csv"], "lacks 1 of the 2 columns"),
         (["evaluate", "photos.model", "bad.csv"], "column 'size' must hold numbers"),
         (["evaluate", "photos.model", "bare.csv"], "no columns named 'sea', 'sun', 'sand'"),
-        (["evaluate", "photos.model", "new.csv", "--labels", "3"], "has learnt already"),
-        (["evaluate", "photos.model", "new.csv", "--method", "pairwise"], "about learning"),
-        (["fit", "photos.csv", "--labels", "3", "--model", "photos.csv"], "would be written over"),
-        (["predict", "photos.model", "new.csv", "--out", "new.csv"], "would be written over"),
-        (["evaluate", "photos.csv", "--labels", "3", "--trust", "x"], "are about a model file"),
+        (["evaluate", "photos.model", "new.csv", "--labels", "3"], "MODEL is fitted"),
+        (["evaluate", "photos.model", "new.csv", "--method", "pairwise"], "only for fitting"),
+        (["fit", "photos.csv", "--labels", "3", "--model", "photos.csv"], "is input and output"),
+        (["predict", "photos.model", "new.csv", "--out", "new.csv"], "is input and output"),
+        (["evaluate", "photos.csv", "--labels", "3", "--trust", "x"], "are for a model file"),
     ],
 )  # fmt: skip
-def test_mistakes_end_with_a_message_and_leave_nothing(model, capsys, words, message):
+def test_errors_have_a_message_and_write_no_file(model, capsys, words, message):
     write_csv("few.csv", {"size": ["1"], "sea": ["1"]})
     write_csv("bad.csv", {"size": ["1", "big"], "hue": ["red", "red"]})
     write_csv("bare.csv", {"size": ["1"], "hue": ["red"]})
     before = sorted(os.listdir())
-    status, printed, told = run(capsys, *words)
+    status, printed, notes = run(capsys, *words)
     assert status == 2
-    assert message in told
-    assert "Traceback" not in told
+    assert message in notes
+    assert "Traceback" not in notes
     assert "wrote" not in printed
     assert sorted(os.listdir()) == before
 
@@ -371,7 +385,7 @@ def test_mistakes_end_with_a_message_and_leave_nothing(model, capsys, words, mes
     "words",
     [["fit", "a.csv"], ["predict", "m"], ["explain", "m", "d", "--row", "-1"], ["evaluate"]],
 )
-def test_bad_words_end_with_usage(words, capsys):
+def test_invalid_arguments_print_the_usage(words, capsys):
     with pytest.raises(SystemExit) as caught:
         main(words)
     assert caught.value.code == 2
@@ -379,7 +393,7 @@ def test_bad_words_end_with_usage(words, capsys):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_a_terminal_shows_bars(photos):
+def test_a_terminal_shows_a_progress_bar(photos):
     words = ["evaluate", "photos.csv", "--labels", "3", "--ignore", "id", "--folds", "2"]
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -405,7 +419,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 SESSION = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
-def test_the_session_in_the_docs_is_what_people_see(here, capsys, monkeypatch):
+def test_the_commands_of_the_documentation_print_its_output(here, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     (here / "photos.csv").write_bytes((DOCS / "photos.csv").read_bytes())
     steps = "".join(SESSION.findall((DOCS / "models.md").read_text("utf-8"))).split("$ ")[1:]
@@ -418,14 +432,14 @@ def test_the_session_in_the_docs_is_what_people_see(here, capsys, monkeypatch):
         elif program == "cat":
             assert (here / words[0]).read_text() == shown
         else:
-            status, printed, told = run(capsys, *words)
+            status, printed, notes = run(capsys, *words)
             assert status == 0
-            notes = [line for line in told.splitlines(True) if line.startswith("note: ")]
+            notes = [line for line in notes.splitlines(True) if line.startswith("note: ")]
             assert _masked("".join(notes) + printed) == _masked(shown)
 
 
 def _masked(text):
-    """Hide what differs from machine to machine: checksums, and the last digits of losses."""
+    """Replace checksums and the last digits of losses, which depend on the machine."""
     return re.sub(r"[0-9a-f]{64}", "SHA", re.sub(r"(0\.\d\d)\d+", r"\1", text))
 
 
@@ -442,9 +456,9 @@ def _masked(text):
         ("pyarrow", ["predict", "photos.model", "new.csv", "--out", "p.parquet"], "[parquet]"),
     ],
 )
-def test_packages_that_are_not_there_are_named(model, capsys, monkeypatch, package, words, extra):
+def test_missing_packages_are_named(model, capsys, monkeypatch, package, words, extra):
     monkeypatch.setitem(sys.modules, package, None)
-    status, _, told = run(capsys, *words)
+    status, _, notes = run(capsys, *words)
     assert status == 2
-    assert f"need {package}, which is not installed: pip install" in told
-    assert extra in told
+    assert f"need {package}, which is not installed: pip install" in notes
+    assert extra in notes

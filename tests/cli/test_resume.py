@@ -1,4 +1,4 @@
-"""A study goes on as it was started; a results folder is data and never code."""
+"""--resume continues a study as it was started and never imports what the folder names."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ import pytest
 
 from pairmend.cli import main
 from pairmend.study import read_study
-from pairmend.study.known_files import is_known_file
+from pairmend.study.trusted_files import is_trusted_file
 
 STUDY = """
 folds = 2
@@ -35,15 +35,12 @@ class Mine(Frequent):
 """
 
 
-@pytest.fixture(autouse=True)
-def no_report(monkeypatch):
-    """Reports take time, and are tested elsewhere."""
-    monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
+pytestmark = pytest.mark.usefixtures("in_process", "no_report")
 
 
 @pytest.fixture
 def own(tmp_path, request):
-    """A study file with a module beside it, that notes whether it was imported and called."""
+    """A folder with a study file and a module that writes files when imported and called."""
     name = "resumed_" + str(abs(hash(request.node.name)))
     folder = tmp_path / "own"
     folder.mkdir()
@@ -58,14 +55,14 @@ def study(*words):
 
 
 def forget(folder):
-    """Leave the results of a study as if it had been stopped."""
+    """Delete the results of a fold, as if the study had been interrupted."""
     with closing(sqlite3.connect(folder / "study.sqlite")) as connection, connection:
         for table in ("tasks", "results"):
             connection.execute(f"DELETE FROM {table} WHERE fold = 1")
 
 
 def forge(folder, change):
-    """Change what a results folder names."""
+    """Change the definition and the start stored in a results folder."""
     with closing(sqlite3.connect(folder / "study.sqlite")) as connection, connection:
         for table in ("definition", "starts"):
             (text,) = connection.execute(f"SELECT plain FROM {table}").fetchone()
@@ -74,7 +71,7 @@ def forge(folder, change):
             connection.execute(f"UPDATE {table} SET plain = ?", [json.dumps(plain)])
 
 
-def test_it_goes_on_as_it_was_started(own, tmp_path, monkeypatch, capsys):
+def test_resume_uses_the_options_of_the_first_run(own, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(own)
     out, data = tmp_path / "out", tmp_path / "data"
     data.mkdir()
@@ -102,12 +99,12 @@ def test_it_goes_on_as_it_was_started(own, tmp_path, monkeypatch, capsys):
     assert set(again.tasks.run) == {1, 2}
 
 
-def test_a_dry_run_imports_and_checks_but_makes_nothing(own, tmp_path, capsys):
+def test_a_dry_run_creates_no_classifier(own, tmp_path, capsys):
     file, out = own / "study.toml", tmp_path / "out"
     assert study(file, "--out", out, "--dry-run") == 0
     assert "4 of 4 tasks would run" in capsys.readouterr().out
     assert not (own / "made").exists()
-    assert not is_known_file(file)
+    assert not is_trusted_file(file)
     assert study(file, "--out", out) == 0
     (own / "made").unlink()
     forget(out)
@@ -121,7 +118,7 @@ def test_a_dry_run_imports_and_checks_but_makes_nothing(own, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
-def test_what_a_results_folder_names_is_not_called(own, tmp_path, dry, capsys):
+def test_classes_named_by_a_results_folder_are_not_called(own, tmp_path, dry, capsys):
     file, out, marker = own / "study.toml", tmp_path / "out", tmp_path / "marker"
     assert study(file, "--out", out) == 0
     forget(out)
@@ -143,7 +140,7 @@ def test_what_a_results_folder_names_is_not_called(own, tmp_path, dry, capsys):
 
 
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
-def test_a_study_file_that_a_results_folder_names_must_have_been_run_here(
+def test_a_study_file_named_by_a_results_folder_must_have_been_run_by_the_user(
     own, tmp_path, dry, capsys
 ):
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
@@ -159,7 +156,7 @@ def test_a_study_file_that_a_results_folder_names_must_have_been_run_here(
     assert study("--resume", "--out", out, *dry) == 2
     assert f"{elsewhere / 'study.toml'}, which you have not run on" in capsys.readouterr().err
     (elsewhere / "link.toml").symlink_to(own / "study.toml")
-    assert not is_known_file(elsewhere / "link.toml")
+    assert not is_trusted_file(elsewhere / "link.toml")
     assert not (elsewhere / "imported").exists()
 
     def no_file(table, plain):
@@ -184,17 +181,16 @@ def test_a_study_file_that_a_results_folder_names_must_have_been_run_here(
         ("starts", "[1]"),
     ],
 )
-def test_damaged_results_folders_end_with_a_message(own, tmp_path, table, text, capsys):
+def test_damaged_results_folders_are_an_error(own, tmp_path, table, text, capsys):
     out = tmp_path / "out"
     study(own / "study.toml", "--out", out, "--algorithms", "other")
     with closing(sqlite3.connect(out / "study.sqlite")) as connection, connection:
         connection.execute(f"UPDATE {table} SET plain = ?", [text])
     assert study("--resume", "--out", out) == 2
-    told = capsys.readouterr().err.strip().splitlines()[-1]
-    assert str(out) in told
+    assert str(out) in capsys.readouterr().err.strip().splitlines()[-1]
 
 
-def test_the_paper_s_study_is_resumed_by_its_name(tmp_path):
+def test_a_shipped_study_is_resumed_by_its_name(tmp_path):
     out = tmp_path / "out"
     words = ["--sets", "simplehc", "--algorithms", "LPW", "--folds", 2]
     assert study(*words, "--out", out) == 0

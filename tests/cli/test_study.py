@@ -40,35 +40,40 @@ def wide_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")  # tables do not break lines
 
 
+fast = pytest.mark.usefixtures("in_process", "no_report")
+
+
 def run(*words):
     return main(["study", *map(str, words), "--jobs", "1"])
 
 
-def test_a_study_file_runs_to_the_report(study_file, tmp_path, monkeypatch, capsys):
+def test_a_study_file_is_run_and_reported(study_file, tmp_path, monkeypatch, capsys, in_process):
     monkeypatch.chdir(tmp_path)
     assert run(study_file) == 0
-    printed, told = capsys.readouterr()
+    printed, progress = capsys.readouterr()
     report = tmp_path / "pairmend-small" / "report.html"
     assert f"report: {report.relative_to(tmp_path)}" in printed
     assert "A small one" in report.read_text("utf-8")
-    assert "4 of 8  one is finished" in told
-    assert "LPW        Hamming loss 0." in told
+    assert "4 of 8  one is finished" in progress
+    assert "LPW        Hamming loss 0." in progress
     rows = read_study(tmp_path / "pairmend-small").results
     pd.testing.assert_frame_equal(rows, run_study(load_study(study_file)))
 
 
-def test_options_narrow_and_change_the_study(study_file, tmp_path):
+@fast
+def test_options_select_parts_and_change_numbers(study_file, tmp_path):
     out = tmp_path / "out"
-    words = ["--sets", "two,simplehc", "--algorithms", "LPW", "--folds", 3, "--repeats", 2]
+    words = ["--sets", "two,one", "--algorithms", "LPW", "--folds", 3, "--repeats", 2]
     assert run(study_file, *words, "--seed", 5, "--out", out) == 0
     record = read_study(out)
-    assert set(record.results.set) == {"two", "simplehc"}
+    assert set(record.results.set) == {"two", "one"}
     assert set(record.results.algorithm) == {"LPW"}
     chosen = {key: record.definition[key] for key in ("folds", "repeats", "seed")}
     assert chosen == {"folds": 3, "repeats": 2, "seed": 5}
 
 
-def test_resume_goes_on_with_what_the_folder_holds(study_file, tmp_path, capsys):
+@fast
+def test_resume_runs_the_missing_tasks(study_file, tmp_path, capsys):
     out = tmp_path / "out"
     assert run(study_file, "--out", out) == 0
     whole = read_study(out).results
@@ -81,12 +86,12 @@ def test_resume_goes_on_with_what_the_folder_holds(study_file, tmp_path, capsys)
     assert "there is no study file" in capsys.readouterr().err
     assert run("--resume", "--out", out, "--trust") == 0
     pd.testing.assert_frame_equal(read_study(out).results, whole)
-    told = capsys.readouterr().err
-    assert "8 of 8  one is finished" in told
+    progress = capsys.readouterr().err
+    assert "8 of 8  one is finished" in progress
     mean = whole.query(
         "set == 'one' and algorithm == 'LPW' and criterion == 'hamming'"
     ).value.mean()
-    assert f"LPW        Hamming loss {mean:.3f}" in told, "earlier folds count, too"
+    assert f"LPW        Hamming loss {mean:.3f}" in progress, "the mean is over all folds"
     assert run("--resume") == 2
     assert "--resume needs --out" in capsys.readouterr().err
     assert run("--resume", "--out", out, "--folds", 3) == 2
@@ -95,6 +100,7 @@ def test_resume_goes_on_with_what_the_folder_holds(study_file, tmp_path, capsys)
     assert "there is no study in" in capsys.readouterr().err
 
 
+@fast
 def test_a_changed_study_is_refused(study_file, tmp_path, capsys):
     out = tmp_path / "out"
     assert run(study_file, "--out", out) == 0
@@ -102,7 +108,8 @@ def test_a_changed_study_is_refused(study_file, tmp_path, capsys):
     assert "folds was 2, is now 4" in capsys.readouterr().err
 
 
-def test_dry_run_says_what_would_run_and_runs_nothing(study_file, tmp_path, capsys):
+@fast
+def test_a_dry_run_prints_the_number_of_tasks(study_file, tmp_path, capsys):
     out = tmp_path / "out"
     assert run(study_file, "--dry-run", "--out", out) == 0
     assert "8 of 8 tasks would run" in capsys.readouterr().out
@@ -112,13 +119,14 @@ def test_dry_run_says_what_would_run_and_runs_nothing(study_file, tmp_path, caps
     assert run(study_file, "--dry-run", "--out", out) == 0
     assert "4 of 8 tasks would run" in capsys.readouterr().out
     assert run(study_file, "--dry-run", "--out", out, "--seed", 3) == 2
-    told = capsys.readouterr()
-    assert "would not run" in told.err
-    assert "seed was 0, is now 3" in told.err
-    assert "tasks would run" not in told.out
+    printed = capsys.readouterr()
+    assert "would not run" in printed.err
+    assert "seed was 0, is now 3" in printed.err
+    assert "tasks would run" not in printed.out
 
 
-def test_the_paper_s_study_says_what_is_not_at_hand(tmp_path, monkeypatch, capsys):
+@fast
+def test_missing_sets_of_the_paper_are_listed(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PAIRMEND_DATA", str(tmp_path))
     assert run("--dry-run") == 0
     printed = capsys.readouterr().out
@@ -128,16 +136,19 @@ def test_the_paper_s_study_says_what_is_not_at_hand(tmp_path, monkeypatch, capsy
     assert "azotobacter (no public copy was found)" in capsys.readouterr().err
 
 
-def test_modules_beside_the_study_file_can_be_imported(study_file, tmp_path, monkeypatch):
-    (tmp_path / "beside_me.py").write_text("def missed(truth, said):\n    return 0.25\n")
+def test_modules_in_the_folder_of_the_study_file_can_be_imported(
+    study_file, tmp_path, monkeypatch, no_report
+):
+    (tmp_path / "own_metric.py").write_text("def missed(truth, predicted):\n    return 0.25\n")
     with study_file.open("a") as file:
-        file.write('[criteria.missed]\nfunction = "beside_me.missed"\n')
+        file.write('[criteria.missed]\nfunction = "own_metric.missed"\n')
     monkeypatch.setattr(sys, "path", list(sys.path))
     assert main(["study", str(study_file), "--out", str(tmp_path / "out"), "--jobs", "2"]) == 0
     assert set(read_study(tmp_path / "out").results.value) == {0.25}
 
 
-def test_sets_in_the_data_folder_join(shared, tmp_path, capsys):
+@fast
+def test_sets_in_the_data_folder_are_found(shared, tmp_path, capsys):
     words = ["--data", shared / "data", "--dry-run", "--out", tmp_path / "out"]
     assert run(*words) == 0
     assert "720 of 720 tasks would run" in capsys.readouterr().out  # 18 sets
@@ -145,23 +156,24 @@ def test_sets_in_the_data_folder_join(shared, tmp_path, capsys):
     assert "40 of 40 tasks would run" in capsys.readouterr().out
 
 
-def test_failures_are_shown_at_the_end(study_file, tmp_path, capsys):
-    trouble = tmp_path / "trouble"
-    trouble.touch()
+def test_failed_tasks_are_listed(study_file, tmp_path, capsys, in_process):
+    marker = tmp_path / "marker"
+    marker.touch()
     with study_file.open("a") as file:
         file.write('[algorithms.bad]\nclass = "odd_classifiers.Failing"\n')
-        file.write(f'params = {{ while_exists = "{trouble}" }}\n')
+        file.write(f'params = {{ while_exists = "{marker}" }}\n')
     assert run(study_file, "--out", tmp_path / "out") == 1
     printed = capsys.readouterr().out
     assert printed.count("fails on purpose") == 2, "once for each set"
     assert "report: " in printed
     assert run(study_file, "--out", tmp_path / "out", "--algorithms", "LPW") == 0
-    assert "all 4 tasks are done already" in capsys.readouterr().out
-    trouble.unlink()
+    assert "all 4 tasks are done" in capsys.readouterr().out
+    marker.unlink()
     assert run(study_file, "--out", tmp_path / "out") == 0
     assert "fails on purpose" not in capsys.readouterr().out
 
 
+@fast
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -171,13 +183,13 @@ def test_failures_are_shown_at_the_end(study_file, tmp_path, capsys):
         (["--data", "nowhere"], "nowhere"),
     ],
 )
-def test_bad_words_end_with_a_message(words, message, capsys):
+def test_invalid_arguments_are_an_error(words, message, capsys):
     assert run(*words) == 2
     assert message in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_a_terminal_shows_a_bar_and_the_losses_so_far(study_file, tmp_path):
+def test_a_terminal_shows_a_progress_bar_and_losses(study_file, tmp_path):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "pairmend", "study", str(study_file), "--out", str(tmp_path / "o")],
@@ -199,7 +211,7 @@ def test_a_terminal_shows_a_bar_and_the_losses_so_far(study_file, tmp_path):
     assert "LPW" in shown
 
 
-def test_report_is_a_command_of_its_own(study_file, tmp_path, capsys):
+def test_the_report_command(study_file, tmp_path, capsys, in_process):
     assert run(study_file, "--out", tmp_path / "out") == 0
     (tmp_path / "out" / "report.html").unlink()
     capsys.readouterr()

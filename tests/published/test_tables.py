@@ -1,4 +1,4 @@
-"""The published tables that ship inside the package."""
+"""The published tables of the package."""
 
 import csv
 
@@ -7,7 +7,7 @@ import pytest
 from pairmend import published
 
 
-def test_all_sets_and_losses_are_there():
+def test_all_sets_and_losses_exist():
     assert list(published.sets()) == list(range(1, 30))
     assert len(published.losses()) == 29 * 4 * 4
     assert all(0 <= loss <= 1 for loss in published.losses().values())
@@ -42,25 +42,27 @@ def test_density_is_cardinality_by_labels():
         assert numbers["LC"] / numbers["L"] == pytest.approx(numbers["LD"], abs=0.0011)
 
 
-def test_the_source_is_named():
+def test_the_source_of_the_tables():
     assert "Trajdos" in published.SOURCE
     assert "10.1142/S0129065717500629" in published.SOURCE
 
 
-def test_tables_cannot_be_changed():
+def test_tables_are_read_only():
     with pytest.raises(TypeError):
         published.losses()[1, "hamming", "LPW"] = 0
     with pytest.raises(TypeError):
         published.sets()[1].characteristics["N"] = 0
 
 
-def test_an_unknown_criterion_is_refused():
-    with pytest.raises(ValueError, match="no losses of criterion 'accuracy'; take one of hamming"):
+def test_an_unknown_metric_is_refused():
+    with pytest.raises(
+        ValueError, match="criterion is 'accuracy', but the paper has losses for hamming"
+    ):
         published.loss_table("accuracy")
 
 
 @pytest.mark.parametrize("name", ["datasets", "losses"])
-def test_files_are_those_of_the_shared_folder(shared, name):
+def test_files_equal_those_of_the_shared_folder(shared, name):
     from pairmend.published.tables import _rows
 
     with (shared / f"paper/published_{name}.csv").open(newline="") as file:

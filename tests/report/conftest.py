@@ -1,4 +1,4 @@
-"""Studies that were never run, for reports to be made of."""
+"""Records of invented studies, and their reports."""
 
 import hashlib
 from functools import cache
@@ -43,11 +43,11 @@ def make_record(
     title="A study",
     printed_only=False,
 ):
-    """Make up a study whose losses lie near the published ones.
+    """Return the record of an invented study with losses near the published ones.
 
-    `failed` holds tuples of set, algorithm and fold (of the first repeat) without a result.
+    `failed` has tuples of set, algorithm and fold (of the first repeat) without a result.
     `absent` names sets of the study that were not loaded.
-    `printed_only` gives every fold the published loss.
+    With `printed_only` every fold has the published loss.
     """
     rng = np.random.RandomState(0)
     printed = published.sets()
@@ -66,7 +66,9 @@ def make_record(
                     for criterion, about in criteria.items():
                         key = (number, criterion, algorithm)
                         centre = published.losses().get(key, 0.4 - 0.02 * place)
-                        if number in (11, 17) and not printed_only:  # what the method gives
+                        if (
+                            number in (11, 17) and not printed_only
+                        ):  # losses that the method can have
                             centre = {"hamming": 0.48, "micro_f1": 0.92}.get(criterion, centre)
                         spread = 0 if printed_only else 0.02
                         value = float(np.clip(centre + rng.normal(0, spread), 0, 1))
@@ -150,9 +152,14 @@ RECORDS = {
         "repeats": 1,
         "printed_only": True,
     },
-    "one set": {"paper_sets": (29,), "own_sets": (), "repeats": 1},
+    "one set": {"paper_sets": (29,), "own_sets": (), "criteria": TWO, "repeats": 1},
     "four sets": {"paper_sets": (10, 23, 24, 29), "own_sets": (), "repeats": 1},
-    "two algorithms": {"algorithms": ("LPW", "FCM"), "criteria": TWO, "repeats": 1},
+    "two algorithms": {
+        "paper_sets": (6, 8, 9, 10, 29),
+        "algorithms": ("LPW", "FCM"),
+        "criteria": TWO,
+        "repeats": 1,
+    },
     "one algorithm": {"algorithms": ("LPW",), "criteria": TWO, "repeats": 1, "folds": 3},
     "sets to come": {
         "paper_sets": (8, 29),
@@ -172,6 +179,7 @@ RECORDS = {
     },
     "more is better": {
         "criteria": {"accuracy": {"title": "accuracy", "greater_is_better": True}},
+        "paper_sets": (6, 8, 9, 10, 29),
         "algorithms": ("A", "B", "C"),
         "repeats": 1,
     },
@@ -186,6 +194,8 @@ RECORDS = {
         "algorithms": ("chains", "trees", "neighbours"),
         "paper_sets": (),
         "own_sets": tuple(f"own {n}" for n in range(7)),
+        "criteria": TWO,
+        "repeats": 1,
     },
     "hostile names": {
         "algorithms": (HOSTILE, "LPW", "_under", "$m$"),
@@ -201,33 +211,33 @@ RECORDS = {
         "folds": 3,
     },
 }
-"""Arguments of `make_record` by what is special about the study."""
+"""Arguments of `make_record` by the name of a study."""
 
 
 @pytest.fixture(scope="session")
 def make():
-    """Make the record of a study by its name in `RECORDS`; it may be changed."""
+    """Return the record of a study by its name in `RECORDS`; tests may modify it."""
     return lambda name: make_record(**RECORDS[name])
 
 
 @pytest.fixture(scope="session")
 def summary_of(make):
-    """The summary of a study by its name, worked out once."""
+    """The summary of a study by its name, computed once."""
     return cache(lambda name: summarise(make(name)))
 
 
 @pytest.fixture(scope="session")
 def sections_of(summary_of):
-    """The contents of a study's report by its name, drawn once."""
+    """The contents of a report by the name of the study, drawn once."""
     return cache(lambda name: contents(summary_of(name)))
 
 
 @pytest.fixture(scope="session")
 def page_of(make, summary_of, sections_of, tmp_path_factory):
-    """The path of a study's report by its name, written once."""
+    """The path of a report by the name of the study, written once."""
 
     def write(name):
-        with pytest.MonkeyPatch.context() as patch:  # both were worked out already
+        with pytest.MonkeyPatch.context() as patch:  # computed before
             patch.setattr("pairmend.report.writing.summarise", lambda _: summary_of(name))
             patch.setattr("pairmend.report.writing.contents", lambda _: sections_of(name))
             return write_record(make(name), tmp_path_factory.mktemp("report"))
@@ -237,7 +247,7 @@ def page_of(make, summary_of, sections_of, tmp_path_factory):
 
 @pytest.fixture(scope="session", params=[name for name in RECORDS if name != "printed losses"])
 def study(request):
-    """The name of a study; what is asked of it must hold for all."""
+    """The name of a study, for tests that apply to all studies."""
     return request.param
 
 
@@ -254,3 +264,10 @@ def summary(study, summary_of):
 @pytest.fixture(scope="session")
 def sections(study, sections_of):
     return sections_of(study)
+
+
+@pytest.fixture
+def no_drawings(monkeypatch):
+    """Write no drawings, which take most of the time of a report."""
+    svg = '<svg role="img" aria-label="no drawing"></svg>'
+    monkeypatch.setattr("pairmend.plots.to_svg", lambda *_, **__: svg)

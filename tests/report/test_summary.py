@@ -1,4 +1,4 @@
-"""The numbers of a report, beside slow loops over the rows of a study."""
+"""The numbers of a report, compared with slow loops over the rows of a study."""
 
 import json
 from dataclasses import replace
@@ -16,7 +16,7 @@ from pairmend.report.published import implied_share
 from pairmend.report.published_tables import distances_table
 
 NEED = "Friedman's and Wilcoxon's tests need at least 5 sets with all results,"
-ARGUMENT = ": on fewer, Wilcoxon's test cannot reach 0.1."
+ARGUMENT = ": with fewer sets, no p-value of Wilcoxon's test is below 0.1."
 VALID = " The Bayesian tests are valid on few sets."
 
 
@@ -25,7 +25,7 @@ def rows_of(record):
 
 
 def slow_values(record):
-    """Values of all folds by criterion, set and algorithm."""
+    """Return values of all folds by metric, set and algorithm."""
     values = {}
     for row in rows_of(record):
         values.setdefault((row.criterion, row.set, row.algorithm), []).append(row.value)
@@ -33,7 +33,7 @@ def slow_values(record):
 
 
 def slow_ranks(rows, names, sign):
-    """Rank by counting who is better and who is equal, set by set."""
+    """Rank by counting better and equal algorithms, set by set."""
     total = dict.fromkeys(names, 0.0)
     for row in rows:
         for one in names:
@@ -87,11 +87,11 @@ def test_best_and_ranks(record, summary):
                 if len(entry["values"]) == expected_count
             }
             best = summary["best"][each["criterion"]].get(one["set"], [])
-            # What is printed alike is bold alike, and nothing where all are.
+            # Means that are printed equal are bold together, and none if all are equal.
             printed = {name: round(mean, 3) for name, mean in means.items()}
             first = min((sign * value for value in printed.values()), default=None)
-            wanted = [name for name, value in printed.items() if sign * value == first]
-            assert sorted(best) == sorted(wanted if len(wanted) < len(means) else [])
+            expected = [name for name, value in printed.items() if sign * value == first]
+            assert sorted(best) == sorted(expected if len(expected) < len(means) else [])
             if len(means) == len(summary["algorithms"]):
                 complete.append((one["set"], means))
         found = summary["comparison"][each["criterion"]]
@@ -106,50 +106,49 @@ def test_best_and_ranks(record, summary):
             assert found["ranks"] == {}
 
 
-def test_printed_losses_give_what_is_known_of_them(summary_of):
+def test_printed_losses_have_the_golden_ranks_and_p_values(summary_of):
     """Golden values: of the study's specification, computed from the three-digit table."""
     found = summary_of("printed losses")["comparison"]
     assert list(found["hamming"]["ranks"].values()) == pytest.approx(
         [2.966, 1.931, 2.707, 2.397], abs=5e-4
     )
-    p_values = [found[criterion]["friedman"]["p"] for criterion in published.CRITERIA]
+    p_values = [found[criterion]["friedman"]["p"] for criterion in LOSSES]
     assert p_values == pytest.approx([0.00957, 0.3916, 0.6543, 0.00401], rel=2e-3)
     assert found["hamming"]["critical_difference"] == pytest.approx(0.777, abs=5e-4)
     adjusted = [pair["adjusted"] for pair in found["zero_one"]["pairs"]]
     # exact, as no pair differs on more than 25 sets; the paper printed 0.054, 0.040, 0.054
     assert adjusted == pytest.approx([0.0529, 0.0370, 0.0529, 1, 1, 1], abs=6e-5)
-    holm = [found[criterion]["friedman"]["adjusted"] for criterion in published.CRITERIA]
+    holm = [found[criterion]["friedman"]["adjusted"] for criterion in LOSSES]
     # by hand: 3 × 0.00957, 2 × 0.3916, at least that, 4 × 0.00401
     assert holm == pytest.approx([0.0287, 0.7832, 0.7832, 0.0160], rel=5e-3)
 
 
-def test_printed_losses_bear_out_the_paper(summary_of):
+def test_conclusions_hold_for_printed_losses(summary_of):
     summary = summary_of("printed losses")
     verdicts = {each["paper"]: each["verdict"] for each in summary["conclusions"]}
     assert verdicts["FCM-W is better than LPW in zero-one loss (p = 0.040)"] == "holds"
     assert verdicts["FCM is better than LPW in zero-one loss (p = 0.054)"] == "holds"
     assert verdicts["the algorithms differ in Hamming loss (p = 0.063)"] == "holds"
     assert verdicts["FCM has the worst rank in 1 - macro F1"] == "holds"
-    for criterion in ("1 - macro F1", "1 - micro F1"):  # no difference seen, which proves nothing
+    for criterion in ("1 - macro F1", "1 - micro F1"):  # not significant
         claim = f"the algorithms do not differ significantly in {criterion} (p = 0.911)"
         assert verdicts[claim] == "not contradicted"
     assert len(verdicts) == 12
     assert all(each["difference"] == pytest.approx(0) for each in summary["published"]["numbers"])
-    # the sets that the specification of the method names; Geobacter's losses can be explained
+    # as in the specification of the method
     assert summary["published"]["impossible"] == [
         "azotobacter", "caenorhabditis", "drosophila", "genbase", "haloarcula", "medical",
         "pyrococcus", "saccharomyces", "slashdot",
     ]  # fmt: skip
 
 
-def test_heaps_of_sets_are_told_apart_where_both_are_measured(make, summary_of):
+def test_distances_are_grouped_by_plausibility(make, summary_of):
     both = distances_table(summary_of("paper"))
     assert [row[1].value for row in both.rows[::4]] == [
-        "all but generated", "could come from the method", "cannot come from the method",
-        "generated anew",
+        "all but generated", "possible", "impossible", "generated set",
     ]  # fmt: skip
     assert {row[1].value for row in _distances_on(make, without=["genbase", "medical"]).rows} == {
-        "all but generated", "generated anew",
+        "all but generated", "generated set",
     }  # fmt: skip
     generated = ["simplehc", "simplehs"]
     one = _distances_on(make, without=["genbase", "medical", *generated])
@@ -163,8 +162,7 @@ def _distances_on(make, without):
     return distances_table(summarise(replace(record, results=others)))
 
 
-def test_verdicts_follow_the_losses(make):
-    """Turned upside down, the same losses contradict the paper."""
+def test_conclusions_do_not_hold_for_inverted_losses(make):
     record = make("printed losses")
     record.results["value"] = 1 - record.results["value"]
     verdicts = {e["paper"]: e["verdict"] for e in summarise(record)["conclusions"]}
@@ -174,45 +172,47 @@ def test_verdicts_follow_the_losses(make):
 
 def test_published_and_measured(make, summary_of):
     record = make("paper")
-    beside = summary_of("paper")["published"]
+    paper = summary_of("paper")["published"]
     all_values = slow_values(record)
     differences = {}
-    for each in beside["numbers"]:
+    for each in paper["numbers"]:
         name = published.sets()[each["number"]].name.lower()
         assert each["set"] == name
         values = all_values[each["criterion"], name, each["algorithm"]]
         printed = published.losses()[each["number"], each["criterion"], each["algorithm"]]
         assert each["published"] == printed
         assert each["difference"] == pytest.approx(fmean(values) - printed)
-        heap = {"genbase": "cannot", "medical": "cannot", "simplehc": "generated",
+        plausibility = {"genbase": "cannot", "medical": "cannot", "simplehc": "generated",
                 "simplehs": "generated"}.get(name, "could")  # fmt: skip
-        assert each["heap"] == heap
-        differences.setdefault((each["algorithm"], heap), []).append(abs(each["difference"]))
+        assert each["plausibility"] == plausibility
+        differences.setdefault((each["algorithm"], plausibility), []).append(
+            abs(each["difference"])
+        )
     # 11 sets, 4 criteria, 4 algorithms; of flags FCM-W lacks a fold
-    assert len(beside["numbers"]) == 11 * 16 - 4
-    totals = {d["algorithm"]: d for d in beside["distances"] if d["criterion"] is None}
+    assert len(paper["numbers"]) == 11 * 16 - 4
+    totals = {d["algorithm"]: d for d in paper["distances"] if d["criterion"] is None}
     for name, found in totals.items():
         could, cannot = differences[name, "could"], differences[name, "cannot"]
         assert found["all"] == pytest.approx(fmean([*could, *cannot]))
         assert found["could"] == pytest.approx(fmean(could))
         assert found["cannot"] == pytest.approx(fmean(cannot))
         assert found["generated"] == pytest.approx(fmean(differences[name, "generated"]))
-    assert {found["n_sets"] for found in beside["ranks"].values()} == {8}  # of 11, flags lacks one
+    assert {found["n_sets"] for found in paper["ranks"].values()} == {8}  # of 11, flags lacks one
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
-def test_two_losses_tell_how_many_labels_are_predicted(rng, share):
+def test_the_share_of_predicted_labels_follows_from_two_losses(rng, share):
     truth = rng.uniform(size=(50, 8)) < 0.3
     predicted = rng.uniform(size=(50, 8)) < share
     losses = [LOSSES[name](truth, predicted) for name in ("hamming", "micro_f1")]
     assert implied_share(*losses, truth.mean()) == pytest.approx(predicted.mean())
 
 
-def test_a_method_without_an_error_tells_no_share():
+def test_the_share_is_undefined_without_errors():
     assert implied_share(0.0, 0.0, 0.3) is None
 
 
-def test_incomplete_sets_are_left_out_and_named(summary_of):
+def test_incomplete_sets_are_left_out(summary_of):
     summary = summary_of("paper")
     assert summary["left_out"]["hamming"] == ["flags", "ours"]
     assert (
@@ -231,17 +231,17 @@ def test_incomplete_sets_are_left_out_and_named(summary_of):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
-        ("one set", f"{NEED} and there is 1{ARGUMENT}{VALID}"),
-        ("four sets", f"{NEED} and there are 4{ARGUMENT}{VALID}"),
-        ("nothing finished", f"{NEED} and there are none{ARGUMENT}"),
+        ("one set", f"{NEED} found 1{ARGUMENT}{VALID}"),
+        ("four sets", f"{NEED} found 4{ARGUMENT}{VALID}"),
+        ("nothing finished", f"{NEED} found 0{ARGUMENT}"),
         ("one algorithm", "A comparison needs at least two algorithms."),
     ],
 )
-def test_too_little_for_a_test(summary_of, name, told):
+def test_reasons_for_no_tests(summary_of, name, expected):
     for found in summary_of(name)["comparison"].values():
-        assert found["refusal"] == told
+        assert found["untested_reason"] == expected
         assert found["friedman"] is None
         assert found["critical_difference"] is None
         assert found["pairs"] == found["nemenyi"] == []
@@ -253,7 +253,7 @@ def test_more_than_nine_algorithms_are_adjusted_by_shaffer(summary_of):
     assert len(found["pairs"]) == 66
 
 
-def test_more_is_better(make, summary_of):
+def test_a_metric_that_is_maximised(make, summary_of):
     record = make("more is better")
     found = summary_of("more is better")
     pair = found["comparison"]["accuracy"]["pairs"][0]
@@ -270,16 +270,17 @@ def test_sets_of_the_paper_come_first_in_its_order(summary_of):
     assert numbers == [6, 8, 9, 10, 11, 17, 18, 22, 23, 24, 29, None]
 
 
-def test_other_copies_of_a_set_are_told(make):
+def test_sets_that_differ_from_the_paper_are_listed(make):
     record = make("paper")
     record.sets.loc[record.sets["set"] == "yeast", "d"] = 118
-    record.sets.loc[record.sets["set"] == "yeast", "LC"] += 0.0004  # rounds alike
+    record.sets.loc[record.sets["set"] == "yeast", "LC"] += 0.0004  # rounds to the same number
     summary = summarise(record)
     unlike = {one["set"]: one["unlike_published"] for one in summary["sets"]}
     assert unlike.pop("yeast") == ["d"]
     assert not any(unlike.values())
     assert any(
-        "Of yeast (d) our copy is not the paper's" in t for t in summary["finding"]["printed"]
+        "characteristics of yeast (d) differ from the paper's" in t
+        for t in summary["finding"]["printed"]
     )
 
 
@@ -292,7 +293,7 @@ def test_sets_without_results_are_not_counted(summary_of):
 
 
 def test_warnings_are_counted_by_algorithm(summary_of):
-    # 12 sets, 2 repeats, 2 of the folds; of each task both, though one has two lines
+    # 12 sets, 2 repeats, 2 of the folds; both warnings of each task, one of them in two lines
     assert summary_of("paper")["warnings"] == [
         {"algorithm": "LPW", "warning": warning, "tasks": 48}
         for warning in (
@@ -303,7 +304,7 @@ def test_warnings_are_counted_by_algorithm(summary_of):
     assert summary_of("own algorithms")["warnings"] == []
 
 
-def test_pairs_that_differ_by_nemenyi_lie_a_critical_difference_apart(summary):
+def test_ranks_of_pairs_that_differ_by_nemenyi_are_a_critical_difference_apart(summary):
     for found in summary["comparison"].values():
         ranks, difference = found["ranks"], found["critical_difference"]
         if difference is not None:
@@ -317,7 +318,7 @@ def test_pairs_that_differ_by_nemenyi_lie_a_critical_difference_apart(summary):
 
 
 @pytest.mark.parametrize("greater_is_better", [False, True])
-def test_rounding_error_does_not_decide_who_is_best(greater_is_better):
+def test_rounding_error_does_not_decide_which_is_best(greater_is_better):
     sign = -1 if greater_is_better else 1
     values = {"a": sign * 0.3, "b": sign * (0.1 + 0.2), "c": sign * 0.4, "d": sign * (0.3 + 1e-9)}
     assert values["a"] != values["b"]
@@ -330,7 +331,7 @@ def test_names_of_files_differ(make):
     assert len(set(slugs)) == 3
 
 
-def test_names_of_files_differ_though_criteria_are_named_alike(make):
+def test_names_of_files_differ_for_metrics_of_similar_names(make):
     record = make("hostile names")
     about = next(iter(record.definition["criteria"].values()))
     names = dict.fromkeys(["a", "a-2", "A", "a 2"], about)
@@ -348,7 +349,7 @@ def test_costs(make, summary_of):
     assert cost["shares_fit_of"] == []
 
 
-def test_a_fit_that_is_shared_is_told(make, summary_of):
+def test_shared_fits_are_listed(make, summary_of):
     record = make("paper")
     costs = {each["algorithm"]: each for each in summary_of("paper")["costs"]}
     assert costs["FCM-O"]["shares_fit_of"] == ["FCM"]
@@ -357,15 +358,15 @@ def test_a_fit_that_is_shared_is_told(make, summary_of):
     assert costs["FCM-O"]["total_seconds"] == pytest.approx(tasks["predict_seconds"].sum())
 
 
-def test_memory_that_the_system_does_not_tell(make):
+def test_memory_that_is_not_available(make):
     record = make("two algorithms")
     record.tasks["peak_bytes"] = float("nan")
     assert all(each["peak_bytes"] is None for each in summarise(record)["costs"])
 
 
-def test_sentences_name_the_better_one(summary_of):
+def test_sentences_of_significant_differences(summary_of):
     finding = summary_of("own algorithms")["finding"]
-    assert finding["lead"] == "neighbours ranks best on every criterion."
+    assert finding["lead"] == "neighbours ranks best by every metric."
     (text,) = {point["text"] for point in finding["points"]}
     assert text == (
         "neighbours (1.00) ranks best. neighbours is significantly better than chains and trees; "
@@ -375,30 +376,30 @@ def test_sentences_name_the_better_one(summary_of):
     assert finding["cautions"] == []
 
 
-def test_sentences_of_more_is_better(summary_of):
+def test_the_lead_of_a_metric_that_is_maximised(summary_of):
     finding = summary_of("more is better")["finding"]
-    # made so that the last is best: what is drawn is one minus the loss
+    # the last algorithm has the lowest loss, and accuracy is one minus the loss
     assert finding["lead"] == "C ranks best on accuracy."
 
 
-def test_lead_names_all_winners(summary_of):
+def test_the_lead_has_the_best_of_each_metric(summary_of):
     finding = summary_of("printed losses")["finding"]
     assert finding["lead"] == (
         "FCM ranks best on Hamming loss; LPW on 1 - macro F1; FCM-O on 1 - micro F1; "
         "FCM and FCM-O on zero-one loss."
     )
     assert finding["paper"][0].startswith("The paper found FCM better than LPW in Hamming loss")
-    assert finding["paper"][0].endswith("All of that holds here.")
+    assert finding["paper"][0].endswith("All of these differences are significant here, too.")
 
 
-def test_too_few_sets_are_told_once(summary_of):
+def test_the_caution_about_few_sets(summary_of):
     summary = summary_of("four sets")
-    assert summary["finding"]["cautions"] == [f"{NEED} and there are 4{ARGUMENT}{VALID}"]
-    assert summary["finding"]["paper"][0].endswith("The sets at hand are too few to test that.")
+    assert summary["finding"]["cautions"] == [f"{NEED} found 4{ARGUMENT}{VALID}"]
+    assert summary["finding"]["paper"][0].endswith("There are too few sets to test that.")
     assert {each["verdict"] for each in summary["conclusions"]} == {"not tested"}
 
 
-def test_some_algorithms_are_ranked_among_themselves(make):
+def test_a_record_can_be_restricted_to_some_algorithms(make):
     record = make("printed losses")
     narrow = record.narrowed(["fcm", "LPW"])
     assert list(narrow.definition["algorithms"]) == ["LPW", "FCM"]

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pairmend.published import CRITERIA, loss_table
+from pairmend.metrics import LOSSES
+from pairmend.published import loss_table
 
 
 @pytest.fixture(scope="session")
 def published() -> dict[str, pd.DataFrame]:
-    """The published losses by criterion, as printed."""
-    return {criterion: loss_table(criterion) for criterion in CRITERIA}
+    """The published losses by metric, as printed."""
+    return {criterion: loss_table(criterion) for criterion in LOSSES}
 
 
 @pytest.fixture(scope="session")

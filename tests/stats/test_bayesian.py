@@ -1,4 +1,4 @@
-"""Bayesian tests, beside the package baycomp, closed forms and slow loops."""
+"""Bayesian tests, compared with baycomp, closed forms and slow loops."""
 
 from itertools import combinations
 
@@ -101,7 +101,7 @@ def test_signed_rank_is_that_of_a_slow_loop(rng):
 
 @pytest.mark.parametrize("n_sets", [2, 4, 10])
 @pytest.mark.parametrize("strength", [0.5, 2.0])
-def test_a_clean_sweep_has_a_closed_form(n_sets, strength):
+def test_probabilities_of_an_algorithm_that_always_wins_have_a_closed_form(n_sets, strength):
     """All differences beyond twice the rope: only two draws of the prior are equivalent.
 
     The weight of the prior is of a beta distribution, and the first is better in a sample if that
@@ -148,7 +148,7 @@ def test_a_wider_rope_makes_equivalence_more_probable(rng, test):
     assert shares[-1] > 0.9
 
 
-def test_the_seed_decides(rng):
+def test_results_depend_on_the_seed(rng):
     losses = rng.normal(0.3, 0.03, size=(6, 3))
     first, again, other = (
         bayesian_signed_rank(losses, n_samples=1000, seed=seed).pairs for seed in (1, 1, 2)
@@ -157,7 +157,7 @@ def test_the_seed_decides(rng):
     assert not first.equals(other)
 
 
-def test_the_results_read_well(rng):
+def test_representations(rng):
     losses = rng.uniform(size=(5, 2))
     assert str(bayesian_correlated_t_test(losses, rope=0.02)).startswith(
         "Bayesian correlated t-tests over 5 folds that test on 0.2 of the rows, rope 0.02\n"
@@ -172,13 +172,13 @@ def test_the_results_read_well(rng):
     [
         (bayesian_signed_rank, {"rope": -0.1}, "rope must be a finite number of at least 0"),
         (bayesian_correlated_t_test, {"rope": "1"}, "rope must be a finite number .* is '1'"),
-        (bayesian_correlated_t_test, {"test_share": 0}, "test_share must lie between 0 and 1"),
+        (bayesian_correlated_t_test, {"test_share": 0}, "test_share must be between 0 and 1"),
         (bayesian_signed_rank, {"prior_strength": 0}, "prior_strength must be positive"),
         (bayesian_signed_rank, {"prior_strength": np.inf}, "prior_strength must be a finite"),
         (bayesian_signed_rank, {"n_samples": 10}, "n_samples must be a whole number of at least"),
         (bayesian_signed_rank, {"seed": None}, "seed must be a whole number of at least 0"),
     ],
 )
-def test_bad_options_are_named(test, options, message):
+def test_invalid_options_are_refused(test, options, message):
     with pytest.raises(ValueError, match=message):
         test([[1, 2], [2, 1]], **options)

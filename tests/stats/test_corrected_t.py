@@ -27,7 +27,7 @@ def folds_of(rng, *, repeats, folds, algorithms=3):
 
 
 @pytest.mark.parametrize(("repeats", "folds"), [(1, 10), (3, 5), (10, 2)])
-def test_it_is_the_formula_with_the_sizes_of_the_folds(rng, repeats, folds):
+def test_statistics_equal_the_formula(rng, repeats, folds):
     losses = folds_of(rng, repeats=repeats, folds=folds)
     found = corrected_t_test(losses)
     assert found.test_share == pytest.approx(1 / folds)
@@ -38,7 +38,7 @@ def test_it_is_the_formula_with_the_sizes_of_the_folds(rng, repeats, folds):
         assert row["p_value"] == pytest.approx(p)
 
 
-def test_tidy_rows_of_a_study_are_enough(rng):
+def test_pivoted_rows_of_a_study_are_valid_input(rng):
     losses = folds_of(rng, repeats=2, folds=4)
     rows = losses.reset_index().melt(["repeat", "fold"], var_name="algorithm")
     pivoted = rows.pivot(index=["repeat", "fold"], columns="algorithm", values="value")
@@ -63,7 +63,7 @@ def test_rows_without_names_are_the_folds_of_one_cross_validation(rng):
 
 
 def test_false_positives_stay_near_the_level():
-    """Folds correlated as rho says: the corrected test holds its level, the plain one does not."""
+    """With correlated folds the corrected test keeps its level, the plain one does not."""
     rng = np.random.default_rng(0)
     n_folds, rho, n_studies = 10, 0.1, 300
     corrected, plain = [], []
@@ -87,7 +87,7 @@ def test_folds_that_do_not_vary():
     assert pairs.loc[("a", "c"), "standard_error"] == 0
 
 
-def test_the_result_reads_well(rng):
+def test_representation(rng):
     text = str(corrected_t_test(folds_of(rng, repeats=2, folds=10)))
     assert text.startswith(
         "Corrected resampled t-tests over 20 folds that test on 0.1 of the rows\n"
@@ -105,7 +105,7 @@ def test_folds_of_several_sets_are_refused(rng):
     ("losses", "options", "message"),
     [
         ([[1, 2]], {}, "needs at least 2 fold"),
-        ([[1, 2], [2, 1]], {"test_share": 1}, "test_share must lie between 0 and 1"),
+        ([[1, 2], [2, 1]], {"test_share": 1}, "test_share must be between 0 and 1"),
         ([[1, 2], [2, np.nan]], {}, "needs a value on every fold"),
         (
             pd.DataFrame([[1, 2], [2, 1]], index=pd.Index([0, 0], name="fold")), {},
@@ -113,6 +113,6 @@ def test_folds_of_several_sets_are_refused(rng):
         ),
     ],
 )  # fmt: skip
-def test_bad_input_is_named(losses, options, message):
+def test_invalid_input_is_refused(losses, options, message):
     with pytest.raises(ValueError, match=message):
         corrected_t_test(losses, **options)

@@ -56,7 +56,7 @@ def test_a_characteristic_that_never_varies_has_no_correlation():
     assert result.rho[1].notna().all()
 
 
-def test_the_result_reads_well(published):
+def test_representation(published):
     text = str(spearman(published["hamming"], published["zero_one"]))
     assert text.startswith("Spearman correlations over 29 sets\n")
     assert "p-values" in text
@@ -67,7 +67,7 @@ def test_the_result_reads_well(published):
     [
         ([[1, 2], [2, 1]], [[1], [2]], "2 row.* needs at least 3 set"),
         ([[1, 2], [2, 1], [3, 1]], [[1], [2]], "losses has 3 sets and characteristics 2"),
-        ([[1], [2], [3]], [["a"], ["b"], ["c"]], "characteristics holds no numbers .* \\[0\\]"),
+        ([[1], [2], [3]], [["a"], ["b"], ["c"]], "characteristics has no numbers .* \\[0\\]"),
         ([[1], [2], [3]], [[1], [np.nan], [3]], "characteristics has 1 cell.* row 1, column 0"),
         (
             pd.DataFrame({"a": [1, 2, 3]}, index=list("xyz")),
@@ -81,6 +81,6 @@ def test_the_result_reads_well(published):
         ),
     ],
 )
-def test_bad_characteristics_are_named(losses, characteristics, message):
+def test_invalid_characteristics_are_refused(losses, characteristics, message):
     with pytest.raises(ValueError, match=message):
         spearman(losses, characteristics)

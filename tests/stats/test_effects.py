@@ -43,7 +43,7 @@ def test_a_small_table_by_hand():
     assert better["rank_biserial"] == 1
 
 
-def test_swapping_turns_the_sign(published):
+def test_exchanging_algorithms_changes_the_sign(published):
     table = published["hamming"]
     there = effect_sizes(table[["LPW", "FCM"]]).pairs.iloc[0]
     back = effect_sizes(table[["FCM", "LPW"]]).pairs.iloc[0]
@@ -58,5 +58,5 @@ def test_rounding_error_is_a_tie():
     assert row.tolist() == [0, 0, 0, 2, 0]
 
 
-def test_the_result_reads_well(published):
+def test_representation(published):
     assert str(effect_sizes(published["hamming"])).startswith("Effect sizes on 29 sets\n")

@@ -1,4 +1,4 @@
-"""The numbers that the published losses must give.
+"""Golden values of the published losses.
 
 They come from the paper's printed three digits; the paper computed with full precision, so its own
 numbers differ a little. The other files here check the same numbers against scipy, scikit-posthocs

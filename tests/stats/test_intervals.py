@@ -47,7 +47,7 @@ def test_estimates_are_the_averages(published):
 
 @pytest.mark.parametrize("of", OF)
 @pytest.mark.parametrize("method", ["percentile", "bca"])
-def test_intervals_hold_their_estimates_and_grow_with_confidence(published, of, method):
+def test_intervals_contain_their_estimates_and_widen_with_confidence(published, of, method):
     narrow, wide = (
         bootstrap_intervals(published["hamming"], of=of, method=method, confidence=c).table
         for c in (0.5, 0.99)
@@ -66,7 +66,7 @@ def test_permuting_algorithms_permutes(published, of):
     pd.testing.assert_frame_equal(bootstrap_intervals(table[order], of=of).table, found.loc[order])
 
 
-def test_the_seed_decides(published):
+def test_results_depend_on_the_seed(published):
     table = published["hamming"]
     first, again, other = (bootstrap_intervals(table, seed=s).table for s in (1, 1, 2))
     pd.testing.assert_frame_equal(first, again)
@@ -75,21 +75,21 @@ def test_the_seed_decides(published):
 
 @pytest.mark.parametrize("of", OF)
 @pytest.mark.parametrize("method", ["percentile", "bca"])
-def test_what_never_varies_is_a_point(of, method):
+def test_the_interval_of_a_constant_is_a_point(of, method):
     losses = pd.DataFrame({"a": [0.3] * 4, "b": [0.1 + 0.2, 0.3, 0.3, 0.3], "c": [0.7] * 4})
     table = bootstrap_intervals(losses, of=of, method=method).table
     assert (table["low"] == table["estimate"]).all()
     assert (table["high"] == table["estimate"]).all()
 
 
-def test_a_column_that_never_varies_spoils_no_other():
+def test_a_constant_column_does_not_change_others():
     losses = pd.DataFrame({"a": [0.3] * 5, "b": [0.1, 0.5, 0.2, 0.4, 0.9]})
     table = bootstrap_intervals(losses).table
     assert table.loc["a"].nunique() == 1
     assert table.loc["b", "low"] < table.loc["b", "estimate"] < table.loc["b", "high"]
 
 
-def test_95_per_cent_intervals_hold_the_truth_about_that_often():
+def test_coverage_of_95_per_cent_intervals():
     rng = np.random.default_rng(3)
     losses = rng.normal(size=(40, 300))  # 300 algorithms of true mean 0
     table = bootstrap_intervals(losses, n_resamples=1000).table
@@ -97,7 +97,7 @@ def test_95_per_cent_intervals_hold_the_truth_about_that_often():
     assert 0.90 < held < 0.98
 
 
-def test_the_result_reads_well(published):
+def test_representation(published):
     result = bootstrap_intervals(published["hamming"], of="average_ranks", n_resamples=200, seed=4)
     assert str(result).startswith(
         "95 % bootstrap intervals (BCa, 200 resamples, seed 4) of average ranks\n"
@@ -108,13 +108,13 @@ def test_the_result_reads_well(published):
     ("options", "message"),
     [
         ({"of": "medians"}, "of must be one of 'mean_losses'"),
-        ({"method": "BCA"}, "method must be one of 'percentile', 'bca', and is 'BCA'"),
-        ({"confidence": 95}, "confidence must lie between 0 and 1, such as 0.95, and is 95"),
-        ({"n_resamples": 10}, "n_resamples must be a whole number of at least 100, and is 10"),
+        ({"method": "BCA"}, "method must be one of 'percentile', 'bca', got 'BCA'"),
+        ({"confidence": 95}, "confidence must be between 0 and 1, such as 0.95, got 95"),
+        ({"n_resamples": 10}, "n_resamples must be a whole number of at least 100, got 10"),
         ({"n_resamples": 1e4}, "n_resamples must be a whole number"),
-        ({"seed": None}, "seed must be a whole number of at least 0, and is None"),
+        ({"seed": None}, "seed must be a whole number of at least 0, got None"),
     ],
 )
-def test_bad_options_are_named(options, message):
+def test_invalid_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         bootstrap_intervals([[1, 2], [2, 1]], **options)

@@ -82,7 +82,7 @@ def test_permuting_algorithms_or_sets_changes_nothing(loss_tables, data):
     np.testing.assert_allclose(moved.average_ranks, result.average_ranks[list(columns)])
 
 
-def test_criteria_are_adjusted_together(published):
+def test_p_values_of_metrics_are_adjusted_together(published):
     result = friedman_by_criterion(published)
     p_values = {name: friedman(table).p_value for name, table in published.items()}
     assert result.table["p_value"].to_dict() == p_values
@@ -98,12 +98,12 @@ def test_criteria_are_adjusted_together(published):
 
 
 @pytest.mark.parametrize("losses", [{}, [[1, 2, 3], [3, 2, 1]], pd.DataFrame([[1, 2, 3]])])
-def test_criteria_must_be_named(losses):
-    with pytest.raises(ValueError, match="must map names of criteria to tables"):
+def test_losses_must_be_a_mapping(losses):
+    with pytest.raises(ValueError, match="must map names of metrics to tables"):
         friedman_by_criterion(losses)
 
 
-def test_results_read_well_and_hold_plain_numbers(published):
+def test_representations_and_plain_numbers(published):
     result = friedman(published["hamming"])
     assert str(result) == (
         "Friedman test of 4 algorithms on 29 sets\n"

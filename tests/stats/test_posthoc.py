@@ -76,7 +76,7 @@ def test_permuting_algorithms_permutes(loss_tables, data):
     assert moved.critical_difference == result.critical_difference
 
 
-def test_the_result_is_whole_and_reads_well(published):
+def test_result_and_representation(published):
     result = nemenyi(published["hamming"], alpha=0.1)
     assert type(result.critical_difference) is float
     assert (np.diag(result.p_values) == 1).all()
@@ -87,6 +87,6 @@ def test_the_result_is_whole_and_reads_well(published):
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, 5, np.nan, "0.05", None])
-def test_alpha_must_be_a_share(alpha):
-    with pytest.raises(ValueError, match="alpha must lie between 0 and 1"):
+def test_alpha_must_be_between_0_and_1(alpha):
+    with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
         nemenyi([[1, 2], [2, 1]], alpha=alpha)

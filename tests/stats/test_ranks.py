@@ -17,7 +17,7 @@ def rank_by_counting(row):
 
 
 @given(data=st.data())
-def test_ranks_are_what_counting_gives(loss_tables, data):
+def test_ranks_equal_those_of_counting(loss_tables, data):
     losses = data.draw(loss_tables)
     expected = np.mean([rank_by_counting(row) for row in losses.tolist()], axis=0)
     np.testing.assert_allclose(average_ranks(losses), expected)
@@ -30,7 +30,7 @@ def test_rounding_error_decides_no_rank():
     assert average_ranks(losses).tolist() == [2.0, 2.0, 2.0]
 
 
-def test_small_differences_that_are_no_rounding_error_count():
+def test_small_differences_above_rounding_error_count():
     assert average_ranks([[1.0, 1.0 + 1e-9]]).tolist() == [1.0, 2.0]
     assert average_ranks([[1e-20, 2e-20]]).tolist() == [1.0, 2.0]
 
@@ -44,7 +44,7 @@ def test_levels_keep_order_and_equality(loss_tables, data):
     assert (whole.min(axis=1) == 0).all()
 
 
-def test_differences_tie_whatever_their_last_bits(thousandths, published):
+def test_rounding_error_does_not_break_ties_of_differences(thousandths, published):
     for criterion in published:
         exact, printed = thousandths[criterion], published[criterion]
         for first, second in [("LPW", "FCM"), ("FCM", "FCM-W"), ("FCM-W", "FCM-O")]:
@@ -60,7 +60,7 @@ def test_rank_sums_add_up():
     assert (less, more) == (1 + 2.5, 4 + 2.5)
 
 
-def test_names_stay_and_input_is_not_written_to():
+def test_names_are_kept_and_input_is_not_modified():
     losses = pd.DataFrame({"b": [1, 2], "a": [2, 1]}, index=["x", "y"])
     before = losses.copy()
     assert average_ranks(losses).to_dict() == {"b": 1.5, "a": 1.5}

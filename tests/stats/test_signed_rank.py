@@ -66,7 +66,7 @@ def test_up_to_25_sets_without_ties_are_scipys_exact(rng, n_sets):
 
 @pytest.mark.parametrize("size", [lambda n: 0.1, lambda n: 0.01 * (n + 1)])
 @pytest.mark.parametrize("n_sets", [2, 5, 9])
-def test_a_clean_sweep_has_the_least_p_value_there_is(n_sets, size):
+def test_an_algorithm_that_always_wins_has_the_smallest_p_value(n_sets, size):
     """All of 2**n signs but two are less extreme, whether the differences are equal or not."""
     losses = [[0.5, 0.5 + size(n)] for n in range(n_sets)]
     (p_value,) = wilcoxon(losses).pairs["p_value"]
@@ -74,7 +74,7 @@ def test_a_clean_sweep_has_the_least_p_value_there_is(n_sets, size):
 
 
 @pytest.mark.parametrize(("n_different", "method"), [(0, "exact"), (25, "exact"), (26, "normal")])
-def test_the_method_goes_by_the_sets_on_which_a_pair_differs(rng, n_different, method):
+def test_the_method_depends_on_the_number_of_different_sets(rng, n_different, method):
     losses = np.repeat(rng.uniform(size=(40, 1)), 2, axis=1)
     losses[:n_different, 1] += rng.uniform(size=n_different)
     result = wilcoxon(losses, adjust=None)
@@ -85,9 +85,7 @@ def test_the_method_goes_by_the_sets_on_which_a_pair_differs(rng, n_different, m
 
 
 @pytest.mark.parametrize("criterion", ["hamming", "macro_f1", "micro_f1", "zero_one"])
-def test_published_losses_give_what_scipy_gives_without_rounding_error(
-    published, thousandths, criterion
-):
+def test_published_losses_have_the_p_values_of_scipy(published, thousandths, criterion):
     found = wilcoxon(published[criterion], adjust=None, method="normal").pairs
     for (first, second), row in found.iterrows():
         d = thousandths[criterion][first] - thousandths[criterion][second]
@@ -149,7 +147,7 @@ def test_the_unit_of_the_losses_does_not_matter(loss_tables, data, scale):
     pd.testing.assert_frame_equal(wilcoxon(losses * scale).pairs, wilcoxon(losses).pairs)
 
 
-def test_nine_algorithms_work_and_ten_are_told_what_to_do(rng):
+def test_nine_algorithms_work_and_ten_are_refused(rng):
     losses = rng.uniform(size=(15, 10))
     assert wilcoxon(losses[:, :9]).p_values.shape == (9, 9)
     with pytest.raises(ValueError, match="10 were given: use Shaffer.*adjust='shaffer'"):
@@ -157,7 +155,7 @@ def test_nine_algorithms_work_and_ten_are_told_what_to_do(rng):
     assert wilcoxon(losses, adjust="shaffer").p_values.shape == (10, 10)
 
 
-def test_the_result_reads_well(published):
+def test_representation(published):
     text = str(wilcoxon(published["zero_one"], method="normal"))
     assert text.startswith(
         "Wilcoxon signed-rank tests on 29 sets, normal approximation, "
@@ -178,6 +176,6 @@ def test_the_result_reads_well(published):
         ({"method": "asymptotic"}, "method must be one of 'auto', 'normal', 'exact'"),
     ],
 )
-def test_unknown_words_are_refused(options, message):
+def test_unknown_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         wilcoxon([[1, 2], [2, 1]], **options)

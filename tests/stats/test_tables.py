@@ -1,4 +1,4 @@
-"""What every function says of a table it cannot use, and what it takes."""
+"""Validation of tables, for every function."""
 
 import subprocess
 import sys
@@ -44,7 +44,7 @@ every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUN
         (None, "two dimensions"),
     ],
 )
-def test_bad_tables_are_named(function, losses, message):
+def test_invalid_tables_are_refused(function, losses, message):
     with pytest.raises(ValueError, match=message):
         function(losses)
 
@@ -56,7 +56,7 @@ def test_bad_tables_are_named(function, losses, message):
         ("bootstrap_intervals", 2, 2), ("average_ranks", 1, 1),
     ],
 )  # fmt: skip
-def test_how_small_a_table_may_be(name, algorithms, sets):
+def test_minimum_size_of_a_table(name, algorithms, sets):
     function = FUNCTIONS[name]
     function(GOOD.iloc[:sets, :algorithms])
     needed = f"at least {sets} set\\(s\\), a row each, and {algorithms} algorithm"
@@ -75,7 +75,7 @@ def test_how_small_a_table_may_be(name, algorithms, sets):
     ],
     ids=["array", "lists", "nullable", "frame", "objects"],
 )  # fmt: skip
-def test_whatever_holds_the_numbers_the_result_is_the_same(function, given):
+def test_results_do_not_depend_on_the_container(function, given):
     before = pd.DataFrame(given).copy()
     names = getattr(given, "columns", range(3))
     expected = str(function(GOOD.set_axis(names, axis=1).reset_index(drop=True)))
@@ -83,12 +83,12 @@ def test_whatever_holds_the_numbers_the_result_is_the_same(function, given):
     pd.testing.assert_frame_equal(pd.DataFrame(given), before)
 
 
-def test_whole_numbers_and_truth_values_are_losses():
+def test_integers_and_booleans_are_losses():
     assert stats.average_ranks([[True, False], [True, False]]).tolist() == [2, 1]
     assert stats.average_ranks([[2, 1], [0, 1]]).tolist() == [1.5, 1.5]
 
 
-def test_tidy_rows_are_told_to_be_turned():
+def test_the_message_for_tidy_rows_names_pivot():
     tidy = pd.DataFrame({"set": ["x", "y"], "algorithm": ["a", "b"], "value": [0.1, 0.2]})
     with pytest.raises(ValueError, match="\\['set', 'algorithm'\\].*pivot\\(index='set'"):
         stats.friedman(tidy)
@@ -100,6 +100,6 @@ def test_without_pandas_the_message_names_the_extra():
     assert "pip install 'pairmend[study]'" in outcome.stderr
 
 
-def test_public_names_are_all_there():
+def test_public_names_exist():
     for name in stats.__all__:
         assert getattr(stats, name).__doc__

@@ -1,10 +1,13 @@
-"""Small studies that many tests share."""
+"""Small studies for several tests."""
 
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
+from in_process import in_process
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
 from pairmend.study import Study
+
+__all__ = ["in_process"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Results of changed code are not mixed with earlier ones."""
+"""Results of changed code are not mixed with stored ones."""
 
 import sys
 import types
@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import odd_classifiers
 from pairmend.study import Study, load_study, plan_study, run_study
-from pairmend.study.code import codes_of
+from pairmend.study.code_digests import codes_of
 
 MODULE = """
 from {name}_helper import SHARE
@@ -49,13 +49,13 @@ def own(tmp_path, request):
     return tmp_path, name
 
 
-def test_changed_code_is_refused_and_named(own):
+def test_changed_code_is_refused_with_the_modules(own):
     folder, name = own
     out = folder / "out"
     before = list(sys.path)
     rows = run_study(load_study(folder / "study.toml"), out)
     assert len(rows) == 4
-    assert sys.path == before, "nothing global changes"
+    assert sys.path == before, "sys.path changed"
     helper = folder / f"{name}_helper.py"
     helper.write_text("# a comment changes nothing\nSHARE = 1\n")
     assert plan_study(load_study(folder / "study.toml"), out).code_changes == ()
@@ -77,8 +77,8 @@ def test_code_of_algorithms_without_results_may_change(own):
     only_b = study.narrowed(algorithms=["B"])
     run_study(Study(only_b.sets, only_b.algorithms, ["hamming"], folds=2), folder / "out")
     (folder / f"{name}.py").write_text(MODULE.format(name=name) + "\nother = 1\n")
-    grown = Study(study.sets, study.algorithms, ["hamming"], folds=2)
-    assert plan_study(grown, folder / "out").code_changes == ()
+    larger = Study(study.sets, study.algorithms, ["hamming"], folds=2)
+    assert plan_study(larger, folder / "out").code_changes == ()
 
 
 @pytest.mark.parametrize(
@@ -92,17 +92,17 @@ def test_code_of_algorithms_without_results_may_change(own):
         lambda thing: thing().fit,
     ],
 )
-def test_code_is_found_wherever_an_object_holds_it(wrapped):
+def test_code_of_nested_objects_is_found(wrapped):
     assert "odd_classifiers" in codes_of({"A": wrapped(odd_classifiers.Frequent)})["A"].modules
 
 
-def test_packages_are_named_by_version_and_not_digested():
+def test_packages_have_versions_instead_of_digests():
     code = codes_of({"A": Pipeline([("last", GaussianNB())])})["A"]
     assert code.modules == {}
     assert code.packages["scikit-learn"] == sys.modules["sklearn"].__version__
 
 
-def test_helpers_are_followed_in_packages_and_by_relative_imports(tmp_path, monkeypatch):
+def test_imports_are_followed_in_packages_and_relative(tmp_path, monkeypatch):
     package = tmp_path / "own_package"
     (package / "deep").mkdir(parents=True)
     (package / "__init__.py").write_text("from own_package.unused import nothing\n")
@@ -122,7 +122,7 @@ def test_helpers_are_followed_in_packages_and_by_relative_imports(tmp_path, monk
     expected = {"", ".deep", ".deep.model", ".deep.more", ".lazy", ".tools"}
     assert set(code.modules) == {f"own_package{name}" for name in expected}
     assert set(code.packages) == {"numpy"}
-    assert "own_package.lazy" not in sys.modules, "nothing is imported to find it"
+    assert "own_package.lazy" not in sys.modules, "modules must not be imported"
 
 
 SCRIPT = """
@@ -148,7 +148,7 @@ class Mine(odd_classifiers.Frequent):
         ("import odd", "# a comment\nimport odd", False),
     ],
 )
-def test_classes_of_a_script_are_digested_with_what_they_name(monkeypatch, old, new, changes):
+def test_classes_of_a_script_are_digested_with_their_references(monkeypatch, old, new, changes):
     def code(text):
         main = types.ModuleType("__main__")
         monkeypatch.setitem(sys.modules, "__main__", main)
@@ -160,7 +160,7 @@ def test_classes_of_a_script_are_digested_with_what_they_name(monkeypatch, old, 
     assert (one != other) == changes
 
 
-def test_a_module_of_another_folder_is_not_taken_for_ones_own(tmp_path):
+def test_a_module_of_the_same_name_in_another_folder_is_refused(tmp_path):
     for folder, share in (("one", 1), ("two", 2)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "namesake.py").write_text(

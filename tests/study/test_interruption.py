@@ -1,4 +1,4 @@
-"""Studies that are cut off, in every way we could think of, lose nothing that was finished."""
+"""Interrupted studies keep all finished tasks, and workers that die or hang are replaced."""
 
 import os
 import random
@@ -19,9 +19,9 @@ import odd_classifiers
 from pairmend.study import FailedTasksWarning, Study, load_study, read_study, run_study
 from study_kills import (
     STUDY,
-    WAYS,
-    alive,
+    check_equal,
     environment,
+    kill,
     killed_and_resumed,
     n_finished,
     start,
@@ -39,45 +39,37 @@ def study_file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(study_file, tmp_path_factory):
-    """The results folder of a study that was not interrupted."""
+    """The results folder of a study without interruption."""
     folder = tmp_path_factory.mktemp("whole") / "out"
     run_study(load_study(study_file), folder)
     return folder
 
 
-needs_proc = pytest.mark.skipif(
-    not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them"
-)
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc of Linux")
 
 
 @needs_proc
-def test_killed_at_random_moments_it_ends_as_if_it_had_not_been(study_file, whole, tmp_path):
+def test_a_study_continues_after_its_main_process_was_killed(study_file, whole, tmp_path):
     dice, out = random.Random(0), tmp_path / "killed"
-    # The first time it is killed before there is any result, then between two.
-    for n_new in (0, 1, dice.randint(2, 6), dice.randint(2, 6)):
-        before = n_finished(out)
+    for n_tasks in (0, 3):  # before the first result, and between two
         process = start(study_file, out)
-        wait_for(lambda enough=before + n_new: n_finished(out) >= enough)
-        time.sleep(dice.uniform(0, 0.1 if n_new else 1))
-        workers = workers_of(process.pid)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        wait_for(lambda workers=workers: not any(map(alive, workers)), seconds=10)
-        assert n_finished(out) >= before
-    assert 0 < n_finished(out) < load_study(study_file).n_tasks, "not cut off in the middle"
-    killed_and_resumed(study_file, out, whole, dice, "main")
+        wait_for(lambda n_tasks=n_tasks: n_finished(out) >= n_tasks)
+        time.sleep(dice.uniform(0, 0.1 if n_tasks else 1))
+        kill(process, "main", dice)
+    assert 3 <= n_finished(out) < load_study(study_file).n_tasks, "not interrupted in the middle"
+    run_study(load_study(study_file), out)
+    check_equal(out, whole)
     runs = read_study(out).runs
     assert list(runs.ended != "") == [False] * (len(runs) - 1) + [True]
 
 
 @needs_proc
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "main"])
-def test_whatever_is_killed_nothing_is_lost(study_file, whole, tmp_path, way):
-    killed_and_resumed(study_file, tmp_path / "out", whole, random.Random(way), way)
+def test_a_study_continues_after_all_its_processes_were_killed(study_file, whole, tmp_path):
+    killed_and_resumed(study_file, tmp_path / "out", whole, random.Random(0), "group")
 
 
 @needs_proc
-def test_stopped_prints_the_command_that_goes_on(study_file, whole, tmp_path):
+def test_an_interrupted_command_prints_the_command_that_continues(study_file, whole, tmp_path):
     out = tmp_path / "a folder; with 'quotes'"
     command = [sys.executable, "-m", "pairmend", "study", str(study_file), "--out", out.name]
     process = subprocess.Popen(
@@ -89,32 +81,43 @@ def test_stopped_prints_the_command_that_goes_on(study_file, whole, tmp_path):
     )
     wait_for(lambda: n_finished(out) > 2)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=60)
     assert process.returncode == 130
-    *_, stopped, line = told.splitlines()
-    assert stopped == "stopped; to go on:"
+    *_, stopped, line = printed.splitlines()
+    assert stopped == "stopped; to continue:"
     assert shlex.split(line)[-5:] == ["--resume", "--out", str(out), "--jobs", "1"]
     again = subprocess.run(
         line, shell=True, cwd="/", env=environment(), timeout=120, check=True, capture_output=True
     )
     assert again.returncode == 0
-    pd.testing.assert_frame_equal(read_study(out).results, read_study(whole).results)
+    check_equal(out, whole)
 
 
 @needs_proc
-def test_a_killed_worker_costs_nothing(study_file, whole, tmp_path):
-    out = tmp_path / "out"
-    process = start(study_file, out)
-    for _ in range(2):  # one less than a batch may be the victim of
-        before = n_finished(out)
-        wait_for(lambda before=before: n_finished(out) > before + 2)
-        os.kill(workers_of(process.pid)[0], signal.SIGKILL)
-    assert process.wait(timeout=120) == 0
-    pd.testing.assert_frame_equal(read_study(out).results, read_study(whole).results)
-    assert set(read_study(out).tasks.status) == {"done"}
+def test_killed_workers_are_replaced(study_file, whole, tmp_path):
+    out, killed = tmp_path / "out", []
+
+    def kill_worker():
+        killed.append(workers_of(os.getpid())[0])
+        os.kill(killed[-1], signal.SIGKILL)
+
+    def kill_starting_worker():
+        wait_for(lambda: workers_of(os.getpid()))
+        kill_worker()
+
+    def kill_working_worker(step):
+        if step.n_done == 5:
+            kill_worker()
+
+    thread = threading.Thread(target=kill_starting_worker)
+    thread.start()
+    run_study(load_study(study_file), out, jobs=2, progress=kill_working_worker)
+    thread.join()
+    assert len(killed) == 2
+    check_equal(out, whole)
 
 
-def test_a_batch_that_kills_its_worker_once_is_done_again(sets, tmp_path):
+def test_a_batch_that_kills_its_worker_once_is_repeated(sets, tmp_path):
     algorithms = {
         "ok": odd_classifiers.Frequent(),
         "once": odd_classifiers.Deadly(str(tmp_path / "x")),
@@ -123,55 +126,62 @@ def test_a_batch_that_kills_its_worker_once_is_done_again(sets, tmp_path):
     assert rows.groupby("algorithm").size().to_dict() == {"ok": 16, "once": 16}
 
 
-def test_a_batch_that_always_kills_its_worker_fails_alone(sets, tmp_path):
+@pytest.fixture
+def attempts(monkeypatch):
+    """Set the number of worker processes that a batch may kill, to start fewer of them."""
+    return lambda number: monkeypatch.setattr("pairmend.study.process_pool.ATTEMPTS", number)
+
+
+def test_a_batch_that_always_kills_its_worker_fails_alone(sets, tmp_path, attempts):
+    attempts(2)
     algorithms = {"ok": odd_classifiers.Frequent(), "deadly": odd_classifiers.Deadly()}
     study = Study({"one": sets["one"]}, algorithms, folds=2)
-    with pytest.warns(FailedTasksWarning, match="2 of 4 tasks failed.*died 3 times: SIGKILL"):
+    with pytest.warns(FailedTasksWarning, match="2 of 4 tasks failed.*died 2 times: SIGKILL"):
         rows = run_study(study, tmp_path, jobs=2)
     assert set(rows.algorithm) == {"ok"}
     assert len(rows) == 2 * 4
 
 
-def test_a_dead_worker_is_noticed_though_a_child_of_it_lives(sets):
+def test_a_dead_worker_is_detected_while_its_child_process_lives(sets, attempts):
+    attempts(1)
     study = Study({"one": sets["one"]}, {"A": odd_classifiers.Odd("forks and dies")}, folds=2)
     started = time.monotonic()
     with pytest.warns(FailedTasksWarning, match="2 of 2 tasks failed"):
         run_study(study, jobs=2)
-    assert time.monotonic() - started < 900, "it waited for the children, who sleep longer"
+    assert time.monotonic() - started < 900, "it waited for the children, which sleep longer"
 
 
-@needs_proc
-def test_a_worker_killed_while_it_starts_costs_nothing(study_file, tmp_path):
-    out = tmp_path / "out"
-    process = start(study_file, out)
-    wait_for(lambda: workers_of(process.pid))
-    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
-    assert process.wait(timeout=120) == 0
-    assert set(read_study(out).tasks.status) == {"done"}
+def test_a_second_process_on_the_same_folder_is_refused(study_file, sets, tmp_path, in_process):
+    out, ended = tmp_path / "out", []
 
+    def run_second(step):
+        if step.outcome is not None and not ended:
+            command = [
+                sys.executable,
+                "-m",
+                "pairmend",
+                "study",
+                str(study_file),
+                "--out",
+                str(out),
+            ]
+            ended.append(
+                subprocess.run(
+                    command, env=environment(), capture_output=True, text=True, check=False
+                )
+            )
 
-def test_two_runs_at_once_and_the_second_says_so(study_file, tmp_path):
-    out = tmp_path / "out"
-    first = start(study_file, out)
-    wait_for(lambda: n_finished(out) > 0)
-    first.send_signal(signal.SIGSTOP)  # it must not end before the second has tried
-    second = subprocess.run(
-        [sys.executable, "-m", "pairmend", "study", str(study_file), "--out", str(out)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
+    rows = run_study(
+        Study(sets, {"A": odd_classifiers.Frequent()}, folds=2), out, progress=run_second
     )
-    first.send_signal(signal.SIGCONT)
-    assert second.returncode == 2
-    assert f"another process runs a study in {out}" in second.stderr
-    assert first.wait(timeout=120) == 0
-    assert set(read_study(out).tasks.status) == {"done"}
+    assert ended[0].returncode == 2
+    assert f"another process runs a study in {out}" in ended[0].stderr
+    assert len(rows) == 16
 
 
 @pytest.fixture
 def tiny_disk(tmp_path):
-    """A file system of its own with little room, which only root can make."""
+    """A file system of 1 MB, which only root can mount."""
     place = tmp_path / "tiny"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)]
@@ -185,7 +195,9 @@ def tiny_disk(tmp_path):
     subprocess.run(["umount", str(place)], check=True)
 
 
-def test_a_full_disk_is_told_and_earlier_results_are_kept(tiny_disk, sets, tmp_path):
+def test_a_full_disk_is_an_error_and_earlier_results_are_kept(
+    tiny_disk, sets, tmp_path, in_process
+):
     study = Study(sets, {"A": odd_classifiers.Frequent()}, folds=10, repeats=8)
     out = tiny_disk / "out"
     filler = tiny_disk / "filler"
@@ -196,18 +208,18 @@ def test_a_full_disk_is_told_and_earlier_results_are_kept(tiny_disk, sets, tmp_p
                 while file.write(bytes(4096)):
                     pass
 
-    with pytest.raises(OSError, match=r"study.sqlite: .*full.*is kept.*disk full\?"):
+    with pytest.raises(OSError, match=r"study.sqlite: .*full.*are stored.*disk full\?"):
         run_study(study, out, progress=fill)
     filler.unlink()
     kept = read_study(out)
     assert 30 <= len(kept.tasks) < study.n_tasks
     assert len(kept.results) == 4 * len(kept.tasks)
     pd.testing.assert_frame_equal(
-        run_study(study, out), run_study(study, tmp_path / "roomy"), check_like=True
+        run_study(study, out), run_study(study, tmp_path / "large"), check_like=True
     )
 
 
-def test_a_disk_that_is_full_before_the_first_task_is_named(tiny_disk):
+def test_a_disk_that_is_full_before_the_first_task_is_an_error(tiny_disk):
     X = np.random.RandomState(0).uniform(size=(2000, 100))
     study = Study({"large": (X, X[:, :3] > 0.5)}, {"A": odd_classifiers.Frequent()}, folds=2)
     with pytest.raises(OSError, match=r"the set 'large' to .*disk is full: 1.6 MB are needed, "):
@@ -236,10 +248,11 @@ def test_scripts_need_no_guard_and_may_define_classifiers(tmp_path):
     assert ended.stdout == "[0.5, 0.5]\n", ended.stderr
 
 
-def test_a_classifier_that_ends_its_process_is_a_failed_task(sets, tmp_path):
+def test_a_classifier_that_ends_its_process_is_a_failed_task(sets, tmp_path, attempts):
+    attempts(1)
     algorithms = {"ok": odd_classifiers.Frequent(), "bad": odd_classifiers.Odd("exits at once")}
     study = Study({"one": sets["one"]}, algorithms, folds=2)
-    with pytest.warns(FailedTasksWarning, match="2 of 4 tasks failed.*died 3 times: exit code 0"):
+    with pytest.warns(FailedTasksWarning, match="2 of 4 tasks failed.*died 1 times: exit code 0"):
         rows = run_study(study, tmp_path)
     assert rows.algorithm.tolist() == ["ok"] * 8
 
@@ -251,9 +264,9 @@ def test_a_task_over_the_time_limit_fails_and_its_worker_is_replaced(sets, tmp_p
         "predicts for ever": odd_classifiers.Hanging("predict", late=1),
         "predicts, too": odd_classifiers.Hanging("predict", late=0),
     }
-    study = Study({"one": sets["one"]}, algorithms, folds=2, time_limit=3)
+    study = Study({"one": sets["one"]}, algorithms, folds=2, time_limit=2)
     started = time.monotonic()
-    with pytest.warns(FailedTasksWarning, match="TimeoutError: the time limit of 3 seconds is"):
+    with pytest.warns(FailedTasksWarning, match="TimeoutError: the time limit of 2 seconds was"):
         rows = run_study(study, tmp_path, jobs=2)
     assert time.monotonic() - started < 900, "it waited for classifiers that sleep longer"
     assert set(rows.algorithm) == {"predicts", "predicts, too"}
@@ -262,7 +275,7 @@ def test_a_task_over_the_time_limit_fails_and_its_worker_is_replaced(sets, tmp_p
 
 
 @pytest.mark.parametrize("where", ["fit", "set"])
-def test_an_interrupt_that_surfaces_as_another_error_is_no_failure(sets, where, tmp_path):
+def test_an_interrupt_raised_as_a_system_error_is_not_a_failed_task(sets, where, tmp_path):
     def interrupted():
         raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
 
@@ -276,12 +289,68 @@ def test_an_interrupt_that_surfaces_as_another_error_is_no_failure(sets, where, 
     assert n_finished(tmp_path) == 0
 
 
-def test_what_classifiers_print_or_read_does_not_disturb_the_study(sets):
+def test_classifiers_may_print_and_read_standard_input(sets):
     study = Study({"one": sets["one"]}, {"A": odd_classifiers.Odd("prints")}, folds=2)
     assert len(run_study(study)) == 8
 
 
-def test_what_cannot_be_pickled_is_named(sets):
+def test_a_classifier_that_cannot_be_pickled_is_an_error(sets):
     lock = odd_classifiers.Frequent(seconds=threading.Lock())
     with pytest.raises(ValueError, match="cannot be sent to a worker process: TypeError.*lock"):
         run_study(Study(sets, {"A": lock}, folds=2))
+
+
+def test_results_do_not_depend_on_worker_processes(study, tmp_path, request):
+    rows = run_study(study, tmp_path, jobs=2)
+    request.getfixturevalue("in_process")
+    pd.testing.assert_frame_equal(rows, run_study(study))
+    tasks = read_study(tmp_path).tasks
+    assert set(tasks.status) == {"done"}
+    assert set(tasks[tasks.algorithm == "FCM-O"].fitted_by) == {"FCM"}
+    assert not (tmp_path / ".cache").exists()
+
+
+def test_failed_tasks_are_stored_and_repeated_in_the_next_run(sets, algorithms, tmp_path):
+    marker = tmp_path / "marker"
+    marker.touch()
+    algorithms["bad"] = odd_classifiers.Failing(str(marker))
+    study = Study(sets, algorithms, folds=2)
+    with pytest.warns(FailedTasksWarning, match="4 of 16 tasks failed.*fails on purpose"):
+        rows = run_study(study, tmp_path / "out", jobs=2)
+    assert set(rows.algorithm) == {"LPW", "FCM", "FCM-O"}
+    failed = read_study(tmp_path / "out").tasks.query("status == 'failed'")
+    assert (failed.error == "ArithmeticError: this classifier fails on purpose").all()
+    assert failed.traceback.str.contains("odd_classifiers").all()
+    marker.unlink()
+    steps = []
+    rows = run_study(study, tmp_path / "out", progress=steps.append)
+    assert [s.outcome.task.algorithm for s in steps if s.outcome] == ["bad"] * 4
+    assert len(rows) == 16 * 4
+    assert set(read_study(tmp_path / "out").tasks.status) == {"done"}
+
+
+def test_global_random_numbers_are_seeded_in_each_task(sets):
+    study = Study(sets, {"A": odd_classifiers.Odd("global")}, folds=2)
+    state = np.random.get_state()[1].tolist()  # noqa: NPY002
+    first, second = run_study(study), run_study(study, jobs=2)
+    pd.testing.assert_frame_equal(first, second)
+    assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
+
+
+def test_workers_end_after_an_error_in_the_main_process(study, monkeypatch):
+    def fail(step):
+        if step.n_done == 2:
+            raise LookupError("on purpose")
+
+    started = []
+
+    class Recorded(subprocess.Popen):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            started.append(self)
+
+    monkeypatch.setattr("pairmend.study.process_pool.subprocess.Popen", Recorded)
+    with pytest.raises(LookupError, match="on purpose") as raised:
+        run_study(study, jobs=2, progress=fail)
+    assert raised.value.args  # it keeps the frames of the traceback alive
+    assert [process.returncode for process in started] == [-signal.SIGKILL] * 2

@@ -25,33 +25,33 @@ MODELS = [
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_estimators_come_back_from_their_description(model):
+def test_estimators_are_recreated_from_their_description(model):
     again = build(describe(model), "here")
     assert type(again) is type(model)
     assert describe(again) == describe(model)
 
 
-def test_only_what_differs_from_defaults_is_described():
+def test_only_parameters_other_than_defaults_are_described():
     assert describe(LogisticRegression()) == {"class": "sklearn.linear_model.LogisticRegression"}
     assert describe(LogisticRegression(C=2.0))["params"] == {"C": 2.0}
 
 
 @pytest.mark.parametrize(("one", "other"), [(1, 1.0), (True, 1), (0.0, False)])
-def test_equal_numbers_of_other_kinds_are_other_parameters(one, other):
+def test_equal_numbers_of_different_types_are_different_parameters(one, other):
     # max_features=1 is one feature, 1.0 all of them.
     models = [BaggingClassifier(max_features=value) for value in (one, other)]
     assert as_text(describe(models[0])) != as_text(describe(models[1]))
     assert type(build(describe(models[0]), "here").max_features) is type(one)
 
 
-def test_tuples_stay_tuples_and_lists_become_them_where_they_are_expected():
+def test_tuples_are_kept_and_lists_become_tuples_where_the_default_is_one():
     model = TfidfVectorizer(ngram_range=(1, 2))
     assert build(describe(model), "here").ngram_range == (1, 2)
     plain = {"class": "sklearn.feature_extraction.text.TfidfVectorizer"}
     assert build({**plain, "params": {"ngram_range": [1, 2]}}, "here").ngram_range == (1, 2)
 
 
-def test_missing_numbers_equal_themselves():
+def test_nan_parameters_are_not_a_change():
     definition = {"folds": 2, "sets": {}, "algorithms": {"A": describe(SimpleImputer())}}
     again = json.loads(json.dumps(definition))
     assert changes(definition, again) == []
@@ -59,25 +59,25 @@ def test_missing_numbers_equal_themselves():
     assert changes(definition, other)
 
 
-def test_what_has_no_name_is_told_apart_but_not_made_again():
+def test_objects_without_import_path_are_distinguished_but_not_recreated():
     def make(base):
         return type("Local", (base,), {})
 
     one, other = describe(make(LogisticRegression)()), describe(make(LogisticRegression)())
     assert one["opaque"] == other["opaque"] == "Local"
     assert one != other, "two classes of one name"
-    (told,) = changes(
+    (line,) = changes(
         {"sets": {}, "algorithms": {"A": one}}, {"sets": {}, "algorithms": {"A": other}}
     )
-    assert "no import path" in told
-    with pytest.raises(ValueError, match="cannot be made again"):
+    assert "no import path" in line
+    with pytest.raises(ValueError, match="cannot be created from"):
         build(one, "algorithms.local")
 
 
 @pytest.mark.parametrize(
     ("plain", "message"),
     [
-        ({"class": "LogisticRegression"}, "no import path: expected module.name"),
+        ({"class": "LogisticRegression"}, "not an import path, expected module.name"),
         ({"class": "sklearn.nothing.Here"}, "cannot import 'sklearn.nothing.Here'"),
         ({"class": "sklearn.svm.Nothing"}, "sklearn.svm has no 'Nothing'"),
         (
@@ -86,30 +86,30 @@ def test_what_has_no_name_is_told_apart_but_not_made_again():
         ),
         ({"class": "sklearn.svm.LinearSVC", "parms": {}}, "unknown keys"),
         ({"class": "sklearn.svm.LinearSVC", "params": 3}, "must be a table, got 3"),
-        ({"class": "sys.path"}, "sys.path is no class"),
+        ({"class": "sys.path"}, "sys.path is not a class"),
         ({"object": "numpy.log1p", "params": {}}, "unknown keys"),
-        ({"object": 3}, "3 is no import path"),
-        ({"class": 3}, "3 is no import path"),
+        ({"object": 3}, "3 is not an import path"),
+        ({"class": 3}, "3 is not an import path"),
         ({"class": "fractions.Fraction", "params": {"denominator": 0}}, "ZeroDivisionError"),
     ],
 )
-def test_bad_descriptions_are_refused_by_name(plain, message):
+def test_invalid_descriptions_are_refused(plain, message):
     with pytest.raises((ValueError, ImportError), match=message):
         build(plain, "algorithms.x")
 
 
-def test_find_runs_no_expression():
+def test_find_evaluates_no_expression():
     with pytest.raises(ImportError):
         find("os.system('true')")
 
 
-def test_what_is_not_made_is_not_called_and_not_taken_for_changed():
+def test_uninstantiated_objects_are_not_called_and_not_a_change():
     steps = [
         ["first", {"class": "sklearn.pipeline.make_pipeline"}],
         ["last", {"class": "os.abort"}],
     ]
     plain = {"class": "sklearn.pipeline.Pipeline", "params": {"steps": steps}}
-    new = describe(build(plain, "here", make=False))
+    new = describe(build(plain, "here", instantiate=False))
     made = {"class": "sklearn.pipeline.Pipeline", "params": {"steps": [["first", {}], ["last", 3]]}}
     old = {"sets": {}, "algorithms": {"A": made}}
     assert changes(old, {"sets": {}, "algorithms": {"A": new}}) == []

@@ -1,7 +1,5 @@
 import shutil
-import signal
 import sqlite3
-import subprocess
 import threading
 from contextlib import closing
 
@@ -30,10 +28,12 @@ from pairmend.study import (
 )
 from pairmend.study.tasks import seed_of
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 COLUMNS = ["set", "repeat", "fold", "algorithm", "criterion", "value"]
 
 
-def test_a_row_for_each_set_repeat_fold_algorithm_and_criterion(sets, algorithms):
+def test_results_have_a_row_for_each_set_repeat_fold_algorithm_and_metric(sets, algorithms):
     rows = run_study(Study(sets, algorithms, folds=3, repeats=2))
     assert list(rows.columns) == COLUMNS
     assert len(rows) == len(rows.drop_duplicates(COLUMNS[:-1])) == 2 * 2 * 3 * 3 * len(LOSSES)
@@ -42,7 +42,7 @@ def test_a_row_for_each_set_repeat_fold_algorithm_and_criterion(sets, algorithms
     assert (first != second).any()
 
 
-def test_values_are_those_of_a_plain_loop(sets, algorithms):
+def test_values_equal_those_of_a_plain_loop(sets, algorithms):
     X, Y = sets["one"]
     study = Study({"one": (X, Y)}, {"LPW": algorithms["LPW"]}, folds=3, seed=4)
     expected = [
@@ -53,13 +53,13 @@ def test_values_are_those_of_a_plain_loop(sets, algorithms):
     assert run_study(study).value.tolist() == expected
 
 
-def test_results_depend_on_nothing_but_names_and_seed(study, sets, algorithms):
+def test_results_depend_only_on_names_and_seed(study, sets, algorithms):
     rows = run_study(study).set_index(COLUMNS[:-1]).value
     alone = Study({"two": sets["two"]}, {"FCM-O": algorithms["FCM-O"]}, folds=3)
     turned = Study(
         dict(reversed(sets.items())), dict(reversed(algorithms.items())), folds=3, repeats=2
     )
-    for other, n_common in ((run_study(alone), 12), (run_study(turned, jobs=2), len(rows))):
+    for other, n_common in ((run_study(alone), 12), (run_study(turned), len(rows))):
         values = other.set_index(COLUMNS[:-1]).value
         common = rows.index.intersection(values.index)
         assert len(common) == n_common
@@ -67,7 +67,7 @@ def test_results_depend_on_nothing_but_names_and_seed(study, sets, algorithms):
     assert (run_study(Study(sets, algorithms, folds=3, seed=1)).value != rows.to_numpy()).any()
 
 
-def test_classifiers_and_criteria_of_other_libraries(sets):
+def test_classifiers_and_metrics_of_other_libraries(sets):
     criteria = {
         "ranking": Criterion(label_ranking_loss, "ranking loss", needs="scores"),
         "jaccard": Criterion(
@@ -87,7 +87,7 @@ def test_classifiers_and_criteria_of_other_libraries(sets):
     assert again.value.tolist() == rows[rows.set == "one"].value.tolist()
 
 
-def test_what_is_finished_is_not_run_again(study, tmp_path):
+def test_finished_tasks_are_not_run_again(study, tmp_path):
     rows = run_study(study, tmp_path)
     first = read_study(tmp_path)
     pd.testing.assert_frame_equal(rows, first.results)
@@ -99,8 +99,8 @@ def test_what_is_finished_is_not_run_again(study, tmp_path):
     assert len(second.runs) == 2
 
 
-def test_a_record_tells_how_results_came_about(study, tmp_path):
-    run_study(study, tmp_path, jobs=2)
+def test_a_record_has_definition_tasks_sets_and_runs(study, tmp_path):
+    run_study(study, tmp_path)
     record = read_study(tmp_path)
     assert record.definition == study.definition()
     assert repr(record) == "<StudyRecord 'study': 2 sets, 3 algorithms, 18 tasks done, 0 failed>"
@@ -117,29 +117,10 @@ def test_a_record_tells_how_results_came_about(study, tmp_path):
     assert record.runs.ended.all()
     assert {"python", "pairmend", "numpy"} <= set(record.runs.versions[0])
     assert "processors" in record.runs.machine[0]
-    assert not (tmp_path / ".shelf").exists()
+    assert not (tmp_path / ".cache").exists()
 
 
-def test_failures_stop_nothing_and_are_tried_again(sets, algorithms, tmp_path):
-    trouble = tmp_path / "trouble"
-    trouble.touch()
-    algorithms["bad"] = odd_classifiers.Failing(str(trouble))
-    study = Study(sets, algorithms, folds=2)
-    with pytest.warns(FailedTasksWarning, match="4 of 16 tasks failed.*fails on purpose"):
-        rows = run_study(study, tmp_path / "out", jobs=2)
-    assert set(rows.algorithm) == {"LPW", "FCM", "FCM-O"}
-    failed = read_study(tmp_path / "out").tasks.query("status == 'failed'")
-    assert (failed.error == "ArithmeticError: this classifier fails on purpose").all()
-    assert failed.traceback.str.contains("odd_classifiers").all()
-    trouble.unlink()
-    steps = []
-    rows = run_study(study, tmp_path / "out", progress=steps.append)
-    assert [s.outcome.task.algorithm for s in steps if s.outcome] == ["bad"] * 4
-    assert len(rows) == 16 * 4
-    assert set(read_study(tmp_path / "out").tasks.status) == {"done"}
-
-
-def test_a_broken_set_stops_no_other(sets, algorithms, tmp_path):
+def test_a_set_that_cannot_be_read_does_not_stop_the_others(sets, algorithms, tmp_path):
     (tmp_path / "broken.arff").write_text("@relation x\n@data\nnonsense")
     both = {"broken": FileSource(tmp_path / "broken.arff"), **sets}
     with pytest.warns(FailedTasksWarning, match="6 of 18 tasks failed.*broken.arff"):
@@ -147,17 +128,17 @@ def test_a_broken_set_stops_no_other(sets, algorithms, tmp_path):
     assert set(rows.set) == set(sets)
 
 
-def test_a_criterion_that_is_no_number_fails(sets, algorithms):
+def test_a_metric_that_is_not_finite_is_a_failed_task(sets, algorithms):
     nothing = {"nothing": Criterion(lambda truth, predicted: float("nan"), "nothing")}
-    with pytest.warns(FailedTasksWarning, match="nothing is nan, which cannot be compared"):
+    with pytest.warns(FailedTasksWarning, match="nothing is nan, expected a finite number"):
         assert run_study(Study(sets, algorithms, nothing, folds=2)).empty
 
 
-def test_a_changed_study_is_refused_and_the_change_named(study, sets, algorithms, tmp_path):
+def test_a_changed_study_is_refused_with_the_changes(study, sets, algorithms, tmp_path):
     rows = run_study(study, tmp_path)
     models = {**algorithms, "FCM": algorithms["FCM"].set_params(validation=3)}
     changed = Study(sets, models, ["hamming"], folds=4, seed=2, split="stratified")
-    with pytest.raises(ValueError, match="holds results of another study") as raised:
+    with pytest.raises(ValueError, match="has results of another study") as raised:
         run_study(changed, tmp_path)
     for line in (
         "folds was 3, is now 4",
@@ -191,15 +172,15 @@ def test_changed_contents_of_a_set_are_refused(study, sets, algorithms, tmp_path
     assert read_study(tmp_path / "file").definition["repeats"] == 1
 
 
-def test_a_file_that_was_cut_off_before_it_began(study, tmp_path):
+def test_an_empty_results_file_is_filled(study, tmp_path):
     (tmp_path / "study.sqlite").touch()
-    with pytest.raises(ValueError, match="holds no study yet"):
+    with pytest.raises(ValueError, match="is empty: the run was interrupted"):
         read_study(tmp_path)
     assert len(run_study(study, tmp_path)) == 72
 
 
 @pytest.mark.parametrize("contents", [b"not a database, but a text", None])
-def test_files_that_are_no_study_are_refused(study, tmp_path, contents):
+def test_other_files_named_study_sqlite_are_refused(study, tmp_path, contents):
     path = tmp_path / "study.sqlite"
     if contents is None:
         with closing(sqlite3.connect(path)) as connection:
@@ -212,15 +193,15 @@ def test_files_that_are_no_study_are_refused(study, tmp_path, contents):
     assert path.read_bytes() == contents
 
 
-def test_sets_algorithms_and_repeats_may_join(study, sets, algorithms, tmp_path):
+def test_sets_algorithms_and_repeats_may_be_added(study, sets, algorithms, tmp_path):
     small = Study({"two": sets["two"]}, {"FCM": algorithms["FCM"]}, folds=3)
     run_study(small, tmp_path)
-    grown = Study(sets, algorithms, folds=3, repeats=2)
-    assert plan_study(grown, tmp_path).n_done == 3
-    rows = run_study(grown, tmp_path)
-    pd.testing.assert_frame_equal(rows, run_study(grown))
-    run_study(small, tmp_path)  # a part of it runs nothing, and takes nothing away
-    assert read_study(tmp_path).definition == grown.definition() | {"repeats": 2}
+    larger = Study(sets, algorithms, folds=3, repeats=2)
+    assert plan_study(larger, tmp_path).n_done == 3
+    rows = run_study(larger, tmp_path)
+    pd.testing.assert_frame_equal(rows, run_study(larger))
+    run_study(small, tmp_path)  # a part of it runs nothing and removes nothing
+    assert read_study(tmp_path).definition == larger.definition() | {"repeats": 2}
 
 
 def test_a_second_run_in_the_same_folder_is_refused(study, tmp_path):
@@ -232,10 +213,10 @@ def test_a_second_run_in_the_same_folder_is_refused(study, tmp_path):
     run_study(study, tmp_path, progress=second)
 
 
-def test_sets_that_are_not_at_hand(algorithms, tmp_path):
+def test_missing_sets(algorithms, tmp_path):
     names = ["simplehc", "enron", "azotobacter"]
     study = Study(names, {"LPW": odd_classifiers.Frequent()}, folds=2)
-    with pytest.raises(ValueError, match=r"enron \(its files are not at hand\), azotobacter \(no"):
+    with pytest.raises(ValueError, match=r"enron \(its files are missing\), azotobacter \(no"):
         run_study(study, data_dir=tmp_path)
     lenient = Study(names, {"LPW": odd_classifiers.Frequent()}, folds=2, skip_missing=True)
     assert set(run_study(lenient, tmp_path / "out", data_dir=tmp_path).set) == {"simplehc"}
@@ -255,46 +236,38 @@ def test_sets_that_are_not_at_hand(algorithms, tmp_path):
         ("narrow", r"shape \(40, 3\)"),
     ],
 )
-def test_classifiers_that_misbehave_fail(sets, kind, message):
+def test_invalid_predictions_and_exits_are_failed_tasks(sets, kind, message):
     study = Study({"one": sets["one"]}, {"A": odd_classifiers.Odd(kind)}, folds=2)
     with pytest.warns(FailedTasksWarning, match=f"2 of 2 tasks failed.*{message}"):
         assert run_study(study).empty
 
 
-def test_classifiers_that_draw_from_shared_random_numbers_can_be_repeated(sets):
-    study = Study(sets, {"A": odd_classifiers.Odd("global")}, folds=2)
-    state = np.random.get_state()[1].tolist()  # noqa: NPY002
-    first, second = run_study(study), run_study(study, jobs=2)
-    pd.testing.assert_frame_equal(first, second)
-    assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
-
-
-def test_a_classifier_may_go_elsewhere(sets, tmp_path, monkeypatch):
+def test_a_classifier_may_change_the_working_directory(sets, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = run_study(Study(sets, {"A": odd_classifiers.Odd("moves")}, folds=2), "out")
     assert len(rows) == 16
     assert (tmp_path / "out" / "study.sqlite").is_file()
 
 
-def test_what_classifiers_warn_of_is_kept(sets, tmp_path):
+def test_warnings_of_classifiers_are_stored(sets, tmp_path):
     run_study(Study(sets, {"A": odd_classifiers.Odd("warns")}, folds=2), tmp_path)
     assert set(read_study(tmp_path).tasks.warnings) == {"UserWarning: take care"}
 
 
-def test_a_criterion_that_writes_into_its_arguments_harms_no_other(sets, algorithms):
-    def greedy(truth, predicted):
+def test_a_metric_that_modifies_its_arguments_does_not_change_others(sets, algorithms):
+    def modifying(truth, predicted):
         truth[:], predicted[:] = 0, 0
         return 0.0
 
     alone = run_study(Study(sets, algorithms, ["hamming"], folds=2))
-    criteria = {"greedy": Criterion(greedy, "greedy"), "hamming": CRITERIA["hamming"]}
+    criteria = {"modifying": Criterion(modifying, "modifying"), "hamming": CRITERIA["hamming"]}
     rows = run_study(Study(sets, algorithms, criteria, folds=2))
     assert rows[rows.criterion == "hamming"].value.tolist() == alone.value.tolist()
 
 
-def test_what_never_succeeded_may_be_mended(sets, tmp_path):
-    (tmp_path / "trouble").touch()
-    bad = {"A": odd_classifiers.Frequent(), "B": odd_classifiers.Failing(str(tmp_path / "trouble"))}
+def test_algorithms_without_results_may_change(sets, tmp_path):
+    (tmp_path / "marker").touch()
+    bad = {"A": odd_classifiers.Frequent(), "B": odd_classifiers.Failing(str(tmp_path / "marker"))}
     with pytest.warns(FailedTasksWarning):
         run_study(Study(sets, bad, folds=2), tmp_path / "out")
     good = {**bad, "B": odd_classifiers.Failing("nowhere")}
@@ -303,7 +276,7 @@ def test_what_never_succeeded_may_be_mended(sets, tmp_path):
         run_study(Study(sets, bad, folds=2), tmp_path / "out")
 
 
-def test_a_finished_set_is_not_needed_any_more(tmp_path):
+def test_the_file_of_a_finished_set_is_not_needed(tmp_path):
     lines = ["x,a,b", *(f"{i},{i % 2},{i % 3 % 2}" for i in range(20))]
     (tmp_path / "data.csv").write_text("\n".join(lines))
     source = FileSource(tmp_path / "data.csv", labels=("a", "b"))
@@ -313,12 +286,12 @@ def test_a_finished_set_is_not_needed_any_more(tmp_path):
     pd.testing.assert_frame_equal(run_study(study, tmp_path / "out"), rows)
 
 
-def test_other_versions_are_refused_while_tasks_are_left(study, tmp_path, monkeypatch):
+def test_other_versions_of_packages_are_refused_if_tasks_are_left(study, tmp_path, monkeypatch):
     small = Study(study.sets, {"LPW": study.algorithms["LPW"]}, folds=3)
     run_study(small, tmp_path)
-    monkeypatch.setattr("pairmend.study.starts.versions", lambda: {"python": "2.7"})
+    monkeypatch.setattr("pairmend.study.start.versions", lambda: {"python": "2.7"})
     run_study(small, tmp_path)  # nothing is left, so nothing is mixed
-    monkeypatch.setattr("pairmend.study.starts.versions", lambda: {"python": "2.8"})
+    monkeypatch.setattr("pairmend.study.start.versions", lambda: {"python": "2.8"})
     with pytest.raises(ValueError, match=r"other code.*\n  python was 2.7, is now 2.8\n.*--accept"):
         run_study(study, tmp_path)
     assert len(run_study(study, tmp_path, accept_changes=True)) == 72
@@ -338,7 +311,7 @@ def test_a_journal_left_by_a_killed_writer_is_rolled_back(study, tmp_path):
     pd.testing.assert_frame_equal(read_study(tmp_path / "copy").results, rows)
 
 
-def test_somebody_who_reads_does_not_end_the_study(study, tmp_path, monkeypatch):
+def test_a_process_that_reads_does_not_end_the_study(study, tmp_path, monkeypatch):
     connections = []
 
     def hold(step):
@@ -346,33 +319,14 @@ def test_somebody_who_reads_does_not_end_the_study(study, tmp_path, monkeypatch)
             connections.append(sqlite3.connect(tmp_path / "study.sqlite", check_same_thread=False))
             connections[0].execute("BEGIN")
             connections[0].execute("SELECT count(*) FROM tasks").fetchone()
-            threading.Timer(6, connections[0].rollback).start()  # longer than SQLite's patience
+            threading.Timer(6, connections[0].rollback).start()  # SQLite's default timeout is 5 s
 
     assert len(run_study(study, tmp_path, progress=hold)) == 72
     connections[0].close()
 
 
-def test_workers_end_when_the_main_process_stumbles(study, monkeypatch):
-    def stumble(step):
-        if step.n_done == 2:
-            raise LookupError("stumbled")
-
-    started = []
-
-    class Recorded(subprocess.Popen):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, **kwargs)
-            started.append(self)
-
-    monkeypatch.setattr("pairmend.study.workers.subprocess.Popen", Recorded)
-    with pytest.raises(LookupError, match="stumbled") as raised:
-        run_study(study, jobs=2, progress=stumble)
-    assert raised.value.args  # it is still held, and with it the frames it went through
-    assert [process.returncode for process in started] == [-signal.SIGKILL] * 2
-
-
 @pytest.mark.parametrize("jobs", [0, "2", 1.5])
-def test_jobs_are_a_whole_number(study, jobs):
+def test_jobs_must_be_a_positive_whole_number(study, jobs):
     with pytest.raises(ValueError, match="jobs must be a whole number"):
         run_study(study, jobs=jobs)
 
@@ -389,6 +343,6 @@ def test_jobs_are_a_whole_number(study, jobs):
         ({"criteria": {"x": max}}, "must be a Criterion, such as"),
     ],
 )
-def test_studies_that_make_no_sense_are_refused(sets, algorithms, parts, message):
+def test_invalid_studies_are_refused(sets, algorithms, parts, message):
     with pytest.raises((ValueError, TypeError), match=message):
         Study(**{"sets": sets, "algorithms": algorithms, **parts})

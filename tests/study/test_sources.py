@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from pairmend.datasets import load, make_hypercubes, save_csv
-from pairmend.study.shelf import Shelf, open_set
+from pairmend.study.array_cache import ArrayCache, open_cached_set
 from pairmend.study.sources import (
     CatalogueSource,
     FileSource,
@@ -20,7 +20,7 @@ from pairmend.study.sources import (
 )
 
 
-def test_sets_come_from_catalogue_files_functions_and_memory(tmp_path):
+def test_sets_of_the_catalogue_functions_and_files(tmp_path):
     assert CatalogueSource("simplehc").load(None, False).Y.shape == (3000, 10)
     made = FunctionSource("pairmend.datasets.make_hypercubes", {"n_samples": 40, "random_state": 1})
     data = made.load(None, False)
@@ -30,26 +30,26 @@ def test_sets_come_from_catalogue_files_functions_and_memory(tmp_path):
     np.testing.assert_array_equal(source.load(None, False).Y, data.Y)
 
 
-def test_a_set_made_by_a_function_stays_the_same():
+def test_a_function_is_called_with_a_fixed_random_state():
     source = FunctionSource("pairmend.datasets.make_hypercubes", {"n_samples": 40})
     other = FunctionSource(source.function, {"n_samples": 40, "random_state": 1})
     first, second, third = (data_hash(s.load(None, False)) for s in (source, source, other))
     assert first == second != third
 
 
-def test_what_is_missing_is_said(tmp_path):
+def test_reasons_why_sets_are_missing(tmp_path):
     assert (
         FileSource(tmp_path / "no.arff").missing(None) == f"there is no file {tmp_path / 'no.arff'}"
     )
     assert "cannot import" in FunctionSource("nothing.here").missing(None)
     assert CatalogueSource("azotobacter").missing(None) == "no public copy was found"
-    assert CatalogueSource("enron").missing(tmp_path) == "its files are not at hand"
+    assert CatalogueSource("enron").missing(tmp_path) == "its files are missing"
     with pytest.raises(FileNotFoundError, match="enron.arff, enron.xml are neither in"):
         CatalogueSource("enron").load(tmp_path, False)
 
 
 @pytest.mark.parametrize("given", [3, (1, 2, 3), (np.zeros((2, 1)), [0, 1])])
-def test_what_is_no_set_is_refused(given):
+def test_invalid_sets_are_refused(given):
     with pytest.raises((TypeError, ValueError), match="must"):
         as_data(given)
 
@@ -63,11 +63,11 @@ def shapes():
 
 
 @pytest.mark.parametrize("kind", shapes())
-def test_the_shelf_gives_back_what_was_put_on_it(kind, tmp_path):
+def test_sets_are_read_from_the_cache_as_written(kind, tmp_path):
     X, Y = shapes()[kind]
-    shelf = Shelf(tmp_path / "shelf")
+    cache = ArrayCache(tmp_path / "cache")
     folds = np.arange(6)[:, np.newaxis] % 3
-    again, Y_again, fold_of = open_set(shelf.put(with_name(as_data((X, Y)), kind), folds))
+    again, Y_again, fold_of = open_cached_set(cache.put(with_name(as_data((X, Y)), kind), folds))
     np.testing.assert_array_equal(Y, Y_again)
     np.testing.assert_array_equal(folds, fold_of)
     if kind == "frame":
@@ -77,18 +77,18 @@ def test_the_shelf_gives_back_what_was_put_on_it(kind, tmp_path):
         assert sparse.issparse(again) == (kind == "sparse")
         np.testing.assert_array_equal(toarray(), shapes()["dense"][0])
         assert not (again.data if kind == "sparse" else again).flags.writeable
-    shelf.clear()
-    assert not (tmp_path / "shelf").exists()
+    cache.clear()
+    assert not (tmp_path / "cache").exists()
 
 
-def test_data_on_the_shelf_are_mapped_not_copied(tmp_path):
+def test_sets_of_the_cache_are_memory_maps(tmp_path):
     data = make_hypercubes(n_samples=30, random_state=0)
-    X = open_set(Shelf(tmp_path / "shelf").put(data, np.zeros((30, 1), dtype=int))).X
+    X = open_cached_set(ArrayCache(tmp_path / "cache").put(data, np.zeros((30, 1), dtype=int))).X
     assert isinstance(X, np.memmap)
-    assert Path(X.filename).parent.parent == tmp_path / "shelf"
+    assert Path(X.filename).parent.parent == tmp_path / "cache"
 
 
-def test_the_hash_sees_every_part():
+def test_the_hash_depends_on_every_part():
     X, Y = shapes()["dense"]
     hashes = [
         data_hash(as_data((X, Y))),
@@ -104,27 +104,27 @@ def test_the_hash_sees_every_part():
     assert data_hash(as_data((wide, Y))) == data_hash(as_data(shapes()["sparse"]))
 
 
-def test_the_hash_of_a_generated_set_stays():
-    # What the generator gave when this was written: results are compared by it.
+def test_the_hash_of_a_generated_set_is_fixed():
+    # Stored results refer to it.
     assert data_hash(load("simplehc")) == (
         "2f71fca1baebdd8dea1e2258033af772ec85914c242016e8fb290e932a685123"
     )
 
 
 @pytest.mark.parametrize("kind", [sparse.csc_array, sparse.coo_array, sparse.csr_matrix])
-def test_sparse_data_of_any_kind_become_csr(kind):
+def test_sparse_data_of_any_format_become_csr(kind):
     data = make_hypercubes(n_samples=30, random_state=0)  # as many rows as features
     again = as_data(replace(data, X=kind(data.X)))
     assert again.X.format == "csr"
     np.testing.assert_array_equal(again.X.toarray(), data.X)
 
 
-def test_rows_that_do_not_match_are_refused():
+def test_x_and_y_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match="a row for each of the 3 of Y, got"):
         as_data((np.zeros((2, 2)), np.eye(3)))
 
 
-def test_a_cut_set_is_always_the_same_part():
+def test_a_subset_of_rows_is_always_the_same():
     whole = CatalogueSource("simplehc").load(None, False)
     part = CatalogueSource("simplehc", rows=20).load(None, False)
     again = CatalogueSource("simplehc", rows=20).load(None, False)
@@ -133,7 +133,7 @@ def test_a_cut_set_is_always_the_same_part():
     assert {tuple(row) for row in part.X} <= {tuple(row) for row in whole.X}
 
 
-def test_a_set_of_the_catalogue_may_become_numbers(shared):
+def test_categorical_features_may_be_one_hot_encoded(shared):
     source = CatalogueSource("birds", one_hot=True)
     assert source.definition() == {"catalogue": "birds", "one_hot": True}
     data = source.load(shared / "data", False)
@@ -143,7 +143,7 @@ def test_a_set_of_the_catalogue_may_become_numbers(shared):
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, None, errno.EIO])
-def test_a_set_that_cannot_be_written_is_named(kind, number, tmp_path, monkeypatch):
+def test_the_error_of_a_failed_write_names_the_set(kind, number, tmp_path, monkeypatch):
     data = with_name(as_data(shapes()[kind]), "mine")
     error = OSError(number, "no room") if number else OSError("48 requested and 0 written")
     usage = shutil.disk_usage(tmp_path)._replace(free=3)
@@ -151,8 +151,8 @@ def test_a_set_that_cannot_be_written_is_named(kind, number, tmp_path, monkeypat
     def fail(*args):
         raise error
 
-    monkeypatch.setattr("pairmend.study.shelf.shutil.disk_usage", lambda place: usage)
-    monkeypatch.setattr("pairmend.study.shelf.np.save", fail)
+    monkeypatch.setattr("pairmend.study.array_cache.shutil.disk_usage", lambda place: usage)
+    monkeypatch.setattr("pairmend.study.array_cache.np.save", fail)
     expected = "no room" if number == errno.EIO else "the disk is full: 0.0 MB are needed, 0.0 MB"
     with pytest.raises(OSError, match=f"cannot write the set 'mine' to .*: .*{expected}"):
-        Shelf(tmp_path / "shelf").put(data, np.zeros((6, 1), dtype=int))
+        ArrayCache(tmp_path / "cache").put(data, np.zeros((6, 1), dtype=int))

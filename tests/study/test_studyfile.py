@@ -49,7 +49,7 @@ title = "ranking loss"
 """
 
 
-def test_the_examples_of_the_docs_are_study_files(tmp_path):
+def test_the_examples_of_the_documentation_are_valid(tmp_path):
     page = Path(__file__).parents[2] / "docs" / "study.md"
     examples = re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
     whole, part = examples
@@ -68,7 +68,7 @@ def own(tmp_path):
     return path
 
 
-def test_a_study_of_ones_own(own):
+def test_a_study_file(own):
     study = load_study(own)
     assert (study.name, study.title, study.folds, study.repeats) == ("ours", "Ours", 4, 2)
     assert list(study.sets) == ["yeast", "made", "mine"]
@@ -87,13 +87,13 @@ def test_a_study_of_ones_own(own):
     assert study.criteria["ranking"].needs == "scores"
 
 
-def test_a_definition_makes_the_same_study_again(own, tmp_path):
+def test_a_study_is_recreated_from_its_definition(own, tmp_path):
     for study in (load_study(own), paper_study()):
         again = parse_study(study.definition(), tmp_path / "elsewhere")
         assert again.definition() == study.definition()
 
 
-def test_sys_path_is_as_before(own):
+def test_sys_path_is_restored(own):
     before = list(sys.path)
     load_study(own)
     own.write_text(OWN.replace("sklearn.multiclass", "nowhere"))
@@ -102,15 +102,15 @@ def test_sys_path_is_as_before(own):
     assert sys.path == before
 
 
-def test_a_study_that_is_not_made_is_described_alike(own):
-    assert load_study(own, make=False).definition() == load_study(own).definition()
+def test_an_uninstantiated_study_has_the_same_definition(own):
+    assert load_study(own, instantiate=False).definition() == load_study(own).definition()
     for name in ("paper", "mended", "family"):
-        made, unmade = shipped_study(name), shipped_study(name, make=False)
-        assert changes(made.definition(), unmade.definition()) == []
-        assert shared_fits(unmade.algorithms) == shared_fits(made.algorithms)
+        created, uninstantiated = shipped_study(name), shipped_study(name, instantiate=False)
+        assert changes(created.definition(), uninstantiated.definition()) == []
+        assert shared_fits(uninstantiated.algorithms) == shared_fits(created.algorithms)
 
 
-def test_the_study_of_the_paper_is_the_paper_s():
+def test_the_paper_study_has_the_paper_s_settings():
     study = paper_study()
     assert len(study.sets) == 29
     assert (study.folds, study.repeats, study.split) == (10, 1, "shuffled")
@@ -126,7 +126,7 @@ MINIMAL = 'sets = ["yeast"]\n[algorithms.A]\nclass = "pairmend.PairwiseClassifie
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sets = [", "is no TOML"),
+        ("sets = [", "is not TOML"),
         ("fold = 3\n" + MINIMAL, "unknown key 'fold'"),
         ('sets = ["yeast"]', "'algorithms' is missing"),
         (MINIMAL.replace("yeast", "yest"), "did you mean 'yeast'"),
@@ -136,11 +136,11 @@ MINIMAL = 'sets = ["yeast"]\n[algorithms.A]\nclass = "pairmend.PairwiseClassifie
         ("seed = -1\n" + MINIMAL, "seed must be a whole number of at least 0"),
         ('split = "random"\n' + MINIMAL, "split must be one of shuffled, stratified"),
         ("sets = []\n" + MINIMAL.split("\n", 1)[1], "at least one set"),
-        ('criteria = ["loss"]\n' + MINIMAL, "no criterion is named 'loss'"),
+        ('criteria = ["loss"]\n' + MINIMAL, "criteria has the unknown names 'loss'"),
         (MINIMAL + "[criteria.x]\n", "must name its function"),
         (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nneeds = "all"\n', "'labels' or 'scores'"),
         (MINIMAL + "[criteria.x]\nweight = 3\n", "unknown keys"),
-        (MINIMAL + '[criteria.x]\nfunction = "sys.path"\n', "sys.path is no function"),
+        (MINIMAL + '[criteria.x]\nfunction = "sys.path"\n', "sys.path is not a function"),
         (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nparams = [1]\n', "must be a table"),
         (MINIMAL + '[criteria.hamming]\ngreater_is_better = "no"\n', "must be bool, got 'no'"),
         ("title = 5\n" + MINIMAL, "title must be a text"),
@@ -165,7 +165,7 @@ MINIMAL = 'sets = ["yeast"]\n[algorithms.A]\nclass = "pairmend.PairwiseClassifie
         ),
     ],
 )
-def test_bad_study_files_are_refused_by_name(tmp_path, text, message):
+def test_invalid_study_files_are_refused(tmp_path, text, message):
     path = tmp_path / "bad.toml"
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as raised:
@@ -173,14 +173,14 @@ def test_bad_study_files_are_refused_by_name(tmp_path, text, message):
     assert str(path) in str(raised.value)
 
 
-def test_a_binary_file_is_no_study(tmp_path):
+def test_a_binary_file_is_refused(tmp_path):
     path = tmp_path / "bad.toml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="no UTF-8 text"):
+    with pytest.raises(ValueError, match="not UTF-8 text"):
         load_study(path)
 
 
-def test_shipped_studies_are_known_by_name():
+def test_shipped_studies():
     assert list(shipped_study("paper").sets) == list(paper_study().sets)
     mended = shipped_study("mended")
     assert mended.definition() == parse_study(mended.definition(), Path()).definition()
@@ -188,7 +188,7 @@ def test_shipped_studies_are_known_by_name():
         shipped_study("other")
 
 
-def test_sets_of_the_catalogue_may_be_cut():
+def test_subsets_of_sets_of_the_catalogue():
     plain = {
         "sets": {"yeast": {"rows": 50}},
         "algorithms": {"LPW": {"class": "pairmend.PairwiseClassifier"}},

@@ -7,9 +7,9 @@ from sklearn.preprocessing import StandardScaler
 import odd_classifiers
 from pairmend import CorrectedPairwiseClassifier
 from pairmend.study import Study
-from pairmend.study.shelf import ShelvedSet
+from pairmend.study.array_cache import CachedSet
+from pairmend.study.execution import perform
 from pairmend.study.tasks import Task, batches_of, seed_of, shared_fits
-from pairmend.study.work import perform
 
 
 def test_batches_cover_every_task_once(study):
@@ -17,28 +17,28 @@ def test_batches_cover_every_task_once(study):
     assert len(tasks) == len(set(tasks)) == study.n_tasks == 2 * 3 * 3
 
 
-def test_what_is_done_is_left_out(study):
+def test_finished_tasks_are_left_out(study):
     done = {Task("one", 0, 1, "FCM"), Task("one", 0, 2, "LPW")}
     left = list(batches_of(study, "one", done))
     assert not done & {task for batch in left for task in batch.tasks}
-    # The name of the fit does not depend on what is left of it.
+    # The name of the fit does not depend on which tasks are left.
     assert [b.fitted_by for b in left if b.algorithms == ("FCM-O",)] == ["FCM"]
 
 
-def test_seeds_depend_on_names_alone():
+def test_seeds_depend_only_on_names():
     assert seed_of(0, "a", 1) == seed_of(0, "a", 1)
     assert len({seed_of(s, name, r) for s in (0, 1) for name in "ab" for r in (0, 1)}) == 8
     assert 0 <= seed_of("x") < 2**31
 
 
-def test_algorithms_that_differ_at_prediction_share_a_fit(sets):
+def test_algorithms_that_differ_in_prediction_parameters_share_a_fit(sets):
     variants = {
         "FCM": CorrectedPairwiseClassifier(odd_classifiers.Counting()),
         "FCM-W": CorrectedPairwiseClassifier(odd_classifiers.Counting(), balance="labels"),
         "FCM-O": CorrectedPairwiseClassifier(odd_classifiers.Counting(), overlap=0.5),
     }
     X, Y = sets["one"]
-    data = ShelvedSet(X, Y, np.arange(len(Y))[:, np.newaxis] % 2)
+    data = CachedSet(X, Y, np.arange(len(Y))[:, np.newaxis] % 2)
 
     def outcomes(algorithms):
         study = Study({"one": (X, Y)}, algorithms, folds=2)
@@ -53,7 +53,7 @@ def test_algorithms_that_differ_at_prediction_share_a_fit(sets):
         assert alone == {task: together[task] for task in together if task.algorithm == name}
 
 
-def test_classes_of_one_name_share_no_fit():
+def test_different_classes_of_the_same_name_do_not_share_a_fit():
     def make(base):
         return type("Local", (base,), {})()
 
@@ -64,7 +64,7 @@ def test_classes_of_one_name_share_no_fit():
 
 
 @pytest.mark.parametrize("C", [1.0, 2.0])
-def test_algorithms_with_long_descriptions_are_told_apart(C):
+def test_algorithms_with_long_representations_are_distinguished(C):
     # scikit-learn shortens the representation of a long pipeline.
     def algorithm(C):
         steps = [(f"step_number_{i}", StandardScaler(with_mean=i % 2 == 0)) for i in range(40)]

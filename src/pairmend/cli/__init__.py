@@ -10,21 +10,9 @@ from pairmend.study.interrupts import interrupts_restored
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Parameters
-    ----------
-    arguments : sequence of str, default=None
-        Words of the command line; those of the process if None.
-
-    Returns
-    -------
-    int
-        The exit status: 0 if all went well, 1 if tasks of a study failed, 2 after a mistake,
-        130 after an interrupt.
-    """
+    """Run a command; return 0, 1 if tasks of a study failed, 2 after an error, 130 if stopped."""
     parser = argparse.ArgumentParser(
-        prog="pairmend", description="Pairwise multi-label classification, mended."
+        prog="pairmend", description="Multi-label classification with local error correction."
     )
     parser.add_argument("--version", action="version", version=f"pairmend {version('pairmend')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -40,13 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # whoever read the output has had enough
+    except BrokenPipeError:  # the reader of the output has closed it
         sys.stdout = None
         return 1
     except (OSError, ValueError, LookupError, ImportError, RuntimeError) as error:
-        told = str(error)
+        message = str(error)
         if isinstance(error, FileNotFoundError) and error.filename:
-            told = f"there is no file {error.filename}"
-        print(f"pairmend: {told}", file=sys.stderr)
+            message = f"there is no file {error.filename}"
+        print(f"pairmend: {message}", file=sys.stderr)
         return 2
     return status or 0

@@ -24,14 +24,14 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser(
         "datasets",
         help="list, describe, fetch and convert data sets",
-        description="The sets of the study, and files of your own.",
+        description="Sets of the catalogue, and data files.",
     )
     parts = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    lists = parts.add_parser("list", help="list the sets of the study")
+    lists = parts.add_parser("list", help="list the sets of the catalogue")
     lists.set_defaults(run=_list)
 
-    info = parts.add_parser("info", help="tell what is known of a set of the study")
+    info = parts.add_parser("info", help="show size, source and licence of a set of the catalogue")
     info.add_argument("name", help="name of the set, see 'pairmend datasets list'")
     info.set_defaults(run=_info)
 
@@ -40,15 +40,15 @@ def add_command(commands: Any) -> None:
     about.add_argument("--out", type=Path, help="write the page to this .txt or .html file")
     about.set_defaults(run=_describe)
 
-    fetches = parts.add_parser("fetch", help="download sets of the study into the cache")
+    fetches = parts.add_parser("fetch", help="download sets of the catalogue into the cache")
     fetches.add_argument("names", nargs="+", metavar="NAME", help="names of sets")
     fetches.set_defaults(run=_fetch)
 
     convert = parts.add_parser(
         "convert",
-        help="convert a file to another kind",
-        description="Kinds go by suffix: .arff and .csv are read and written, .mat is read. "
-        "ARFF is written as Meka's, or with --out-xml as Mulan's.",
+        help="convert a file to another format",
+        description="The suffix determines the format: .arff and .csv are read and written, .mat "
+        "is read. ARFF is written in Meka's format, or with --out-xml in Mulan's.",
     )
     _add_input(convert)
     convert.add_argument("out", type=Path, metavar="OUT", help="the file to write")
@@ -58,7 +58,7 @@ def add_command(commands: Any) -> None:
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="an ARFF, CSV or MATLAB file")
-    parser.add_argument("--xml", type=Path, help="Mulan's label file, if not beside the ARFF file")
+    parser.add_argument("--xml", type=Path, help="Mulan's label file, if not in the folder of DATA")
     parser.add_argument(
         "--labels", type=lambda text: text.split(","), help="label columns of a CSV file: a,b,c"
     )
@@ -70,8 +70,8 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> None:
     show_table(
-        "Sets of the study",
-        ["name", "rows", "features", "labels", "labels a row", "to be had"],
+        "Sets of the catalogue",
+        ["name", "rows", "features", "labels", "labels per row", "available"],
         [[entry.name, *_sizes(entry), _where(entry)] for entry in catalogue().values()],
         numbers=range(1, 5),
     )
@@ -80,7 +80,7 @@ def _list(options: argparse.Namespace) -> None:
 def _where(entry: CatalogueEntry) -> str:
     if entry.status != "files":
         return entry.status
-    return "at hand" if is_available(entry.name) else "by download"
+    return "on disk" if is_available(entry.name) else "by download"
 
 
 def _sizes(entry: CatalogueEntry) -> list[str]:
@@ -97,8 +97,8 @@ def _info(options: argparse.Namespace) -> None:
         "rows": rows,
         "features": features,
         "labels": labels,
-        "labels a row": cardinality,
-        "kind": entry.format or entry.status,
+        "labels per row": cardinality,
+        "format": entry.format or entry.status,
         "files": ", ".join(file.name for file in entry.files),
         "repository": entry.repository,
         "commit": entry.commit,
@@ -120,14 +120,14 @@ def _describe(options: argparse.Namespace) -> None:
 
 
 def _fetch(options: argparse.Namespace) -> None:
-    entries = [find_entry(name) for name in options.names]  # before anything is fetched
+    entries = [find_entry(name) for name in options.names]  # before the first download
     for entry in entries:
-        with progress(f"fetching {entry.name}") as tell:
+        with progress(f"fetching {entry.name}") as update:
 
-            def told(file: str, there: int, size: int, tell: Any = tell) -> None:
-                tell(there / size, f"fetching {file}")
+            def show(file: str, n_bytes: int, size: int, update: Any = update) -> None:
+                update(n_bytes / size, f"fetching {file}")
 
-            paths = fetch(entry.name, progress=told)
+            paths = fetch(entry.name, progress=show)
         for path in paths:
             show_text(str(path))
         if not paths:
@@ -144,12 +144,12 @@ def _convert(options: argparse.Namespace) -> None:
 
 def _read(options: argparse.Namespace) -> MultiLabelData:
     task = f"reading {options.file.name}"
-    with progress(task) as tell:
+    with progress(task) as update:
         return load_file(
             options.file,
             xml=options.xml,
             labels=options.labels,
             targets=options.targets,
-            progress=lambda share: tell(share, task),
+            progress=lambda share: update(share, task),
             limits=limits_of(options),
         )

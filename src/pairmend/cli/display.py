@@ -1,4 +1,4 @@
-"""What commands show: tables, texts and progress, pretty with rich and plain without it."""
+"""Output of commands: tables, texts and progress, with rich if it is installed."""
 
 import sys
 import warnings
@@ -11,7 +11,7 @@ HAS_RICH = find_spec("rich") is not None
 
 
 def show_text(text: str) -> None:
-    """Print a text as it is, names in it not taken for markup."""
+    """Print a text without interpreting markup."""
     print(text)
 
 
@@ -23,21 +23,7 @@ def show_table(
     numbers: Sequence[int] = (),
     bold: frozenset[tuple[int, int]] = frozenset(),
 ) -> None:
-    """Print a table.
-
-    Parameters
-    ----------
-    title : str
-        What stands above it.
-    headings : sequence of str
-        Names of the columns; all empty for a table without.
-    rows : sequence of sequences of str
-        The cells.
-    numbers : sequence of int, default=()
-        Columns that are aligned to the right.
-    bold : frozenset of (row, column), default=frozenset()
-        Cells that stand out; marked by a star where there is no bold.
-    """
+    """Print a table; `numbers` are right-aligned columns, `bold` cells as (row, column)."""
     if not HAS_RICH:
         _show_plain(title, headings, rows, numbers, bold)
         return
@@ -79,20 +65,7 @@ def _show_plain(
 
 @contextmanager
 def progress(task: str, *, lines: bool = False) -> Iterator[Callable[[float, str], None]]:
-    """Show a bar on the terminal while something takes its time.
-
-    Parameters
-    ----------
-    task : str
-        What is being done.
-    lines : bool, default=False
-        Whether to write a line now and then where there is no terminal, or no rich.
-
-    Yields
-    ------
-    callable
-        To be told the share that is done, and what is being done.
-    """
+    """Show a progress bar; yield a function that is called with the share done and a text."""
     if not HAS_RICH or not sys.stderr.isatty():
         yield _Lines() if lines else lambda share, doing: None
         return
@@ -114,13 +87,7 @@ def progress(task: str, *, lines: bool = False) -> Iterator[Callable[[float, str
 
 @contextmanager
 def waiting(task: str) -> Iterator[None]:
-    """Show that something goes on of which nobody knows how long it takes.
-
-    Parameters
-    ----------
-    task : str
-        What is being done.
-    """
+    """Show that a task of unknown duration runs."""
     if not HAS_RICH or not sys.stderr.isatty():
         print(f"{task} ...", file=sys.stderr, flush=True)
         yield
@@ -136,22 +103,22 @@ def waiting(task: str) -> Iterator[None]:
 
 
 @contextmanager
-def told_as_notes() -> Iterator[None]:
-    """Show what is warned of as notes, each once, by its first line."""
-    with warnings.catch_warnings(record=True) as heard:
+def warnings_as_notes() -> Iterator[None]:
+    """Show the first line of each warning as a note, each once."""
+    with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("default")
         yield
-    for line in dict.fromkeys(str(each.message).strip().splitlines()[0] for each in heard):
+    for line in dict.fromkeys(str(each.message).strip().splitlines()[0] for each in recorded):
         show_note(line)
 
 
 def show_note(text: str) -> None:
-    """Print what may matter, beside the results."""
+    """Print a note to standard error."""
     print(f"note: {text}", file=sys.stderr, flush=True)
 
 
 class _Lines:
-    """Writes a line for each tenth that is done."""
+    """Progress as a line for each tenth."""
 
     def __init__(self) -> None:
         self.tenths = 0

@@ -12,7 +12,7 @@ from sklearn.metrics import precision_recall_fscore_support
 from pairmend._utils.files import written
 from pairmend._utils.predictions import predicted_labels
 from pairmend._utils.typing import IntArray
-from pairmend.cli.display import progress, show_table, show_text, told_as_notes
+from pairmend.cli.display import progress, show_table, show_text, warnings_as_notes
 from pairmend.cli.modelling import (
     DEFAULT_METHOD,
     add_data,
@@ -30,16 +30,15 @@ from pairmend.model_selection.splits import stratified_folds
 from pairmend.study.criteria import CRITERIA
 
 DESCRIPTION = """\
-Tell how good predictions are. With MODEL: of a saved model, on rows with labels that it has not
-seen. Without: of a method, by cross-validation; DATA is split into parts, and each is predicted by
-what was learnt from the others."""
+Measure the quality of predictions. With MODEL: of a saved model, on rows with labels that were not
+used to fit it. Without MODEL: of a method, by cross-validation on DATA."""
 
 
 def add_command(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "evaluate",
-        help="tell how good a model, or a method, is",
+        help="measure the losses of a model or a method",
         description=DESCRIPTION,
         epilog="examples: pairmend evaluate photos.model new.csv; "
         "pairmend evaluate photos.csv --labels sea sun --folds 5",
@@ -47,16 +46,16 @@ def add_command(commands: Any) -> None:
     parser.add_argument("model", type=Path, nargs="?", metavar="MODEL", help="a model file")
     add_data(parser)
     parser.add_argument(
-        "--folds", type=at_least(2), help="parts of a cross-validation (default: 10)"
+        "--folds", type=at_least(2), help="folds of the cross-validation (default: 10)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the losses to this file")
     add_training_options(parser)
     add_model_options(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
-    with told_as_notes():
+    with warnings_as_notes():
         found = _cross_validate(options) if options.model is None else _evaluate(options)
     if options.json is not None:
         with written(options.json) as file:
@@ -67,7 +66,10 @@ def _run(options: argparse.Namespace) -> None:
 def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
     training = ("labels", "ignore", "categorical", "method", "base", "criterion", "seed", "folds")
     if given := [f"--{name}" for name in training if getattr(options, name) not in (None, [])]:
-        raise ValueError(f"{', '.join(given)}: about learning, but the model has learnt already")
+        raise ValueError(
+            f"{', '.join(given)}: only for fitting, but MODEL is fitted; leave out the options, or "
+            "leave out MODEL to cross-validate"
+        )
     model = read_model(options.model, options)
     data, X = read_rows(options, model)
     truth = take_labels(data, model.label_names).Y
@@ -103,18 +105,18 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
 
 def _cross_validate(options: argparse.Namespace) -> dict[str, Any]:
     if options.trust or options.sha256:
-        raise ValueError("--trust and --sha256 are about a model file, but none is given")
+        raise ValueError("--trust and --sha256 are for a model file, but none is given")
     data = read_training(options)
     X = one_hot(data).X
     classifier, n_folds = chosen_classifier(options), options.folds or 10
     folds = []
-    with progress("cross-validating", lines=True) as tell:
+    with progress("cross-validating", lines=True) as update:
         splits = stratified_folds(data.Y, n_folds, options.seed or 0)
         for fold, (train, test) in enumerate(splits, start=1):
             fitted = clone(classifier).fit(X[train], data.Y[train])
             predicted = predicted_labels(fitted, X[test], data.Y.shape[1])
             folds.append(_losses(data.Y[test], predicted))
-            tell(fold / n_folds, f"fold {fold} of {n_folds}")
+            update(fold / n_folds, f"fold {fold} of {n_folds}")
     losses = {
         name: {
             "mean": float(np.mean([each[name] for each in folds])),

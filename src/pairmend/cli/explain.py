@@ -8,46 +8,50 @@ from typing import Any
 import numpy as np
 
 from pairmend._utils.files import replaced
-from pairmend.cli.display import show_text, told_as_notes
+from pairmend.cli.display import show_text, warnings_as_notes
 from pairmend.cli.modelling import add_data, add_model_options, at_least, read_model, read_rows
 
 DESCRIPTION = """\
-Tell why a model gives a row its labels: what was said of them before and after mending, and the
-rows of the training data, by their numbers, that weighed most. Rows are counted from 0."""
+Explain the prediction for a row: the labels' probabilities before and after correction, and the
+training rows with the greatest weights, by their numbers. Rows are counted from 0."""
 
 
 def add_command(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "explain", help="tell why a row gets its labels", description=DESCRIPTION
+        "explain", help="explain the prediction for a row", description=DESCRIPTION
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help="a model file")
     add_data(parser)
     parser.add_argument(
-        "--row", type=at_least(0), required=True, metavar="N", help="which row; the first is 0"
+        "--row",
+        type=at_least(0),
+        required=True,
+        metavar="N",
+        help="number of the row; the first is 0",
     )
     parser.add_argument(
-        "--figure", type=Path, metavar="FILE", help="draw it, too: a .png, .svg or .pdf file"
+        "--figure", type=Path, metavar="FILE", help="also draw it: a .png, .svg or .pdf file"
     )
     add_model_options(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
-    with told_as_notes():
+    with warnings_as_notes():
         model = read_model(options.model, options)
         _, X = read_rows(options, model)
         if options.row >= X.shape[0]:
             raise ValueError(
-                f"{options.data} has the rows 0 to {X.shape[0] - 1}, but no row {options.row}"
+                f"--row is {options.row}, but {options.data} has the rows 0 to {X.shape[0] - 1}"
             )
         row, classifier = X[options.row : options.row + 1], model.estimator
         if hasattr(classifier, "steps"):
             row, classifier = classifier[:-1].transform(row), classifier[-1]
         if not hasattr(classifier, "explain"):
             raise ValueError(
-                f"{options.model} holds a {type(classifier).__name__}, which cannot explain "
-                "itself; fit one with --method mended or --method corrected"
+                f"{options.model} is a {type(classifier).__name__}, which has no explanations; "
+                "fit a model with --method mended or --method corrected"
             )
         if model.label_names:
             classifier.classes_ = np.array(model.label_names, dtype=object)
@@ -61,7 +65,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _draw(explanation: Any, path: Path) -> None:
-    from pairmend.plots import plot_explanation  # not needed, nor its packages, by others
+    from pairmend.plots import plot_explanation  # matplotlib is not needed by other commands
 
     figure = plot_explanation(explanation)
     with replaced(path) as temporary:

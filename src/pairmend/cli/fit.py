@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from pairmend.cli.display import show_text, told_as_notes, waiting
+from pairmend.cli.display import show_text, waiting, warnings_as_notes
 from pairmend.cli.modelling import (
     DEFAULT_METHOD,
     add_data,
@@ -18,16 +18,16 @@ from pairmend.persistence import save_model
 from pairmend.persistence.saving import require_skops
 
 DESCRIPTION = """\
-Learn to predict labels from the other columns of a file, and save what was learnt as a model file.
-Columns of text become categories, missing values are filled with means. The model file holds no
-code and can be used on other machines."""
+Fit a classifier that predicts labels from the other columns of a file, and save it as a model file.
+Columns of text become categories, missing values are filled with means. The model file has no code
+and can be used on other machines."""
 
 
 def add_command(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "fit",
-        help="learn labels from a file, and save a model",
+        help="fit a classifier to a file, and save a model",
         description=DESCRIPTION,
         epilog="example: pairmend fit photos.csv --labels sea sun --model photos.model",
     )
@@ -40,7 +40,7 @@ def add_command(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    require_skops()  # before long work, not after it
+    require_skops()  # before the fit, which may take long
     if not options.model.parent.is_dir():
         raise FileNotFoundError(f"cannot write {options.model}: there is no such folder")
     refuse_overwriting(options.model, options.data)
@@ -48,7 +48,7 @@ def _run(options: argparse.Namespace) -> None:
     X = one_hot(data).X
     classifier = chosen_classifier(options)
     size = f"{len(data.Y)} rows, {len(data.feature_names)} columns, {len(data.label_names)} labels"
-    with told_as_notes(), waiting(f"learning from {size}"):
+    with warnings_as_notes(), waiting(f"fitting {size}"):
         classifier.fit(X, data.Y)
     digest = save_model(
         classifier,

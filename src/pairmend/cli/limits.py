@@ -1,4 +1,4 @@
-"""Options on how much of a data file is read."""
+"""Options that limit the size of data files."""
 
 import argparse
 

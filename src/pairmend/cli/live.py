@@ -1,4 +1,4 @@
-"""How a running study is shown: live on a terminal, in lines elsewhere."""
+"""Progress of a running study: live on a terminal, in lines elsewhere."""
 
 import sys
 import time
@@ -9,40 +9,27 @@ from typing import Any
 
 from pairmend.cli.display import HAS_RICH
 from pairmend.study import Step, Study, read_study
-from pairmend.study.tally import Tally
+from pairmend.study.running_means import RunningMeans
 
 SECONDS_BETWEEN_LINES = 20
 
 
 @contextmanager
 def study_display(study: Study, out: Path) -> Iterator[Callable[[Step], None]]:
-    """Show a study while it runs.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    out : Path
-        Its folder, which may hold earlier results.
-
-    Yields
-    ------
-    callable
-        To be told of each step.
-    """
+    """Show the progress of a study; yield a function that is called with each step."""
     if not HAS_RICH or not sys.stderr.isatty():
-        yield _Lines(study, _tally(study, out))
+        yield _Lines(study, _running_means(study, out))
         return
-    display = _Live(study, _tally(study, out))
+    display = _Live(study, _running_means(study, out))
     with display.live:
         yield display
 
 
-def _tally(study: Study, out: Path) -> Tally:
-    tally = Tally(study.algorithms, study.criteria, study.folds * study.repeats)
-    with suppress(FileNotFoundError, ValueError):  # there is nothing yet, or nothing readable
-        tally.add_earlier(read_study(out).results)
-    return tally
+def _running_means(study: Study, out: Path) -> RunningMeans:
+    means = RunningMeans(study.algorithms, study.criteria, study.folds * study.repeats)
+    with suppress(FileNotFoundError, ValueError):  # no results, or an unreadable file
+        means.add_stored(read_study(out).results)
+    return means
 
 
 def _cell(value: float | None) -> str:
@@ -50,17 +37,17 @@ def _cell(value: float | None) -> str:
 
 
 class _Lines:
-    """Writes a line now and then, and the losses of each set that is finished."""
+    """Progress as a line every 20 seconds, and the losses of each finished set."""
 
-    def __init__(self, study: Study, tally: Tally) -> None:
+    def __init__(self, study: Study, means: RunningMeans) -> None:
         self.study = study
-        self.tally = tally
+        self.means = means
         self.last = time.monotonic()
 
     def __call__(self, step: Step) -> None:
         if step.outcome is not None:
-            self.tally.add(step.outcome)
-            if self.tally.is_complete(name := step.outcome.task.set):
+            self.means.add(step.outcome)
+            if self.means.is_complete(name := step.outcome.task.set):
                 self._write(step, f"{name} is finished")
                 self._write_losses(name)
                 return
@@ -73,7 +60,7 @@ class _Lines:
         print(text, file=sys.stderr, flush=True)
 
     def _write_losses(self, name: str) -> None:
-        for algorithm, values in self.tally.means(name):
+        for algorithm, values in self.means.means(name):
             cells = ", ".join(
                 f"{criterion.title} {_cell(value) or '-'}"
                 for criterion, value in zip(self.study.criteria.values(), values, strict=True)
@@ -82,9 +69,9 @@ class _Lines:
 
 
 class _Live:
-    """A bar, the time left, and the losses so far of the set at work."""
+    """A progress bar, the remaining time, and the mean losses of the current set."""
 
-    def __init__(self, study: Study, tally: Tally) -> None:
+    def __init__(self, study: Study, means: RunningMeans) -> None:
         from rich.console import Console
         from rich.live import Live
         from rich.progress import (
@@ -97,7 +84,7 @@ class _Live:
         )
 
         self.study = study
-        self.tally = tally
+        self.means = means
         columns: tuple[Any, ...] = (
             BarColumn(),
             MofNCompleteColumn(),
@@ -122,10 +109,10 @@ class _Live:
         )
         if step.outcome is None:
             return
-        self.tally.add(step.outcome)
+        self.means.add(step.outcome)
         name = step.outcome.task.set
         table = self._table(name)
-        if self.tally.is_complete(name):
+        if self.means.is_complete(name):
             self.live.console.print(table)
             self.live.update(self.bar)
         else:
@@ -139,6 +126,6 @@ class _Live:
         table.add_column("algorithm")
         for criterion in self.study.criteria.values():
             table.add_column(Text(criterion.title), justify="right")
-        for algorithm, values in self.tally.means(name):
+        for algorithm, values in self.means.means(name):
             table.add_row(Text(algorithm), *map(_cell, values))
         return table

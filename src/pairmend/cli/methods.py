@@ -1,4 +1,4 @@
-"""The methods and base classifiers that commands know by name."""
+"""Methods and base classifiers by the names that commands use."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,17 +17,7 @@ from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
 @dataclass(frozen=True)
 class Method:
-    """A multi-label classifier.
-
-    Attributes
-    ----------
-    path : str
-        Where its class is.
-    about : str
-        What help says of it.
-    params : mapping
-        Parameters that differ from the class's own.
-    """
+    """Import path, description and parameters of a multi-label classifier."""
 
     path: str
     about: str
@@ -37,24 +27,22 @@ class Method:
 # The first is the default.
 METHODS = {
     "mended": Method(
-        "pairmend.MendedClassifier", "any base, mended by how it errs nearby, for a criterion"
+        "pairmend.MendedClassifier", "binary relevance with local correction, for a chosen metric"
     ),
     "corrected": Method(
         "pairmend.CorrectedPairwiseClassifier",
-        "pairs of labels vote, mended by how they err nearby",
+        "pairwise voting with local correction",
         {"validation": 5},
     ),
     "calibrated": Method(
-        "pairmend.CalibratedLabelRanking", "pairs of labels vote, and a virtual label is the limit"
+        "pairmend.CalibratedLabelRanking", "pairwise voting with a virtual label as threshold"
     ),
-    "pairwise": Method("pairmend.PairwiseClassifier", "pairs of labels vote"),
-    "binary-relevance": Method("pairmend.BinaryRelevance", "each label on its own"),
-    "chains": Method(
-        "pairmend.ClassifierChainEnsemble", "labels one after another, in many orders"
-    ),
-    "powerset": Method("pairmend.LabelPowerset", "sets of labels as classes"),
-    "rakel": Method("pairmend.RAkEL", "small sets of labels as classes"),
-    "ml-knn": Method("pairmend.MLkNN", "labels of the nearest rows"),
+    "pairwise": Method("pairmend.PairwiseClassifier", "pairwise voting"),
+    "binary-relevance": Method("pairmend.BinaryRelevance", "one classifier per label"),
+    "chains": Method("pairmend.ClassifierChainEnsemble", "ensemble of classifier chains"),
+    "powerset": Method("pairmend.LabelPowerset", "label sets as classes"),
+    "rakel": Method("pairmend.RAkEL", "subsets of labels as classes"),
+    "ml-knn": Method("pairmend.MLkNN", "nearest neighbours"),
 }
 
 BASES: dict[str, Callable[[], Any]] = {
@@ -63,40 +51,24 @@ BASES: dict[str, Callable[[], Any]] = {
     "tree": lambda: DecisionTreeClassifier(min_samples_leaf=5),
     "forest": RandomForestClassifier,
 }
-"""Classifiers underneath; the first is the default."""
+"""Base classifiers; the first is the default."""
 
 
 def make_classifier(method: str, base: str | None, *, criterion: str | None, seed: int) -> Any:
-    """Return an unfitted pipeline: missing values filled with means, then the method.
-
-    Parameters
-    ----------
-    method : str
-        One of METHODS.
-    base : str or None
-        One of BASES; None means the first, where the method has any.
-    criterion : str or None
-        What the method is to be good at, where it has the choice.
-    seed : int
-        Seed of all randomness.
-
-    Returns
-    -------
-    Pipeline
-    """
+    """Return an unfitted pipeline: missing values filled with means, then the method."""
     chosen = METHODS[method]
     module, _, name = chosen.path.rpartition(".")
-    made = getattr(import_module(module), name)
-    known = signature(made).parameters
+    cls = getattr(import_module(module), name)
+    known = signature(cls).parameters
     params = dict(chosen.params)
     for option, value in (("estimator", base), ("criterion", criterion)):
         if value is not None and option not in known:
-            said = "--base" if option == "estimator" else "--criterion"
-            raise ValueError(f"the method {method!r} has no {said}; leave it out")
+            flag = "--base" if option == "estimator" else "--criterion"
+            raise ValueError(f"the method {method!r} has no {flag}; leave it out")
     if "estimator" in known:
         params["estimator"] = BASES[base or next(iter(BASES))]()
     if criterion is not None:
         params["criterion"] = criterion
     if "random_state" in known:
         params["random_state"] = seed
-    return make_pipeline(SimpleImputer(keep_empty_features=True), made(**params))
+    return make_pipeline(SimpleImputer(keep_empty_features=True), cls(**params))

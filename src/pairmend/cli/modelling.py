@@ -1,4 +1,4 @@
-"""What the commands about models share: options, and reading of data and models."""
+"""Options and reading of files shared by fit, predict, evaluate and explain."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ from pairmend.persistence.saving import MAX_BYTES
 DEFAULT_METHOD = next(iter(METHODS))
 DATA_HELP = "a CSV, ARFF or Parquet file"
 MANY_TEXTS = 20
-"""Different texts from which on a column is asked whether it names rows."""
+"""Number of different texts from which a column may be an identifier of rows."""
 
 
 def at_least(minimum: int) -> Callable[[str], int]:
-    """Return a reader of whole numbers that are not too small."""
+    """Return a parser of whole numbers with a minimum."""
 
     def number(text: str) -> int:
         value = int(text)
@@ -32,14 +32,14 @@ def at_least(minimum: int) -> Callable[[str], int]:
 
 
 def add_training_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what is to be learnt, and how."""
+    """Add the options of labels, columns and classifier."""
     parser.add_argument(
         "--labels",
         nargs="+",
         metavar="LABEL",
-        help="the columns that are labels, of 0 and 1: their names (a b c or a,b,c), how many of "
-        "the last columns (14), or Mulan's XML file; not needed for ARFF files of Meka, or of "
-        "Mulan with the XML file beside",
+        help="the label columns, of 0 and 1: their names (a b c or a,b,c), the number of last "
+        "columns (14), or Mulan's XML file; not needed for ARFF files of Meka, or of Mulan with "
+        "the XML file in the same folder",
     )
     parser.add_argument(
         "--ignore", nargs="+", default=[], metavar="COLUMN", help="columns not to use"
@@ -49,31 +49,31 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="columns whose numbers are only names; columns of text are anyway",
+        help="numeric columns to treat as categorical; columns of text always are",
     )
     about = "; ".join(f"{name}: {method.about}" for name, method in METHODS.items())
     parser.add_argument(
         "--method",
         choices=METHODS,
-        help=f"how to learn (default: {DEFAULT_METHOD}); {about}",
+        help=f"multi-label method (default: {DEFAULT_METHOD}); {about}",
     )
     parser.add_argument(
-        "--base", choices=BASES, help=f"the classifier underneath (default: {next(iter(BASES))})"
+        "--base", choices=BASES, help=f"base classifier (default: {next(iter(BASES))})"
     )
     parser.add_argument(
-        "--criterion", choices=LOSSES, help="what to be good at, for methods with the choice"
+        "--criterion", choices=LOSSES, help="metric to optimise, for methods that have the option"
     )
-    parser.add_argument("--seed", type=at_least(0), help="seed of all randomness (default: 0)")
+    parser.add_argument("--seed", type=at_least(0), help="seed of random numbers (default: 0)")
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that names the data file, and the options on how much of it is read."""
+    """Add the argument DATA and the options that limit its size."""
     parser.add_argument("data", type=Path, metavar="DATA", help=DATA_HELP)
     add_limit_options(parser)
 
 
 def chosen_classifier(options: argparse.Namespace) -> Any:
-    """Return the unfitted classifier that options ask for."""
+    """Return the unfitted classifier of the options."""
     return make_classifier(
         options.method or DEFAULT_METHOD,
         options.base,
@@ -83,30 +83,32 @@ def chosen_classifier(options: argparse.Namespace) -> Any:
 
 
 def refuse_overwriting(out: Path, *inputs: Path) -> None:
-    """Refuse to write over a file that is read."""
+    """Raise an error if the output file is also an input file."""
     for path in inputs:
         if out.exists() and path.exists() and out.samefile(path):
-            raise ValueError(f"{out}: would be written over, and it is to be read")
+            raise ValueError(f"{out} is input and output; choose another output file")
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which model to use, and whom to trust."""
+    """Add the options of reading a model file."""
     parser.add_argument(
         "--trust",
         nargs="+",
         default=[],
         metavar="TYPE",
-        help="types in the model file to trust, beyond those known to be harmless",
+        help="further types in the model file to trust",
     )
     parser.add_argument(
         "--max-model-bytes",
         type=at_least(1),
         default=MAX_BYTES,
         metavar="N",
-        help="bytes of memory that the model may take (default: 4 GiB)",
+        help="refuse a model that needs more bytes of memory (default: 4 GiB)",
     )
     parser.add_argument(
-        "--sha256", metavar="HEX", help="refuse a model that is not the one 'fit' told this of"
+        "--sha256",
+        metavar="HEX",
+        help="refuse a model file with another SHA-256 than 'fit' printed",
     )
 
 
@@ -114,24 +116,24 @@ def read_training(options: argparse.Namespace) -> MultiLabelData:
     """Read data with labels."""
     path: Path = options.data
     task = f"reading {path.name}"
-    with progress(task) as tell:
-        told: dict[str, Any] = {
-            "progress": lambda share: tell(share, task),
+    with progress(task) as update:
+        reading: dict[str, Any] = {
+            "progress": lambda share: update(share, task),
             "limits": limits_of(options),
         }
         if options.labels is None and ".arff" in map(str.lower, path.suffixes):
-            data = load_file(path, **told)
+            data = load_file(path, **reading)
         else:
             labels = _labels(options.labels or [])
-            data = load_table(path, labels, categorical=_split(options.categorical), **told)
+            data = load_table(path, labels, categorical=split_names(options.categorical), **reading)
     if not data.label_names:
-        raise ValueError(f"{path}: say which columns are labels: --labels NAME NAME ...")
-    names = dict.fromkeys(_split(options.categorical))
+        raise ValueError(f"{path}: no label columns are given; name them: --labels NAME NAME ...")
+    names = dict.fromkeys(split_names(options.categorical))
     typed = {data.feature_names[f] for f in data.categories}
     if numeric := [name for name in names if name not in typed]:
-        raise ValueError(f"{path}: --categorical names {numeric}, which are no columns of text")
+        raise ValueError(f"{path}: --categorical names {numeric}, which are not columns of text")
     if options.ignore:
-        data = drop_features(data, _split(options.ignore))
+        data = drop_features(data, split_names(options.ignore))
     _check(data)
     return data
 
@@ -141,10 +143,11 @@ def _labels(words: Sequence[str]) -> list[str] | int | Path:
         return int(words[0])
     if len(words) == 1 and ".xml" in Path(words[0]).suffixes:
         return Path(words[0])
-    return _split(words)
+    return split_names(words)
 
 
-def _split(words: Sequence[str]) -> list[str]:
+def split_names(words: Sequence[str]) -> list[str]:
+    """Split names that are joined by commas."""
     return [name for word in words for name in word.split(",") if name]
 
 
@@ -154,13 +157,13 @@ def _check(data: MultiLabelData) -> None:
             name = data.feature_names[f]
             raise ValueError(
                 f"{data.name}: column {name!r} has {len(values)} different texts in {len(data.Y)} "
-                "rows, so it names rows and tells nothing of new ones; leave it out: "
+                "rows: it identifies rows and cannot be used for new ones. Leave it out: "
                 f"--ignore {name}"
             )
 
 
 def read_model(path: Path, options: argparse.Namespace) -> SavedModel:
-    """Load the model that a command is given."""
+    """Load the model file of a command."""
     try:
         model = load_model(
             path, options.trust, sha256=options.sha256, max_bytes=options.max_model_bytes
@@ -169,7 +172,7 @@ def read_model(path: Path, options: argparse.Namespace) -> SavedModel:
         raise ValueError(f"{error} To trust it: --trust {' '.join(error.types)}") from error
     if not model.feature_names:
         raise ValueError(
-            f"{path}: the model does not know the names of its features; give them to save_model"
+            f"{path}: the model has no names of features; give feature_names to save_model"
         )
     return model
 
@@ -177,31 +180,14 @@ def read_model(path: Path, options: argparse.Namespace) -> SavedModel:
 def read_rows(
     options: argparse.Namespace, model: SavedModel, keep: Sequence[str] = ()
 ) -> tuple[MultiLabelData, Any]:
-    """Read data to be predicted.
-
-    Parameters
-    ----------
-    options : Namespace
-        Its `data` is the file.
-    model : SavedModel
-        Says which columns are needed.
-    keep : sequence of str
-        Columns that are wanted as texts.
-
-    Returns
-    -------
-    data : MultiLabelData
-        The file, all of its columns features.
-    X : ndarray, CSR or DataFrame
-        The rows as the model takes them.
-    """
+    """Read data to predict; return them and X as the model needs it."""
     path: Path = options.data
     task = f"reading {path.name}"
-    with progress(task) as tell:
+    with progress(task) as update:
         data = load_table(
             path,
             categorical=[*model.text_columns(), *keep],
-            progress=lambda share: tell(share, task),
+            progress=lambda share: update(share, task),
             limits=limits_of(options),
         )
     X, notes = model.prepare(data, ignore=keep)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pairmend._utils.files import OPENERS, written
 from pairmend._utils.predictions import predicted_labels, predicted_scores
-from pairmend.cli.display import progress, show_text, told_as_notes
+from pairmend.cli.display import progress, show_text, warnings_as_notes
 from pairmend.cli.modelling import (
     add_data,
     add_model_options,
@@ -24,10 +24,10 @@ from pairmend.persistence import SavedModel
 
 DESCRIPTION = """\
 Predict the labels of rows with a model that 'pairmend fit' has saved. Columns are found by name, so
-their order does not matter; columns that the model does not know are not used, nor are labels."""
+their order does not matter; other columns and labels are ignored."""
 
-CHUNK_ROWS = 1000
-"""Rows at least that are predicted at once."""
+MIN_CHUNK_ROWS = 1000
+"""Minimum number of rows that are predicted at once."""
 
 
 def add_command(commands: Any) -> None:
@@ -47,9 +47,7 @@ def add_command(commands: Any) -> None:
         metavar="FILE",
         help="the .csv or .parquet file to write: a row for each of DATA, a column for each label",
     )
-    parser.add_argument(
-        "--proba", action="store_true", help="write the labels' scores, not 0 and 1"
-    )
+    parser.add_argument("--proba", action="store_true", help="write scores instead of 0 and 1")
     parser.add_argument(
         "--keep",
         nargs="+",
@@ -62,9 +60,9 @@ def add_command(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    write = _writer(options.out)  # what cannot be written need not be predicted
+    write = _writer(options.out)  # before the predictions, which may take long
     refuse_overwriting(options.out, options.model, options.data)
-    with told_as_notes():
+    with warnings_as_notes():
         model = read_model(options.model, options)
         data, X = read_rows(options, model, options.keep)
         columns = _kept(data, options.keep, model)
@@ -80,30 +78,16 @@ def label_names(model: SavedModel, n_labels: int) -> tuple[str, ...]:
 
 
 def predict_rows(model: SavedModel, X: Any, *, proba: bool = False) -> np.ndarray[Any, Any]:
-    """Predict rows, telling how far it is.
-
-    Parameters
-    ----------
-    model : SavedModel
-        The model.
-    X : ndarray, CSR or DataFrame
-        Rows as it takes them.
-    proba : bool, default=False
-        Whether scores are wanted, not 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n, L)
-    """
+    """Predict labels or scores of rows, and show the progress."""
     n_rows = X.shape[0]
     n_labels = len(model.label_names) or np.shape(model.estimator.predict(X[:1]))[1]
-    ask = predicted_scores if proba else predicted_labels
+    predict = predicted_scores if proba else predicted_labels
     parts = []
-    size = max(CHUNK_ROWS, n_rows // 20)
-    with progress("predicting", lines=n_rows > size) as tell:
+    size = max(MIN_CHUNK_ROWS, n_rows // 20)
+    with progress("predicting", lines=n_rows > size) as update:
         for start in range(0, n_rows, size):
-            parts.append(ask(model.estimator, X[start : start + size], n_labels))
-            tell(min(1.0, (start + size) / n_rows), "predicting")
+            parts.append(predict(model.estimator, X[start : start + size], n_labels))
+            update(min(1.0, (start + size) / n_rows), "predicting")
     return np.concatenate(parts)
 
 
@@ -111,9 +95,9 @@ def _kept(data: MultiLabelData, keep: list[str], model: SavedModel) -> dict[str,
     """Return columns of the data as texts; None where a value is missing."""
     places = {name: place for place, name in enumerate(data.feature_names)}
     if missing := [name for name in keep if name not in places]:
-        raise ValueError(f"{data.name} has no columns named {missing}, which --keep asks for")
+        raise ValueError(f"--keep names {missing}, which {data.name} does not have")
     if shared := set(keep) & set(model.label_names):
-        raise ValueError(f"--keep names labels, which are written anyway: {sorted(shared)}")
+        raise ValueError(f"--keep names labels, which are always written: {sorted(shared)}")
     columns: dict[str, Any] = {}
     for name in keep:
         values = data.categories.get(places[name])

@@ -13,7 +13,7 @@ def add_command(commands: Any) -> None:
         "report",
         help="write the report of a study",
         description="Write report.html, one file that opens without network, and a folder with "
-        "its tables as LaTeX, CSV and Markdown. Works also while the study still runs.",
+        "its tables as LaTeX, CSV and Markdown. Works also while the study runs.",
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="output folder of a study")
     parser.add_argument(
@@ -23,12 +23,12 @@ def add_command(commands: Any) -> None:
         "--algorithms",
         nargs="+",
         metavar="NAME",
-        help="only these, ranked among themselves; write them elsewhere with --out",
+        help="compare only these; write the report to another folder with --out",
     )
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pairmend.report import write_report  # not needed, nor its packages, by other commands
+    from pairmend.report import write_report  # needs packages that other commands do not
 
     show_text(f"report: {write_report(options.folder, options.out, algorithms=options.algorithms)}")

@@ -1,4 +1,4 @@
-"""The tables the paper printed, as data.
+"""The printed tables of the paper as data.
 
 Source: the tables of characteristics and of full results in P. Trajdos and M. Kurzynski, "A
 Correction Method of a Binary Classifier Applied to Multi-label Pairwise Models", International
@@ -9,7 +9,6 @@ digits, each the mean of ten folds; less is better.
 from pairmend.published.tables import (
     ALGORITHMS,
     CHARACTERISTICS,
-    CRITERIA,
     DOI,
     SOURCE,
     PublishedSet,
@@ -21,7 +20,6 @@ from pairmend.published.tables import (
 __all__ = [
     "ALGORITHMS",
     "CHARACTERISTICS",
-    "CRITERIA",
     "DOI",
     "SOURCE",
     "PublishedSet",

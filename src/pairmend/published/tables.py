@@ -1,4 +1,4 @@
-"""Reading the published tables that lie beside this file."""
+"""Reading the published tables, which are CSV files in this folder."""
 
 import csv
 from collections.abc import Mapping
@@ -7,6 +7,8 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from pairmend.metrics import LOSSES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,11 +23,8 @@ SOURCE = (
 ALGORITHMS = ("LPW", "FCM", "FCM-W", "FCM-O")
 """The algorithms, numbered 1 to 4 in the paper."""
 
-CRITERIA = ("hamming", "macro_f1", "micro_f1", "zero_one")
-"""The criteria, all of them losses."""
-
 CHARACTERISTICS = ("N", "d", "L", "LC", "LD", "avIR", "AVsc")
-"""What is printed of each set; ``d`` counts features and labels together."""
+"""Characteristics that the paper prints for each set; ``d`` counts features and labels."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,12 @@ class PublishedSet:
         Its name there.
     characteristics : mapping
         Its numbers by the names of `CHARACTERISTICS`.
+
+    Examples
+    --------
+    >>> from pairmend import published
+    >>> published.sets()[29].name
+    'Yeast'
     """
 
     number: int
@@ -82,7 +87,7 @@ def losses() -> Mapping[tuple[int, str, str], float]:
     Returns
     -------
     mapping
-        A loss by number of the set, criterion and algorithm.
+        A loss by number of the set, name of the metric and algorithm.
 
     Examples
     --------
@@ -100,12 +105,12 @@ def losses() -> Mapping[tuple[int, str, str], float]:
 
 
 def loss_table(criterion: str) -> "pd.DataFrame":
-    """Return the printed losses of one criterion as `pairmend.stats` takes them; needs pandas.
+    """Return the printed losses of one metric as a table for `pairmend.stats`; needs pandas.
 
     Parameters
     ----------
     criterion : {"hamming", "macro_f1", "micro_f1", "zero_one"}
-        Which loss.
+        Name of the loss, as in `pairmend.metrics.LOSSES`.
 
     Returns
     -------
@@ -121,9 +126,9 @@ def loss_table(criterion: str) -> "pd.DataFrame":
     5    0.943  0.744  0.744  0.741
     6    0.895  0.902  0.923  0.907
     """
-    if criterion not in CRITERIA:
+    if criterion not in LOSSES:
         raise ValueError(
-            f"the paper has no losses of criterion {criterion!r}; take one of {', '.join(CRITERIA)}"
+            f"criterion is {criterion!r}, but the paper has losses for {', '.join(LOSSES)}"
         )
     try:
         import pandas as pd

@@ -1,7 +1,7 @@
-"""A study's report: one HTML page, and its tables as LaTeX, CSV and Markdown.
+"""Report of a study: one HTML page, and its tables as LaTeX, CSV and Markdown.
 
-``summary`` works out the numbers, ``tables`` and ``figures`` show them, ``contents`` lays them
-out, and ``render`` and ``formats`` write them.
+``summary`` computes the numbers, ``tables`` and ``figures`` show them, ``contents`` arranges
+sections, and ``render`` and ``formats`` write them.
 """
 
 from pairmend.report.summary import summarise

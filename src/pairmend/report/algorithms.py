@@ -1,4 +1,4 @@
-"""What the algorithms of a study are, and which of them have nothing to show."""
+"""Descriptions of the algorithms of a study, and which of them have no results."""
 
 import importlib
 import inspect
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pairmend.study.record import StudyRecord
 
-FAILED, PARTLY, NOT_RUN = "failed", "failed or not run yet", "not run yet"
+FAILED, PARTLY, NOT_RUN = "failed", "failed or not run", "not run"
 """Reasons why an algorithm has no result."""
 
 _PLAIN = "pairmend.PairwiseClassifier"
@@ -17,33 +17,18 @@ _CORRECTED = "pairmend.CorrectedPairwiseClassifier"
 # In the paper's words these are LPW, FCM, FCM-W and FCM-O.
 _VOTE = "Each pair of labels has a classifier; a label's score is the mean support of its pairs."
 _FCM = (
-    "Corrects the vote of each pair by a local fuzzy confusion matrix: how its classifier errs "
-    "near the point in question."
+    "Corrects the support of each pair by a local fuzzy confusion matrix, which estimates the "
+    "errors of its classifier near the predicted row."
 )
-_WEIGHTED = "weighs the two labels of a pair so that they count alike"
-_OVERLAP = "lets validation rows with both labels of a pair count for each of them"
+_WEIGHTED = "balances the weights of the two labels of a pair"
+_OVERLAP = "also uses validation rows with both labels of a pair"
 _TRUSTED = ("pairmend", "sklearn")
 
 
 def without_results(
     record: "StudyRecord", algorithms: list[str], with_results: set[str]
 ) -> list[dict[str, str]]:
-    """List the algorithms without any result, with the reason.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-    algorithms : list of str
-        Names in order.
-    with_results : set of str
-        Those that have a result.
-
-    Returns
-    -------
-    list of dict
-        With ``algorithm`` and ``reason``.
-    """
+    """List the algorithms without any result, with the reason."""
     planned = (
         len(record.definition["sets"])
         * int(record.definition["folds"])
@@ -65,25 +50,7 @@ def without_results(
 
 
 def about(described: Mapping[str, Any]) -> str:
-    """Say in a sentence what an algorithm is.
-
-    Parameters
-    ----------
-    described : mapping
-        Its ``class``, an import path, and ``params``, as in a study's definition.
-
-    Returns
-    -------
-    str
-        Of classes that are not ours the first line of the docstring; empty where it is not known.
-
-    Examples
-    --------
-    >>> about({"class": "pairmend.CorrectedPairwiseClassifier", "params": {"balance": "labels"}})
-    'FCM that weighs the two labels of a pair so that they count alike.'
-    >>> about({"class": "sklearn.dummy.DummyClassifier"})
-    'DummyClassifier makes predictions that ignore the input features.'
-    """
+    """Describe an algorithm in a sentence."""
     path, params = described.get("class", ""), described.get("params") or {}
     if path == _PLAIN:
         return _VOTE
@@ -96,7 +63,7 @@ def about(described: Mapping[str, Any]) -> str:
 
 def _first_line(path: str) -> str:
     module, _, name = path.rpartition(".")
-    # A report must not run code that a study's file names, so nothing else is imported for it.
+    # A report must not run code that a study file names, so nothing else is imported.
     if module.split(".")[0] in _TRUSTED:
         try:
             importlib.import_module(module)

@@ -17,12 +17,13 @@ ALPHA = 0.1
 """The paper's level of significance."""
 
 CONFIDENCE = 1 - ALPHA
-"""Of the bootstrap intervals, so that they and the tests speak at one level."""
+"""Confidence of the bootstrap intervals, at the level of the tests."""
 
-FEWEST_SETS = 5
-"""On fewer sets Wilcoxon's test cannot reach 0.1: of 4 sets all won, the exact p is 0.125.
+MIN_SETS = 5
+"""Minimum number of sets for the tests of Friedman, Nemenyi and Wilcoxon.
 
-There are no Friedman, Nemenyi and Wilcoxon tests then; the Bayesian tests are always made.
+With 4 sets the smallest exact p-value of Wilcoxon's test is 0.125. The Bayesian tests have no
+minimum.
 """
 
 _PROCEDURES = {
@@ -37,46 +38,7 @@ def compare(
     folds: Mapping[str, "pd.DataFrame"],
     negated: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:
-    """Rank and test algorithms by each criterion.
-
-    Parameters
-    ----------
-    losses : mapping of str to DataFrame
-        For each criterion a row per complete set and a column per algorithm; less is better.
-    characteristics : DataFrame
-        A row per set, indexed like the losses.
-    folds : mapping of str to DataFrame
-        For each criterion the losses of all folds of the complete sets, indexed by set, repeat and
-        fold.
-    negated : sequence of str
-        Criteria whose values were negated, because more is better.
-
-    Returns
-    -------
-    dict
-        By criterion: ``sets``, ``means``, ``best_mean``, ``ranks``, ``best``, ``friedman``,
-        ``critical_difference``, ``groups``, ``nemenyi`` (pairs that differ by its test, the better
-        one first), ``pairs``, ``procedure``, ``least_adjusted`` (see `least_adjusted_p`),
-        ``out_of_reach`` (why no pair can be significant by Wilcoxon's test, if so), ``spearman``,
-        ``probabilities`` (see `pairmend.report.probabilities.probabilities`), ``few`` (whether
-        there are too few sets for Friedman's and Wilcoxon's tests) and ``refusal``, the reason why
-        these tests were not made, if so.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> index = pd.MultiIndex.from_product(
-    ...     [["s", "t"], [0], [0, 1]], names=["set", "repeat", "fold"]
-    ... )
-    >>> folds = pd.DataFrame({"A": [0.1, 0.1, 0.1, 0.3], "B": [0.3, 0.3, 0.2, 0.2]}, index=index)
-    >>> characteristics = pd.DataFrame({"N": [5, 6]}, index=["s", "t"])
-    >>> table = folds.groupby("set").mean()
-    >>> found = compare({"hamming": table}, characteristics, {"hamming": folds})
-    >>> found["hamming"]["ranks"], found["hamming"]["best"]
-    ({'A': 1.25, 'B': 1.75}, ['A'])
-    >>> found["hamming"]["refusal"]
-    "Friedman's and Wilcoxon's tests need at least 5 sets with all results, and there are 2: ...
-    """
+    """Rank and test algorithms by each metric; metrics in `negated` have the sign changed back."""
     found = {
         criterion: _compare_one(
             table, characteristics, folds[criterion], sign=-1.0 if criterion in negated else 1.0
@@ -89,49 +51,15 @@ def compare(
 
 
 def ranks_of(losses: Sequence[Sequence[float]], algorithms: Sequence[str]) -> dict[str, float]:
-    """Rank algorithms by losses of one criterion.
-
-    Parameters
-    ----------
-    losses : sequence of sequences of float
-        A row per set, a column per algorithm.
-    algorithms : sequence of str
-        Their names.
-
-    Returns
-    -------
-    dict
-        Average rank by name.
-
-    Examples
-    --------
-    >>> ranks_of([[0.1, 0.2], [0.3, 0.3]], ["A", "B"])
-    {'A': 1.25, 'B': 1.75}
-    """
+    """Return average ranks by the losses of one metric."""
     ranks = stats.average_ranks(losses)
     return dict(zip(algorithms, map(float, ranks), strict=True))
 
 
 def least_adjusted_p(n_sets: int, n_algorithms: int) -> float:
-    """Return the adjusted p-value of Wilcoxon's test for an algorithm that wins every set.
-
-    None can be smaller: up to 25 sets the test is exact, and all procedures that are used here
-    multiply the smallest p-value by the number of pairs.
-
-    Parameters
-    ----------
-    n_sets, n_algorithms : int
-        How many are compared.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> least_adjusted_p(5, 2), least_adjusted_p(6, 4), least_adjusted_p(9, 4)
-    (0.0625, 0.1875, 0.0234375)
-    """
+    """Return the adjusted p-value of Wilcoxon's test for an algorithm that wins every set."""
+    # No p-value is smaller: up to 25 sets the test is exact, and all procedures used here multiply
+    # the smallest p-value by the number of pairs.
     won = [[0.0, float(number)] for number in range(1, n_sets + 1)]
     (raw,) = stats.wilcoxon(won, adjust=None).pairs["p_value"]
     return min(1.0, float(raw) * comb(n_algorithms, 2))
@@ -158,27 +86,26 @@ def _compare_one(
         "procedure": "",
         "least_adjusted": None,
         "out_of_reach": "",
-        "few": n_sets < FEWEST_SETS,
-        "spearman": _spearman(sign * losses, characteristics) if n_sets >= FEWEST_SETS else {},
-        "refusal": _refusal(n_sets, n_algorithms),
+        "few_sets": n_sets < MIN_SETS,
+        "spearman": _spearman(sign * losses, characteristics) if n_sets >= MIN_SETS else {},
+        "untested_reason": _untested_reason(n_sets, n_algorithms),
     }
-    # As in the headline: by means on few sets, else by ranks. Equal ones keep their order.
-    order = dict(losses.mean()) if found["few"] else ranks
+    # As in the headline: by means on few sets, else by ranks. The sort is stable.
+    order = dict(losses.mean()) if found["few_sets"] else ranks
     best_first = sorted(map(str, losses.columns), key=lambda name: order.get(name, 0.0))
     found["probabilities"] = probabilities(losses, folds, best_first, sign=sign)
-    if not found["refusal"]:
+    if not found["untested_reason"]:
         found.update(_nemenyi(losses))
         found.update(_pairs(losses, sign))
         found.update(_reach(n_sets, n_algorithms))
     return found
 
 
-def _refusal(n_sets: int, n_algorithms: int) -> str:
-    if n_sets < FEWEST_SETS:
+def _untested_reason(n_sets: int, n_algorithms: int) -> str:
+    if n_sets < MIN_SETS:
         return (
-            f"Friedman's and Wilcoxon's tests need at least {FEWEST_SETS} sets with all results, "
-            f"and there {'is' if n_sets == 1 else 'are'} {n_sets or 'none'}: on fewer, Wilcoxon's "
-            f"test cannot reach {ALPHA}."
+            f"Friedman's and Wilcoxon's tests need at least {MIN_SETS} sets with all results, "
+            f"found {n_sets}: with fewer sets, no p-value of Wilcoxon's test is below {ALPHA}."
         ) + (" The Bayesian tests are valid on few sets." if n_sets and n_algorithms > 1 else "")
     return "" if n_algorithms > 1 else "A comparison needs at least two algorithms."
 
@@ -187,7 +114,7 @@ def _friedman(losses: Mapping[str, "pd.DataFrame"]) -> dict[str, dict[str, Any]]
     tested = {
         criterion: table
         for criterion, table in losses.items()
-        if len(table) >= FEWEST_SETS and table.shape[1] > 2
+        if len(table) >= MIN_SETS and table.shape[1] > 2
     }
     if not tested:
         return {}
@@ -221,8 +148,7 @@ def _nemenyi(losses: "pd.DataFrame") -> dict[str, Any]:
 
 
 def _pairs(losses: "pd.DataFrame", sign: float) -> dict[str, Any]:
-    few = losses.shape[1] <= MOST_ALGORITHMS
-    adjust = "bergmann-hommel" if few else "shaffer"
+    adjust = "bergmann-hommel" if losses.shape[1] <= MOST_ALGORITHMS else "shaffer"
     tests = stats.wilcoxon(losses, adjust=adjust).pairs
     effects = stats.effect_sizes(losses).pairs
     intervals = stats.bootstrap_intervals(
@@ -250,9 +176,9 @@ def _pairs(losses: "pd.DataFrame", sign: float) -> dict[str, Any]:
 
 
 def _reach(n_sets: int, n_algorithms: int) -> dict[str, Any]:
-    """Find out whether any losses on so many sets could give a significant difference."""
+    """Return whether any losses on this number of sets could give a significant difference."""
     least = least_adjusted_p(n_sets, n_algorithms)
-    why = f"on {n_sets} sets no pair of {n_algorithms} algorithms can reach {ALPHA}"
+    why = f"with {n_sets} sets and {n_algorithms} algorithms no p-value can be below {ALPHA}"
     return {"least_adjusted": least, "out_of_reach": "" if least < ALPHA else why}
 
 
@@ -266,14 +192,16 @@ def _spearman(values: "pd.DataFrame", characteristics: "pd.DataFrame") -> dict[s
         for key in test.rho.columns
         for name in test.rho.index
     }
-    told = {key: p for key, p in raw.items() if not isnan(p)}
-    adjusted = dict(zip(told, stats.holm(list(told.values())), strict=True)) if told else {}
+    defined = {key: p for key, p in raw.items() if not isnan(p)}
+    adjusted = (
+        dict(zip(defined, stats.holm(list(defined.values())), strict=True)) if defined else {}
+    )
     return {
         str(key): {
             str(name): {
-                "rho": float(test.rho.loc[name, key]) if (key, name) in told else None,
-                "p": told.get((key, name)),
-                "adjusted": float(adjusted[key, name]) if (key, name) in told else None,
+                "rho": float(test.rho.loc[name, key]) if (key, name) in defined else None,
+                "p": defined.get((key, name)),
+                "adjusted": float(adjusted[key, name]) if (key, name) in defined else None,
                 "significant": bool(adjusted.get((key, name), 1.0) < ALPHA),
             }
             for name in test.rho.index

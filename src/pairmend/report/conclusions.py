@@ -1,15 +1,16 @@
-"""Whether the paper's conclusions hold."""
+"""Comparison of the paper's conclusions with the results of a study."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pairmend import published
+from pairmend.metrics import LOSSES
 from pairmend.report.best import best_of
 from pairmend.report.table import text_of
 
 HOLDS, TENDS, FAILS, UNTESTED = "holds", "same direction", "does not hold", "not tested"
 NOT_CONTRADICTED = "not contradicted"
-"""Of a difference that the paper did not find, and we neither: on few sets that says little."""
+"""Verdict if neither the paper nor the study finds a difference, which is likely on few sets."""
 
 BETTER_THAN_LPW, DIFFERENCE, AMONG_CORRECTED, PLACE = (
     "better-than-lpw",
@@ -17,7 +18,7 @@ BETTER_THAN_LPW, DIFFERENCE, AMONG_CORRECTED, PLACE = (
     "among",
     "place",
 )
-"""Kinds of claims."""
+"""Kinds of conclusions."""
 
 _FEW = "too few sets"
 _CORRECTED = ("FCM", "FCM-W", "FCM-O")
@@ -37,20 +38,7 @@ _PLACES = [
 
 
 def conclusions(summary: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Hold the paper's conclusions against what was measured.
-
-    Parameters
-    ----------
-    summary : dict
-        With ``algorithms``, ``criteria``, ``alpha`` and ``comparison``, see
-        `pairmend.report.summary.summarise`.
-
-    Returns
-    -------
-    list of dict
-        With ``claim`` (its kind), ``paper``, ``ours`` and ``verdict``, all of them texts. Empty
-        unless all of the paper's algorithms were run.
-    """
+    """Compare each of the paper's conclusions with the study's results."""
     if not set(published.ALGORITHMS) <= set(summary["algorithms"]):
         return []
     titles = {
@@ -58,7 +46,7 @@ def conclusions(summary: Mapping[str, Any]) -> list[dict[str, str]]:
         for each in summary["criteria"]
         if not each["greater_is_better"]
     }
-    found = {name: summary["comparison"][name] for name in titles if name in published.CRITERIA}
+    found = {name: summary["comparison"][name] for name in titles if name in LOSSES}
     return [
         *_better_than_lpw(found, titles),
         *_differences(found, titles),
@@ -77,12 +65,12 @@ def _better_than_lpw(
         ranks = found[criterion]["ranks"]
         pair = _pair(found[criterion], "LPW", name)
         if pair is None or found[criterion]["out_of_reach"]:
-            told = f"ranks {ranks[name]:.2f} and {ranks['LPW']:.2f}" if ranks else "no ranks"
+            text = f"ranks {ranks[name]:.2f} and {ranks['LPW']:.2f}" if ranks else "no ranks"
             why = found[criterion]["out_of_reach"] or _FEW
-            yield _judged(BETTER_THAN_LPW, paper, f"{told}, {why}", UNTESTED)
+            yield _claim(BETTER_THAN_LPW, paper, f"{text}, {why}", UNTESTED)
             continue
         ahead = pair["effect"] > 0
-        yield _judged(
+        yield _claim(
             BETTER_THAN_LPW,
             paper,
             f"ranks {ranks[name]:.2f} and {ranks['LPW']:.2f}, {_p(pair['adjusted'])}",
@@ -101,12 +89,12 @@ def _differences(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterato
         )
         test = found[criterion]["friedman"]
         if test is None:
-            yield _judged(DIFFERENCE, paper, _FEW, UNTESTED)
+            yield _claim(DIFFERENCE, paper, _FEW, UNTESTED)
         else:
-            # That no difference was seen is no evidence that there is none.
-            borne_out = HOLDS if differ else NOT_CONTRADICTED
-            verdict = borne_out if test["significant"] == differ else FAILS
-            yield _judged(DIFFERENCE, paper, _p(test["adjusted"]), verdict)
+            # A test that is not significant does not show that there is no difference.
+            same = HOLDS if differ else NOT_CONTRADICTED
+            verdict = same if test["significant"] == differ else FAILS
+            yield _claim(DIFFERENCE, paper, _p(test["adjusted"]), verdict)
 
 
 def _among_corrected(
@@ -117,7 +105,7 @@ def _among_corrected(
     paper = f"of the corrected methods only FCM and FCM-O differ, in {titles['hamming']}"
     out_of_reach = [each["out_of_reach"] for each in found.values() if each["out_of_reach"]]
     if out_of_reach or not all(each["pairs"] for each in found.values()):
-        yield _judged(AMONG_CORRECTED, paper, (*out_of_reach, _FEW)[0], UNTESTED)
+        yield _claim(AMONG_CORRECTED, paper, (*out_of_reach, _FEW)[0], UNTESTED)
         return
     differing = [
         (criterion, pair["first"], pair["second"])
@@ -128,9 +116,9 @@ def _among_corrected(
     alike = {(c, frozenset((a, b))) for c, a, b in differing} == {
         ("hamming", frozenset(("FCM", "FCM-O")))
     }
-    told = "; ".join(f"{a} and {b} in {titles[c]}" for c, a, b in differing)
-    told = told or "none of them differ significantly"
-    yield _judged(AMONG_CORRECTED, paper, told, HOLDS if alike else FAILS)
+    text = "; ".join(f"{a} and {b} in {titles[c]}" for c, a, b in differing)
+    text = text or "none of them differ significantly"
+    yield _claim(AMONG_CORRECTED, paper, text, HOLDS if alike else FAILS)
 
 
 def _ranks(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[dict[str, str]]:
@@ -140,19 +128,19 @@ def _ranks(found: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[dict
             continue
         ours = {each: ranks[each] for each in published.ALGORITHMS}
         there = best_of(ours, greater_is_better=place == "worst")
-        told = f"{' and '.join(there)} with {text_of(ours[there[0]], digits=2)}"
+        text = f"{' and '.join(there)} with {text_of(ours[there[0]], digits=2)}"
         verdict = HOLDS if name in there else FAILS
-        if found[criterion]["few"]:
-            told, verdict = f"{told}, {_FEW}", UNTESTED
-        yield _judged(PLACE, f"{name} has the {place} rank in {titles[criterion]}", told, verdict)
+        if found[criterion]["few_sets"]:
+            text, verdict = f"{text}, {_FEW}", UNTESTED
+        yield _claim(PLACE, f"{name} has the {place} rank in {titles[criterion]}", text, verdict)
 
 
-def _judged(claim: str, paper: str, ours: str, verdict: str) -> dict[str, str]:
+def _claim(claim: str, paper: str, ours: str, verdict: str) -> dict[str, str]:
     return {"claim": claim, "paper": paper, "ours": ours, "verdict": verdict}
 
 
 def _pair(found: Mapping[str, Any], first: str, second: str) -> dict[str, Any] | None:
-    """Find a pair in whichever order it stands; a positive effect is for the second."""
+    """Return the test of a pair, stored in either order; a positive effect favours the second."""
     for pair in found["pairs"]:
         if (pair["first"], pair["second"]) == (first, second):
             return {**pair, "effect": -pair["effect"]}

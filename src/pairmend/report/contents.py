@@ -1,4 +1,4 @@
-"""What stands where in a report."""
+"""Sections of a report and their order."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 from pairmend.report import (
     figures,
     probability_tables,
-    probability_words,
+    probability_texts,
     published_tables,
     run_tables,
     tables,
@@ -17,22 +17,12 @@ from pairmend.report.summary import Summary
 from pairmend.report.table import Table
 
 MOST_ROWS = 1500
-"""Longer tables are linked, not shown."""
+"""Maximum rows of a table on the page; longer tables are only linked."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a section.
-
-    Attributes
-    ----------
-    kind : {"table", "files", "figures", "text", "fold", "failures", "run"}
-        What it is; "files" are links to those of a table that is too long for the page.
-    content : object
-        A Table, a list of Figure, a sentence, a list of Part, or the summary's entries.
-    title : str
-        What stands on a fold.
-    """
+    """A part of a section: text, table, figures, fold, failures, run or linked files."""
 
     kind: str
     content: Any
@@ -41,15 +31,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a report.
-
-    Attributes
-    ----------
-    id, title : str
-        Its name in links, and its heading.
-    parts : list of Part
-        What it holds.
-    """
+    """A section of a report."""
 
     id: str
     title: str
@@ -57,18 +39,7 @@ class Section:
 
 
 def contents(summary: Summary) -> list[Section]:
-    """Lay out a report: what was found first, how it was run last.
-
-    Parameters
-    ----------
-    summary : dict
-        See `pairmend.report.summary.summarise`.
-
-    Returns
-    -------
-    list of Section
-        Those with nothing to show are left out.
-    """
+    """Return the sections of a report that have any part."""
     sections = [
         Section("ranks", "Ranks", list(_ranks(summary))),
         Section("tests", "Tests", list(_tests(summary))),
@@ -78,23 +49,13 @@ def contents(summary: Summary) -> list[Section]:
         Section("sets", "Sets", list(_sets(summary))),
         Section("costs", "Time and memory", list(_costs(summary))),
         Section("failures", "Failed tasks", list(_failures(summary))),
-        Section("run", "How it was run", list(_run(summary))),
+        Section("run", "Settings and runs", list(_run(summary))),
     ]
     return [section for section in sections if section.parts]
 
 
 def tables_of(sections: list[Section]) -> list[Table]:
-    """List the tables of a report, in order.
-
-    Parameters
-    ----------
-    sections : list of Section
-        The report.
-
-    Returns
-    -------
-    list of Table
-    """
+    """Return the tables of a report in order."""
     return [table for section in sections for table in _tables_in(section.parts)]
 
 
@@ -119,13 +80,13 @@ def _ranks(summary: Summary) -> Iterator[Part]:
 
 
 def _tests(summary: Summary) -> Iterator[Part]:
-    # Why there are no tests stands among the cautions, once.
+    # The cautions have the reason why there are no tests.
     if not any(found["pairs"] for found in summary["comparison"].values()):
         return
     if len(summary["algorithms"]) == 2:
         yield Part(
             "text",
-            "Friedman's test is for three algorithms or more; with two, Wilcoxon's says all.",
+            "Friedman's test needs three algorithms or more; for two there is Wilcoxon's test.",
         )
     for sentence in summary["finding"]["disagreement"]:
         yield Part("text", sentence)
@@ -139,10 +100,10 @@ def _probabilities(summary: Summary) -> Iterator[Part]:
     if not on_sets:
         return
     over_sets = figures.over_sets(summary)
-    for sentence in probability_words.explanation(summary):
+    for sentence in probability_texts.explanation(summary):
         yield Part("text", sentence)
     each_set = [
-        *(Part("text", sentence) for sentence in probability_words.on_sets(summary)),
+        *(Part("text", sentence) for sentence in probability_texts.on_sets(summary)),
         Part("figures", on_sets),
         *_tables(probability_tables.on_sets_table(summary)),
     ]
@@ -151,14 +112,14 @@ def _probabilities(summary: Summary) -> Iterator[Part]:
         yield from _fold(
             "Every pair, over sets", _tables(probability_tables.over_sets_table(summary))
         )
-        yield from _fold("Each set by itself", each_set)
+        yield from _fold("Each set separately", each_set)
     else:
         yield from each_set
 
 
 def _results(summary: Summary) -> Iterator[Part]:
     if not summary["measured"]:
-        yield Part("text", "No task has finished, so there are no results yet.")
+        yield Part("text", "No task has finished, so there are no results.")
     yield from _tables(tables.results_table(summary))
     drawn = {figure.label: figure for figure in figures.fold_spreads(summary)}
     for table, each in zip(tables.spread_tables(summary), summary["criteria"], strict=True):
@@ -167,8 +128,8 @@ def _results(summary: Summary) -> Iterator[Part]:
 
 
 def _published(summary: Summary) -> Iterator[Part]:
-    beside = summary["published"]
-    if not beside["numbers"]:
+    paper = summary["published"]
+    if not paper["numbers"]:
         return
     for sentence in summary["finding"]["printed"]:
         yield Part("text", sentence)
@@ -201,16 +162,16 @@ def _failures(summary: Summary) -> Iterator[Part]:
 
 
 def _run(summary: Summary) -> Iterator[Part]:
-    yield Part("run", summary["conduct"])
+    yield Part("run", summary["run_details"])
     yield from _fold("Warnings", _tables(run_tables.warnings_table(summary)))
     yield from _tables(run_tables.algorithms_table(summary))
     yield from _tables(run_tables.sources_table(summary))
 
 
 def _fold(title: str, parts: Iterable[Part]) -> Iterator[Part]:
-    held = list(parts)
-    if held:
-        yield Part("fold", held, title)
+    inner = list(parts)
+    if inner:
+        yield Part("fold", inner, title)
 
 
 def _tables(*made: Table) -> Iterator[Part]:

@@ -1,4 +1,4 @@
-"""What a study cost, what failed in it, and how it was run."""
+"""Time, memory, failures, warnings and settings of a study."""
 
 import json
 import re
@@ -22,41 +22,13 @@ _MONTHS = (
 
 
 def costs(record: "StudyRecord", algorithms: list[str]) -> list[dict[str, Any]]:
-    """Sum up time and memory of each algorithm over its finished tasks.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-    algorithms : list of str
-        Names in order.
-
-    Returns
-    -------
-    list of dict
-        With ``algorithm``, ``tasks``, ``fit_seconds`` and ``predict_seconds`` (means of a task),
-        ``total_seconds`` (without fits that another made), ``peak_bytes`` and
-        ``peak_mebibytes`` (largest; None where the system does not tell) and ``shares_fit_of``
-        (other algorithms whose fits it used).
-    """
+    """Return time and memory of each algorithm over its finished tasks."""
     done = record.tasks[record.tasks["status"] == "done"]
     return [_cost(name, done[done["algorithm"] == name]) for name in algorithms]
 
 
 def failures(record: "StudyRecord") -> list[dict[str, Any]]:
-    """List the tasks of the study that failed, with their tracebacks.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-
-    Returns
-    -------
-    list of dict
-        With ``set``, ``repeat`` and ``fold`` (counted from 1), ``algorithm``, ``error``,
-        ``traceback`` and ``finished``.
-    """
+    """Return the failed tasks with their tracebacks."""
     failed = record.tasks[record.tasks["status"] == "failed"]
     keys = ("set", "repeat", "fold", "algorithm", "error", "traceback", "finished")
     return [
@@ -66,24 +38,7 @@ def failures(record: "StudyRecord") -> list[dict[str, Any]]:
 
 
 def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    r"""Bring failed tasks of a set and an algorithm with the same error together.
-
-    Parameters
-    ----------
-    failures : list of dict
-        See `failures`.
-
-    Returns
-    -------
-    list of dict
-        With ``set``, ``algorithm``, ``error`` (its first line) and ``tasks``, how many they are.
-
-    Examples
-    --------
-    >>> task = {"set": "s", "algorithm": "A"}
-    >>> grouped([{**task, "error": "E: a\nat x"}, {**task, "error": "E: a\nat y"}])
-    [{'set': 's', 'algorithm': 'A', 'error': 'E: a', 'tasks': 2}]
-    """
+    """Count failed tasks by set, algorithm and error."""
     counts = Counter(
         (each["set"], each["algorithm"], each["error"].strip().partition("\n")[0])
         for each in failures
@@ -95,25 +50,7 @@ def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def tracebacks(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Bring failed tasks with the same traceback together.
-
-    Parameters
-    ----------
-    failures : list of dict
-        See `failures`.
-
-    Returns
-    -------
-    list of dict
-        With ``error``, ``traceback`` and ``tasks``, a text for each.
-
-    Examples
-    --------
-    >>> task = {"set": "s", "repeat": 1, "algorithm": "A", "error": "E", "traceback": "…"}
-    >>> (together,) = tracebacks([{**task, "fold": 1}, {**task, "fold": 2}])
-    >>> together["tasks"]
-    ['A on s, repeat 1, fold 1', 'A on s, repeat 1, fold 2']
-    """
+    """Group failed tasks by traceback."""
     found: dict[str, dict[str, Any]] = {}
     for each in failures:
         entry = {"error": each["error"], "traceback": each["traceback"], "tasks": []}
@@ -123,22 +60,8 @@ def tracebacks(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def warned(record: "StudyRecord", algorithms: list[str]) -> list[dict[str, Any]]:
-    """List what the algorithms warned of.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-    algorithms : list of str
-        Names in order.
-
-    Returns
-    -------
-    list of dict
-        With ``algorithm``, ``warning`` and ``tasks``, how many had it; the most frequent of an
-        algorithm first.
-    """
+def warnings_of(record: "StudyRecord", algorithms: list[str]) -> list[dict[str, Any]]:
+    """Count the warnings of each algorithm."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in algorithms}
     for name, text in zip(record.tasks["algorithm"], record.tasks["warnings"], strict=True):
         counts[name].update(set(_separate(text)))
@@ -150,33 +73,19 @@ def warned(record: "StudyRecord", algorithms: list[str]) -> list[dict[str, Any]]
 
 
 def _separate(text: str) -> Iterator[str]:
-    """Take a task's warnings apart; the text of one can have several lines."""
+    """Split the text of a task's warnings, which can have several lines each."""
     for warning in re.split(r"\n(?=\w*Warning: )", text):
         if warning.strip():
             yield " ".join(warning.split())
 
 
-def conduct(record: "StudyRecord") -> dict[str, Any]:
-    """Tell how a study was run.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-
-    Returns
-    -------
-    dict
-        With ``settings`` (name and value as text), ``algorithms`` (``algorithm``, ``about``,
-        ``class`` and ``params`` as text), ``runs`` (``started``, ``ended``, ``versions`` and
-        ``machine``; those that left tasks, or the last one), ``idle_runs`` (how many others
-        there were) and ``tasks`` (counts by status).
-    """
+def run_details(record: "StudyRecord") -> dict[str, Any]:
+    """Return settings, algorithms and runs of a study."""
     given = record.definition
     runs = record.runs.to_dict("records")
-    # Records that do not tell which start did a task show all of them.
-    busy = set(record.tasks["run"]) if "run" in record.tasks else None
-    shown = [row for row in runs if busy is None or row["run"] in busy] or runs[-1:]
+    # Without the run of each task, show all runs.
+    with_tasks = set(record.tasks["run"]) if "run" in record.tasks else None
+    shown = [row for row in runs if with_tasks is None or row["run"] in with_tasks] or runs[-1:]
     return {
         "settings": {
             key: _text(given[key])
@@ -201,29 +110,14 @@ def conduct(record: "StudyRecord") -> dict[str, Any]:
 
 
 def readable_time(text: str) -> str:
-    """Write an ISO time for readers; another text stays as it is.
-
-    Parameters
-    ----------
-    text : str
-        Such as a study keeps.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> readable_time("2026-05-01T10:00:00+00:00"), readable_time("")
-    ('1 May 2026, 10:00 UTC', '')
-    """
+    """Format an ISO time for readers; return other texts unchanged."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
         return text
     if time.tzinfo is not None:
         time = time.astimezone(UTC)
-    # Not strftime's %B, which speaks the language of the machine.
+    # Not strftime's %B, which depends on the locale.
     zone = "" if time.tzinfo is None else " UTC"
     return f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {time:%H:%M}{zone}"
 

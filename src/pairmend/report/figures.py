@@ -1,4 +1,4 @@
-"""The figures of a report, drawn from the numbers of its summary."""
+"""Figures of a report, drawn from its summary."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,19 +21,7 @@ from pairmend.report.summary import Summary
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a report.
-
-    Attributes
-    ----------
-    id : str
-        Its name in links.
-    caption : str
-        What it shows, and how to read it.
-    svg : str
-        The drawing, an element of the page.
-    label : str
-        The criterion it shows, if it is about one.
-    """
+    """A figure of a report."""
 
     id: str
     caption: str
@@ -42,31 +30,31 @@ class Figure:
 
 
 def radar(summary: Summary) -> Figure | None:
-    """Draw the average ranks by all criteria."""
+    """Draw the average ranks by all metrics."""
     compared = {
         each["title"]: summary["comparison"][each["criterion"]] for each in summary["criteria"]
     }
     if not all(found["ranks"] and len(found["sets"]) > 1 for found in compared.values()):
         return None
-    # One bar serves all spokes, so all must be tested, and on the same number of sets.
+    # One bar for all axes: all metrics must be tested on the same number of sets.
     differences = {found["critical_difference"] for found in compared.values()}
     difference = differences.pop() if len(differences) == 1 else None
-    caption = "Average ranks by criterion; further out is better."
+    caption = "Average ranks by metric; further out is better."
     if difference is not None:
         caption += (
             f" A bar is as long as Nemenyi's critical difference at {summary['alpha']} and begins "
-            "at the best: what lies at its inner end or beyond it differs from the best."
+            "at the best rank: ranks at its inner end or beyond differ significantly from it."
         )
     ranks = {title: found["ranks"] for title, found in compared.items()}
     return _figure("radar", caption, plots.rank_radar(ranks, difference))
 
 
 def critical_differences(summary: Summary) -> list[Figure]:
-    """Draw the critical-difference diagram of each criterion."""
+    """Draw the critical-difference diagram of each metric."""
     figures = []
     for each in summary["criteria"]:
         found = summary["comparison"][each["criterion"]]
-        if found["ranks"] and not found["refusal"]:
+        if found["ranks"] and not found["untested_reason"]:
             drawing = plots.critical_difference(
                 found["ranks"], found["critical_difference"], found["groups"]
             )
@@ -76,7 +64,7 @@ def critical_differences(summary: Summary) -> list[Figure]:
 
 
 def fold_spreads(summary: Summary) -> list[Figure]:
-    """Draw the folds of every set, a figure for each criterion."""
+    """Draw the folds of every set, a figure for each metric."""
     figures = []
     for each in summary["criteria"]:
         found = summary["measured"].get(each["criterion"], {})
@@ -102,7 +90,7 @@ def fold_spreads(summary: Summary) -> list[Figure]:
 
 
 def over_sets(summary: Summary) -> list[Figure]:
-    """Draw the probabilities of the Bayesian signed-rank test, a figure for each criterion."""
+    """Draw the probabilities of the Bayesian signed-rank test, a figure for each metric."""
     figures = []
     for each in summary["criteria"]:
         compared = summary["comparison"][each["criterion"]]
@@ -119,7 +107,7 @@ def over_sets(summary: Summary) -> list[Figure]:
 
 
 def on_sets(summary: Summary) -> list[Figure]:
-    """Draw the probabilities of the Bayesian correlated t-test, a figure for each criterion."""
+    """Draw the probabilities of the Bayesian correlated t-test, a figure for each metric."""
     figures = []
     for each in summary["criteria"]:
         found = summary["comparison"][each["criterion"]]["probabilities"]
@@ -135,8 +123,8 @@ def on_sets(summary: Summary) -> list[Figure]:
 
 def scatter(summary: Summary) -> Figure | None:
     """Draw printed losses against measured ones."""
-    beside = summary["published"]
-    numbers = [each for each in beside["numbers"] if each["heap"] != GENERATED]
+    paper = summary["published"]
+    numbers = [each for each in paper["numbers"] if each["plausibility"] != GENERATED]
     if not numbers:
         return None
     keys = list(dict.fromkeys((n["set"], n["criterion"]) for n in numbers))
@@ -145,18 +133,18 @@ def scatter(summary: Summary) -> Figure | None:
     def losses(source: str) -> dict[str, list[float]]:
         return {
             name: [found.get((*key, name), {}).get(source, float("nan")) for key in keys]
-            for name in beside["algorithms"]
+            for name in paper["algorithms"]
         }
 
     drawing = plots.published_and_measured(
         losses("published"), losses("measured"), [name for name, _ in keys]
     )
     caption = (
-        "Printed losses against measured ones, all sets and criteria. On the broken line both are "
+        "Printed losses against measured ones, all sets and metrics. On the dashed line both are "
         "equal; sets more than 0.1 from it are named."
     )
-    if beside["generated"]:
-        caption += f" Without {listed(beside['generated'])}, generated anew."
+    if paper["generated"]:
+        caption += f" Without {listed(paper['generated'])}, generated sets."
     return _figure("published-and-measured", caption, drawing)
 
 
@@ -174,44 +162,25 @@ def cost_figures(summary: Summary) -> list[Figure]:
             "predict": {each["algorithm"]: each["predict_seconds"] for each in timed},
         }
         figures.append(_figure("times", "Mean time of a task.", plots.bars(parts, unit="seconds")))
-    weighed = {e["algorithm"]: e["peak_mebibytes"] for e in timed if e["peak_bytes"] is not None}
-    if weighed:
-        drawing = plots.bars({"peak memory": weighed}, unit="MiB")
-        caption = "Largest memory of a task: the whole process, libraries included."
+    peaks = {e["algorithm"]: e["peak_mebibytes"] for e in timed if e["peak_bytes"] is not None}
+    if peaks:
+        drawing = plots.bars({"peak memory": peaks}, unit="MiB")
+        caption = "Peak memory of a task: the whole process, libraries included."
         figures.append(_figure("memory", caption, drawing))
     return figures
 
 
 class Styles:
-    """Style attributes of drawings turned into rules.
+    """Collector of style attributes of drawings as CSS rules."""
 
-    The page's policy allows its one style sheet and no other styles, so what matplotlib writes
-    into attributes moves there.
-    """
+    # The page's security policy allows only its own style sheet, so the style attributes that
+    # matplotlib writes become rules of it.
 
     def __init__(self) -> None:
         self._classes: dict[str, str] = {}
 
-    def taken_from(self, svg: str) -> str:
-        """Return a drawing without style attributes, and remember them.
-
-        Parameters
-        ----------
-        svg : str
-            An SVG element.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> styles = Styles()
-        >>> styles.taken_from('<svg><path style="fill: none"></path></svg>')
-        '<svg><path class="f0"></path></svg>'
-        >>> styles.rules
-        '.f0{fill: none}'
-        """
+    def extract(self, svg: str) -> str:
+        """Return a drawing with classes instead of style attributes."""
         root = ElementTree.fromstring(svg)
         for element in root.iter():
             style = element.attrib.pop("style", None)
@@ -221,14 +190,14 @@ class Styles:
 
     @property
     def rules(self) -> str:
-        """The rules that give the drawings their styles back."""
+        """CSS rules of the classes."""
         return "\n".join(f".{name}{{{style}}}" for style, name in self._classes.items())
 
 
 def _bars_of_sets(
     by_set: Mapping[str, Sequence[Any]], pairs: Sequence[tuple[str, str]]
 ) -> list[plots.ProbabilityBar]:
-    """Make a bar for each set below the names of each pair; of one set, a bar for each pair."""
+    """Return for each pair its names and a bar for each set; with one set, a bar for each pair."""
     if len(by_set) == 1:
         (entries,) = by_set.values()
         return [plots.ProbabilityBar(*pair, _three(entries, *pair)) for pair in pairs]

@@ -1,4 +1,4 @@
-"""What a study found, in sentences."""
+"""Sentences at the beginning of a report."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,21 +11,7 @@ from pairmend.report.table import text_of
 
 
 def finding(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell what a study found.
-
-    Parameters
-    ----------
-    summary : dict
-        The numbers, see `pairmend.report.summary.summarise`.
-
-    Returns
-    -------
-    dict
-        ``lead``, the sentence to begin with; ``extent``, what was run; ``points``, ``title``
-        and ``text`` for each criterion with ranks; ``paper``, on the paper's conclusions and
-        numbers; ``printed``, the same at length; ``disagreement``, on pairs that differ by one
-        test only; ``cautions``, what to bear in mind.
-    """
+    """Return the sentences that summarise the results."""
     return {
         "lead": lead(summary),
         "extent": _extent(summary),
@@ -49,7 +35,7 @@ def _extent(summary: Mapping[str, Any]) -> str:
     return (
         f"{counted(len(summary['algorithms']), 'algorithm')} on "
         f"{counted(len(summary['sets']), 'set')}, by "
-        f"{counted(len(summary['criteria']), 'criterion', 'criteria')}, in {folds}."
+        f"{counted(len(summary['criteria']), 'metric')}, in {folds}."
     )
 
 
@@ -63,9 +49,9 @@ def _paper(summary: Mapping[str, Any]) -> list[str]:
             "than LPW in zero-one loss."
         )
         if counts[UNTESTED] == len(claims):
-            text += " The sets at hand are too few to test that."
+            text += " There are too few sets to test that."
         elif counts[HOLDS] == len(claims):
-            text += " All of that holds here."
+            text += " All of these differences are significant here, too."
         else:
             several = counts[HOLDS] > 1
             text += (
@@ -74,66 +60,65 @@ def _paper(summary: Mapping[str, Any]) -> list[str]:
             )
             if counts[TENDS]:
                 text += f"; {'all' if counts[TENDS] == len(claims) else counts[TENDS]} "
-                text += "leans" if counts[TENDS] == 1 else "lean"
-                text += " that way without being significant"
+                text += "has" if counts[TENDS] == 1 else "have"
+                text += " the same direction without being significant"
             text += "."
         sentences.append(text)
     return sentences + _distances(summary["published"])
 
 
-def _distances(beside: Mapping[str, Any]) -> list[str]:
+def _distances(paper: Mapping[str, Any]) -> list[str]:
     sentences = []
     distances = [
         f"{each['algorithm']} {text_of(each['all'])}"
-        for each in beside["distances"]
+        for each in paper["distances"]
         if each["criterion"] is None and each["all"] is not None
     ]
     if distances:
-        n_sets = len({n["set"] for n in beside["numbers"] if n["heap"] != GENERATED})
+        n_sets = len({n["set"] for n in paper["numbers"] if n["plausibility"] != GENERATED})
         sentences.append(
             f"On {counted(n_sets, 'set')} of the paper the mean distance to the printed losses is "
             f"{listed(distances)}."
         )
-    if beside["generated"]:
-        several = len(beside["generated"]) > 1
+    if paper["generated"]:
+        several = len(paper["generated"]) > 1
         sentences.append(
-            f"{listed(beside['generated'])} {'are' if several else 'is'} generated anew, with "
-            f"other rows than the paper's: {'their' if several else 'its'} losses cannot be "
-            "compared with the printed ones and are not counted in distances."
+            f"{listed(paper['generated'])} {'are' if several else 'is'} generated, with other rows "
+            f"than the paper's: {'their' if several else 'its'} losses cannot be compared with the "
+            "printed ones and are not counted in distances."
         )
-    if beside["impossible"]:
+    if paper["impossible"]:
         sentences.append(
-            f"The printed losses of {listed(beside['impossible'])} cannot come from the "
-            "method as it is described: they imply that next to no label was predicted, "
-            "where the method accepts about half of the labels."
+            f"The printed losses of {listed(paper['impossible'])} are impossible for the method "
+            "as described: they imply that hardly any label was predicted, but the method "
+            "predicts about half of the labels."
         )
     return sentences
 
 
 def _printed(summary: Mapping[str, Any]) -> list[str]:
-    beside = summary["published"]
-    if not beside["numbers"]:
+    paper = summary["published"]
+    if not paper["numbers"]:
         return []
-    sentences = [f"The printed numbers are those of {beside['source']}."]
-    if beside["impossible"]:
+    sentences = [f"The printed numbers are those of {paper['source']}."]
+    if paper["impossible"]:
         sentences.append(
-            "How many labels a method predicts can be told from its Hamming loss H and its micro "
-            "F1 loss M: the share is H / M − LD, with LD the label density. A row's scores "
-            "average to one half whatever the row, so a threshold of one half accepts about "
-            f"half of the labels. By the printed losses of {listed(beside['impossible'])} next "
-            "to none are accepted, so these losses cannot come from the method as it is "
-            "described. They stand beside ours all the same; distances are given with and "
-            "without them."
+            "The share of labels that a method predicts follows from its Hamming loss H and its "
+            "micro F1 loss M: it is H / M − LD, with LD the label density. The mean score of each "
+            "row is one half, so a threshold of one half predicts about half of the labels. The "
+            f"printed losses of {listed(paper['impossible'])} imply hardly any predicted label, so "
+            "they are impossible for the method as described. Distances are given with and without "
+            "them."
         )
     unlike = [
         f"{one['set']} ({', '.join(one['unlike_published'])})"
         for one in summary["sets"]
-        if one["unlike_published"] and one["set"] not in beside["generated"]
+        if one["unlike_published"] and one["set"] not in paper["generated"]
     ]
     if unlike:
         sentences.append(
-            f"Of {listed(unlike)} our copy is not the paper's to the digit, so their losses cannot "
-            "be compared to the digit either."
+            f"The characteristics of {listed(unlike)} differ from the paper's, so differences "
+            "of their losses are expected."
         )
     return sentences
 
@@ -150,32 +135,32 @@ def _disagreement(summary: Mapping[str, Any]) -> list[str]:
     if not alone:
         return []
     return [
-        f"By Nemenyi's test alone there are differences: in {'; in '.join(alone)}. Both tests are "
-        "shown because the paper shows both, and they ask different questions: Nemenyi's, in the "
-        "diagrams of ranks, how often one is ahead; Wilcoxon's, below, also by how much."
+        f"Only Nemenyi's test finds differences: in {'; in '.join(alone)}. Nemenyi's test, in the "
+        "diagrams of ranks, uses only the order of algorithms on each set; Wilcoxon's test, below, "
+        "also uses the sizes of differences."
     ]
 
 
 def _cautions(summary: Mapping[str, Any]) -> list[str]:
-    refusals = {
-        each["criterion"]: summary["comparison"][each["criterion"]]["refusal"]
+    reasons = {
+        each["criterion"]: summary["comparison"][each["criterion"]]["untested_reason"]
         for each in summary["criteria"]
         if summary["comparison"][each["criterion"]]["best"]
     }
     sentences = []
-    for titles, refusal in _grouped(summary, refusals):
+    for titles, untested_reason in _grouped(summary, reasons):
         where = "" if len(titles) == len(summary["criteria"]) else f"{listed(titles)}: "
-        sentences.append(where + refusal)
+        sentences.append(where + untested_reason)
     by_reason: dict[str, list[str]] = {}
     for each in summary["algorithms_without_results"]:
         by_reason.setdefault(each["reason"], []).append(each["algorithm"])
     sentences += [
-        f"Left out, as {'it has' if len(names) == 1 else 'they have'} no result at all: "
+        f"Left out because {'it has' if len(names) == 1 else 'they have'} no result: "
         f"{listed(names)} ({reason})."
         for reason, names in by_reason.items()
     ]
     if summary["without_results"]:
-        sentences.append(f"Without any result yet: {listed(summary['without_results'])}.")
+        sentences.append(f"Sets without any result: {listed(summary['without_results'])}.")
     left_out = {name: tuple(sets) for name, sets in summary["left_out"].items()}
     for titles, names in _grouped(summary, left_out):
         where = "" if len(titles) == len(summary["criteria"]) else f" of {listed(titles)}"
@@ -185,18 +170,18 @@ def _cautions(summary: Mapping[str, Any]) -> list[str]:
     failed = len(summary["failures"])
     if failed:
         sentences.append(
-            f"{counted(failed, 'task')} failed; the next start of the study tries "
+            f"{counted(failed, 'task')} failed; the next run of the study tries "
             f"{'it' if failed == 1 else 'them'} again."
         )
     return sentences
 
 
 def _grouped(
-    summary: Mapping[str, Any], told: Mapping[str, Any]
+    summary: Mapping[str, Any], by_metric: Mapping[str, Any]
 ) -> Iterable[tuple[list[str], Any]]:
-    """Bring criteria together of which the same is told; nothing is left out."""
+    """Group the titles of metrics by their values; empty values are left out."""
     groups: dict[Any, list[str]] = {}
     for each in summary["criteria"]:
-        if told.get(each["criterion"]):
-            groups.setdefault(told[each["criterion"]], []).append(each["title"])
-    return [(titles, what) for what, titles in groups.items()]
+        if by_metric.get(each["criterion"]):
+            groups.setdefault(by_metric[each["criterion"]], []).append(each["title"])
+    return [(titles, value) for value, titles in groups.items()]

@@ -13,7 +13,7 @@ from pairmend._utils.text import one_line
 from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, is_text, spans
 
 _LONG = 45
-_WIDE = 10  # more columns hardly fit on a page in letters of the usual size
+_WIDE = 10  # more columns hardly fit on a page in normal type
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -42,50 +42,17 @@ _LATEX = {
     "“": "``",
     "”": "''",
     "…": r"\dots{}",
-    "[": "{[}",  # behind a row's end it would be taken for the space to leave
+    "[": "{[}",  # after a row's end LaTeX would read it as an optional argument
     "]": "{]}",
 }
 _MINUS = re.compile(r"(?<=\d) - (?=\w)")
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠].")
-"""How a cell begins that spreadsheets take for a formula; the last four are full-width signs."""
+"""Start of a cell that spreadsheets read as a formula; the last four are full-width signs."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]#|<>~&])")
 
 
 def to_latex(table: Table) -> str:
-    r"""Write a table as LaTeX.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    str
-        A table environment; a longtable where there are more than 45 rows. More than 10 columns
-        are set in small letters, with a word on what to do if that is not enough.
-
-    Examples
-    --------
-    >>> from pairmend.report.table import Cell, Column, Table
-    >>> table = Table(
-    ...     "t", "A & B.", "", (Column("set", "text"), Column("A")), ((Cell("x_1"), Cell(0.5)),)
-    ... )
-    >>> print(to_latex(table))
-    % needs \usepackage{booktabs}
-    \begin{table}
-    \centering
-    \caption{A \& B.}
-    \label{tab:t}
-    \begin{tabular}{lr}
-    \toprule
-    set & A \\
-    \midrule
-    x\_1 & 0.500 \\
-    \bottomrule
-    \end{tabular}
-    \end{table}
-    """
+    """Return a table as LaTeX."""
     kinds = "".join("l" if is_text(column) else "r" for column in table.columns)
     head = [
         r"\toprule",
@@ -101,11 +68,11 @@ def to_latex(table: Table) -> str:
     label = rf"\label{{tab:{table.id}}}"
     wide = len(table.columns) > _WIDE
     small = [r"\scriptsize", r"\setlength{\tabcolsep}{3pt}"] if wide else []
-    advice = f"% {len(table.columns)} columns: if they do not fit, "
+    hint = f"% {len(table.columns)} columns: if they do not fit, "
     if len(table.rows) > _LONG:
         lines = [
             r"% needs \usepackage{booktabs,longtable}",
-            *([advice + "set the page sideways (package pdflscape)"] if wide else []),
+            *([hint + "set the page sideways (package pdflscape)"] if wide else []),
             *([r"\begingroup"] if wide else []),
             *small,
             rf"\begin{{longtable}}{{{kinds}}}",
@@ -124,7 +91,7 @@ def to_latex(table: Table) -> str:
     else:
         lines = [
             r"% needs \usepackage{booktabs}",
-            *([advice + "put \\resizebox{\\textwidth}{!}{...} around the tabular"] if wide else []),
+            *([hint + "put \\resizebox{\\textwidth}{!}{...} around the tabular"] if wide else []),
             r"\begin{table}",
             r"\centering",
             caption,
@@ -142,30 +109,7 @@ def to_latex(table: Table) -> str:
 
 
 def to_csv(table: Table) -> str:
-    r"""Write a table as CSV, with all digits; second values have columns of their own.
-
-    A text that spreadsheets would take for a formula is preceded by an apostrophe, which makes
-    it a text to them. Numbers stay as they are.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from pairmend.report.table import Cell, Column, Table
-    >>> table = Table("t", "", "", (Column("A", extra="sd"),), ((Cell(1 / 3, 0.1),),))
-    >>> to_csv(table).splitlines()
-    ['A,A sd', '0.3333333333333333,0.1']
-    >>> print(to_csv(Table("t", "", "", (Column("=1+1", "text"),), ((Cell("-1"),),))), end="")
-    '=1+1
-    -1
-    """
+    """Return a table as CSV, with all digits; second values have separate columns."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     heads: list[str] = []
@@ -185,30 +129,7 @@ def to_csv(table: Table) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    r"""Write a table as Markdown (of GitHub's kind).
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from pairmend.report.table import Cell, Column, Table
-    >>> table = Table(
-    ...     "t", "Losses.", "", (Column("set", "text"), Column("A")), ((Cell("x|y"), Cell(0.5)),)
-    ... )
-    >>> print(to_markdown(table))
-    Losses.
-    <BLANKLINE>
-    | set | A |
-    |:---|---:|
-    | x\|y | 0.500 |
-    """
+    """Return a table as GitHub's Markdown."""
     lines = [
         _markdown(" ".join(filter(None, [table.title, table.caption]))),
         "",
@@ -229,49 +150,17 @@ def to_markdown(table: Table) -> str:
 FORMATS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
     {"tex": to_latex, "csv": to_csv, "md": to_markdown}
 )
-"""What a table is written as, by the suffix of the file."""
+"""Functions that write a table, by the suffix of the file."""
 
 
 def latex(text: str) -> str:
-    r"""Escape text for LaTeX.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> latex("50 % of {x_1}")
-    '50 \\% of \\{x\\_1\\}'
-    >>> latex("1 - macro F1")  # a minus, not a hyphen
-    '1 $-$ macro F1'
-    """
+    """Escape text for LaTeX."""
     signed = _MINUS.sub(" − ", one_line(text))
     return "".join(_LATEX.get(letter, letter) for letter in signed)
 
 
 def flat_title(column: Column) -> str:
-    """Name a column where there is only one line of heads.
-
-    Parameters
-    ----------
-    column : Column
-        The column.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> flat_title(Column("FCM", group="Hamming"))
-    'Hamming FCM'
-    """
+    """Return the title of a column with its group."""
     return one_line(f"{column.group} {column.title}")
 
 
@@ -334,7 +223,7 @@ def _raw(column: Column, value: float | str | None) -> float | str:
 
 
 def _no_formula(text: str) -> str:
-    """Mark text that a spreadsheet would execute as a formula."""
+    """Put an apostrophe before text that a spreadsheet would execute as a formula."""
     if not _FORMULA.match(text):
         return text
     try:

@@ -1,4 +1,4 @@
-"""Who did best, in a sentence: by ranks, or on few sets by means."""
+"""Sentences with the best algorithms: by ranks, or on few sets by means."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,22 +15,11 @@ _VERDICTS = (
 )
 
 Winners = dict[tuple[str, ...], list[str]]
-"""Titles of criteria by the algorithms that did best."""
+"""Titles of metrics by the best algorithms."""
 
 
 def lead(summary: Mapping[str, Any]) -> str:
-    """Write the sentence to begin with.
-
-    Parameters
-    ----------
-    summary : dict
-        With ``algorithms``, ``criteria`` and ``comparison``, see
-        `pairmend.report.summary.summarise`.
-
-    Returns
-    -------
-    str
-    """
+    """Return the first sentence of the report."""
     compared = [
         (each, summary["comparison"][each["criterion"]])
         for each in summary["criteria"]
@@ -40,32 +29,20 @@ def lead(summary: Mapping[str, Any]) -> str:
         return _nothing_to_compare(summary)
     ranked: Winners = {}
     for each, found in compared:
-        if not found["few"]:
+        if not found["few_sets"]:
             ranked.setdefault(tuple(found["best"]), []).append(each["title"])
     sentences = [_by_ranks(ranked, len(summary["criteria"]))] if ranked else []
-    few: dict[tuple[str, ...], list[Any]] = {}
+    by_sets: dict[tuple[str, ...], list[Any]] = {}
     for each, found in compared:
-        if found["few"]:
-            few.setdefault(tuple(found["sets"]), []).append((each, found))
-    sentences += [_by_means(sets, some, len(summary["criteria"])) for sets, some in few.items()]
+        if found["few_sets"]:
+            by_sets.setdefault(tuple(found["sets"]), []).append((each, found))
+    sentences += [_by_means(sets, some, len(summary["criteria"])) for sets, some in by_sets.items()]
     return " ".join(sentences)
 
 
 def point(criterion: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """Tell what was found by one criterion.
-
-    Parameters
-    ----------
-    criterion : dict
-        One of the summary's ``criteria``.
-    found : dict
-        Its entry of the summary's ``comparison``, with ranks.
-
-    Returns
-    -------
-    str
-    """
-    if found["few"]:
+    """Return the result by one metric as a sentence."""
+    if found["few_sets"]:
         best = _with_numbers(found["best_mean"], found["means"], digits=3)
         which = _which([criterion], len(found["sets"]))
         text = f"{best} {_verb('has', found['best_mean'])} the {which}."
@@ -97,22 +74,7 @@ def point(criterion: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 
 def by_nemenyi(found: Mapping[str, Any]) -> str:
-    """Name the pairs that differ by Nemenyi's test.
-
-    Parameters
-    ----------
-    found : dict
-        An entry of the summary's ``comparison``.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> by_nemenyi({"nemenyi": [("FCM", "LPW"), ("FCM", "FCM-O"), ("BR", "LPW")]})
-    'FCM is better than LPW and FCM-O; BR is better than LPW'
-    """
+    """List the pairs that differ by Nemenyi's test."""
     worse: dict[str, list[str]] = {}
     for better, other in found["nemenyi"]:
         worse.setdefault(better, []).append(other)
@@ -120,25 +82,7 @@ def by_nemenyi(found: Mapping[str, Any]) -> str:
 
 
 def by_probabilities(found: Mapping[str, Any]) -> str:
-    """Write what the Bayesian tests decide about the best algorithm.
-
-    Parameters
-    ----------
-    found : dict
-        As of `pairmend.report.probabilities.probabilities`, over several sets or of one.
-
-    Returns
-    -------
-    str
-        Empty where nothing was tested.
-
-    Examples
-    --------
-    >>> entry = {"first": "FCM", "second": "LPW", "first_better": 0.95, "equivalent": 0.05,
-    ...          "second_better": 0.0, "decided": "first_better"}
-    >>> by_probabilities({"ordered": ["FCM", "LPW"], "over_sets": [entry], "on_sets": []})
-    'With a probability of 0.9 or more, FCM is better than LPW.'
-    """
+    """Return the result of the Bayesian tests for the best algorithm as a sentence."""
     entries = found["over_sets"] or found["on_sets"]
     if not entries:
         return ""
@@ -164,7 +108,7 @@ def by_probabilities(found: Mapping[str, Any]) -> str:
 
 
 def _on_single_sets(found: Mapping[str, Any]) -> list[str]:
-    """Count the sets' own verdicts on the best algorithm, if there are several sets."""
+    """Count the verdicts on single sets for the best algorithm, if there are several sets."""
     reference, *others = found["ordered"]
     verdicts = [
         between([entry], reference, other)["decided"]
@@ -186,13 +130,13 @@ def _nothing_to_compare(summary: Mapping[str, Any]) -> str:
         if summary["algorithms_without_results"]:
             return f"Only {name} has results, so there is nothing to compare it with."
         return "One algorithm was run, so there is nothing to compare it with."
-    return "No set has results of all algorithms yet, so there is nothing to compare."
+    return "No set has results of all algorithms, so there is nothing to compare."
 
 
 def _by_ranks(winners: Winners, n_criteria: int) -> str:
     if len(winners) == 1 and 1 < n_criteria == len(next(iter(winners.values()))):
         (names,) = winners
-        return f"{listed(names)} {_verb('ranks', names)} best on every criterion."
+        return f"{listed(names)} {_verb('ranks', names)} best by every metric."
     (names, titles), *others = winners.items()
     parts = [f"{listed(names)} {_verb('ranks', names)} best on {listed(titles)}"]
     parts += [f"{listed(names)} on {listed(titles)}" for names, titles in others]
@@ -200,7 +144,7 @@ def _by_ranks(winners: Winners, n_criteria: int) -> str:
 
 
 def _by_means(sets: tuple[str, ...], compared: list[Any], n_criteria: int) -> str:
-    """Compare means; a rank on few sets would promise more than it can hold."""
+    """Compare means: ranks on few sets have little meaning."""
     winners: Winners = {}
     for each, found in compared:
         winners.setdefault(tuple(found["best_mean"]), []).append(each["title"])
@@ -208,7 +152,7 @@ def _by_means(sets: tuple[str, ...], compared: list[Any], n_criteria: int) -> st
     where = f"On {sets[0]} alone," if len(sets) == 1 else f"On {counted(len(sets), 'set')}"
     if len(winners) == 1 and 1 < n_criteria == len(compared):
         (names,) = winners
-        return f"{where} {listed(names)} {_verb('has', names)} the {which} by every criterion."
+        return f"{where} {listed(names)} {_verb('has', names)} the {which} by every metric."
     (names, titles), *others = winners.items()
     parts = [f"{where} {listed(names)} {_verb('has', names)} the {which} of {listed(titles)}"]
     parts += [f"{listed(names)} of {listed(titles)}" for names, titles in others]

@@ -1,4 +1,4 @@
-"""Losses of a study, averaged over repeats and folds."""
+"""Values of metrics, averaged over repeats and folds."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,24 +15,12 @@ if TYPE_CHECKING:
 
 
 def algorithms_of(record: "StudyRecord") -> list[str]:
-    """List the names of the algorithms, in the order of the study."""
+    """Return the names of the algorithms in the order of the study."""
     return list(record.definition["algorithms"])
 
 
 def within_definition(record: "StudyRecord") -> "StudyRecord":
-    """Leave out tasks and results that the study as it is defined does not have.
-
-    A folder keeps those of sets, algorithms and repeats that were left out since.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-
-    Returns
-    -------
-    StudyRecord
-    """
+    """Remove tasks and results of earlier runs that are not in the study's definition."""
     given = record.definition
 
     def kept(rows: "pd.DataFrame") -> "pd.DataFrame":
@@ -47,68 +35,26 @@ def within_definition(record: "StudyRecord") -> "StudyRecord":
     return replace(record, results=results, tasks=kept(record.tasks))
 
 
-def is_beside_paper(record: "StudyRecord") -> bool:
-    """Tell whether a study is to be read beside the paper.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-
-    Returns
-    -------
-    bool
-        Whether it has all of the paper's algorithms, and half of its sets are the paper's.
-    """
+def is_paper_study(record: "StudyRecord") -> bool:
+    """Return whether a study has the paper's algorithms and mostly sets of the paper."""
     numbers = [each["number"] for each in sets_of(record)]
     known = sum(number in published.sets() for number in numbers)
     return set(published.ALGORITHMS) <= set(algorithms_of(record)) and 0 < len(numbers) <= 2 * known
 
 
 def sets_of(record: "StudyRecord") -> list[dict[str, Any]]:
-    """List the sets that were loaded, in the study's order.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-
-    Returns
-    -------
-    list of dict
-        With ``set``, ``title``, ``number`` (None for a set that is not in the paper),
-        ``characteristics``, ``sha256`` and ``source``.
-    """
+    """Return the loaded sets in the order of the study."""
     known = {row["set"]: row for row in record.sets.to_dict("records")}
     return [_described(known[name]) for name in record.definition["sets"] if name in known]
 
 
 def in_papers_order(sets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put the paper's sets first, in its order.
-
-    Examples
-    --------
-    >>> sets = [{"number": 29}, {"number": None}, {"number": 6}]
-    >>> [each["number"] for each in in_papers_order(sets)]
-    [6, 29, None]
-    """
+    """Put the paper's sets first, in its order."""
     return sorted(sets, key=lambda each: (each["number"] is None, each["number"] or 0))
 
 
 def criteria_of(record: "StudyRecord") -> list[dict[str, Any]]:
-    """List the criteria in the order of the study.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-
-    Returns
-    -------
-    list of dict
-        With ``criterion``, ``title``, ``slug`` (for names of files, each another) and whether
-        ``greater_is_better``.
-    """
+    """Return the metrics in the order of the study."""
     given = record.definition["criteria"]
     slugs: list[str] = []
     for name in given:
@@ -129,40 +75,13 @@ def criteria_of(record: "StudyRecord") -> list[dict[str, Any]]:
 
 
 def slug(name: str) -> str:
-    """Turn a name into one for files and links.
-
-    Parameters
-    ----------
-    name : str
-        Any text.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> slug("1 - macro F1"), slug("../x")
-    ('1-macro-f1', 'x')
-    """
+    """Return a name for files and links."""
     kept = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
     return "-".join(kept.split()) or "x"
 
 
 def measured(record: "StudyRecord") -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
-    """Average what was measured over repeats and folds.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-
-    Returns
-    -------
-    dict
-        By criterion, set and algorithm: ``mean``, ``sd`` (None for a single fold), ``values``
-        of the folds, and whether they are ``complete``.
-    """
+    """Return means over repeats and folds by metric, set and algorithm."""
     expected = int(record.definition["folds"]) * int(record.definition["repeats"])
     found: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     rows = record.results[np.isfinite(record.results["value"].astype(float))]
@@ -183,26 +102,7 @@ def complete_sets(
     sets: list[str],
     algorithms: list[str],
 ) -> list[str]:
-    """List the sets on which every algorithm has all of its folds.
-
-    Parameters
-    ----------
-    of_criterion : mapping
-        Entries of `measured` for one criterion.
-    sets, algorithms : list of str
-        Names in order.
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> whole, part = {"complete": True}, {"complete": False}
-    >>> entries = {"s": {"A": whole, "B": whole}, "t": {"A": whole, "B": part}, "u": {"A": whole}}
-    >>> complete_sets(entries, ["s", "t", "u", "v"], ["A", "B"])
-    ['s']
-    """
+    """Return the sets on which every algorithm has results of all folds."""
     return [
         name
         for name in sets
@@ -220,27 +120,7 @@ def loss_frame(
     *,
     greater_is_better: bool,
 ) -> "pd.DataFrame":
-    """Make the table that `pairmend.stats` takes: less is better.
-
-    Parameters
-    ----------
-    of_criterion : mapping
-        Entries of `measured` for one criterion.
-    sets, algorithms : list of str
-        Rows and columns; all of them complete.
-    greater_is_better : bool
-        Whether to negate.
-
-    Returns
-    -------
-    DataFrame
-
-    Examples
-    --------
-    >>> entries = {"s": {"A": {"mean": 0.25}, "B": {"mean": 0.5}}}
-    >>> loss_frame(entries, ["s"], ["A", "B"], greater_is_better=True).to_numpy().tolist()
-    [[-0.25, -0.5]]
-    """
+    """Return mean losses (negated if greater is better) as `pairmend.stats` needs them."""
     import pandas as pd
 
     sign = -1.0 if greater_is_better else 1.0
@@ -260,24 +140,7 @@ def fold_frame(
     *,
     greater_is_better: bool,
 ) -> "pd.DataFrame":
-    """Make the table of losses of all folds: less is better.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-    criterion : str
-        Its name.
-    sets, algorithms : list of str
-        Which to take; all of them complete.
-    greater_is_better : bool
-        Whether to negate.
-
-    Returns
-    -------
-    DataFrame
-        A row per fold, indexed by set, repeat and fold, and a column per algorithm.
-    """
+    """Return the losses of all folds (negated if greater is better)."""
     rows = record.results
     rows = rows[
         (rows["criterion"] == criterion)

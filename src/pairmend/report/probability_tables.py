@@ -1,4 +1,4 @@
-"""The tables of the Bayesian tests."""
+"""Tables of the Bayesian tests."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from pairmend.report.table import Cell, Column, Table
 
 
 def over_sets_table(summary: Summary) -> Table:
-    """Make the table of the Bayesian signed-rank test of all pairs."""
+    """Return the table of the Bayesian signed-rank test of all pairs."""
     rows = [
         (
             Cell(each["title"]),
@@ -23,24 +23,24 @@ def over_sets_table(summary: Summary) -> Table:
         for entry in found["over_sets"]
     ]
     columns = (
-        Column("criterion", "text"),
+        Column("metric", "text"),
         Column("pair", "text"),
         Column("sets", "count"),
         Column("difference", "signed"),
         *_columns("probability"),
         Column("rope", digits=2),
     )
-    caption = "Bayesian signed-rank test of every pair on every criterion."
+    caption = "Bayesian signed-rank test of every pair by every metric."
     notes = (
-        f"{_bold(rows)}The difference is first minus second. The probabilities are of "
-        f"{N_SAMPLES:,} samples, which makes their standard error 0.0036 at most; the prior has "
-        "the weight of half a set.",
+        f"{_bold(rows)}The difference is first minus second. The probabilities are estimated from "
+        f"{N_SAMPLES:,} samples, with a standard error of 0.0036 at most; the prior has the weight "
+        "of half a set.",
     )
-    return Table("bayesian-sets", "Over sets.", caption, columns, tuple(rows), notes=notes)
+    return Table("bayesian-sets", "All sets.", caption, columns, tuple(rows), notes=notes)
 
 
 def on_sets_table(summary: Summary) -> Table:
-    """Make the table of the tests over folds of all pairs on each set."""
+    """Return the table of the tests over folds of all pairs on each set."""
     rows = [
         (
             Cell(each["title"]),
@@ -56,7 +56,7 @@ def on_sets_table(summary: Summary) -> Table:
         for entry in found["on_sets"]
     ]
     columns = (
-        Column("criterion", "text"),
+        Column("metric", "text"),
         Column("set", "text"),
         Column("pair", "text"),
         Column("difference", "signed"),

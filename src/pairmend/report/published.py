@@ -1,11 +1,10 @@
-"""Published and measured: the paper's printed losses beside ours.
+"""Comparison of the paper's printed losses with measured ones.
 
-How many labels a method predicts can be told from what is printed. With P the share of label
-decisions that are positive and LD the label density, the Hamming loss is H = P + LD - 2 TP and the
-micro F1 loss is M = H / (P + LD), so that P = H / M - LD. (Of means over folds this holds up to
-how far the folds differ.) The scores of a row average to 1/2 whatever the row, so a threshold
-at 1/2 accepts about half of the labels: where next to none are, the printed losses are not
-those of the method as it is described.
+The share of labels that a method predicts follows from its printed losses. With P the share of
+label decisions that are positive and LD the label density, the Hamming loss is H = P + LD - 2 TP
+and the micro F1 loss is M = H / (P + LD), so that P = H / M - LD (for means over folds,
+approximately). The mean score of each row is 1/2, so a threshold at 1/2 predicts about half of the
+labels: where P is close to 0, the printed losses are impossible for the method as described.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,52 +13,31 @@ from typing import Any
 
 from pairmend import published
 from pairmend.datasets import catalogue
+from pairmend.metrics import LOSSES
 from pairmend.report.best import best_of
 from pairmend.report.comparison import ranks_of
 
-FEW = 0.15
-"""Below this share of labels predicted, the printed losses cannot be the described method's.
+MIN_SHARE = 0.15
+"""Share of predicted labels below which printed losses are impossible for the described method.
 
-The sets of the paper fall in two heaps, below 0.10 and above 0.28, and between them only Enron with
-0.18."""
+The shares of the paper's sets are below 0.10 or above 0.28, except Enron's 0.18."""
 
 POSSIBLE, IMPOSSIBLE, GENERATED = "could", "cannot", "generated"
-"""Heaps of the paper's sets: whose printed losses could come from the described method, whose
-cannot, and those that the catalogue generates anew, whose losses cannot be compared."""
+"""Plausibility of printed losses: possible for the described method, impossible for it, or of a
+set that the catalogue generates, whose losses cannot be compared."""
 
 
-def beside_published(
+def compare_with_published(
     sets: Iterable[Mapping[str, Any]],
     measured: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]],
     algorithms: Iterable[str],
 ) -> dict[str, Any]:
-    """Put the printed losses beside ours.
-
-    Parameters
-    ----------
-    sets : iterable of dict
-        See `pairmend.report.measured.sets_of`.
-    measured : mapping
-        See `pairmend.report.measured.measured`.
-    algorithms : iterable of str
-        Names of the study's algorithms; those that are not the paper's are left out.
-
-    Returns
-    -------
-    dict
-        ``algorithms`` that both have; ``numbers``: ``set``, ``title``, ``number``,
-        ``criterion``, ``algorithm``, ``published``, ``measured``, ``difference`` and the set's
-        ``heap``; ``impossible`` and ``generated``, the sets of these heaps; ``shares``: the share
-        of labels predicted by ``set`` and ``algorithm``, ``published`` and ``measured``;
-        ``distances``: mean absolute difference by ``algorithm`` and ``criterion`` (None for all),
-        over ``all`` sets but those generated anew, and over each heap; ``ranks`` by criterion,
-        printed and measured on the same sets without those generated anew, with the ``best``.
-    """
+    """Return printed and measured losses, their distances, ranks, and shares of labels."""
     known = [name for name in algorithms if name in published.ALGORITHMS]
     ours = [each for each in sets if each["number"] in published.sets()]
     shares = _shares(ours, measured, known)
-    heaps = {
-        each["set"]: _heap(
+    plausibilities = {
+        each["set"]: _plausibility(
             each["number"], [s["published"] for s in shares if s["set"] == each["set"]]
         )
         for each in ours
@@ -74,25 +52,27 @@ def beside_published(
             "published": printed,
             "measured": entry["mean"],
             "difference": entry["mean"] - printed,
-            "heap": heaps[each["set"]],
+            "plausibility": plausibilities[each["set"]],
         }
         for each in ours
-        for criterion in published.CRITERIA
+        for criterion in LOSSES
         for algorithm in known
         if (entry := _entry(measured, criterion, each["set"], algorithm)) is not None
         for printed in [published.losses()[each["number"], criterion, algorithm]]
     ]
-    comparable = [each for each in numbers if each["heap"] != GENERATED]
+    comparable = [each for each in numbers if each["plausibility"] != GENERATED]
     return {
         "source": published.SOURCE,
         "algorithms": known,
-        "criteria": [c for c in published.CRITERIA if any(n["criterion"] == c for n in numbers)],
+        "criteria": [c for c in LOSSES if any(n["criterion"] == c for n in numbers)],
         "numbers": numbers,
-        "impossible": [name for name, heap in heaps.items() if heap == IMPOSSIBLE],
+        "impossible": [
+            name for name, plausibility in plausibilities.items() if plausibility == IMPOSSIBLE
+        ],
         "generated": [
             name
-            for name, heap in heaps.items()
-            if heap == GENERATED and any(each["set"] == name for each in numbers)
+            for name, plausibility in plausibilities.items()
+            if plausibility == GENERATED and any(each["set"] == name for each in numbers)
         ],
         "shares": shares,
         "distances": _distances(numbers, known),
@@ -101,28 +81,7 @@ def beside_published(
 
 
 def implied_share(hamming: float, micro_f1: float, density: float) -> float | None:
-    """Tell the share of labels a method predicts from two of its losses.
-
-    Parameters
-    ----------
-    hamming, micro_f1 : float
-        Its Hamming loss, and one minus its micro F1.
-    density : float
-        Mean share of the labels that a row carries.
-
-    Returns
-    -------
-    float or None
-        None for a method without an error, whose losses do not tell.
-
-    Examples
-    --------
-    Of four labels one is right and two are predicted, one of them rightly: the Hamming loss is
-    1/4 and F1 is 2/3.
-
-    >>> round(implied_share(0.25, 1 - 2 / 3, 0.25), 3)
-    0.5
-    """
+    """Return the share of labels a method predicts, from two of its losses."""
     return hamming / micro_f1 - density if micro_f1 > 0 else None
 
 
@@ -164,14 +123,16 @@ def _distances(numbers: list[dict[str, Any]], algorithms: list[str]) -> list[dic
         {
             "algorithm": algorithm,
             "criterion": criterion,
-            "all": _distance([each for each in mine if each["heap"] != GENERATED]),
+            "all": _distance([each for each in mine if each["plausibility"] != GENERATED]),
             **{
-                heap: _distance([each for each in mine if each["heap"] == heap])
-                for heap in (POSSIBLE, IMPOSSIBLE, GENERATED)
+                plausibility: _distance(
+                    [each for each in mine if each["plausibility"] == plausibility]
+                )
+                for plausibility in (POSSIBLE, IMPOSSIBLE, GENERATED)
             },
         }
         for algorithm in algorithms
-        for criterion in (*published.CRITERIA, None)
+        for criterion in (*LOSSES, None)
         for mine in [
             [
                 each
@@ -189,7 +150,7 @@ def _distance(numbers: list[dict[str, Any]]) -> float | None:
 def _ranks(numbers: list[dict[str, Any]], algorithms: list[str]) -> dict[str, Any]:
     """Rank printed and measured losses on the sets that have all of them."""
     ranks = {}
-    for criterion in published.CRITERIA:
+    for criterion in LOSSES:
         rows: dict[str, dict[str, dict[str, Any]]] = {}
         for each in numbers:
             if each["criterion"] == criterion:
@@ -207,15 +168,15 @@ def _ranks(numbers: list[dict[str, Any]], algorithms: list[str]) -> dict[str, An
     return ranks
 
 
-def _heap(number: int, shares: list[float | None]) -> str:
-    """Put a set on its heap, by its number in the paper and the shares that were printed."""
+def _plausibility(number: int, shares: list[float | None]) -> str:
+    """Return the plausibility of a set's printed losses from the implied shares of labels."""
     if any(
         number in entry.paper_numbers and entry.status == "generated"
         for entry in catalogue().values()
     ):
         return GENERATED
-    few = bool(shares) and all(share is not None and share < FEW for share in shares)
-    return IMPOSSIBLE if few else POSSIBLE
+    low = bool(shares) and all(share is not None and share < MIN_SHARE for share in shares)
+    return IMPOSSIBLE if low else POSSIBLE
 
 
 def _entry(

@@ -1,4 +1,4 @@
-"""Tables of what was published beside what was measured."""
+"""Tables that compare published with measured losses."""
 
 from typing import Any
 
@@ -10,16 +10,15 @@ from pairmend.report.summary import Summary
 from pairmend.report.table import Cell, Column, Table
 from pairmend.report.tables import set_cells, set_columns
 
-HEAPS = {
-    POSSIBLE: "could come from the method",
-    IMPOSSIBLE: "cannot come from the method",
-    GENERATED: "generated anew",
+PLAUSIBILITY_TITLES = {
+    POSSIBLE: "possible",
+    IMPOSSIBLE: "impossible",
+    GENERATED: "generated set",
 }
-"""What is said of the heaps of sets."""
 
 
 def conclusions_table(summary: Summary) -> Table:
-    """Make the table of the paper's conclusions and whether they hold."""
+    """Return the table of the paper's conclusions and whether they hold."""
     rows = tuple(
         (Cell(each["paper"]), Cell(each["ours"]), Cell(each["verdict"]))
         for each in summary["conclusions"]
@@ -29,10 +28,13 @@ def conclusions_table(summary: Summary) -> Table:
         Column("here", "text"),
         Column("verdict", "text"),
     )
-    caption = f"Judged at {summary['alpha']}, the paper's level, on the sets at hand; it had 29."
+    caption = (
+        f"Tested at {summary['alpha']}, the paper's level, on the {len(summary['sets'])} sets of "
+        "this study; the paper had 29."
+    )
     notes = (
-        f"“{NOT_CONTRADICTED}”: the paper saw no difference and we see none either, which does not "
-        "show that there is none; on few sets it is nearly certain to be so.",
+        f"“{NOT_CONTRADICTED}”: neither the paper nor this study found a difference, which does "
+        "not show that there is none; with few sets this is nearly certain.",
     )
     shown = any(each["verdict"] == NOT_CONTRADICTED for each in summary["conclusions"])
     return Table(
@@ -42,58 +44,62 @@ def conclusions_table(summary: Summary) -> Table:
 
 
 def distances_table(summary: Summary) -> Table:
-    """Make the table of mean distances between printed and measured losses."""
-    beside = summary["published"]
+    """Return the table of mean distances between printed and measured losses."""
+    paper = summary["published"]
     titles = {c["criterion"]: c["title"] for c in summary["criteria"]}
     columns = (
         Column("algorithm", "text"),
         Column("sets", "text"),
-        *(Column(titles[criterion]) for criterion in beside["criteria"]),
-        Column("all criteria"),
+        *(Column(titles[criterion]) for criterion in paper["criteria"]),
+        Column("all metrics"),
     )
-    found = {(each["algorithm"], each["criterion"]): each for each in beside["distances"]}
-    present = {each["heap"] for each in beside["numbers"]}
-    heaps = {"all": "all"} if present - {GENERATED} else {}
-    if GENERATED in present and heaps:
-        heaps["all"] = "all but generated"
-    heaps |= {
-        heap: told
-        for heap, told in HEAPS.items()
-        if heap in present and (heap == GENERATED or {POSSIBLE, IMPOSSIBLE} <= present)
+    found = {(each["algorithm"], each["criterion"]): each for each in paper["distances"]}
+    present = {each["plausibility"] for each in paper["numbers"]}
+    plausibilities = {"all": "all"} if present - {GENERATED} else {}
+    if GENERATED in present and plausibilities:
+        plausibilities["all"] = "all but generated"
+    plausibilities |= {
+        plausibility: title
+        for plausibility, title in PLAUSIBILITY_TITLES.items()
+        if plausibility in present
+        and (plausibility == GENERATED or {POSSIBLE, IMPOSSIBLE} <= present)
     }
     rows = tuple(
         (
             Cell(name),
-            Cell(told),
-            *(Cell(found[name, criterion][heap]) for criterion in (*beside["criteria"], None)),
+            Cell(title),
+            *(
+                Cell(found[name, criterion][plausibility])
+                for criterion in (*paper["criteria"], None)
+            ),
         )
-        for heap, told in heaps.items()
-        for name in beside["algorithms"]
-        if beside["numbers"]
+        for plausibility, title in plausibilities.items()
+        for name in paper["algorithms"]
+        if paper["numbers"]
     )
     caption = "Mean absolute difference over sets."
     notes = []
-    if POSSIBLE in heaps:
+    if POSSIBLE in plausibilities:
         notes.append(
-            "Whether printed losses could come from the method as it is described goes by how "
-            "many labels they imply; it does not say why ours differ from them."
+            "Printed losses are possible for the method as described if they imply enough "
+            "predicted labels."
         )
-    if GENERATED in heaps:
+    if GENERATED in plausibilities:
         notes.append(_generated_note(summary))
     return Table(
-        "distances", "How far from the printed losses?", caption, columns, rows, notes=tuple(notes)
+        "distances", "How large are the differences?", caption, columns, rows, notes=tuple(notes)
     )
 
 
 def ranks_table(summary: Summary) -> Table:
-    """Make the table of average ranks, printed and measured, on the same sets."""
-    beside = summary["published"]
+    """Return the table of average ranks by printed and measured losses on the same sets."""
+    paper = summary["published"]
     titles = {c["criterion"]: c["title"] for c in summary["criteria"]}
-    columns = [Column("criterion", "text"), Column("sets", "count")]
+    columns = [Column("metric", "text"), Column("sets", "count")]
     columns += [
         Column(name, group=f"{source}")
         for source in ("published", "measured")
-        for name in beside["algorithms"]
+        for name in paper["algorithms"]
     ]
     rows = tuple(
         (
@@ -105,31 +111,31 @@ def ranks_table(summary: Summary) -> Table:
                     mark="best" if name in found["best"][source] else "",
                 )
                 for source in ("published", "measured")
-                for name in beside["algorithms"]
+                for name in paper["algorithms"]
             ),
         )
-        for criterion, found in beside["ranks"].items()
+        for criterion, found in paper["ranks"].items()
     )
-    caption = "Average ranks by the printed losses and by ours, on the same sets."
-    if beside["generated"]:
-        caption += f" Without {listed(beside['generated'])}, generated anew."
+    caption = "Average ranks by printed and by measured losses on the same sets."
+    if paper["generated"]:
+        caption += f" Without {listed(paper['generated'])}, generated sets."
     return Table("published-ranks", "Is the order the same?", caption, tuple(columns), rows)
 
 
 def shares_table(summary: Summary) -> Table:
-    """Make the table of how many labels are predicted, by the printed losses and by ours."""
-    beside = summary["published"]
+    """Return the table of shares of predicted labels, by printed and by measured losses."""
+    paper = summary["published"]
     columns = [
         *set_columns(summary),
         Column("LD", digits=3),
         *(
             Column(name, group=source, digits=2)
             for source in ("published", "measured")
-            for name in beside["algorithms"]
+            for name in paper["algorithms"]
         ),
     ]
-    densities = {each["set"]: each["density"] for each in beside["shares"]}
-    found = {(each["set"], each["algorithm"]): each for each in beside["shares"]}
+    densities = {each["set"]: each["density"] for each in paper["shares"]}
+    found = {(each["set"], each["algorithm"]): each for each in paper["shares"]}
     rows = tuple(
         (
             *set_cells(summary, one),
@@ -138,36 +144,36 @@ def shares_table(summary: Summary) -> Table:
                 Cell(
                     found[one["set"], algorithm][source],
                     mark="differs"
-                    if source == "published" and one["set"] in beside["impossible"]
+                    if source == "published" and one["set"] in paper["impossible"]
                     else "",
                 )
                 for source in ("published", "measured")
-                for algorithm in beside["algorithms"]
+                for algorithm in paper["algorithms"]
             ),
         )
         for one in summary["sets"]
         if one["set"] in densities
     )
     caption = (
-        "The share of labels predicted, as Hamming loss H, micro F1 loss M and density LD tell it: "
-        "H / M − LD."
+        "The share of predicted labels, computed from Hamming loss H, micro F1 loss M and density "
+        "LD as H / M − LD."
     )
     notes = (
-        "In italics: far too few for the described method, whose threshold of one half accepts "
+        "In italics: impossible for the described method, whose threshold of one half predicts "
         "about half of the labels.",
     )
     return Table(
         "shares", "How many labels?", caption, tuple(columns), rows,
-        notes=notes if beside["impossible"] else (),
+        notes=notes if paper["impossible"] else (),
     )  # fmt: skip
 
 
 def published_table(summary: Summary) -> Table:
-    """Make the table that puts each printed loss beside ours."""
-    beside = summary["published"]
+    """Return the table of all printed and measured losses."""
+    paper = summary["published"]
     titles = {c["criterion"]: c["title"] for c in summary["criteria"]}
-    columns = [*set_columns(summary), Column("criterion", "text")]
-    for name in beside["algorithms"]:
+    columns = [*set_columns(summary), Column("metric", "text")]
+    for name in paper["algorithms"]:
         columns += [
             Column("published", group=name),
             Column("measured", group=name),
@@ -176,21 +182,29 @@ def published_table(summary: Summary) -> Table:
     columns.append(Column("printed losses", "text"))
     sets = {one["set"]: one for one in summary["sets"]}
     lines: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for each in beside["numbers"]:
-        key = (each["set"], each["criterion"], each["heap"])
+    for each in paper["numbers"]:
+        key = (each["set"], each["criterion"], each["plausibility"])
         lines.setdefault(key, {})[each["algorithm"]] = each
     rows = []
-    for (name, criterion, heap), found in lines.items():
+    for (name, criterion, plausibility), found in lines.items():
         cells = [*set_cells(summary, sets[name]), Cell(titles[criterion])]
-        for algorithm in beside["algorithms"]:
+        for algorithm in paper["algorithms"]:
             one = found.get(algorithm, {})
             cells += [Cell(one.get(key)) for key in ("published", "measured", "difference")]
-        rows.append((*cells, Cell(HEAPS[heap], mark="differs" if heap == IMPOSSIBLE else "")))
+        rows.append(
+            (
+                *cells,
+                Cell(
+                    PLAUSIBILITY_TITLES[plausibility],
+                    mark="differs" if plausibility == IMPOSSIBLE else "",
+                ),
+            )
+        )
     caption = (
-        "Printed losses beside ours, the difference ours minus the printed, and whether the "
-        "printed ones could come from the method as it is described."
+        "Printed and measured losses, the difference measured minus printed, and whether the "
+        "printed losses are possible for the method as described."
     )
-    notes = [_generated_note(summary)] if beside["generated"] else []
+    notes = [_generated_note(summary)] if paper["generated"] else []
     notes.append(f"Source: {published.SOURCE}.")
     return Table(
         "published", "Every number.", caption, tuple(columns), tuple(rows), notes=tuple(notes)
@@ -199,6 +213,6 @@ def published_table(summary: Summary) -> Table:
 
 def _generated_note(summary: Summary) -> str:
     return (
-        f"Generated anew: {listed(summary['published']['generated'])}. The paper does not say how "
-        "its own were drawn, so a difference tells nothing."
+        f"Generated sets: {listed(summary['published']['generated'])}. The paper does not specify "
+        "how it generated them, so their losses cannot be compared."
     )

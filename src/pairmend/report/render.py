@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else."""
+"""A report as one HTML page without external resources."""
 
 import base64
 import hashlib
@@ -14,39 +14,26 @@ from pairmend.report.figures import Styles
 from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, is_text, spans
 
 FILTERED_FROM = 8
-"""Tables of so many rows have a box to filter them."""
+"""Number of rows from which a table has a filter."""
 
 WIDE = 12
-"""Tables of more columns are set closer."""
+"""Number of columns above which a table is set in small type."""
 
 LONG = 32
-"""Longer texts may be broken over lines."""
+"""Number of letters above which a text may be broken into lines."""
 
 
 def render(summary: Mapping[str, Any], sections: list[Section]) -> str:
-    """Write a report as an HTML page.
-
-    Its policy allows the page's own style and script, by their hashes, and nothing else: no
-    network, no other script, whatever names the data have.
-
-    Parameters
-    ----------
-    summary : dict
-        See `pairmend.report.summary.summarise`.
-    sections : list of Section
-        See `pairmend.report.contents.contents`.
-
-    Returns
-    -------
-    str
-    """
+    """Return a report as an HTML page."""
+    # The security policy allows the page's own style and script, by their hashes, and nothing
+    # else: no network and no script in names of the data.
     environment = _environment()
     styles = Styles()
-    environment.filters["drawing"] = lambda svg: _markup(styles.taken_from(svg))
+    environment.filters["drawing"] = lambda svg: _markup(styles.extract(svg))
     environment.filters["view"] = view
     environment.filters["unbroken"] = _unbroken
     environment.filters["linked"] = _linked
-    # The body first: its drawings tell which rules the style sheet needs.
+    # The body first: its drawings add rules to the style sheet.
     body = environment.get_template("body.html.jinja").render(summary=summary, sections=sections)
     style = f"{_template('style.css')}\n{styles.rules}\n"
     script = _template("page.js")
@@ -61,18 +48,7 @@ def render(summary: Mapping[str, Any], sections: list[Section]) -> str:
 
 
 def view(table: Table) -> dict[str, Any]:
-    """Lay a table out for the template.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    dict
-        ``groups`` (title and width), ``columns``, ``rows`` and ``foot`` with cells as texts.
-    """
+    """Return a table as plain data for the template."""
     return {
         "groups": list(spans(table.columns)) if any(c.group for c in table.columns) else [],
         "columns": [{"title": c.title, "kind": _kind(c)} for c in table.columns],
@@ -109,7 +85,7 @@ def _cells(table: Table, row: tuple[Cell, ...]) -> list[dict[str, Any]]:
 
 
 def _script_number(value: float | str | None) -> float | str | None:
-    """Write a number as the page's script reads it; None for what is no number."""
+    """Return a number as JavaScript reads it, None for anything else."""
     if value is None or isinstance(value, str) or math.isnan(value):
         return None
     return str(value).replace("inf", "Infinity") if math.isinf(value) else value
@@ -120,7 +96,7 @@ def _kind(column: Column) -> str:
 
 
 def _group_starts(columns: tuple[Column, ...]) -> set[int]:
-    """Find the columns with a line before them, which keeps groups apart."""
+    """Return the columns at which a group begins."""
     return {
         place
         for place in range(1, len(columns))
@@ -129,13 +105,13 @@ def _group_starts(columns: tuple[Column, ...]) -> set[int]:
 
 
 def _unbroken(text: str) -> str:
-    """Keep names such as FCM-O, and differences such as 1 - F1, on one line."""
+    """Prevent line breaks in names such as FCM-O and differences such as 1 - F1."""
     joined = re.sub(r"(?<=\w)-(?=\w)", "\u2060-\u2060", text)
     return re.sub(r"(?<=\w) - (?=\w)", "\u00a0-\u2060\u00a0", joined)
 
 
 def _linked(text: str) -> Any:
-    """Make the paper's DOI a link, which the policy allows: a reader follows it, the page not."""
+    """Return the paper's DOI a link; the policy allows links."""
     from markupsafe import escape
 
     link = f'<a href="https://doi.org/{DOI}">{DOI}</a>'

@@ -1,18 +1,18 @@
-"""Tables of what a study cost, what went wrong in it, and what went into it."""
+"""Tables of time and memory, failures, warnings, algorithms and sources."""
 
 from pairmend.report.summary import Summary
 from pairmend.report.table import Cell, Column, Table
 
 
 def costs_table(summary: Summary) -> Table:
-    """Make the table of times and memory."""
+    """Return the table of times and memory."""
     shared = any(each["shares_fit_of"] for each in summary["costs"])
     columns = (
         Column("algorithm", "text"),
         Column("tasks", "count"),
         Column("fit", "seconds", group="seconds of a task", digits=2),
         Column("predict", "seconds", group="seconds of a task", digits=2),
-        Column("seconds in all", "seconds", digits=1),
+        Column("total seconds", "seconds", digits=1),
         Column("peak memory", "bytes"),
         *([Column("uses the fit of", "text")] if shared else []),
     )
@@ -30,14 +30,14 @@ def costs_table(summary: Summary) -> Table:
     )
     caption = []
     if shared:
-        caption.append("A fit that several share counts once in all, for the one that made it.")
+        caption.append("The total counts a shared fit once, for the algorithm that was fitted.")
     if any(each["peak_bytes"] is not None for each in summary["costs"]):
         caption.append("Peak memory is that of the whole process, libraries included.")
     return Table("costs", "Time and memory.", " ".join(caption), columns, rows)
 
 
 def grouped_failures_table(summary: Summary) -> Table:
-    """Make the table of what failed, with how many tasks failed alike."""
+    """Return the table of failed tasks, grouped by error."""
     columns = (
         Column("set", "text"),
         Column("algorithm", "text"),
@@ -48,11 +48,11 @@ def grouped_failures_table(summary: Summary) -> Table:
         (Cell(each["set"]), Cell(each["algorithm"]), Cell(each["tasks"]), Cell(each["error"]))
         for each in summary["grouped_failures"]
     )
-    return Table("failures", "What failed.", "", columns, rows)
+    return Table("failures", "Errors.", "", columns, rows)
 
 
 def failures_table(summary: Summary) -> Table:
-    """Make the table of failed tasks."""
+    """Return the table of failed tasks."""
     columns = (
         Column("set", "text"),
         Column("repeat", "count"),
@@ -70,11 +70,11 @@ def failures_table(summary: Summary) -> Table:
         )
         for each in summary["failures"]
     )
-    return Table("failed-tasks", "Tasks that failed.", "", columns, rows)
+    return Table("failed-tasks", "Failed tasks.", "", columns, rows)
 
 
 def warnings_table(summary: Summary) -> Table:
-    """Make the table of what the algorithms warned of."""
+    """Return the table of warnings."""
     columns = (
         Column("algorithm", "text"),
         Column("tasks", "count"),
@@ -84,16 +84,16 @@ def warnings_table(summary: Summary) -> Table:
         (Cell(each["algorithm"]), Cell(each["tasks"]), Cell(each["warning"]))
         for each in summary["warnings"]
     )
-    caption = "Each once for each algorithm, with the number of tasks that gave it."
+    caption = "Warnings of each algorithm, with the number of tasks."
     return Table("warnings", "Warnings.", caption, columns, rows)
 
 
 def algorithms_table(summary: Summary) -> Table:
-    """Make the table of algorithms and their parameters."""
-    known = any(each["about"] for each in summary["conduct"]["algorithms"])
+    """Return the table of algorithms and their parameters."""
+    known = any(each["about"] for each in summary["run_details"]["algorithms"])
     columns = (
         Column("algorithm", "text"),
-        *([Column("what it does", "text")] if known else []),
+        *([Column("description", "text")] if known else []),
         Column("class", "code"),
         Column("parameters", "text"),
     )
@@ -104,13 +104,13 @@ def algorithms_table(summary: Summary) -> Table:
             Cell(each["class"]),
             Cell(each["params"]),
         )
-        for each in summary["conduct"]["algorithms"]
+        for each in summary["run_details"]["algorithms"]
     )
-    return Table("algorithms", "The algorithms.", "", columns, rows)
+    return Table("algorithms", "Algorithms.", "", columns, rows)
 
 
 def sources_table(summary: Summary) -> Table:
-    """Make the table of sets: where they come from, and the hashes of their contents."""
+    """Return the table of the sources of sets, with hashes of their contents."""
     columns = (
         Column("set", "text"),
         Column("title", "text"),
@@ -121,4 +121,4 @@ def sources_table(summary: Summary) -> Table:
         (Cell(each["set"]), Cell(each["title"]), Cell(each["source"]), Cell(each["sha256"]))
         for each in summary["sets"]
     )
-    return Table("sources", "Where the sets come from.", "", columns, rows)
+    return Table("sources", "Sources of the sets.", "", columns, rows)

@@ -1,4 +1,4 @@
-"""A study in numbers: everything a report says, as plain data."""
+"""All numbers and sentences of a report, as plain data."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ from pairmend.report.algorithms import without_results
 from pairmend.report.best import best_of
 from pairmend.report.comparison import ALPHA, CONFIDENCE, compare
 from pairmend.report.conclusions import conclusions
-from pairmend.report.costs import conduct, costs, failures, grouped, tracebacks, warned
+from pairmend.report.costs import costs, failures, grouped, run_details, tracebacks, warnings_of
 from pairmend.report.finding import finding
 from pairmend.report.measured import (
     algorithms_of,
@@ -16,13 +16,13 @@ from pairmend.report.measured import (
     criteria_of,
     fold_frame,
     in_papers_order,
-    is_beside_paper,
+    is_paper_study,
     loss_frame,
     measured,
     sets_of,
     within_definition,
 )
-from pairmend.report.published import beside_published
+from pairmend.report.published import compare_with_published
 from pairmend.report.table import text_of
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ Summary = Mapping[str, Any]
 
 
 def summarise(record: "StudyRecord") -> dict[str, Any]:
-    """Work out the numbers of a report.
+    """Compute the numbers of a report.
 
     Parameters
     ----------
     record : StudyRecord
-        What a study left behind.
+        The study, from `pairmend.study.read_study`.
 
     Returns
     -------
@@ -46,13 +46,26 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
         Plain dicts, lists, numbers and texts. ``title``, ``folds``, ``repeats``, ``alpha`` and
         ``confidence``; ``algorithms``, ``criteria`` and ``sets`` (those that have results) in
         order, ``algorithms_without_results`` (the others, with the reason), ``without_results``
-        (names of the other sets); ``beside_paper``, whether the study is to be read beside the
-        paper; ``measured`` (means and folds), ``best`` (algorithms with the best mean of a set,
-        as it is printed) and ``comparison`` by criterion;
-        ``left_out`` (sets that have not all results, by criterion); ``published`` and
-        ``conclusions`` beside the paper; ``costs``, ``failures``, ``grouped_failures``,
-        ``tracebacks``, ``warnings`` and ``conduct``; ``finding``, the sentences to begin with.
-        What is not in the study's definition is left out.
+        (names of the other sets); ``is_paper_study``, whether algorithms and sets are those of
+        the paper; ``measured`` (means and folds), ``best`` (algorithms with the best mean of a
+        set, as it is printed) and ``comparison`` by metric; ``left_out`` (sets without all
+        results, by metric); ``published`` and ``conclusions``, the comparison with the paper;
+        ``costs``, ``failures``, ``grouped_failures``, ``tracebacks``, ``warnings`` and
+        ``run_details``; ``finding``, the sentences at the beginning. Results outside the study's
+        definition are left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pairmend import PairwiseClassifier
+    >>> from pairmend.study import Study, read_study, run_study
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> study = Study(["simplehc"], {"pairs": PairwiseClassifier(GaussianNB())}, folds=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run_study(study, folder)
+    ...     summary = summarise(read_study(folder))
+    >>> summary["algorithms"], summary["folds"]
+    (['pairs'], 2)
     """
     import pandas as pd
 
@@ -65,11 +78,11 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
         for of_set in of_criterion.values()
         for name in of_set
     }
-    # Where nothing is done yet, all are waited for.
+    # Without any result, show all algorithms.
     algorithms = [name for name in all_algorithms if name in successful] or all_algorithms
     sets = [each for each in sets_of(record) if each["set"] in with_results]
-    beside_paper = is_beside_paper(record)
-    if beside_paper:
+    paper_study = is_paper_study(record)
+    if paper_study:
         sets = in_papers_order(sets)
     names = [each["set"] for each in sets]
     complete = {
@@ -103,7 +116,7 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
         "repeats": int(record.definition["repeats"]),
         "alpha": ALPHA,
         "confidence": CONFIDENCE,
-        "beside_paper": beside_paper,
+        "is_paper_study": paper_study,
         "algorithms": algorithms,
         "algorithms_without_results": without_results(record, all_algorithms, set(algorithms)),
         "criteria": criteria,
@@ -128,13 +141,13 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
             for criterion, rows in complete.items()
         },
         "comparison": compare(frames, characteristics, folds, more),
-        "published": beside_published(sets, losses_only, algorithms),
+        "published": compare_with_published(sets, losses_only, algorithms),
         "costs": costs(record, algorithms),
         "failures": failed,
         "grouped_failures": grouped(failed),
         "tracebacks": tracebacks(failed),
-        "warnings": warned(record, all_algorithms),
-        "conduct": conduct(record),
+        "warnings": warnings_of(record, all_algorithms),
+        "run_details": run_details(record),
     }
     summary["conclusions"] = conclusions(summary)
     summary["finding"] = finding(summary)
@@ -142,10 +155,7 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
 
 
 def _best(entries: dict[str, dict[str, Any]], greater_is_better: bool) -> list[str]:
-    """List the algorithms with the best mean; as in the paper none of them where all are equal.
-
-    Means that are printed alike count as equal: a reader could not tell why only one is bold.
-    """
+    """Return the algorithms with the best printed mean; as in the paper, none if all are equal."""
     means = {name: entry["mean"] for name, entry in entries.items() if entry["complete"]}
     best = {text_of(means[name]) for name in best_of(means, greater_is_better=greater_is_better)}
     found = [name for name, mean in means.items() if text_of(mean) in best]
@@ -153,7 +163,7 @@ def _best(entries: dict[str, dict[str, Any]], greater_is_better: bool) -> list[s
 
 
 def _unlike_published(one: dict[str, Any]) -> list[str]:
-    """List the characteristics that do not round to what the paper printed."""
+    """Return the characteristics that do not round to the paper's values."""
     if one["number"] not in published.sets():
         return []
     printed = published.sets()[one["number"]].characteristics

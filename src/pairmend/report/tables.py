@@ -1,4 +1,4 @@
-"""The tables of a report, made of the numbers of its summary."""
+"""Tables of a report, from its summary."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ _WHOLE = ("N", "d", "L")
 
 
 def friedman_table(summary: Summary) -> Table:
-    """Make the table of Friedman's tests."""
+    """Return the table of Friedman's tests."""
     rows = []
     for each in summary["criteria"]:
         test = summary["comparison"][each["criterion"]]["friedman"]
@@ -29,7 +29,7 @@ def friedman_table(summary: Summary) -> Table:
                 )
             )
     columns = (
-        Column("criterion", "text"),
+        Column("metric", "text"),
         Column("sets", "count"),
         Column("χ²", group="Friedman"),
         Column("p", "p", group="Friedman"),
@@ -37,9 +37,9 @@ def friedman_table(summary: Summary) -> Table:
         Column("F", group="Iman–Davenport"),
         Column("p", "p", group="Iman–Davenport"),
     )
-    caption = "Friedman's test of each criterion, corrected for ties."
+    caption = "Friedman's test of each metric, corrected for ties."
     notes = (
-        f"In bold: significant at {summary['alpha']} after Holm's adjustment over the criteria.",
+        f"In bold: significant at {summary['alpha']} after Holm's adjustment over the metrics.",
     )
     return Table(
         "friedman", "Do the algorithms differ?", caption, columns, tuple(rows),
@@ -48,7 +48,7 @@ def friedman_table(summary: Summary) -> Table:
 
 
 def wilcoxon_tables(summary: Summary) -> Iterator[Table]:
-    """Make a table of Wilcoxon's tests for each criterion, with average ranks."""
+    """Yield a table of Wilcoxon's tests for each metric, with average ranks."""
     algorithms = summary["algorithms"]
     for each in summary["criteria"]:
         compared = _comparison(summary, each)
@@ -85,13 +85,12 @@ def _wilcoxon_notes(summary: Summary, compared: Mapping[str, Any]) -> Iterator[s
     if compared["out_of_reach"]:
         yield (
             f"An algorithm that wins all {n_sets} sets has an adjusted p of "
-            f"{compared['least_adjusted']:.3f}: {compared['out_of_reach']}, so that none is "
-            "below it says nothing."
+            f"{compared['least_adjusted']:.3f}: {compared['out_of_reach']}."
         )
 
 
 def _method_note(methods: set[str]) -> str:
-    """State which distribution the p-values are of."""
+    """Return a sentence with the method of the p-values."""
     if methods == {"exact"}:
         return "The p-values are exact."
     if methods == {"normal"}:
@@ -105,7 +104,7 @@ def _method_note(methods: set[str]) -> str:
 
 
 def pairs_table(summary: Summary) -> Table:
-    """Make the table of all pairs: counts, statistic, p-values and effect sizes."""
+    """Return the table of all pairs: counts, differences, p-values and effect sizes."""
     rows = [
         (
             Cell(each["title"]),
@@ -125,7 +124,7 @@ def pairs_table(summary: Summary) -> Table:
         for pair in _comparison(summary, each)["pairs"]
     ]
     columns = (
-        Column("criterion", "text"),
+        Column("metric", "text"),
         Column("pair", "text"),
         Column("first", "count", group="sets won by"),
         Column("neither", "count", group="sets won by"),
@@ -138,17 +137,17 @@ def pairs_table(summary: Summary) -> Table:
         Column("raw", "p", group="p"),
         Column("adjusted", "p", group="p"),
     )
-    caption = "Every pair of algorithms on every criterion."
+    caption = "Every pair of algorithms by every metric."
     notes = (
         f"The difference is first minus second, with a {100 * summary['confidence']:g} % bootstrap "
         "interval over the sets. The effect is the rank-biserial correlation: +1 where the first "
         "is better on every set, −1 where the second is.",
     )
-    return Table("pairs", "How far do they differ?", caption, columns, tuple(rows), notes=notes)
+    return Table("pairs", "How much do they differ?", caption, columns, tuple(rows), notes=notes)
 
 
 def results_table(summary: Summary) -> Table:
-    """Make the table of all means, the best in bold, with the row of ranks."""
+    """Return the table of all means, the best in bold, with the row of ranks."""
     algorithms = summary["algorithms"]
     columns = [*set_columns(summary)]
     columns += [
@@ -172,7 +171,7 @@ def results_table(summary: Summary) -> Table:
 
 
 def spread_tables(summary: Summary) -> Iterator[Table]:
-    """Make a table for each criterion, with the spread over folds."""
+    """Yield a table for each metric, with standard deviations over folds."""
     for each in summary["criteria"]:
         columns = [*set_columns(summary)]
         columns += [Column(name, extra="sd") for name in summary["algorithms"]]
@@ -181,7 +180,7 @@ def spread_tables(summary: Summary) -> Iterator[Table]:
             for one in summary["sets"]
             if one["set"] in summary["measured"].get(each["criterion"], {})
         )
-        better = "more is better" if each["greater_is_better"] else "less is better"
+        better = "higher is better" if each["greater_is_better"] else "lower is better"
         caption = f"Mean ± standard deviation over the folds; {better}."
         yield Table(
             f"results-{each['slug']}", f"{each['title']}.", caption, tuple(columns), rows,
@@ -190,7 +189,7 @@ def spread_tables(summary: Summary) -> Iterator[Table]:
 
 
 def spearman_tables(summary: Summary) -> Iterator[Table]:
-    """Make a table of correlations for each criterion."""
+    """Yield a table of correlations for each metric."""
     for each in summary["criteria"]:
         found = _comparison(summary, each)["spearman"]
         if not found:
@@ -208,8 +207,8 @@ def spearman_tables(summary: Summary) -> Iterator[Table]:
         caption = f"{each['title']}: Spearman's correlation with characteristics of the sets."
         some = any(_bold(row) for row in rows)
         notes = (
-            "Negative: the criterion falls where the characteristic grows. The p-values are not "
-            f"adjusted; {'in bold is what' if some else 'none'} stays below "
+            "Negative: the metric decreases as the characteristic increases. The p-values are not "
+            f"adjusted; {'those in bold are' if some else 'none is'} below "
             f"{summary['alpha']} after Holm's adjustment over the table.",
         )
         yield Table(
@@ -223,11 +222,11 @@ def spearman_tables(summary: Summary) -> Iterator[Table]:
 
 
 def characteristics_table(summary: Summary) -> Table:
-    """Make the table of sets, ours beside the published values."""
-    known = published.sets() if summary["beside_paper"] else {}
+    """Return the table of sets, with measured and published characteristics."""
+    known = published.sets() if summary["is_paper_study"] else {}
     compared = bool(known)
     columns = [*set_columns(summary)]
-    for group in ("ours", "published") if compared else ("",):
+    for group in ("measured", "published") if compared else ("",):
         columns += [
             Column(key, "count" if key in _WHOLE else "number", group=group)
             for key in published.CHARACTERISTICS
@@ -248,22 +247,22 @@ def characteristics_table(summary: Summary) -> Table:
     )
     differing = compared and any(one["unlike_published"] for one in summary["sets"])
     notes = ("In italics: not what the paper printed.",) if differing else ()
-    return Table("characteristics", "The sets.", caption, tuple(columns), tuple(rows), notes=notes)
+    return Table("characteristics", "Sets.", caption, tuple(columns), tuple(rows), notes=notes)
 
 
 def set_columns(summary: Summary) -> list[Column]:
-    """Make the columns that name a set; its number in the paper only beside the paper."""
-    numbered = summary["beside_paper"]
+    """Return the columns of a set's name and, in a study of the paper, its number there."""
+    numbered = summary["is_paper_study"]
     return [Column("set", "text"), *([Column("No.", "count")] if numbered else [])]
 
 
 def set_cells(summary: Summary, one: Mapping[str, Any]) -> list[Cell]:
-    """Name a set in the columns of `set_columns`."""
-    return [Cell(one["set"]), *([Cell(one["number"])] if summary["beside_paper"] else [])]
+    """Return the cells of a set for `set_columns`."""
+    return [Cell(one["set"]), *([Cell(one["number"])] if summary["is_paper_study"] else [])]
 
 
 def _gap(summary: Summary) -> list[Cell]:
-    """Leave the columns between a set's name and its results empty."""
+    """Return empty cells for the columns between a set's name and its results."""
     return [Cell("")] * (len(set_columns(summary)) - 1)
 
 
@@ -304,28 +303,27 @@ def _correlation(one: Mapping[str, Any]) -> Cell:
 
 
 def _foot(summary: Summary, criteria: Sequence[Mapping[str, Any]]) -> tuple[tuple[Cell, ...], ...]:
-    """Make the rows of ranks and, on few sets, of the means that then are compared."""
+    """Return the row of ranks and, with few sets, the row of means, which are compared then."""
     compared = [_comparison(summary, each) for each in criteria]
     if not any(len(found["sets"]) > 1 and found["ranks"] for found in compared):
         return ()
     means: list[Cell] = [Cell("mean"), *_gap(summary)]
     ranks: list[Cell] = [Cell("average rank"), *_gap(summary)]
     for each, found in zip(criteria, compared, strict=True):
-        few = found["few"]
         means += [
             Cell(found["means"].get(name), mark="best" if name in found["best_mean"] else "")
             for name in summary["algorithms"]
         ]
-        ranks += _rank_cells(summary, each, bold=not few)
-    return (tuple(means), tuple(ranks)) if any(c["few"] for c in compared) else (tuple(ranks),)
+        ranks += _rank_cells(summary, each, bold=not found["few_sets"])
+    return (tuple(means), tuple(ranks)) if any(c["few_sets"] for c in compared) else (tuple(ranks),)
 
 
 def _direction_note(summary: Summary) -> tuple[str, ...]:
     more = [c["title"] for c in summary["criteria"] if c["greater_is_better"]]
     if not more:
         return ()
-    others = "; less for the others" if len(more) < len(summary["criteria"]) else ""
-    return (f"More is better for {', '.join(more)}{others}.",)
+    others = "; lower for the others" if len(more) < len(summary["criteria"]) else ""
+    return (f"Higher is better for {', '.join(more)}{others}.",)
 
 
 def _incomplete_note(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pairmend.study.record import StudyRecord
 
 MANIFEST = ".written"
-"""Lists the files of the last report in its folder of tables."""
+"""File in the folder of tables that lists the tables of the last report."""
 
 
 def write_report(
@@ -31,14 +31,26 @@ def write_report(
         The folder of the study, with its ``study.sqlite``.
     out : path, default=None
         The page to write, or a folder to write ``report.html`` to; None means the folder of the
-        study. The tables go to a folder ``tables`` beside the page. Folders are made.
+        study. Tables are written to the folder ``tables`` in the folder of the page.
     algorithms : iterable of str, default=None
-        Only these, ranked among themselves; None means all.
+        Algorithms to compare; None means all.
 
     Returns
     -------
     Path
         The page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pairmend import PairwiseClassifier
+    >>> from pairmend.study import Study, run_study
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> study = Study(["simplehc"], {"pairs": PairwiseClassifier(GaussianNB())}, folds=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run_study(study, folder)
+    ...     write_report(folder).name
+    'report.html'
     """
     from pairmend.study import read_study
 
@@ -49,23 +61,7 @@ def write_report(
 
 
 def write_record(record: "StudyRecord", out: str | Path) -> Path:
-    """Write the report of a study that was read already.
-
-    Each file takes its place only when it is whole. Tables that an earlier report wrote and this
-    one has not are removed; other files are left alone.
-
-    Parameters
-    ----------
-    record : StudyRecord
-        What a study left behind.
-    out : path
-        The page to write, or a folder to write ``report.html`` to.
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Write the report of a study; remove tables of an earlier report that it does not have."""
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         page = page / "report.html"
@@ -81,7 +77,7 @@ def write_record(record: "StudyRecord", out: str | Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name in _written_before(folder) - set(tables):
         (folder / name).unlink()
-    # The manifest before the tables: if this is cut off, the next report knows all of them.
+    # The manifest before the tables: after an interruption it lists all of them.
     files = {folder / MANIFEST: "".join(f"{name}\n" for name in tables)}
     files |= {folder / name: content for name, content in tables.items()}
     for path, content in {**files, page: text}.items():
@@ -91,7 +87,7 @@ def write_record(record: "StudyRecord", out: str | Path) -> Path:
 
 
 def _written_before(folder: Path) -> set[str]:
-    """List the files of the folder that an earlier report wrote, and no other path."""
+    """Return the names of existing files in the folder that an earlier report wrote."""
     manifest = folder / MANIFEST
     named = manifest.read_text(encoding="utf-8").splitlines() if manifest.is_file() else []
     return {path.name for path in folder.iterdir() if path.is_file()} & set(named)

@@ -1,9 +1,9 @@
 """Tests that compare algorithms over sets, and on one set over folds.
 
-Everything takes a table of losses: a pandas DataFrame, or any 2-D array, with a row per set and a
-column per algorithm, less being better. `corrected_t_test` and `bayesian_correlated_t_test` take
-the losses of one set with a row per fold. Nothing else of the package is needed, so losses may
-come from anywhere.
+All functions have a table of losses as input: a pandas DataFrame, or any 2-D array, with a row per
+set and a column per algorithm; lower is better. `corrected_t_test` and
+`bayesian_correlated_t_test` need the losses of one set with a row per fold. The module does not
+depend on the rest of the package.
 
 >>> import pandas as pd
 >>> losses = pd.DataFrame({"LPW": [0.31, 0.25, 0.4, 0.5], "FCM": [0.3, 0.2, 0.35, 0.41],
@@ -17,7 +17,7 @@ Friedman test of 3 algorithms on 4 sets
 """
 
 try:
-    import pandas  # noqa: F401  (every module here needs it: say so once, in plain words)
+    import pandas  # noqa: F401  (for a message that names the extra)
 except ImportError as error:
     raise ImportError(
         "pairmend.stats needs pandas, which is not installed: pip install 'pairmend[study]'"

@@ -1,8 +1,8 @@
-"""Adjusting p-values so that the chance of any false finding stays at the chosen level.
+"""Adjustment of p-values that controls the family-wise error rate.
 
-Holm's procedure suits any tests. Shaffer's and Bergmann and Hommel's are for tests of all pairs of
-algorithms, and use that not every set of such hypotheses can be true together: if the first is
-equal to the second and the second to the third, then the first is equal to the third.
+Holm's procedure is valid for any tests. Shaffer's and Bergmann and Hommel's are for tests of all
+pairs of algorithms, and use that not every set of such hypotheses can be true together: if the
+first is equal to the second and the second to the third, then the first is equal to the third.
 """
 
 from functools import cache
@@ -79,9 +79,10 @@ def shaffer(p_values: PValues) -> pd.Series:
 def bergmann_hommel(p_values: PValues) -> pd.Series:
     """Adjust p-values of all pairs of algorithms by Bergmann and Hommel's procedure.
 
-    A hypothesis' adjusted p-value is the largest, over the exhaustive sets I that hold it, of |I|
-    times the smallest p-value of I. It is never above Shaffer's, which is never above Holm's. The
-    order can change: of two pairs, the one of larger p-value can get the smaller adjusted one.
+    A hypothesis' adjusted p-value is the largest, over the exhaustive sets I that contain it, of
+    |I| times the smallest p-value of I. It is never above Shaffer's, which is never above Holm's.
+    The order can change: of two pairs, the one with the larger p-value can have the smaller
+    adjusted one.
 
     Parameters
     ----------
@@ -127,8 +128,8 @@ def exhaustive_sets(n_algorithms: int) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray of shape (n_exhaustive_sets, n_pairs)
-        Which pairs each set holds, pairs in the order (0, 1), (0, 2), … The empty set is left out.
-        Read-only.
+        Which pairs each set contains, pairs in the order (0, 1), (0, 2), … The empty set is left
+        out. Read-only.
 
     Examples
     --------
@@ -142,10 +143,10 @@ def exhaustive_sets(n_algorithms: int) -> NDArray[np.bool_]:
         raise ValueError(
             f"exhaustive sets, and with them Bergmann-Hommel, are for 2 to {MOST_ALGORITHMS} "
             f"algorithms, and {n_algorithms} were given: use Shaffer's adjustment "
-            "(adjust='shaffer'), which knows no limit and is nearly as strong"
+            "(adjust='shaffer'), which has no limit and is nearly as powerful"
         )
-    # A partition is written as each algorithm's group, groups numbered as they appear; one column
-    # is added at a time, with every group there is and a new one.
+    # A partition is a row of group numbers, numbered in order of appearance. One column is added
+    # at a time, with every existing group and a new one.
     groups = np.zeros((1, 1), dtype=np.int8)
     for _ in range(n_algorithms - 1):
         choices = groups.max(axis=1) + 2
@@ -159,7 +160,7 @@ def exhaustive_sets(n_algorithms: int) -> NDArray[np.bool_]:
 
 
 def _step_down(raw: pd.Series, factors: NDArray[np.int64]) -> pd.Series:
-    """Multiply the ascending p-values by the factors, and let none fall below an earlier one."""
+    """Multiply the ascending p-values by the factors, and take the running maximum."""
     values = raw.to_numpy()
     order = np.argsort(values, kind="stable")
     adjusted = np.empty(len(values))
@@ -171,7 +172,7 @@ def _algorithms_of(raw: pd.Series) -> int:
     n_algorithms = round((1 + np.sqrt(1 + 8 * len(raw))) / 2)
     if comb(n_algorithms, 2) != len(raw):
         raise ValueError(
-            f"p_values holds {len(raw)} number(s), and all pairs of algorithms are 1, 3, 6, 10, …: "
+            f"p_values has {len(raw)} number(s), and all pairs of algorithms are 1, 3, 6, 10, …: "
             "pass one for each pair in the order (0, 1), (0, 2), …, or use holm"
         )
     return n_algorithms

@@ -67,11 +67,11 @@ class BayesianSignedRankResult:
     rope : float
         Differences in [-rope, rope] count as equivalent.
     n_sets : int
-        How many sets were compared.
+        Number of sets.
     prior_strength : float
         Weight of the prior, in sets.
     n_samples, seed : int
-        How the probabilities were drawn.
+        Number and seed of the samples.
     """
 
     pairs: pd.DataFrame
@@ -101,15 +101,12 @@ def bayesian_correlated_t_test(
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_folds, n_algorithms)
-        The folds of one set, less being better. Folds of repeated cross-validation are indexed by
-        repeat and fold: ``rows.pivot(index=["repeat", "fold"], columns="algorithm",
-        values="value")``.
+        The folds of one set, lower is better; indexed as in `corrected_t_test`.
     rope : float, default=0.01
         Half-width of the region of practical equivalence. The default is meant for losses in
         [0, 1].
     test_share : float, default=None
-        ``n_test / (n_train + n_test)``. None means k-fold cross-validation, 1 / k: k is the number
-        of different values of the index level ``fold``, or the number of rows without one.
+        Share of the rows that a fold tests on, as in `corrected_t_test`.
 
     Returns
     -------
@@ -168,12 +165,12 @@ def bayesian_signed_rank(
     difference of 0, the prior. The mean of two differences drawn with these weights lies below the
     region of practical equivalence (first better), within it, or above it (second better). The
     probabilities returned are the shares of the samples in which each of the three is the most
-    probable. The test makes no use of large numbers, so it holds on few sets.
+    probable. The test uses no asymptotic approximation, so it is valid on few sets.
 
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
-        Less is better.
+        Lower is better.
     rope : float, default=0.01
         Half-width of the region of practical equivalence. The default is meant for losses in
         [0, 1].
@@ -210,7 +207,7 @@ def bayesian_signed_rank(
     width = _check_not_negative("rope", rope)
     strength = _check_not_negative("prior_strength", prior_strength)
     if strength == 0:
-        raise ValueError("prior_strength must be positive, such as 0.5, and is 0")
+        raise ValueError("prior_strength must be positive, such as 0.5, got 0")
     check_whole("n_samples", n_samples, 100)
     check_whole("seed", seed, 0)
     table = read_losses(losses)
@@ -259,5 +256,5 @@ def _signed_rank(
 def _check_not_negative(name: str, value: float) -> float:
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not 0 <= value < np.inf:
-        raise ValueError(f"{name} must be a finite number of at least 0, and is {value!r}")
+        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
     return float(value)

@@ -49,7 +49,7 @@ def corrected_t_test(losses: Table, *, test_share: float | None = None) -> Corre
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_folds, n_algorithms)
-        The folds of one set, less being better. Folds of repeated cross-validation are indexed by
+        The folds of one set, lower is better. Folds of repeated cross-validation are indexed by
         repeat and fold: ``rows.pivot(index=["repeat", "fold"], columns="algorithm",
         values="value")``.
     test_share : float, default=None

@@ -1,4 +1,4 @@
-"""Spearman correlation of losses with what is known of the sets."""
+"""Spearman correlation of losses with characteristics of the sets."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class SpearmanResult:
     p_values : DataFrame of shape (n_algorithms, n_characteristics)
         Two-sided, by Student's distribution.
     n_sets : int
-        How many sets they are based on.
+        Number of sets.
     """
 
     rho: pd.DataFrame
@@ -42,10 +42,10 @@ def spearman(losses: Table, characteristics: Table) -> SpearmanResult:
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
-        Less is better. At least 3 sets.
+        Lower is better. At least 3 sets.
     characteristics : DataFrame or array-like of shape (n_sets, n_characteristics)
         Numbers, such as a set's label cardinality. Two frames are matched by their index, and this
-        one may know more sets than there are losses; anything else is matched row by row.
+        one may have further sets; other tables are matched row by row.
 
     Returns
     -------
@@ -65,18 +65,18 @@ def spearman(losses: Table, characteristics: Table) -> SpearmanResult:
     FCM  0.2  0.0513
     """
     table = read_losses(losses, algorithms=1, sets=3)
-    known = _read_characteristics(
+    numbers = _read_characteristics(
         characteristics, sets=table.index if isinstance(losses, pd.DataFrame) else None
     )
-    if len(known) != len(table):
+    if len(numbers) != len(table):
         raise ValueError(
-            f"losses has {len(table)} sets and characteristics {len(known)}: pass the same sets in "
-            "the same order, or two frames whose indices hold the sets' names"
+            f"losses has {len(table)} sets and characteristics {len(numbers)}: pass the same sets "
+            "in the same order, or two frames with the sets' names as index"
         )
-    cells = np.array([[_correlation(a, b) for b in _columns(known)] for a in _columns(table)])
-    cells = cells.reshape(table.shape[1], known.shape[1], 2)
+    cells = np.array([[_correlation(a, b) for b in _columns(numbers)] for a in _columns(table)])
+    cells = cells.reshape(table.shape[1], numbers.shape[1], 2)
     rho, p_values = (
-        pd.DataFrame(cells[..., i], index=table.columns, columns=known.columns) for i in (0, 1)
+        pd.DataFrame(cells[..., i], index=table.columns, columns=numbers.columns) for i in (0, 1)
     )
     return SpearmanResult(rho=rho, p_values=p_values, n_sets=len(table))
 
@@ -88,11 +88,11 @@ def _read_characteristics(characteristics: Table, sets: pd.Index | None) -> pd.D
     missing = sets.difference(characteristics.index, sort=False).tolist()
     if missing:
         raise ValueError(
-            f"characteristics has no row for the set(s) {missing}: its index must hold the same "
+            f"characteristics has no row for the set(s) {missing}: its index must have the same "
             "names of sets as that of losses"
         )
-    wanted = characteristics[characteristics.index.isin(sets)]
-    return read_table(wanted, *what).reindex(sets)
+    rows = characteristics[characteristics.index.isin(sets)]
+    return read_table(rows, *what).reindex(sets)
 
 
 def _columns(table: pd.DataFrame) -> list[NDArray[np.int64]]:

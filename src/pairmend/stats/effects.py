@@ -1,4 +1,4 @@
-"""How much two algorithms differ, where a test only says whether they do."""
+"""Effect sizes of all pairs of algorithms."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -21,13 +21,14 @@ class EffectSizes:
         A row per pair of algorithms, in the order (0, 1), (0, 2), …, with the columns
 
         - ``rank_biserial``, in [-1, 1]: matched-pairs rank-biserial correlation, the share of the
-          ranks of the differences that speaks for the first algorithm less the share that speaks
-          for the second; 0 if they never differ;
+          ranks of the differences in favour of the first algorithm minus the share in favour of
+          the second; 0 if they never differ;
         - ``median_difference``: median of the first's loss minus the second's, so negative where
           the first is better;
-        - ``wins``, ``ties``, ``losses``: on how many sets the first is better, equal, worse.
+        - ``wins``, ``ties``, ``losses``: numbers of sets on which the first is better, equal,
+          worse.
     n_sets : int
-        How many sets were compared.
+        Number of sets.
     """
 
     pairs: pd.DataFrame
@@ -43,7 +44,7 @@ def effect_sizes(losses: Table) -> EffectSizes:
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
-        Less is better.
+        Lower is better.
 
     Returns
     -------

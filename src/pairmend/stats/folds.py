@@ -11,22 +11,7 @@ from pairmend.stats.tables import Table, check_share, pairs_of, read_losses
 
 
 class FoldDifferences(NamedTuple):
-    """Differences of all pairs of algorithms over folds.
-
-    Attributes
-    ----------
-    pairs : MultiIndex
-        The pairs, in the order of `pairs_of`.
-    mean, standard_error : ndarray of shape (n_pairs,)
-        Mean over the folds of the first's loss minus the second's, and its standard error,
-        corrected for the overlap of the training sets.
-    n_folds : int
-        Number of folds, those of all repeats.
-    test_share : float
-        Share of the rows that a fold tests on.
-    negligible : float
-        Size of differences that rounding errors can make.
-    """
+    """Differences of all pairs of algorithms over folds."""
 
     pairs: pd.MultiIndex
     mean: NDArray[np.float64]
@@ -37,29 +22,10 @@ class FoldDifferences(NamedTuple):
 
 
 def fold_differences(losses: Table, test_share: float | None) -> FoldDifferences:
-    """Average the differences of all pairs over folds, with corrected standard errors.
-
-    The folds' differences are correlated because their training sets share rows. Nadeau and
-    Bengio's variance of the mean is ``(1 / n + rho / (1 - rho)) * s**2``, where ``s**2`` is the
-    variance over the n folds and rho is the share of the rows that a fold tests on.
-
-    Parameters
-    ----------
-    losses : DataFrame or array-like of shape (n_folds, n_algorithms)
-        A row per fold of one set.
-    test_share : float or None
-        ``n_test / (n_train + n_test)``; None derives it from the rows.
-
-    Returns
-    -------
-    FoldDifferences
-
-    Examples
-    --------
-    >>> found = fold_differences([[0.3, 0.1], [0.4, 0.1], [0.2, 0.1], [0.5, 0.3]], None)
-    >>> found.mean.round(3), found.standard_error.round(4), found.test_share
-    (array([0.2]), array([0.0624]), 0.25)
-    """
+    """Return mean differences of all pairs over folds, with corrected standard errors."""
+    # The folds' differences are correlated because their training sets share rows. Nadeau and
+    # Bengio's variance of the mean is (1 / n + rho / (1 - rho)) * s**2, where s**2 is the
+    # variance over the n folds and rho is the share of the rows that a fold tests on.
     table = read_losses(losses, row_is="fold")
     _refuse_several_sets(table.index)
     share = (
@@ -68,7 +34,7 @@ def fold_differences(losses: Table, test_share: float | None) -> FoldDifferences
     values = table.to_numpy()
     first, second = np.triu_indices(values.shape[1], 1)
     differences = values[:, first] - values[:, second]
-    # Differences of rounding error only are none: neither the mean nor the spread may come of them.
+    # Differences of rounding error count as 0, in the mean and in the standard deviation.
     negligible = ROUNDING_ERROR * np.abs(values).max()
     differences[np.abs(differences) <= negligible] = 0.0
     spread = differences.std(axis=0, ddof=1)
@@ -85,9 +51,9 @@ def fold_differences(losses: Table, test_share: float | None) -> FoldDifferences
 
 
 def _test_share(index: pd.Index) -> float:
-    """Return 1 / k of k-fold cross-validation, from the folds that the rows name."""
-    named = "fold" in index.names
-    return 1 / (index.get_level_values("fold").nunique() if named else len(index))
+    """Return 1 / k of k-fold cross-validation, k being the number of folds in the index."""
+    has_folds = "fold" in index.names
+    return 1 / (index.get_level_values("fold").nunique() if has_folds else len(index))
 
 
 def _refuse_several_sets(index: pd.Index) -> None:

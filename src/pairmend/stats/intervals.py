@@ -1,4 +1,4 @@
-"""Bootstrap intervals: how much an average would move with other sets."""
+"""Bootstrap confidence intervals of averages over sets."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from pairmend.stats.tables import (
 )
 
 _METHODS = {"percentile": "percentile", "bca": "BCa"}
-_FEWEST_RESAMPLES = 100
+_MIN_RESAMPLES = 100
 # Resamples drawn at a time: bounds the memory to about n_columns * n_sets * 500 numbers.
 _BATCH = 500
 
@@ -32,13 +32,13 @@ class BootstrapIntervals:
         A row per algorithm (per pair of them for mean differences), with the columns ``estimate``,
         ``low`` and ``high``.
     of : str
-        What they are intervals of.
+        The averages, as passed to `bootstrap_intervals`.
     confidence : float
-        The share of such intervals that would hold the true value.
+        Level of confidence.
     method : str
         ``"percentile"`` or ``"bca"``.
     n_resamples, seed : int
-        How they were drawn.
+        Number and seed of the resamples.
     """
 
     table: pd.DataFrame
@@ -73,7 +73,7 @@ def bootstrap_intervals(
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
-        Less is better.
+        Lower is better.
     of : {"mean_losses", "mean_differences", "average_ranks"}, default="mean_losses"
         What to average over the sets: losses, differences of losses (first minus second of each
         pair), or ranks.
@@ -107,7 +107,7 @@ def bootstrap_intervals(
     check_choice("of", of, ("mean_losses", "mean_differences", "average_ranks"))
     check_choice("method", method, tuple(_METHODS))
     level = check_share("confidence", confidence)
-    check_whole("n_resamples", n_resamples, _FEWEST_RESAMPLES)
+    check_whole("n_resamples", n_resamples, _MIN_RESAMPLES)
     check_whole("seed", seed, 0)
     table = read_losses(losses)
     scale = np.abs(table.to_numpy()).max()
@@ -143,7 +143,7 @@ def bootstrap_intervals(
 
 
 def _averaged(table: pd.DataFrame, of: str) -> pd.DataFrame:
-    """Return the numbers of each set whose average is wanted, a column for each average."""
+    """Return the values of each set to average, a column for each average."""
     values = table.to_numpy()
     if of == "mean_differences":
         first, second = np.triu_indices(table.shape[1], 1)

@@ -1,4 +1,4 @@
-"""Friedman's test, whether the algorithms differ at all."""
+"""Friedman's test of equal performance of all algorithms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class FriedmanResult:
     Attributes
     ----------
     average_ranks : Series
-        One number for each algorithm, less being better.
+        One number for each algorithm, lower is better.
     n_sets : int
-        How many sets they are averages of.
+        Number of sets.
     chi_square, p_value : float
         Friedman's statistic, corrected for ties, and its p-value.
     iman_davenport, iman_davenport_p_value : float
@@ -51,10 +51,10 @@ class FriedmanByCriterion:
     Attributes
     ----------
     table : DataFrame
-        A row per criterion, with the columns ``chi_square``, ``p_value``, ``adjusted_p_value``,
+        A row per metric, with the columns ``chi_square``, ``p_value``, ``adjusted_p_value``,
         ``iman_davenport``, ``iman_davenport_p_value`` and ``iman_davenport_adjusted_p_value``.
     average_ranks : DataFrame
-        A row per criterion, a column per algorithm.
+        A row per metric, a column per algorithm.
     """
 
     table: pd.DataFrame
@@ -62,7 +62,7 @@ class FriedmanByCriterion:
 
     def __repr__(self) -> str:
         return (
-            f"Friedman tests by {len(self.table)} criteria, p-values adjusted by Holm\n"
+            f"Friedman tests by {len(self.table)} metrics, p-values adjusted by Holm\n"
             f"{self.table[['chi_square', 'p_value', 'adjusted_p_value']].to_string()}\n\n"
             f"Average ranks\n{self.average_ranks.round(3).to_string()}"
         )
@@ -74,7 +74,7 @@ def friedman(losses: Table) -> FriedmanResult:
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
-        Less is better. At least 3 algorithms and 2 sets.
+        Lower is better. At least 3 algorithms and 2 sets.
 
     Returns
     -------
@@ -100,13 +100,13 @@ def friedman(losses: Table) -> FriedmanResult:
     n_sets, n_algorithms = table.shape
     ranks = ranks_within_sets(table.to_numpy())
     chi_square, p_value = 0.0, 1.0
-    if (np.ptp(ranks, axis=1) > 0).any():  # else nothing was ever ranked, and scipy gives 0 / 0
+    if (np.ptp(ranks, axis=1) > 0).any():  # else all losses are equal, and scipy computes 0 / 0
         outcome = stats.friedmanchisquare(*ranks.T)
         chi_square, p_value = max(0.0, float(outcome.statistic)), float(outcome.pvalue)
 
-    most = n_sets * (n_algorithms - 1)  # reached if all sets rank alike
-    room = most - chi_square
-    f = np.inf if room < 1e-9 * most else (n_sets - 1) * chi_square / room
+    largest = n_sets * (n_algorithms - 1)  # reached if all sets rank alike
+    rest = largest - chi_square
+    f = np.inf if rest < 1e-9 * largest else (n_sets - 1) * chi_square / rest
     f_p_value = stats.f.sf(f, n_algorithms - 1, (n_algorithms - 1) * (n_sets - 1))
     return FriedmanResult(
         average_ranks=pd.Series(ranks.mean(axis=0), index=table.columns, name="average rank"),
@@ -119,12 +119,12 @@ def friedman(losses: Table) -> FriedmanResult:
 
 
 def friedman_by_criterion(losses: Mapping[str, Table]) -> FriedmanByCriterion:
-    """Test by several criteria, and adjust the p-values for their number by Holm's procedure.
+    """Test by several metrics, and adjust the p-values for their number by Holm's procedure.
 
     Parameters
     ----------
     losses : mapping of str to DataFrame or array-like of shape (n_sets, n_algorithms)
-        A table of losses for each criterion.
+        A table of losses for each metric.
 
     Returns
     -------
@@ -142,8 +142,8 @@ def friedman_by_criterion(losses: Mapping[str, Table]) -> FriedmanByCriterion:
     """
     if not isinstance(losses, Mapping) or not losses:
         raise ValueError(
-            "losses must map names of criteria to tables of losses, such as "
-            f"{{'hamming': table}}, and is {type(losses).__name__}"
+            "losses must map names of metrics to tables of losses, such as "
+            f"{{'hamming': table}}, got {type(losses).__name__}"
             f"{' without entries' if isinstance(losses, Mapping) else ''}"
         )
     results = {criterion: friedman(table) for criterion, table in losses.items()}

@@ -1,4 +1,4 @@
-"""Nemenyi's test: which algorithms differ, by the distance of their average ranks."""
+"""Nemenyi's test of all pairs of algorithms by the distance of their average ranks."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ class NemenyiResult:
     Attributes
     ----------
     average_ranks : Series
-        One number for each algorithm, less being better.
+        One number for each algorithm, lower is better.
     n_sets : int
-        How many sets they are averages of.
+        Number of sets.
     alpha : float
         Level of significance.
     critical_difference : float
@@ -29,8 +29,8 @@ class NemenyiResult:
         Symmetric, 1 on the diagonal.
     groups : tuple of tuples
         Names of algorithms that do not differ significantly, best first: the bars of a
-        critical-difference diagram. A group is as large as can be and has two members at least; an
-        algorithm can be in several, or in none.
+        critical-difference diagram. A group is maximal and has at least two members; an algorithm
+        can be in several groups, or in none.
     """
 
     average_ranks: pd.Series
@@ -57,7 +57,7 @@ def nemenyi(losses: Table, *, alpha: float = 0.05) -> NemenyiResult:
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
-        Less is better.
+        Lower is better.
     alpha : float, default=0.05
         Level of significance of the critical difference and the groups.
 

@@ -21,7 +21,7 @@ def average_ranks(losses: Table) -> pd.Series:
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
-        Less is better.
+        Lower is better.
 
     Returns
     -------
@@ -44,45 +44,12 @@ def average_ranks(losses: Table) -> pd.Series:
 
 
 def ranks_within_sets(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rank each row by itself, equal losses sharing their mean rank.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_sets, n_algorithms)
-        Losses.
-
-    Returns
-    -------
-    ndarray of shape (n_sets, n_algorithms)
-
-    Examples
-    --------
-    >>> ranks_within_sets(np.array([[0.3, 0.1, 0.1 + 1e-17]]))
-    array([[3. , 1.5, 1.5]])
-    """
+    """Rank each row separately; equal losses share their mean rank."""
     return rankdata(levels(values, np.abs(values).max(axis=1, keepdims=True)), axis=1)
 
 
 def levels(values: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Replace each row's values by whole numbers of the same order, without rounding error.
-
-    Parameters
-    ----------
-    values : ndarray of shape (rows, n)
-        Numbers.
-    scale : ndarray of shape (rows, 1)
-        Size of the numbers they were computed from: neighbours nearer than 1e-12 of it are equal.
-
-    Returns
-    -------
-    ndarray of shape (rows, n)
-        0 for a row's smallest value.
-
-    Examples
-    --------
-    >>> levels(np.array([[0.3, 0.1 + 0.2, 0.1]]), np.array([[0.3]]))
-    array([[1, 1, 0]])
-    """
+    """Replace each row's values by whole numbers of the same order, without rounding error."""
     order = np.argsort(values, axis=1)
     ascending = np.take_along_axis(values, order, axis=1)
     steps = np.diff(ascending, axis=1, prepend=ascending[:, :1]) > ROUNDING_ERROR * scale
@@ -92,49 +59,15 @@ def levels(values: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[n
 
 
 def signed_levels(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Differences of two algorithms' losses as whole numbers: same signs, same order of size.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_sets,)
-        Losses on the same sets.
-
-    Returns
-    -------
-    ndarray of shape (n_sets,)
-        0 where they are equal; equal where the differences are.
-
-    Examples
-    --------
-    >>> signed_levels(np.array([0.3, 0.5, 0.7]), np.array([0.3, 0.4, 0.8]))
-    array([ 0,  1, -1])
-    """
+    """Return differences of losses as whole numbers with the same signs and order of size."""
     differences = first - second
     scale = max(np.abs(first).max(), np.abs(second).max())
-    sizes = np.concatenate([[0.0], np.abs(differences)])  # the 0 is where levels count from
+    sizes = np.concatenate([[0.0], np.abs(differences)])  # level 0 is the difference 0
     return np.sign(differences).astype(np.int64) * levels(sizes[None], np.array([[scale]]))[0, 1:]
 
 
 def rank_sums(signed: NDArray[np.int64]) -> tuple[NDArray[np.float64], float, float]:
-    """Signed-rank sums of the differences that are not zero.
-
-    Parameters
-    ----------
-    signed : ndarray of shape (n_sets,)
-        As of `signed_levels`.
-
-    Returns
-    -------
-    ranks : ndarray
-        Ranks of the sizes, zeros left out.
-    less, more : float
-        Sums of the ranks of the negative and of the positive differences.
-
-    Examples
-    --------
-    >>> rank_sums(np.array([0, 1, -1, -2]))
-    (array([1.5, 1.5, 3. ]), 4.5, 1.5)
-    """
+    """Return ranks and signed-rank sums of the differences that are not zero."""
     different = signed[signed != 0]
     ranks = rankdata(np.abs(different))
     return ranks, float(ranks[different < 0].sum()), float(ranks[different > 0].sum())

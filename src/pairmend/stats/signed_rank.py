@@ -28,7 +28,7 @@ _ADJUSTMENTS: dict[str | None, Callable[[PValues], pd.Series]] = {
     "bergmann-hommel": bergmann_hommel,
 }
 MOST_EXACT = 25
-"""Pairs that differ on at most so many sets have an exact p-value by default."""
+"""Number of different sets up to which the p-value of a pair is exact by default."""
 
 _METHODS = {
     "auto": "exact distribution or normal approximation",
@@ -51,7 +51,7 @@ class WilcoxonResult:
     p_values : DataFrame of shape (n_algorithms, n_algorithms)
         The adjusted p-values as a symmetric table, 1 on the diagonal.
     n_sets : int
-        How many sets were compared.
+        Number of sets.
     adjust : str or None
         The adjustment; None for none.
     method : str
@@ -86,13 +86,13 @@ def wilcoxon(
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
-        Less is better.
+        Lower is better.
     adjust : {"holm", "shaffer", "bergmann-hommel"} or None, default="bergmann-hommel"
-        How to adjust the p-values for the number of pairs; None leaves them as they are.
-        Bergmann and Hommel's procedure is the strongest, and for up to 9 algorithms.
+        How to adjust the p-values for the number of pairs; None means no adjustment. Bergmann and
+        Hommel's procedure is the most powerful, and for up to 9 algorithms.
     method : {"auto", "normal", "exact"}, default="auto"
-        - ``"exact"``: the exact distribution over all signs of the ranks at hand. It is exact with
-          ties, too.
+        - ``"exact"``: the exact distribution over all signs of the observed ranks. It is exact
+          with ties, too.
         - ``"normal"``: normal approximation with continuity and tie correction. On few sets its
           p-values can be too small: 0.037 for 5 equal differences of one sign, where the exact
           p-value is 0.0625.
@@ -152,12 +152,12 @@ def _test(
 
 
 def _exact_p_value(ranks: NDArray[np.float64], statistic: float) -> float:
-    """Two-sided p-value over all signs; scipy's exact distribution is that of untied ranks."""
+    """Return the two-sided p-value over all signs; scipy's exact one is for untied ranks."""
     doubled = np.rint(2 * ranks).astype(np.int64)  # shared ranks can be halves
-    chances = np.zeros(doubled.sum() + 1)
-    chances[0] = 1
+    probabilities = np.zeros(doubled.sum() + 1)
+    probabilities[0] = 1
     for rank in doubled:
-        positive = np.zeros_like(chances)
-        positive[rank:] = chances[:-rank]
-        chances = (chances + positive) / 2
-    return min(1.0, 2 * float(chances[: round(2 * statistic) + 1].sum()))
+        positive = np.zeros_like(probabilities)
+        positive[rank:] = probabilities[:-rank]
+        probabilities = (probabilities + positive) / 2
+    return min(1.0, 2 * float(probabilities[: round(2 * statistic) + 1].sum()))

@@ -1,7 +1,8 @@
-"""Comparing algorithms on many sets: what to run, running it, and what was run."""
+"""Cross-validated comparison of algorithms on many data sets: define, plan, run, read results."""
 
 from pairmend.study.criteria import CRITERIA, Criterion
 from pairmend.study.definition import Study
+from pairmend.study.execution import Outcome
 from pairmend.study.plan import Plan, PlannedSet, plan_study
 from pairmend.study.record import StudyRecord
 from pairmend.study.run import FailedTasksWarning, Step, StudyInUseError, run_study
@@ -9,7 +10,6 @@ from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource
 from pairmend.study.store import read_study
 from pairmend.study.studyfile import load_study, paper_study, parse_study, shipped_study
 from pairmend.study.tasks import Task
-from pairmend.study.work import Outcome
 
 __all__ = [
     "CRITERIA",

@@ -1,9 +1,9 @@
-"""Work on a Dask cluster: each batch is a task, and so is each set, which travels as arrays.
+"""Running a study on a Dask cluster: each batch is a Dask task, and so is each set's arrays.
 
-What tasks need is kept by the scheduler, so a worker that dies costs nothing but time: Dask does
-its tasks again elsewhere. It blames a death on every task the worker had, so batches that it has
-given up are tried once more, alone, before they have failed. A worker process whose batch takes
-longer than the time limit is restarted by its nanny.
+The scheduler keeps the inputs of tasks. If a worker dies, Dask runs its tasks again elsewhere.
+Dask counts the death against every task of the worker, so batches that end with `KilledWorker`
+are tried once more, alone, before they count as failed. A worker process whose batch takes longer
+than the time limit is restarted by its nanny.
 """
 
 import queue
@@ -20,36 +20,26 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from pairmend.study.array_cache import CachedSet, CachedSource, open_cached_set
 from pairmend.study.definition import Study
 from pairmend.study.environment import versions
+from pairmend.study.execution import Outcome, failures, perform
 from pairmend.study.requirements import require_dask
-from pairmend.study.serve import Job
-from pairmend.study.shelf import OnShelf, ShelvedSet, open_set
 from pairmend.study.tasks import Batch
 from pairmend.study.time_limit import Performed, perform_within_limit
-from pairmend.study.work import Outcome, failures, perform
+from pairmend.study.worker_process import Job
 
-PATIENCE = 5.0
-"""Seconds in which a scheduler must answer."""
-WITHOUT_WORKERS = 300.0
-"""Seconds for which a cluster without any worker is waited for."""
-AHEAD = 2
-"""Batches that are handed out for each worker: one to do, one to follow."""
+REPLY_TIMEOUT = 5.0
+"""Seconds to wait for a reply of the scheduler."""
+WORKER_TIMEOUT = 300.0
+"""Seconds to wait for a worker when the cluster has none."""
+JOBS_PER_WORKER = 2
+"""Batches submitted for each worker: one that runs, one that waits."""
 
 
 @contextmanager
 def connected(cluster: Any) -> Iterator[Any]:
-    """Give the client of a cluster.
-
-    Parameters
-    ----------
-    cluster : str or distributed.Client
-        Address of a scheduler, whose client is closed in the end; or a client, which is not.
-
-    Yields
-    ------
-    distributed.Client
-    """
+    """Yield the client of a cluster given as a client or as the address of its scheduler."""
     require_dask()
     from distributed import Client
 
@@ -62,11 +52,11 @@ def connected(cluster: Any) -> Iterator[Any]:
             f"dask must be the address of a scheduler or a distributed.Client, got {cluster!r}"
         )
     try:
-        client = Client(cluster, timeout=PATIENCE, set_as_default=False)
+        client = Client(cluster, timeout=REPLY_TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ConnectionError(
-            f"no Dask scheduler answers at {cluster!r} within {PATIENCE:.0f} seconds. Is it "
-            "running ('dask scheduler' prints its address), and can it be reached from here?"
+            f"no Dask scheduler was found at {cluster!r} within {REPLY_TIMEOUT:.0f} seconds. Check "
+            "that it runs ('dask scheduler' prints its address) and that its port is open."
         ) from error
     with client:
         check_workers(client)
@@ -74,13 +64,13 @@ def connected(cluster: Any) -> Iterator[Any]:
 
 
 def check_workers(client: Any) -> None:
-    """Refuse workers on which results could come out otherwise."""
+    """Refuse workers with other versions of packages, where results could differ."""
     try:
         found = client.run(versions)
     except ImportError as error:
         raise RuntimeError(
-            f"the workers of the Dask cluster cannot do the work: {error}. They need pairmend and "
-            "the packages of the classifiers, in the versions that are installed here."
+            f"the workers of the Dask cluster lack a package: {error}. Install pairmend and the "
+            "packages of the classifiers there, in the versions that are installed here."
         ) from error
     here = versions()
     for worker, there in found.items():
@@ -97,78 +87,65 @@ def check_workers(client: Any) -> None:
 def run_on_cluster(
     study: Study, jobs: Iterable[Job], client: Any
 ) -> Generator[Outcome, None, None]:
-    """Do batches on a cluster.
-
-    Parameters
-    ----------
-    study : Study
-        Is sent once.
-    jobs : iterable of Job
-        Is asked for the next ones only when there are workers for them.
-    client : distributed.Client
-        Of the cluster. Workers may come and go.
-
-    Yields
-    ------
-    Outcome
-        In the order batches are done.
-    """
+    """Perform batches on a cluster and yield outcomes as they arrive."""
     if study.time_limit is not None and not all(client.run(_has_nanny).values()):
         raise ValueError(
-            "a time limit needs workers with a nanny, which ends and restarts them: start them as "
+            "a time limit needs workers with a nanny, which restarts them: start them as "
             "processes, without --no-nanny, or leave out the time limit"
         )
-    crew = _Crew(study, client)
+    run = _ClusterRun(study, client)
     try:
-        suspects: list[Job] = []
-        yield from crew.work(iter(jobs), suspects)
-        for job in suspects:
-            guilty: list[Job] = []
-            yield from crew.work(iter([job]), guilty)
-            if guilty:
-                error = RuntimeError("the worker process died each time this was tried")
-                yield from failures(crew.study, job.batch, error)
+        killed: list[Job] = []
+        yield from run.perform(iter(jobs), killed)
+        for job in killed:
+            killed_again: list[Job] = []
+            yield from run.perform(iter([job]), killed_again)
+            if killed_again:
+                error = RuntimeError("the worker process died at each attempt")
+                yield from failures(run.study, job.batch, error)
     finally:
-        crew.dismiss()
+        run.cancel()
 
 
-class _Crew:
+class _ClusterRun:
+    """The futures of a study on a cluster."""
+
     def __init__(self, study: Study, client: Any) -> None:
-        # Sets travel by themselves, as tasks, each to the workers that need it.
-        self.study = replace(study, sets=dict.fromkeys(study.sets, OnShelf()))
+        # Sets are sent as tasks of their own, each to the workers that need it.
+        self.study = replace(study, sets=dict.fromkeys(study.sets, CachedSource()))
         self.client = client
-        self.at_work: dict[Any, Job] = {}
+        self.running: dict[Any, Job] = {}
         self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._begin_anew()
+        self._send_study()
 
-    def _begin_anew(self) -> None:
-        """Send study and set again: what was sent may have been given up with a worker, too."""
+    def _send_study(self) -> None:
+        """Send the study, and the set with the next job: both may have been lost with a worker."""
         self.sent_study = self._send(self.study)
-        self.place: Path | None = None
+        self.folder: Path | None = None
         self.sent_set: Any = None
 
-    def work(self, jobs: Iterator[Job], killed: list[Job]) -> Iterator[Outcome]:
-        """Do jobs; those that Dask has given up because workers died are put into a list."""
+    def perform(self, jobs: Iterator[Job], killed: list[Job]) -> Iterator[Outcome]:
+        """Perform jobs; append those that end with `KilledWorker` to the list."""
         from distributed import CancelledError, KilledWorker
 
-        self._hand_out(jobs)
-        while self.at_work:
+        self._submit_next(jobs)
+        while self.running:
             future = self._next_done()
-            job = self.at_work.pop(future)
+            job = self.running.pop(future)
             try:
-                performed, worker = future.result(timeout=PATIENCE)
+                performed, worker = future.result(timeout=REPLY_TIMEOUT)
             except TimeoutError as error:
                 if future.status == "error":
                     yield from failures(self.study, job.batch, error)
                 else:
-                    # It was lost with its worker, and is computed again. Until then others have
-                    # their turn, whose workers may have to be restarted before that can happen.
-                    self._expect(future, job)
+                    # It was lost with its worker and is computed again. Continue with the others:
+                    # their workers may have to be restarted first.
+                    self._add(future, job)
             except KilledWorker:
                 killed.append(job)
-                self._begin_anew()
+                self._send_study()
             except CancelledError as error:
-                raise _lost("its scheduler ended, or cannot be reached any more") from error
+                raise _lost("its scheduler ended or cannot be reached") from error
             except Exception as error:  # a result that cannot be sent, for instance
                 yield from failures(self.study, job.batch, error)
             else:
@@ -177,8 +154,8 @@ class _Crew:
                     self.client.cancel([future])  # else it is computed again, elsewhere
                     self._restart(worker)
                 if performed.rest:
-                    self._submit(Job(performed.rest, job.place))
-            self._hand_out(jobs)
+                    self._submit(Job(performed.rest, job.folder))
+            self._submit_next(jobs)
 
     def _restart(self, worker: str) -> None:
         """Replace the process of a worker, in which a batch still runs."""
@@ -189,63 +166,64 @@ class _Crew:
                 raise _lost(f"the worker {worker} cannot be restarted") from error
 
     def _next_done(self) -> Any:
-        seen = time.monotonic()
+        last_seen = time.monotonic()
         while True:
             try:
-                return self.done.get(timeout=PATIENCE)
+                return self.done.get(timeout=REPLY_TIMEOUT)
             except queue.Empty:
                 if self.client.status != "running":
-                    raise _lost("its scheduler cannot be reached any more") from None
+                    raise _lost("its scheduler cannot be reached") from None
             if self.client.nthreads():
-                seen = time.monotonic()
-            elif time.monotonic() - seen > WITHOUT_WORKERS:
-                raise _lost(f"it has had no worker for {WITHOUT_WORKERS:.0f} seconds")
+                last_seen = time.monotonic()
+            elif time.monotonic() - last_seen > WORKER_TIMEOUT:
+                raise _lost(f"it has had no worker for {WORKER_TIMEOUT:.0f} seconds")
 
-    def _hand_out(self, jobs: Iterator[Job]) -> None:
-        wanted = AHEAD * max(1, len(self.client.nthreads())) - len(self.at_work)
-        for job in islice(jobs, max(0, wanted)):
+    def _submit_next(self, jobs: Iterator[Job]) -> None:
+        n_jobs = JOBS_PER_WORKER * max(1, len(self.client.nthreads())) - len(self.running)
+        for job in islice(jobs, max(0, n_jobs)):
             self._submit(job)
 
     def _submit(self, job: Job) -> None:
-        if job.place != self.place:
-            self.place, self.sent_set = job.place, self._send(_in_memory(open_set(job.place)))
+        if job.folder != self.folder:
+            self.folder = job.folder
+            self.sent_set = self._send(_in_memory(open_cached_set(job.folder)))
         future = self.client.submit(_perform, self.sent_study, job.batch, self.sent_set, pure=False)
-        self._expect(future, job)
+        self._add(future, job)
 
-    def _expect(self, future: Any, job: Job) -> None:
-        self.at_work[future] = job
+    def _add(self, future: Any, job: Job) -> None:
+        self.running[future] = job
         future.add_done_callback(self.done.put)
 
-    def _send(self, thing: Any) -> Any:
-        """Make a thing the result of a task, so that it is made again when a worker dies."""
+    def _send(self, value: Any) -> Any:
+        """Make an object the result of a task, which is repeated if its worker dies."""
         import dask
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
-            return self.client.submit(_keep, thing, pure=False)
+            return self.client.submit(_identity, value, pure=False)
 
-    def dismiss(self) -> None:
-        """Take back what is not done."""
+    def cancel(self) -> None:
+        """Cancel the futures that are not done."""
         if self.client.status == "running":
-            self.client.cancel([*self.at_work, self.sent_study])
+            self.client.cancel([*self.running, self.sent_study])
 
 
 def _lost(why: str) -> ConnectionError:
     return ConnectionError(
-        f"the Dask cluster does not work any more: {why}. What was finished is kept; mend the "
-        "cluster and start again to go on."
+        f"the Dask cluster was lost: {why}. Finished tasks are stored. Restart the cluster and run "
+        "the study again to continue."
     )
 
 
-_BY_ITSELF = threading.Lock()
+_ONE_BATCH = threading.Lock()
 
 
-def _perform(study: Study, batch: Batch, data: ShelvedSet) -> tuple[Performed, str]:
-    """Perform a batch on a worker; return what came of it and the address of the worker."""
+def _perform(study: Study, batch: Batch, data: CachedSet) -> tuple[Performed, str]:
+    """Perform a batch on a worker; return its outcomes and the address of the worker."""
     from distributed import get_worker
 
-    # Random numbers, warnings and threads of BLAS belong to the process as a whole, so that a
-    # process does one batch at a time, however many threads its worker has.
-    _BY_ITSELF.acquire()
+    # Global random numbers, warning filters and BLAS threads belong to the process, so a process
+    # performs one batch at a time, however many threads its worker has.
+    _ONE_BATCH.acquire()
     is_late = False
     try:
         if study.time_limit is not None:
@@ -256,24 +234,24 @@ def _perform(study: Study, batch: Batch, data: ShelvedSet) -> tuple[Performed, s
                 performed = Performed(list(perform(study, batch, data)))
         return performed, get_worker().address
     finally:
-        if not is_late:  # a process in which a batch still runs takes no other
-            _BY_ITSELF.release()
+        if not is_late:  # else the batch still runs in a thread of this process
+            _ONE_BATCH.release()
 
 
 def _has_nanny(dask_worker: Any) -> bool:
     return dask_worker.nanny is not None
 
 
-def _keep(thing: Any) -> Any:
-    return thing
+def _identity(value: Any) -> Any:
+    return value
 
 
-def _in_memory(data: ShelvedSet) -> ShelvedSet:
-    """Return a set that no longer needs its files."""
+def _in_memory(data: CachedSet) -> CachedSet:
+    """Return a copy of a set whose arrays are not mapped from files."""
     X = data.X
     if sparse.issparse(X):
         parts = (np.array(X.data), np.array(X.indices), np.array(X.indptr))
         X = sparse.csr_array(parts, shape=X.shape)
     elif isinstance(X, np.ndarray):
         X = np.array(X)
-    return ShelvedSet(X, np.array(data.Y), np.array(data.fold_of))
+    return CachedSet(X, np.array(data.Y), np.array(data.fold_of))

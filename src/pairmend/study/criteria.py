@@ -1,4 +1,4 @@
-"""Criteria of a study, and the two kinds of output they judge."""
+"""Metrics of a study, and the two kinds of output they score."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Criterion:
-    """How predictions are judged.
+    """A metric that scores predictions.
 
     Attributes
     ----------
     function : callable
-        Of the true label indicators and what was predicted.
+        Called with the true label indicators and the predictions; returns a number.
     title : str
-        What tables and figures call it.
+        Name in tables and figures.
     greater_is_better : bool
-        Whether more is better.
+        Whether greater values are better.
     needs : {"labels", "scores"}
-        Whether it judges label indicators or the scores of ``predict_proba`` or, where a
-        classifier has none, ``decision_function``.
+        Whether the predictions are label indicators or the scores of ``predict_proba`` or, where
+        a classifier has none, ``decision_function``.
     params : mapping
         Further parameters of the function.
 
@@ -50,16 +50,26 @@ class Criterion:
     params: Mapping[str, Any] | None = None
 
     def __call__(self, Y_true: Any, predicted: Any) -> float:
-        """Return the criterion's value, refusing one that is no finite number."""
-        # Copies: a function that writes into its arguments must not touch other criteria.
-        truth, said = np.array(Y_true), np.array(predicted)
-        value = float(self.function(truth, said, **(self.params or {})))
+        """Return the value of the metric, which must be a finite number."""
+        # Copies: a function that writes into its arguments must not change other metrics.
+        arguments = np.array(Y_true), np.array(predicted)
+        value = float(self.function(*arguments, **(self.params or {})))
         if not np.isfinite(value):
-            raise ValueError(f"{self.title} is {value}, which cannot be compared")
+            raise ValueError(f"{self.title} is {value}, expected a finite number")
         return value
 
     def definition(self) -> dict[str, Any]:
-        """Return the criterion as plain data."""
+        """Return the metric as plain data, as in a study file.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> CRITERIA["hamming"].definition()["function"]
+        'sklearn.metrics.hamming_loss'
+        """
         function = describe(self.function)
         return {
             "function": function.get("object", function),
@@ -71,4 +81,4 @@ class Criterion:
 
 
 CRITERIA = {name: Criterion(function, TITLES[name]) for name, function in LOSSES.items()}
-"""The four criteria of the paper by name."""
+"""The four metrics of the paper by name."""

@@ -1,4 +1,4 @@
-"""What a study is: sets, algorithms, criteria, and how rows are split."""
+"""Definition of a study: sets, algorithms, metrics, and how rows are split."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,12 +8,11 @@ from typing import Any
 
 from pairmend.datasets import find_entry
 from pairmend.study.criteria import CRITERIA, Criterion
-from pairmend.study.objects import Unmade, describe
+from pairmend.study.objects import Uninstantiated, describe
 from pairmend.study.sources import CatalogueSource, GivenSource, Source, as_data, with_name
 
 SPLITS = ("shuffled", "stratified")
-LONGEST = 100
-"""Letters that a name may have."""
+MAX_NAME_LENGTH = 100
 
 
 @dataclass(frozen=True, init=False)
@@ -23,24 +22,24 @@ class Study:
     Parameters
     ----------
     sets : iterable of str, or mapping
-        Names of the catalogue; or by names of your own: `MultiLabelData`, a pair of X and Y, or
-        a source of `pairmend.study.sources`.
+        Names of the catalogue; or a mapping of names to `MultiLabelData`, pairs of X and Y,
+        `CatalogueSource`, `FileSource` or `FunctionSource`.
     algorithms : mapping of str to classifier
-        Unfitted multi-label classifiers of any library that follows scikit-learn. Those of ours
-        that differ only in what takes effect at prediction share a fit. A ``random_state`` that
+        Unfitted multi-label classifiers of any library that follows scikit-learn. Classifiers of
+        pairmend that differ only in parameters of prediction share a fit. A ``random_state`` that
         is None is set for each fold.
     criteria : iterable of str, or mapping of str to Criterion, default=None
-        Names among the paper's four, or criteria of your own. None means the paper's four.
+        Metrics: names among the paper's four, or `Criterion` objects. None means the paper's four.
     folds, repeats : int, default=10 and 1
         Folds of a cross-validation, and how often it is repeated with other folds.
     seed : int, default=0
-        With the names of set, repeat and fold, the source of all randomness.
+        All random numbers depend on the seed and on the names of set, repeat and fold.
     split : {"shuffled", "stratified"}, default="shuffled"
-        Plain folds as in the paper, or folds that resemble each other in labels.
+        Plain folds as in the paper, or folds with similar label frequencies.
     name, title : str
-        What the study is called, in files and on pages.
+        Name in files, and title of the report.
     skip_missing : bool, default=False
-        Whether sets that are not at hand are left out instead of refused.
+        Whether sets whose files are missing are left out; if not, they are an error.
     time_limit : float, default=None
         Seconds that a task may take, fit and prediction together. A task that takes longer has
         failed. None means no limit.
@@ -128,11 +127,22 @@ class Study:
 
     @property
     def n_tasks(self) -> int:
-        """How many times a classifier is judged."""
+        """Number of evaluations: sets times repeats times folds times algorithms."""
         return len(self.sets) * self.repeats * self.folds * len(self.algorithms)
 
     def definition(self) -> dict[str, Any]:
-        """Return the study as plain data, as in a study file."""
+        """Return the study as plain data, as in a study file.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> from pairmend import PairwiseClassifier
+        >>> Study(["yeast"], {"LPW": PairwiseClassifier()}).definition()["algorithms"]
+        {'LPW': {'class': 'pairmend.PairwiseClassifier'}}
+        """
         return {
             "name": self.name,
             "title": self.title,
@@ -155,10 +165,10 @@ class Study:
         Parameters
         ----------
         sets : iterable of str, default=None
-            Names of the study or of the catalogue, in any case; None means all. What is asked
-            for by name must be at hand.
+            Names of the study or of the catalogue, upper or lower case; None means all. Sets that
+            are named here must be available, independent of `skip_missing`.
         algorithms : iterable of str, default=None
-            Names of the study, in any case; None means all.
+            Names of the study, upper or lower case; None means all.
 
         Returns
         -------
@@ -218,8 +228,8 @@ def _as_criteria(criteria: Any) -> dict[str, Criterion]:
         unknown = [name for name in criteria if name not in CRITERIA]
         if unknown:
             raise ValueError(
-                f"no criterion is named {', '.join(map(repr, unknown))}; there are "
-                f"{', '.join(CRITERIA)}, others are given as Criterion objects"
+                f"criteria has the unknown names {', '.join(map(repr, unknown))}; expected "
+                f"{', '.join(CRITERIA)}, or a mapping of names to Criterion objects"
             )
         criteria = {name: CRITERIA[name] for name in criteria}
     if not criteria:
@@ -237,7 +247,7 @@ def _checked_algorithms(algorithms: Mapping[str, Any]) -> dict[str, Any]:
     if not algorithms:
         raise ValueError("a study needs at least one algorithm")
     for name, model in algorithms.items():
-        owner = model.type if isinstance(model, Unmade) else model
+        owner = model.type if isinstance(model, Uninstantiated) else model
         if isinstance(model, type) or not (hasattr(owner, "fit") and hasattr(owner, "predict")):
             raise TypeError(
                 f"algorithm {name!r} must be a classifier with fit and predict, got {model!r}"
@@ -246,11 +256,17 @@ def _checked_algorithms(algorithms: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_names(what: str, named: Iterable[Any]) -> None:
-    """Refuse names that files, pages and tables cannot hold."""
+    """Refuse names that cannot be written to files, pages and tables."""
     for name in named:
-        if not isinstance(name, str) or not name or len(name) > LONGEST or not name.isprintable():
+        if (
+            not isinstance(name, str)
+            or not name
+            or len(name) > MAX_NAME_LENGTH
+            or not name.isprintable()
+        ):
             raise ValueError(
-                f"names of {what} must be texts of 1 to {LONGEST} printable letters, got {name!r}"
+                f"names of {what} must be texts of 1 to {MAX_NAME_LENGTH} printable letters, got "
+                f"{name!r}"
             )
 
 

@@ -1,4 +1,4 @@
-"""What a study ran on."""
+"""Versions of packages and properties of the machine."""
 
 import os
 import platform
@@ -10,13 +10,7 @@ PACKAGES = ("pairmend", "numpy", "scipy", "scikit-learn", "joblib", "pandas", "r
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that results depend on.
-
-    Examples
-    --------
-    >>> sorted(versions())[:3]
-    ['joblib', 'numpy', 'pairmend']
-    """
+    """Return the versions of Python and of the packages that results depend on."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -27,13 +21,7 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, str]:
-    """Return what is known of this machine, without its name.
-
-    Examples
-    --------
-    >>> "system" in machine() and "processors" in machine()
-    True
-    """
+    """Return properties of this machine, without its name."""
     return {
         "system": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),

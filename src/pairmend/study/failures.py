@@ -1,4 +1,4 @@
-"""What failed in a study, told once for all folds."""
+"""Failed tasks of a study, grouped over folds."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,19 +20,7 @@ class Failure:
 
 
 def failures_of(study: Study, tasks: "pd.DataFrame") -> list[Failure]:
-    """Gather the failures of a study.
-
-    Parameters
-    ----------
-    study : Study
-        Failures of sets and algorithms that it does not have are left out.
-    tasks : DataFrame
-        As in `StudyRecord`.
-
-    Returns
-    -------
-    list of Failure
-    """
+    """Return the failures of a study's sets and algorithms, grouped by error."""
     failed = tasks[
         (tasks.status == "failed")
         & tasks.set.isin(list(study.sets))

@@ -14,13 +14,7 @@ _folders: list[str] = []
 
 @contextmanager
 def importable(folder: Path | None) -> Iterator[None]:
-    """Let the modules in a folder be imported inside a ``with`` block.
-
-    Parameters
-    ----------
-    folder : Path or None
-        The folder; None changes nothing.
-    """
+    """Let the modules in a folder be imported inside a ``with`` block."""
     if folder is None:
         yield
         return
@@ -36,11 +30,9 @@ def importable(folder: Path | None) -> Iterator[None]:
 
 
 def import_module(name: str) -> ModuleType:
-    """Import a module; one of the `importable` folder is never replaced by a namesake.
-
-    Modules stay imported when the block ends. Two study files in different folders can each
-    have a module of the same name, and the second one must not get the module of the first.
-    """
+    """Import a module; refuse one of the same name from outside the `importable` folder."""
+    # Modules stay imported when the block ends. Two study files in different folders can each
+    # have a module of the same name, and the second one must not get the module of the first.
     module = importlib.import_module(name)
     if _folders:
         top = name.partition(".")[0]
@@ -49,7 +41,7 @@ def import_module(name: str) -> ModuleType:
         if here and here.origin and loaded and not _same_file(here.origin, loaded):
             raise ImportError(
                 f"the module {top!r} is already imported from {loaded}, but {here.origin} is "
-                "needed. Run the study in a Python process of its own, or rename the module."
+                "needed. Run the study in a separate Python process, or rename the module."
             )
     return module
 

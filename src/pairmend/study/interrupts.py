@@ -5,18 +5,9 @@ from contextlib import contextmanager
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Tell whether an error is an interrupt.
-
-    When Ctrl-C arrives inside of compiled code that ignores it, Python raises a SystemError whose
-    cause is the KeyboardInterrupt.
-
-    Examples
-    --------
-    >>> error = SystemError("returned a result with an exception set")
-    >>> error.__cause__ = KeyboardInterrupt()
-    >>> is_interrupt(error), is_interrupt(SystemError())
-    (True, False)
-    """
+    """Return whether an error is an interrupt."""
+    # When Ctrl-C arrives inside of compiled code that ignores it, Python raises a SystemError
+    # whose cause is the KeyboardInterrupt.
     while isinstance(error, SystemError):
         error = error.__cause__ or error.__context__
     return isinstance(error, KeyboardInterrupt)

@@ -1,4 +1,4 @@
-"""How much memory this process has had, where the system tells."""
+"""Peak memory of this process, on Linux."""
 
 from pathlib import Path
 
@@ -6,15 +6,15 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def reset_peak() -> None:
-    """Forget the most memory there was, so that the next reading is of what follows."""
+    """Reset the peak, so that the next reading covers the time from here on."""
     try:
-        CLEAR.write_text("5")  # Linux alone can: see proc(5)
+        CLEAR.write_text("5")  # see proc(5)
     except OSError:
         return
 
 
 def peak_bytes() -> int | None:
-    """Return the most resident memory since the last reset, None where it is not told."""
+    """Return the peak of resident memory since the last reset, None where it is not available."""
     try:
         lines = STATUS.read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Objects as plain data and back: estimators and functions by import path."""
+"""Conversion of estimators and functions to plain data with import paths, and back."""
 
 import importlib
 import inspect
@@ -15,105 +15,74 @@ PLAIN = (str, int, float, bool, type(None))
 
 
 @dataclass(frozen=True)
-class Unmade:
-    """A class and the parameters of an instance that is not made.
-
-    Attributes
-    ----------
-    type : callable
-        The class.
-    params : dict
-        What it would be called with.
-    """
+class Uninstantiated:
+    """A class and the parameters of an instance that has not been created."""
 
     type: Any
     params: dict[str, Any]
 
 
 def find(path: str) -> Any:
-    """Import what an import path names.
-
-    Parameters
-    ----------
-    path : str
-        Such as ``sklearn.linear_model.LogisticRegression``.
-
-    Returns
-    -------
-    object
-
-    Examples
-    --------
-    >>> find("sklearn.svm.LinearSVC").__name__
-    'LinearSVC'
-    """
+    """Import the object with an import path such as ``sklearn.svm.LinearSVC``."""
     module, _, name = path.rpartition(".") if isinstance(path, str) else ("", "", "")
     if not module:
-        raise ValueError(f"{path!r} is no import path: expected module.name")
+        raise ValueError(f"{path!r} is not an import path, expected module.name")
     try:
         found = import_module(module)
-    except Exception as error:  # whatever a module does when it is imported
-        raise ImportError(f"cannot import {path!r}: {_told(error)}") from error
+    except Exception as error:  # modules can raise anything when they are imported
+        raise ImportError(f"cannot import {path!r}: {_error_text(error)}") from error
     if not hasattr(found, name):
         raise ImportError(f"cannot import {path!r}: {module} has no {name!r}")
     return getattr(found, name)
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def build(value: Any, place: str, *, make: bool = True) -> Any:
-    """Make what plain data describe.
+def build(value: Any, place: str, *, instantiate: bool = True) -> Any:
+    """Create the object that plain data describe; `place` is their key, for messages.
 
-    Parameters
-    ----------
-    value : plain data
-        ``{"class": path, "params": {…}}`` is an instance, ``{"object": path}`` what the path
-        names, ``{"tuple": […]}`` a tuple; tables and lists may hold more of them; all else
-        stands for itself. A list for a parameter whose default is a tuple becomes one, too.
-    place : str
-        Where it stands, for messages.
-    make : bool, default=True
-        Whether instances are made. If not, classes and functions are imported and parameters
-        checked, but nothing is called: `Unmade` objects stand for the instances.
-
-    Returns
-    -------
-    object
-
-    Examples
-    --------
-    >>> build({"class": "sklearn.svm.LinearSVC", "params": {"C": 2.0}}, "here")
-    LinearSVC(C=2.0)
+    ``{"class": path, "params": {…}}`` is an instance (or `Uninstantiated`), ``{"object": path}``
+    an imported object, ``{"tuple": […]}`` a tuple; other data stand for themselves.
     """
     if isinstance(value, list):
-        return [build(part, f"{place}[{i}]", make=make) for i, part in enumerate(value)]
+        return [
+            build(part, f"{place}[{i}]", instantiate=instantiate) for i, part in enumerate(value)
+        ]
     if not isinstance(value, Mapping):
         return value
     if "class" in value:
-        return _instance(value, place, make)
+        return _instance(value, place, instantiate)
     if "object" in value:
         _only(value, {"object"}, place)
         return find(value["object"])
     if "tuple" in value:
         _only(value, {"tuple"}, place)
-        return tuple(build(value["tuple"], place, make=make))
+        return tuple(build(value["tuple"], place, instantiate=instantiate))
     if "opaque" in value:
-        raise ValueError(f"{place} was given as an object of Python and cannot be made again")
-    return {key: build(part, f"{place}.{key}", make=make) for key, part in value.items()}
+        raise ValueError(
+            f"{place} was given as a Python object without import path and cannot be created from "
+            "the stored definition"
+        )
+    return {
+        key: build(part, f"{place}.{key}", instantiate=instantiate) for key, part in value.items()
+    }
 
 
-def _instance(value: Mapping[str, Any], place: str, make: bool) -> Any:
+def _instance(value: Mapping[str, Any], place: str, instantiate: bool) -> Any:
     _only(value, {"class", "params"}, place)
-    made = find(value["class"])
-    if not callable(made):
-        raise ValueError(f"{place}: {value['class']} is no class")
+    cls = find(value["class"])
+    if not callable(cls):
+        raise ValueError(f"{place}: {value['class']} is not a class")
     params = value.get("params", {})
     if not isinstance(params, Mapping):
         raise ValueError(f"{place}.params must be a table, got {params!r}")
-    params = {key: build(part, f"{place}.params.{key}", make=make) for key, part in params.items()}
-    known = inspect.signature(made).parameters
+    params = {
+        key: build(part, f"{place}.params.{key}", instantiate=instantiate)
+        for key, part in params.items()
+    }
+    known = inspect.signature(cls).parameters
     open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
     unknown = [] if open_ended else [key for key in params if key not in known]
     if unknown:
@@ -124,39 +93,25 @@ def _instance(value: Mapping[str, Any], place: str, make: bool) -> Any:
     for key, part in params.items():
         if isinstance(part, list) and key in known and isinstance(known[key].default, tuple):
             params[key] = tuple(part)
-    if not make:
-        return Unmade(made, params)
+    if not instantiate:
+        return Uninstantiated(cls, params)
     try:
-        return made(**params)
-    except Exception as error:  # whatever a class does when it is called
-        raise ValueError(f"{place}: {value['class']} cannot be made: {_told(error)}") from error
+        return cls(**params)
+    except Exception as error:  # classes can raise anything when they are called
+        message = f"{place}: {value['class']} cannot be created: {_error_text(error)}"
+        raise ValueError(message) from error
 
 
 def _only(value: Mapping[str, Any], known: set[str], place: str) -> None:
     unknown = sorted(set(value) - known)
     if unknown:
-        raise ValueError(f"{place} has unknown keys {unknown}; it takes {sorted(known)}")
+        raise ValueError(f"{place} has unknown keys {unknown}; expected {sorted(known)}")
 
 
 def describe(value: Any) -> Any:
-    """Turn an object into plain data from which `build` makes its like.
+    """Return an object as plain data for `build`, estimators with non-default parameters only.
 
-    Of an estimator only the parameters are named that differ from their defaults. What cannot
-    be named is ``{"opaque": type, "hash": …}``: it can be told apart, but not made again.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    plain data
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> describe(LinearSVC(C=2.0))
-    {'class': 'sklearn.svm.LinearSVC', 'params': {'C': 2.0}}
+    An object without import path is ``{"opaque": type, "hash": …}``, which `build` refuses.
     """
     if isinstance(value, PLAIN):
         return value
@@ -166,9 +121,9 @@ def describe(value: Any) -> Any:
         return {"tuple": [describe(part) for part in value]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: describe(part) for key, part in value.items()}
-    if isinstance(value, Unmade):
+    if isinstance(value, Uninstantiated):
         if not hasattr(value.type, "get_params"):
-            return {"unmade": public_path(value.type)}
+            return {"uninstantiated": public_path(value.type)}
         return _describe_estimator(value.type, value.params)
     if hasattr(value, "get_params") and not isinstance(value, type):
         return _describe_estimator(type(value), value.get_params(deep=False))
@@ -180,13 +135,13 @@ def describe(value: Any) -> Any:
 def _hash(value: Any) -> str:
     try:
         return joblib.hash(value)
-    except Exception:  # what cannot be pickled, in many ways: no two are known to be alike
+    except Exception:  # it cannot be pickled, so it cannot be compared with others
         return f"id {id(value)}"
 
 
-def _describe_estimator(made: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_estimator(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     defaults = {
-        name: parameter.default for name, parameter in inspect.signature(made).parameters.items()
+        name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()
     }
     params = {name: describe(value) for name, value in values.items()}
     own = {
@@ -195,31 +150,18 @@ def _describe_estimator(made: Any, values: Mapping[str, Any]) -> dict[str, Any]:
         # As texts: 1, 1.0 and True are equal numbers, but not the same parameter.
         if name not in defaults or as_text(value) != as_text(describe(defaults[name]))
     }
-    path = public_path(made)
-    named = {"class": path} if path else {"opaque": made.__qualname__, "hash": _hash(made)}
+    path = public_path(cls)
+    named = {"class": path} if path else {"opaque": cls.__qualname__, "hash": _hash(cls)}
     return {**named, "params": own} if own else named
 
 
 def as_text(plain: Any) -> str:
-    """Write plain data such that only the same data give the same text.
-
-    Examples
-    --------
-    >>> as_text(1) == as_text(1.0), as_text(float("nan")) == as_text(float("nan"))
-    (False, True)
-    """
+    """Return plain data as JSON; unlike ``==``, the text distinguishes 1, 1.0 and True."""
     return json.dumps(plain, sort_keys=True)
 
 
 def public_path(thing: Any) -> str | None:
-    """Return the shortest import path of a class or function, None if it has none.
-
-    Examples
-    --------
-    >>> from sklearn.svm._classes import LinearSVC
-    >>> public_path(LinearSVC)
-    'sklearn.svm.LinearSVC'
-    """
+    """Return the shortest import path of a class or function, None if it has none."""
     module, name = getattr(thing, "__module__", None), thing.__qualname__
     if not module or module == "__main__" or not name.isidentifier():
         return None

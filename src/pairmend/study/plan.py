@@ -1,4 +1,4 @@
-"""What a study would do: which sets are at hand, and what is done already."""
+"""Planning a study: which sets are available, and which tasks are done."""
 
 from collections.abc import Set
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from pairmend.study.changes import changes
 from pairmend.study.definition import Study
 from pairmend.study.importing import importable
 from pairmend.study.sources import CatalogueSource
-from pairmend.study.starts import code_changes, start_of, version_changes
+from pairmend.study.start import code_changes, start_of, version_changes
 from pairmend.study.store import Progress, read_progress
 from pairmend.study.tasks import Task, batches_of
 
 
 @dataclass(frozen=True)
 class PlannedSet:
-    """What is to be done on one set.
+    """Remaining work on one set.
 
     Attributes
     ----------
     name : str
-        The set.
+        Name of the set.
     missing : str
-        Why it cannot be had; empty if it can.
+        Why it cannot be loaded; empty if it can.
     n_done, n_tasks, n_fits : int
-        Tasks that are done already, all tasks, and fits that are to be made.
+        Tasks that are done, all tasks, and remaining fits.
     """
 
     name: str
@@ -37,13 +37,14 @@ class PlannedSet:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be done in a study.
+    """Remaining work of a study.
 
     Attributes
     ----------
     sets : tuple of PlannedSet
+        Remaining work on each set.
     changes : tuple of str
-        What forbids to go on with the study in the folder.
+        Differences from the study in the folder that make results incomparable.
     code_changes : tuple of str
         Code and versions of packages that differ from those of the results in the folder.
     """
@@ -53,19 +54,19 @@ class Plan:
     code_changes: tuple[str, ...] = ()
 
     @property
-    def at_hand(self) -> tuple[PlannedSet, ...]:
-        """Sets that can be had."""
+    def available(self) -> tuple[PlannedSet, ...]:
+        """Sets that can be loaded."""
         return tuple(each for each in self.sets if not each.missing)
 
     @property
     def n_tasks(self) -> int:
-        """Tasks on sets that can be had."""
-        return sum(each.n_tasks for each in self.at_hand)
+        """Number of tasks on sets that can be loaded."""
+        return sum(each.n_tasks for each in self.available)
 
     @property
     def n_done(self) -> int:
-        """Those of them that are done already."""
-        return sum(each.n_done for each in self.at_hand)
+        """Number of these tasks that are done."""
+        return sum(each.n_done for each in self.available)
 
 
 def plan_study(
@@ -75,14 +76,14 @@ def plan_study(
     data_dir: str | Path | None = None,
     download: bool = False,
 ) -> Plan:
-    """Find out what a study would do, without doing it.
+    """Return what a study would do, without running it.
 
     Parameters
     ----------
     study : Study
         The study.
     out : path, default=None
-        Its output folder, which may hold results already.
+        Its output folder, which may have results of an earlier run.
     data_dir : path, default=None
         Folder with sets of the catalogue; None means that of PAIRMEND_DATA, if it is set.
     download : bool, default=False
@@ -100,22 +101,22 @@ def plan_study(
     >>> [(each.name, each.n_fits, each.missing) for each in plan.sets]
     [('simplehc', 5, ''), ('azotobacter', 5, 'no public copy was found')]
     """
-    held = read_progress(Path(out)) if out is not None else Progress()
-    done, folder = held.done, Path(data_dir) if data_dir is not None else None
+    stored = read_progress(Path(out)) if out is not None else Progress()
+    done, folder = stored.done, Path(data_dir) if data_dir is not None else None
     with importable(study.folder):
         sets = tuple(_planned(study, name, done, folder, download) for name in study.sets)
-        if held.definition is None or not done:
+        if stored.definition is None or not done:
             return Plan(sets, ())
-        changed = changes(_with_results(held.definition, done), study.definition())
+        changed = changes(_with_results(stored.definition, done), study.definition())
         start, versions = start_of(study, folder, download)
-    code = code_changes(held.start, start, {task.algorithm for task in done})
+    code = code_changes(stored.start, start, {task.algorithm for task in done})
     if any(each.n_fits and not each.missing for each in sets):  # else nothing is mixed
-        code += version_changes(held.versions, versions)
+        code += version_changes(stored.versions, versions)
     return Plan(sets, tuple(changed), tuple(code))
 
 
 def _with_results(definition: dict[str, Any], done: Set[Task]) -> dict[str, Any]:
-    """Leave out sets and algorithms of which nothing is done: they may still change."""
+    """Leave out sets and algorithms without results: their definitions may change."""
     sets, algorithms = {task.set for task in done}, {task.algorithm for task in done}
     return {
         **definition,

@@ -1,4 +1,4 @@
-"""What a study left behind, read back for reports and analyses."""
+"""Results of a study as data frames, for reports and analyses."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyRecord:
-    """A study's results and everything that is known of how they came about.
+    """Results of a study with its definition, tasks, sets and runs.
 
     Attributes
     ----------
@@ -22,8 +22,8 @@ class StudyRecord:
         Tidy rows: set, repeat, fold, algorithm, criterion, value.
     tasks : DataFrame
         A row for each set, repeat, fold and algorithm that was run: ``status`` ("done" or
-        "failed"), ``seed``, ``fit_seconds``, ``predict_seconds``, ``peak_bytes`` (NaN where the
-        system does not tell), ``fitted_by`` (the algorithm whose fit it shares; its own name if
+        "failed"), ``seed``, ``fit_seconds``, ``predict_seconds``, ``peak_bytes`` (NaN if not
+        available), ``fitted_by`` (the algorithm whose fit it shares; its own name if
         none), ``warnings`` (of the classifier, a line each), ``error`` (the last line) and
         ``traceback``, both empty when done, ``finished``
         (ISO time).
@@ -32,7 +32,7 @@ class StudyRecord:
         that is not in the paper), ``sha256`` of its contents, ``source``, and its
         characteristics: N, d, L, LC, LD, avIR, AVsc.
     runs : DataFrame
-        A row for each start: ``started``, ``ended`` (empty when it was cut off), and as dicts
+        A row for each run: ``started``, ``ended`` (empty if it was interrupted), and as dicts
         ``versions`` (of Python and packages) and ``machine``.
     """
 
@@ -48,24 +48,24 @@ class StudyRecord:
         Parameters
         ----------
         algorithms : iterable of str
-            Their names, in any case.
+            Their names, upper or lower case.
 
         Returns
         -------
         StudyRecord
         """
         own = {name.casefold(): name for name in self.definition["algorithms"]}
-        asked = list(algorithms)
-        if unknown := [name for name in asked if name.casefold() not in own]:
+        names = list(algorithms)
+        if unknown := [name for name in names if name.casefold() not in own]:
             raise ValueError(
                 f"the study has no algorithm {', '.join(map(repr, unknown))}; it has "
                 f"{', '.join(own.values())}"
             )
-        kept = {own[name.casefold()] for name in asked}
-        mine = {name: each for name, each in self.definition["algorithms"].items() if name in kept}
+        kept = {own[name.casefold()] for name in names}
+        parts = {name: each for name, each in self.definition["algorithms"].items() if name in kept}
         return replace(
             self,
-            definition={**self.definition, "algorithms": mine},
+            definition={**self.definition, "algorithms": parts},
             results=self.results[self.results.algorithm.isin(kept)].reset_index(drop=True),
             tasks=self.tasks[self.tasks.algorithm.isin(kept)].reset_index(drop=True),
         )

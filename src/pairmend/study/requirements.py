@@ -1,4 +1,4 @@
-"""What studies need beyond the library's own dependencies."""
+"""Checks that the optional packages of studies are installed."""
 
 from importlib.util import find_spec
 
@@ -6,7 +6,7 @@ PACKAGES = ("cloudpickle", "filelock", "pandas")
 
 
 def require_extra(*others: str) -> None:
-    """Refuse to go on without the packages of the extra, and others, naming the cure."""
+    """Raise an ImportError if a package of the extra, or one of the others, is not installed."""
     absent = [name for name in (*PACKAGES, *others) if find_spec(name) is None]
     if absent:
         raise ImportError(
@@ -16,7 +16,7 @@ def require_extra(*others: str) -> None:
 
 
 def require_dask() -> None:
-    """Refuse to go on without Dask, naming the cure."""
+    """Raise an ImportError if Dask is not installed."""
     if find_spec("distributed") is None:
         raise ImportError(
             "a study on a cluster needs dask.distributed, which is not installed: "

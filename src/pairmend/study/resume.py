@@ -1,8 +1,8 @@
-"""Going on with the study of a results folder.
+"""Continuing the study of a results folder.
 
-A results folder is data. What it names is not imported: classifiers, criteria and files come from
-a study file that the user names or has run before, or from the studies of the package. Of the
-folder only names and numbers are taken. With ``trust``, what the folder names is imported.
+A results folder is data. Import paths in it are not imported: classifiers, metrics and files come
+from a study file that the user names or has run before, or from the studies of the package. Only
+names and numbers are read from the folder. With ``trust``, its import paths are imported.
 """
 
 from dataclasses import dataclass, replace
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pairmend.study.definition import Study
-from pairmend.study.known_files import is_known_file
 from pairmend.study.store import read_progress, read_study
 from pairmend.study.studyfile import (
     SHIPPED,
@@ -19,22 +18,14 @@ from pairmend.study.studyfile import (
     parse_study,
     shipped_study,
 )
+from pairmend.study.trusted_files import is_trusted_file
 
 NUMBERS = ("folds", "repeats", "seed", "split", "skip_missing", "time_limit")
 
 
 @dataclass(frozen=True)
 class Resumed:
-    """A study to go on with, and where its sets were found.
-
-    Attributes
-    ----------
-    study : Study
-    data : Path or None
-        Folder with sets.
-    download : bool
-        Whether sets are downloaded.
-    """
+    """A study to continue, and where its sets were found."""
 
     study: Study
     data: Path | None
@@ -42,74 +33,60 @@ class Resumed:
 
 
 def resumed_study(
-    out: Path, file: Path | None = None, *, trust: bool = False, make: bool = True
+    out: Path, file: Path | None = None, *, trust: bool = False, instantiate: bool = True
 ) -> Resumed:
-    """Return the study that a results folder holds.
-
-    Parameters
-    ----------
-    out : Path
-        The folder.
-    file : Path, default=None
-        The study file, or the name of a study of the package; None means the one that the folder
-        names, if this user has run it before.
-    trust : bool, default=False
-        Whether to import and call what the folder names, without any study file.
-    make : bool, default=True
-        Whether classifiers are made, as in `load_study`.
-
-    Returns
-    -------
-    Resumed
-
-    Raises
-    ------
-    ValueError
-        If no study file is known, or if it does not name what the folder holds.
-    """
-    held = read_progress(out)
-    if held.definition is None:
-        read_study(out)  # has an error for each reason
+    """Return the study of a results folder."""
+    stored = read_progress(out)
+    if stored.definition is None:
+        read_study(out)  # raises an error for each possible reason
         raise AssertionError("a study without definition was read")
-    start = held.start
+    start = stored.start
     data = Path(start["data"]) if start and start["data"] else None
     download = bool(start and start["download"])
     named = Path(start["file"]) if start and start["file"] else None
     if trust:
         try:
-            study = parse_study(held.definition, Path(), file=file or named, make=make)
+            study = parse_study(
+                stored.definition, Path(), file=file or named, instantiate=instantiate
+            )
         except TypeError as error:
-            raise ValueError(f"{out} holds no study that can be made: {error}") from error
+            raise ValueError(f"the study stored in {out} is not valid: {error}") from error
     else:
-        study = _as_held(_study_file(out, held.definition, file, named, make), held.definition, out)
+        whole = _study_file(out, stored.definition, file, named, instantiate)
+        study = _as_stored(whole, stored.definition, out)
     return Resumed(study, data, download)
 
 
 def _study_file(
-    out: Path, definition: dict[str, Any], file: Path | None, named: Path | None, make: bool
+    out: Path, definition: dict[str, Any], file: Path | None, named: Path | None, instantiate: bool
 ) -> Study:
     if file is not None:
         shipped = str(file) in SHIPPED and not file.exists()
-        return shipped_study(str(file), make=make) if shipped else load_study(file, make=make)
+        return (
+            shipped_study(str(file), instantiate=instantiate)
+            if shipped
+            else load_study(file, instantiate=instantiate)
+        )
     if named is None and definition.get("name") in SHIPPED:
-        return shipped_study(definition["name"], make=make)
+        return shipped_study(definition["name"], instantiate=instantiate)
     if named is None:
         raise ValueError(
             f"{out} names no study file: the study was started from Python, or by an earlier "
-            "version. Go on from there, or name the study file. --trust imports and calls what "
-            "the folder itself names: use it only for folders that you trust like a script."
+            "version. Continue from Python, or name the study file. --trust imports and calls "
+            "the classes that the folder names: use it only for folders that you trust like a "
+            "script."
         )
-    if not is_known_file(named):
+    if not is_trusted_file(named):
         raise ValueError(
             f"{out} names the study file {named}, which you have not run on this machine. Name "
-            "it, if you trust it: a study file names code to import and call. --trust does the "
-            "same with what the folder itself names."
+            "it, if you trust it: a study file names code to import and call. --trust imports and "
+            "calls the classes that the folder names."
         )
-    return load_study(named, make=make)
+    return load_study(named, instantiate=instantiate)
 
 
-def _as_held(study: Study, definition: dict[str, Any], out: Path) -> Study:
-    """Choose from a study what a folder holds, by names and numbers."""
+def _as_stored(study: Study, definition: dict[str, Any], out: Path) -> Study:
+    """Choose the parts of a study that a folder has, by their names."""
     sets, unknown = {}, []
     for name, plain in definition["sets"].items():
         if name in study.sets:
@@ -125,8 +102,8 @@ def _as_held(study: Study, definition: dict[str, Any], out: Path) -> Study:
         parts[key] = {name: own[name] for name in definition[key] if name in own}
     if unknown:
         raise ValueError(
-            f"{out} has {', '.join(unknown)}, which {study.file or study.name} does not name. "
-            "Name the study file that does. --trust imports and calls what the folder itself "
-            "names: use it only for folders that you trust like a script."
+            f"{out} has {', '.join(unknown)}, which {study.file or study.name} does not have. "
+            "Name the study file that has them. --trust imports and calls the classes that the "
+            "folder names: use it only for folders that you trust like a script."
         )
     return replace(study, **parts, **{key: definition[key] for key in NUMBERS if key in definition})

@@ -1,4 +1,4 @@
-"""Running a study: nothing that was finished is lost, nothing finished is done again."""
+"""Running a study: results are stored task by task, and a repeated call runs the missing tasks."""
 
 import tempfile
 import warnings
@@ -11,29 +11,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pairmend.datasets import MultiLabelData, characteristics, find_entry
-from pairmend.study.changes import united
+from pairmend.published import CHARACTERISTICS
+from pairmend.study.array_cache import ArrayCache
+from pairmend.study.changes import merged_definition
 from pairmend.study.cluster import connected, run_on_cluster
 from pairmend.study.definition import Study
 from pairmend.study.environment import machine
+from pairmend.study.execution import Outcome, failures, folds_of, now
 from pairmend.study.importing import importable
 from pairmend.study.interrupts import interrupts_restored
 from pairmend.study.plan import Plan, plan_study
+from pairmend.study.process_pool import run_in_processes
 from pairmend.study.requirements import require_extra
-from pairmend.study.serve import Job
-from pairmend.study.shelf import Shelf
 from pairmend.study.sources import CatalogueSource, as_data, data_hash, with_name
-from pairmend.study.starts import joined_start, start_of
+from pairmend.study.start import merged_start, start_of
 from pairmend.study.store import Store, read_study
 from pairmend.study.tasks import batches_of
-from pairmend.study.work import Outcome, failures, folds_of, now
-from pairmend.study.workers import run_in_processes
+from pairmend.study.worker_process import Job
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Runner: TypeAlias = Callable[[Study, Iterable[Job]], Generator[Outcome, None, None]]
-LOCK, SHELF = "study.lock", ".shelf"
-CHARACTERISTICS = ("N", "d", "L", "LC", "LD", "avIR", "AVsc")
+LOCK, CACHE = "study.lock", ".cache"
 
 
 class StudyInUseError(RuntimeError):
@@ -46,16 +46,16 @@ class FailedTasksWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Step:
-    """How far a study is.
+    """Progress of a study.
 
     Attributes
     ----------
     n_done, n_tasks : int
-        Tasks that are done, and all.
+        Number of tasks that are done, and of all tasks.
     doing : str
-        What is being done, or was done last.
+        Description of the current step, or of the last one.
     outcome : Outcome or None
-        What came of the last task.
+        Outcome of the last task.
     """
 
     n_done: int
@@ -77,47 +77,47 @@ def run_study(
 ) -> "pd.DataFrame":
     """Cross-validate algorithms on sets.
 
-    Each finished task is written to ``study.sqlite`` in the output folder at once. A study that
-    was cut off goes on where it was when it is run again on the same folder; tasks that failed
-    are tried again. Needs pandas: ``pip install 'pairmend[study]'``.
+    Each finished task is written to ``study.sqlite`` in the output folder at once. An interrupted
+    study continues when it is run again with the same folder; failed tasks are tried again. Needs
+    pandas: ``pip install 'pairmend[study]'``.
 
     Parameters
     ----------
     study : Study
-        What to run.
+        The study to run.
     out : path, default=None
-        The output folder; None keeps nothing but what is returned.
+        The output folder. If None, results are only returned.
     data_dir : path, default=None
         Folder with sets of the catalogue; None means that of PAIRMEND_DATA, if it is set.
     download : bool, default=False
-        Whether sets of the catalogue that are not at hand are downloaded.
+        Whether missing sets of the catalogue are downloaded.
     jobs : int, default=1
-        Number of worker processes. It changes no result.
+        Number of worker processes. Results do not depend on it.
     dask : str or distributed.Client, default=None
-        A Dask cluster to work on instead: the address of its scheduler, or a client. It changes
-        no result either. Sets are read here and sent to the workers, which need pairmend in the
-        same version, but no files. Needs ``pip install 'pairmend[dask]'``.
+        A Dask cluster to use instead of local processes: the address of its scheduler, or a
+        client. Results do not depend on it. Sets are read here and sent to the workers, which
+        need the same version of pairmend, but no files. Needs ``pip install 'pairmend[dask]'``.
     accept_changes : bool, default=False
-        Whether to go on although code or versions of packages differ from those of the results
-        in the folder. Results of both are then kept side by side.
+        Whether to continue although code or versions of packages differ from those of the
+        results in the folder. The folder then has results of both.
     progress : callable, default=None
-        Is called with each `Step`.
+        Called with each `Step`.
 
     Returns
     -------
     DataFrame
-        Tidy rows: set, repeat, fold, algorithm, criterion, value. Failed tasks have none; a
-        `FailedTasksWarning` says so.
+        Tidy rows: set, repeat, fold, algorithm, criterion, value. Failed tasks have no rows and
+        cause a `FailedTasksWarning`.
 
     Raises
     ------
     StudyInUseError
         If another process runs a study in the folder.
     ConnectionError
-        If no scheduler answers at the address, or the cluster is lost on the way.
+        If no scheduler is found at the address, or the cluster is lost during the run.
     ValueError
-        If the folder holds another study or results of other code, if a set's contents changed,
-        or if a set is not at hand; nothing has been run then.
+        If the folder has another study or results of other code, if a set's contents changed,
+        or if a set is missing; nothing has been run then.
 
     Examples
     --------
@@ -136,11 +136,11 @@ def run_study(
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}")
     if dask is not None and jobs != 1:
         raise ValueError("give jobs or dask, not both: a cluster has its own number of workers")
-    place: Any = tempfile.TemporaryDirectory() if out is None else nullcontext(str(out))
+    output: Any = tempfile.TemporaryDirectory() if out is None else nullcontext(str(out))
     local = partial(run_in_processes, n_workers=jobs)
     runner: Any = nullcontext(local) if dask is None else _cluster_runner(dask)
-    with interrupts_restored(), runner as start, place as folder:
-        folder = Path(folder).absolute()  # wherever a classifier may go
+    with interrupts_restored(), runner as start, output as folder:
+        folder = Path(folder).absolute()  # a classifier may change the working directory
         sources = (Path(data_dir) if data_dir is not None else None, download)
         _run(study, folder, sources, start, accept_changes, progress or (lambda step: None))
         record = read_study(folder)
@@ -172,17 +172,17 @@ def _run(
     if not out.exists():
         out.mkdir(parents=True)
     elif not out.is_dir():
-        raise NotADirectoryError(f"{out} is a file; expected a folder for results")
+        raise NotADirectoryError(f"{out} is a file, expected a folder for results")
     with _locked(out):
         plan = plan_study(study, out, data_dir=sources[0], download=sources[1])
         if reason := why_not(study, plan, out, accept_changes):
             raise ValueError(reason)
         store = Store(out)
-        shelf = Shelf(out / SHELF)
+        cache = ArrayCache(out / CACHE)
         try:
-            _work(study, plan, store, shelf, sources, start, progress)
+            _run_plan(study, plan, store, cache, sources, start, progress)
         finally:
-            shelf.clear()
+            cache.clear()
             store.close()
 
 
@@ -190,7 +190,7 @@ def _run(
 def _locked(out: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
-    # The system lets go of the lock when the process ends, however it ends.
+    # The system releases the lock when the process ends, also when it is killed.
     lock = FileLock(out / LOCK)
     try:
         lock.acquire(timeout=0)
@@ -208,16 +208,16 @@ def _locked(out: Path) -> Iterator[None]:
 def why_not(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -> str:
     """Return the reason why a planned study cannot run, empty if it can."""
     if out.exists() and not out.is_dir():
-        return f"{out} is a file; expected a folder for results"
+        return f"{out} is a file, expected a folder for results"
     if plan.changes:
         return (
-            f"{out} holds results of another study. What changed:\n  "
+            f"{out} has results of another study. Changes:\n  "
             + "\n  ".join(plan.changes)
             + "\nChoose another folder, or undo the changes."
         )
     if plan.code_changes and not accept_changes:
         return (
-            f"{out} holds results of other code, which would be mixed. What changed:\n  "
+            f"{out} has results of other code, which would be mixed with new ones. Changes:\n  "
             + "\n  ".join(plan.code_changes)
             + "\nChoose another folder (--out), undo the changes, or keep the results of both in "
             "this one (--accept-changes, or accept_changes=True)."
@@ -225,17 +225,17 @@ def why_not(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -
     missing = [f"{each.name} ({each.missing})" for each in plan.sets if each.missing]
     if missing and not study.skip_missing:
         return (
-            f"these sets are not at hand: {', '.join(missing)}. Name the folder that has their "
+            f"these sets are missing: {', '.join(missing)}. Name the folder that has their "
             "files (data_dir, --data or PAIRMEND_DATA), allow downloading, or leave them out."
         )
-    return "" if plan.at_hand else "none of the sets is at hand, so there is nothing to run"
+    return "" if plan.available else "all sets are missing, so there is nothing to run"
 
 
-def _work(
+def _run_plan(
     study: Study,
     plan: Plan,
     store: Store,
-    shelf: Shelf,
+    cache: ArrayCache,
     sources: tuple[Path | None, bool],
     start: Runner,
     progress: Callable[[Step], None],
@@ -244,7 +244,9 @@ def _work(
     progress(Step(n_done, plan.n_tasks, "reading the sets"))
     done = store.done()
     left = {
-        each.name: list(batches_of(study, each.name, done)) for each in plan.at_hand if each.n_fits
+        each.name: list(batches_of(study, each.name, done))
+        for each in plan.available
+        if each.n_fits
     }
     loaded, broken = {}, []
     for name, batches in left.items():
@@ -260,13 +262,13 @@ def _work(
             if any(task.set == name for task in done):
                 _refuse_other_contents(name, facts["sha256"], store)
             store.add_set(name, **facts)
-            loaded[name] = shelf.put(data, fold_of)
-    at_hand = replace(study, sets={each.name: study.sets[each.name] for each in plan.at_hand})
-    store.set_definition(united(store.definition(), at_hand.definition()))
+            loaded[name] = cache.put(data, fold_of)
+    available = replace(study, sets={each.name: study.sets[each.name] for each in plan.available})
+    store.set_definition(merged_definition(store.definition(), available.definition()))
     begin, versions = start_of(study, *sources)
-    run = store.start_run(now(), versions, machine(), joined_start(store.start(), begin))
+    run = store.start_run(now(), versions, machine(), merged_start(store.start(), begin))
     todo = (Job(batch, place) for name, place in loaded.items() for batch in left[name])
-    with closing(start(study, todo)) as runner:  # so that workers end with it, whatever happens
+    with closing(start(study, todo)) as runner:  # ends the workers also after an error
         for outcome in chain(broken, runner):
             store.add(outcome, run)
             n_done += 1
@@ -302,6 +304,6 @@ def _refuse_other_contents(name: str, found: str, store: Store) -> None:
     known = store.set_hash(name)
     if known is not None and known != found:
         raise ValueError(
-            f"the contents of the set {name!r} changed since results were kept in {store.path}: "
+            f"the contents of the set {name!r} changed since results were stored in {store.path}: "
             f"their SHA-256 was {known}, is now {found}. Choose another folder."
         )

@@ -1,4 +1,4 @@
-"""Where the sets of a study come from."""
+"""Sources of the data sets of a study."""
 
 import hashlib
 import inspect
@@ -24,18 +24,18 @@ from pairmend.study.objects import describe, find
 
 
 class Source(Protocol):
-    """Something that gives a data set."""
+    """Interface of a source of a data set."""
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Load it; `data_dir` is the user's folder."""
+        """Load the set; `data_dir` is the user's folder."""
         ...
 
     def missing(self, data_dir: Path | None) -> str:
-        """Say why it cannot be loaded without network; empty if it can."""
+        """Return why the set cannot be loaded without network, empty if it can."""
         ...
 
     def definition(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the source as plain data."""
         ...
 
 
@@ -46,11 +46,16 @@ class CatalogueSource:
     Attributes
     ----------
     name : str
-        Its name.
+        Name in the catalogue.
     rows : int or None
-        How many of its rows to take, drawn at random, always the same; None means all.
+        Number of rows, drawn at random with a fixed seed; None means all.
     one_hot : bool
-        Whether categorical features become 0/1 columns: for classifiers that take numbers only.
+        Whether categorical features become 0/1 columns, for classifiers that need numbers.
+
+    Examples
+    --------
+    >>> CatalogueSource("simplehc", rows=20).load(None, download=False).X.shape[0]
+    20
     """
 
     name: str
@@ -63,29 +68,59 @@ class CatalogueSource:
         return find_entry(self.name).status == "files"
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Load it, from the network only if allowed."""
+        """Load the set.
+
+        Parameters
+        ----------
+        data_dir : Path or None
+            Folder with sets of the catalogue; None means that of PAIRMEND_DATA, if it is set.
+        download : bool
+            Whether missing files are downloaded.
+
+        Returns
+        -------
+        MultiLabelData
+        """
         data = load(self.name, data_dir, download=download)
         data = data if self.rows is None else subset(data, self.rows, seed=0)
         return one_hot(data) if self.one_hot else data
 
     def missing(self, data_dir: Path | None) -> str:
-        """Say why it cannot be loaded without network; empty if it can."""
+        """Return why the set cannot be loaded without network, empty if it can."""
         entry = find_entry(self.name)
         if entry.status == "not found":
             return "no public copy was found"
-        return "" if is_available(self.name, data_dir) else "its files are not at hand"
+        return "" if is_available(self.name, data_dir) else "its files are missing"
 
     def definition(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the source as plain data."""
         parts = {"catalogue": self.name, "rows": self.rows, "one_hot": self.one_hot or None}
         return {key: value for key, value in parts.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class FileSource:
-    """A file of one's own, of any kind that `load_file` reads.
+    """A file in any format that `pairmend.datasets.load_file` reads.
 
-    `max_bytes` and `max_cells` are those of `ReadLimits`; None means their defaults.
+    Attributes
+    ----------
+    file : Path
+        The file.
+    xml : Path or None
+        Mulan's XML file with the names of the labels.
+    labels : tuple of str or None
+        Names of the labels.
+    targets : int or None
+        Number of label columns, as in `load_file`.
+    one_hot : bool
+        Whether categorical features become 0/1 columns, for classifiers that need numbers.
+    max_bytes, max_cells : int or None
+        As in `pairmend.datasets.ReadLimits`; None means their defaults.
+
+    Examples
+    --------
+    >>> FileSource(Path("absent.arff")).missing(None)
+    'there is no file absent.arff'
     """
 
     file: Path
@@ -97,7 +132,17 @@ class FileSource:
     max_cells: int | None = None
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Read the file."""
+        """Read the file.
+
+        Parameters
+        ----------
+        data_dir, download
+            Ignored.
+
+        Returns
+        -------
+        MultiLabelData
+        """
         data = load_file(
             self.file,
             xml=self.xml,
@@ -108,12 +153,22 @@ class FileSource:
         return one_hot(data) if self.one_hot else data
 
     def missing(self, data_dir: Path | None) -> str:
-        """Say why it cannot be loaded; empty if it can."""
+        """Return why the file cannot be read, empty if it can.
+
+        Parameters
+        ----------
+        data_dir
+            Ignored.
+
+        Returns
+        -------
+        str
+        """
         absent = [str(p) for p in (self.file, self.xml) if p is not None and not p.is_file()]
         return f"there is no file {' and no '.join(absent)}" if absent else ""
 
     def definition(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the source as plain data."""
         parts = {
             "file": str(self.file.absolute()),
             "xml": str(self.xml.absolute()) if self.xml else None,
@@ -131,23 +186,55 @@ class FileSource:
 
 @dataclass(frozen=True)
 class FunctionSource:
-    """What a function gives: MultiLabelData, or X and Y.
+    """A function that returns `MultiLabelData` or a pair of X and Y.
 
-    Its ``random_state``, if it takes one and none is given, is 0: a set must stay the same.
+    Attributes
+    ----------
+    function : str
+        Its import path.
+    params : mapping
+        Arguments. If the function has a ``random_state`` that is not given, it is 0, so that the
+        set is the same in each call.
+
+    Examples
+    --------
+    >>> make = "sklearn.datasets.make_multilabel_classification"
+    >>> FunctionSource(make, {"n_samples": 30}).load(None, download=False).X.shape
+    (30, 20)
     """
 
     function: str
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Call the function."""
+        """Call the function.
+
+        Parameters
+        ----------
+        data_dir, download
+            Ignored.
+
+        Returns
+        -------
+        MultiLabelData
+        """
         function = find(self.function)
         takes_seed = "random_state" in inspect.signature(function).parameters
         seed = {"random_state": 0} if takes_seed else {}
         return as_data(function(**{**seed, **self.params}))
 
     def missing(self, data_dir: Path | None) -> str:
-        """Say why it cannot be called; empty if it can."""
+        """Return why the function cannot be imported, empty if it can.
+
+        Parameters
+        ----------
+        data_dir
+            Ignored.
+
+        Returns
+        -------
+        str
+        """
         try:
             find(self.function)
         except ImportError as error:
@@ -155,13 +242,13 @@ class FunctionSource:
         return ""
 
     def definition(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the source as plain data."""
         return {"function": self.function, "params": describe(dict(self.params))}
 
 
 @dataclass(frozen=True)
 class GivenSource:
-    """Data that are there already."""
+    """A data set in memory."""
 
     data: MultiLabelData
 
@@ -174,28 +261,12 @@ class GivenSource:
         return ""
 
     def definition(self) -> dict[str, Any]:
-        """Return it as plain data, which cannot be loaded again."""
+        """Return the source as plain data, from which it cannot be loaded."""
         return {"opaque": "given data", "hash": data_hash(self.data)}
 
 
 def as_data(given: Any) -> MultiLabelData:
-    """Turn X and Y into a data set.
-
-    Parameters
-    ----------
-    given : MultiLabelData or (X, Y)
-        X is an array, CSR or a pandas frame whose columns of category dtype are categorical.
-
-    Returns
-    -------
-    MultiLabelData
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_data((np.zeros((2, 3)), np.array([[1, 0], [0, 1]]))).feature_names
-    ('f0', 'f1', 'f2')
-    """
+    """Return X (array, CSR or pandas frame) and Y as a data set."""
     if isinstance(given, MultiLabelData):
         return _checked(given)
     try:
@@ -230,7 +301,7 @@ def as_data(given: Any) -> MultiLabelData:
 
 
 def _checked(data: MultiLabelData) -> MultiLabelData:
-    """Refuse data that do not fit together; sparse X becomes CSR, of whatever kind it was."""
+    """Check that X and Y have the same rows; convert sparse X to CSR."""
     X = sparse.csr_array(data.X) if sparse.issparse(data.X) else data.X
     if X.ndim != 2 or X.shape[0] != len(data.Y):
         raise ValueError(f"X must have a row for each of the {len(data.Y)} of Y, got {X.shape}")
@@ -250,12 +321,12 @@ def _from_frame(frame: Any) -> tuple[Any, dict[int, tuple[str, ...]]]:
 
 
 def with_name(data: MultiLabelData, name: str) -> MultiLabelData:
-    """Return the data under the name the study gives them."""
+    """Return the data with another name."""
     return replace(data, name=name)
 
 
 def data_hash(data: MultiLabelData) -> str:
-    """Return the SHA-256 of what a classifier sees of a set."""
+    """Return the SHA-256 of X, Y and categories."""
     digest = hashlib.sha256()
     X = data.X
     for part in ([X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]) + [data.Y]:

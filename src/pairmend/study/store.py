@@ -1,4 +1,4 @@
-"""What was run, in one SQLite file."""
+"""Storage of results in one SQLite file."""
 
 import json
 import sqlite3
@@ -8,17 +8,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from pairmend.study.execution import Outcome
 from pairmend.study.record import StudyRecord
 from pairmend.study.requirements import require_extra
-from pairmend.study.starts import Start, is_start
+from pairmend.study.start import Start, is_start
 from pairmend.study.tasks import Task
-from pairmend.study.work import Outcome
 
 FILE = "study.sqlite"
 LAYOUT = 1
 """Number of the layout of the tables; a file with another one is refused."""
 PROGRAM = 0x706D6E64
-"""Says in an SQLite file that it is ours."""
+"""SQLite's application_id of files of this program."""
 
 TABLES = """
 CREATE TABLE definition (plain TEXT NOT NULL);
@@ -54,19 +54,7 @@ CREATE TABLE IF NOT EXISTS starts (
 
 
 class Progress(NamedTuple):
-    """What a folder holds.
-
-    Attributes
-    ----------
-    definition : dict or None
-        The study's definition, None if there is none yet.
-    done : set of Task
-        Tasks that are done.
-    start : Start or None
-        How it was started, None if that is not kept.
-    versions : dict
-        Versions of Python and packages that were used last.
-    """
+    """Definition, finished tasks, start and package versions that a folder has."""
 
     definition: dict[str, Any] | None = None
     done: frozenset[Task] = frozenset()
@@ -75,25 +63,14 @@ class Progress(NamedTuple):
 
 
 class Store:
-    """The results of a study on disk. Every write is a transaction: all of it, or nothing.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the file `study.sqlite` lies, or is made.
-
-    Raises
-    ------
-    ValueError
-        If the file is no study's, or one of another layout.
-    """
+    """Results of a study on disk. Every write is a transaction."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        # Somebody who reads must not end the study: it waits a minute for its turn.
+        # Another process that reads must not end the study: wait for its lock for a minute.
         self.connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
         try:
-            with self._told():
+            with self._errors_explained():
                 # A power cut must not lose what was reported as done.
                 self.connection.execute("PRAGMA synchronous = FULL")
                 self.connection.execute("PRAGMA trusted_schema = OFF")
@@ -113,8 +90,8 @@ class Store:
             self.connection.execute(f"PRAGMA application_id = {PROGRAM}")
         elif (program, layout) != (PROGRAM, LAYOUT):
             raise ValueError(
-                f"{self.path} is no study of this version of pairmend: expected layout {LAYOUT} of "
-                f"program {PROGRAM}, found {layout} of {program}. Choose another folder."
+                f"{self.path} is not a study of this version of pairmend: expected layout {LAYOUT} "
+                f"of program {PROGRAM}, found {layout} of {program}. Choose another folder."
             )
         self.connection.execute(STARTS)
 
@@ -123,20 +100,20 @@ class Store:
         self.connection.close()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Turn SQLite's errors into ones that say what to do."""
+    def _errors_explained(self) -> Iterator[None]:
+        """Replace SQLite's errors by errors with the path and what to do."""
         try:
             yield
         except sqlite3.DatabaseError as error:
             if "not a database" in str(error) or "malformed" in str(error):
                 raise ValueError(
-                    f"{self.path} is no SQLite file or a damaged one: {error}. Choose another "
+                    f"{self.path} is not an SQLite file or is damaged: {error}. Choose another "
                     "folder, or move the file away."
                 ) from error
-            cause = "another program holds it" if "locked" in str(error) else "is the disk full?"
+            cause = "another program locks it" if "locked" in str(error) else "is the disk full?"
             raise OSError(
-                f"cannot write to {self.path}: {error}. What was finished before is kept; mend "
-                f"the cause ({cause}) and start again to go on."
+                f"cannot write to {self.path}: {error}. Finished tasks are stored. Remove the "
+                f"cause ({cause}) and run the study again to continue."
             ) from error
 
     @contextmanager
@@ -153,16 +130,16 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._told(), self._transaction():
+        with self._errors_explained(), self._transaction():
             yield
 
     def definition(self) -> dict[str, Any] | None:
-        """Return the definition of the study, None if there is none yet."""
-        with self._told():
+        """Return the definition of the study, None without one."""
+        with self._errors_explained():
             return _definition(self.connection)
 
     def set_definition(self, plain: dict[str, Any]) -> None:
-        """Keep the definition of the study."""
+        """Store the definition of the study."""
         with self._writing():
             self.connection.execute("DELETE FROM definition")
             self.connection.execute("INSERT INTO definition VALUES (?)", [json.dumps(plain)])
@@ -170,7 +147,7 @@ class Store:
     def start_run(
         self, started: str, versions: dict[str, str], machine: dict[str, str], start: Start
     ) -> int:
-        """Note that a run starts, and return its number."""
+        """Store that a run starts, and return its number."""
         row = [started, json.dumps(versions), json.dumps(machine)]
         with self._writing():
             cursor = self.connection.execute(
@@ -182,14 +159,14 @@ class Store:
         return cursor.lastrowid
 
     def end_run(self, run: int, ended: str) -> None:
-        """Note that a run has ended."""
+        """Store that a run has ended."""
         with self._writing():
             self.connection.execute("UPDATE runs SET ended = ? WHERE run = ?", [ended, run])
 
     def set_hash(self, name: str) -> str | None:
         """Return the hash of a set's contents, None if it is new."""
         query = 'SELECT sha256 FROM sets WHERE "set" = ?'
-        with self._told():
+        with self._errors_explained():
             row = self.connection.execute(query, [name]).fetchone()
         return row[0] if row else None
 
@@ -203,23 +180,23 @@ class Store:
         source: str,
         characteristics: dict[str, float],
     ) -> None:
-        """Keep what is known of a set."""
+        """Store the properties of a set."""
         row = [name, title, paper_number, sha256, source, json.dumps(characteristics)]
         with self._writing():
             self.connection.execute("INSERT OR REPLACE INTO sets VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def done(self) -> set[Task]:
         """Return the tasks that are done."""
-        with self._told():
+        with self._errors_explained():
             return _done(self.connection)
 
     def start(self) -> Start | None:
-        """Return how the last run was started, None if that is not kept."""
-        with self._told():
+        """Return how the last run was started, None if that is not stored."""
+        with self._errors_explained():
             return _start(self.connection)
 
     def add(self, outcome: Outcome, run: int) -> None:
-        """Keep what came of a task."""
+        """Store the outcome of a task."""
         row = [
             *outcome.task,
             "failed" if outcome.error else "done",
@@ -244,11 +221,11 @@ class Store:
 
 
 def read_progress(folder: Path) -> Progress:
-    """Read what a folder holds, nothing if there is no study yet."""
+    """Read the progress of the study in a folder, which may have none."""
     if not (folder / FILE).exists():
         return Progress()
     with _reading(folder / FILE) as connection:
-        if _is_empty(connection):  # cut off before it began
+        if _is_empty(connection):  # interrupted before the tables were created
             return Progress()
         used: dict[str, str] = {}
         for (text,) in connection.execute("SELECT versions FROM runs ORDER BY run"):
@@ -259,7 +236,7 @@ def read_progress(folder: Path) -> Progress:
 
 
 def read_study(folder: str | Path) -> StudyRecord:
-    """Read what a study left in its folder, also while it still runs.
+    """Read the results of a study, also while it runs.
 
     Parameters
     ----------
@@ -274,6 +251,18 @@ def read_study(folder: str | Path) -> StudyRecord:
     ------
     FileNotFoundError
         If there is no study in the folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pairmend import PairwiseClassifier
+    >>> from pairmend.study import Study, run_study
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> study = Study(["simplehc"], {"pairs": PairwiseClassifier(GaussianNB())}, folds=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run_study(study, folder)
+    ...     read_study(folder)
+    <StudyRecord 'study': 1 sets, 1 algorithms, 2 tasks done, 0 failed>
     """
     require_extra()
     import pandas as pd
@@ -281,7 +270,7 @@ def read_study(folder: str | Path) -> StudyRecord:
     path = Path(folder) / FILE
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no study in {folder}: expected a file {FILE}, which 'pairmend study' makes"
+            f"there is no study in {folder}: expected a file {FILE}, which 'pairmend study' writes"
         )
     with _reading(path) as connection:
 
@@ -289,15 +278,15 @@ def read_study(folder: str | Path) -> StudyRecord:
             return pd.read_sql_query(query, connection)
 
         if _is_empty(connection):
-            raise ValueError(f"{path} holds no study yet: it was cut off before it began")
+            raise ValueError(f"{path} is empty: the run was interrupted before it began")
         definition = _definition(connection)
         order = '"set", repeat, fold, algorithm'
         results = table(f"SELECT * FROM results ORDER BY {order}, criterion")
         tasks = table(f"SELECT * FROM tasks ORDER BY {order}")
         sets, runs = table("SELECT * FROM sets"), table("SELECT * FROM runs ORDER BY run")
     if definition is None:
-        raise ValueError(f"{path} holds no study yet: it was cut off before it began")
-    # A column without any value has no type of its own.
+        raise ValueError(f"{path} is empty: the run was interrupted before it began")
+    # A column without any value would have the type object.
     for frame, columns in ((sets, ["paper_number"]), (tasks, ["peak_bytes", "predict_seconds"])):
         frame[columns] = frame[columns].astype("float64")
     numbers = pd.DataFrame([json.loads(text) for text in sets.pop("characteristics")])
@@ -314,7 +303,7 @@ def read_study(folder: str | Path) -> StudyRecord:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a study's file for reading, also while it is written to."""
+    """Open a study's file for reading, also while another process writes to it."""
     # Not mode=ro: a writer that was killed left a journal, which the next reader rolls back.
     uri = f"{path.absolute().as_uri()}?mode=rw"
     try:
@@ -324,7 +313,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
             (program,) = connection.execute("PRAGMA application_id").fetchone()
             if program != PROGRAM and not _is_empty(connection):
                 raise sqlite3.DatabaseError("it is a file of another program")
-            connection.execute("BEGIN")  # all that is read is of one moment
+            connection.execute("BEGIN")  # all queries see the same state
             yield connection
     except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
         raise ValueError(

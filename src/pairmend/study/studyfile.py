@@ -1,6 +1,6 @@
-"""Study files: TOML that says what a study is.
+"""Study files: definitions of studies in TOML.
 
-A study file names code to import and call, as a script would: run those you trust.
+A study file names code to import and call, like a script: run only those you trust.
 """
 
 import tomllib
@@ -22,7 +22,7 @@ SET_KEYS = {
     "file": {"file", "xml", "labels", "targets", "one_hot", "max_bytes", "max_cells"},
     "function": {"function", "params"},
 }
-"""Keys of a set by the one that says its kind."""
+"""Keys of a set, by the key that determines its kind."""
 
 SHIPPED = ("paper", "mended", "family")
 """Studies that come with the package."""
@@ -30,15 +30,15 @@ SHIPPED = ("paper", "mended", "family")
 CRITERION_KEYS = {"function", "title", "greater_is_better", "needs", "params"}
 
 
-def load_study(path: str | Path, *, make: bool = True) -> Study:
+def load_study(path: str | Path, *, instantiate: bool = True) -> Study:
     """Read a study file.
 
     Parameters
     ----------
     path : path
-        A TOML file. Files it names are looked for from its own folder on.
-    make : bool, default=True
-        Whether classifiers are made. If not, classes and functions are imported, parameters are
+        A TOML file. Relative paths in it start from its own folder.
+    instantiate : bool, default=True
+        Whether classifiers are created. If not, classes and functions are imported and parameters
         checked, and the study can be planned but not run.
 
     Returns
@@ -47,14 +47,28 @@ def load_study(path: str | Path, *, make: bool = True) -> Study:
 
     Notes
     -----
-    Modules in the study file's folder can be imported by it, as by a script that lies there:
-    ``sys.path`` has that folder while the file is read, and in worker processes.
+    Modules in the study file's folder can be imported, as by a script in this folder:
+    ``sys.path`` has the folder while the file is read, and in worker processes.
 
     Raises
     ------
     ValueError
-        If it is no TOML, or a key is unknown, missing or of the wrong kind; the message names
-        the file and the key.
+        If the file is not TOML, or a key is unknown, missing or of the wrong type; the message
+        names the file and the key.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> text = '''
+    ... sets = ["yeast"]
+    ... [algorithms.LPW]
+    ... class = "pairmend.PairwiseClassifier"
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small.toml"
+    ...     _ = path.write_text(text)
+    ...     load_study(path).name
+    'small'
     """
     path = Path(path)
     if not path.is_file():
@@ -64,25 +78,25 @@ def load_study(path: str | Path, *, make: bool = True) -> Study:
         )
     try:
         plain = {"name": path.stem, **tomllib.loads(path.read_bytes().decode("utf-8"))}
-        return parse_study(plain, path.parent, file=path, make=make)
+        return parse_study(plain, path.parent, file=path, instantiate=instantiate)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: is no UTF-8 text, expected a TOML study file") from error
+        raise ValueError(f"{path}: is not UTF-8 text, expected a TOML study file") from error
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path}: is no TOML: {error}") from error
+        raise ValueError(f"{path}: is not TOML: {error}") from error
     except (ValueError, TypeError, ImportError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 
-def shipped_study(name: str, *, make: bool = True) -> Study:
+def shipped_study(name: str, *, instantiate: bool = True) -> Study:
     """Return a study that comes with the package.
 
     Parameters
     ----------
     name : {"paper", "mended", "family"}
-        The paper's experiment; the comparison of :class:`~pairmend.MendedClassifier` with its
-        rivals; the pairwise family.
-    make : bool, default=True
-        Whether classifiers are made, as in `load_study`.
+        The paper's experiment; the comparison of :class:`~pairmend.MendedClassifier` with
+        baselines; the pairwise family.
+    instantiate : bool, default=True
+        Whether classifiers are created, as in `load_study`.
 
     Returns
     -------
@@ -96,7 +110,7 @@ def shipped_study(name: str, *, make: bool = True) -> Study:
     if name not in SHIPPED:
         raise ValueError(f"no study {name!r} comes with pairmend; there are {', '.join(SHIPPED)}")
     text = resources.files("pairmend.study").joinpath(f"{name}.toml").read_text("utf-8")
-    return parse_study(tomllib.loads(text), Path(), make=make)
+    return parse_study(tomllib.loads(text), Path(), instantiate=instantiate)
 
 
 def paper_study() -> Study:
@@ -116,21 +130,20 @@ def paper_study() -> Study:
 
 
 def parse_study(
-    plain: Mapping[str, Any], folder: Path, *, file: Path | None = None, make: bool = True
+    plain: Mapping[str, Any], folder: Path, *, file: Path | None = None, instantiate: bool = True
 ) -> Study:
-    """Make a study of plain data.
+    """Create a study from plain data.
 
     Parameters
     ----------
     plain : mapping
         As in a study file, or from `Study.definition`.
     folder : Path
-        Where files with a relative path are looked for.
+        Folder from which relative paths start.
     file : Path, default=None
         The study file that the data come from; modules in its folder can be imported.
-    make : bool, default=True
-        Whether classifiers are made. If not, classes and functions are imported, parameters are
-        checked, and the study can be planned but not run.
+    instantiate : bool, default=True
+        Whether classifiers are created, as in `load_study`.
 
     Returns
     -------
@@ -157,12 +170,12 @@ def parse_study(
     parts = {**plain, "sets": _sets(plain["sets"], folder), "file": file}
     with importable(None if file is None else file.absolute().parent):
         parts["algorithms"] = {
-            algorithm: build(each, f"algorithms.{algorithm}", make=make)
+            algorithm: build(each, f"algorithms.{algorithm}", instantiate=instantiate)
             for algorithm, each in _table(plain["algorithms"], "algorithms").items()
-            if _named_class(each, f"algorithms.{algorithm}")
+            if _has_class(each, f"algorithms.{algorithm}")
         }
         if "criteria" in plain:
-            parts["criteria"] = _criteria(plain["criteria"], make)
+            parts["criteria"] = _criteria(plain["criteria"], instantiate)
     return Study(**parts)
 
 
@@ -172,7 +185,7 @@ def _table(value: Any, place: str) -> Mapping[str, Any]:
     return value
 
 
-def _named_class(value: Any, place: str) -> bool:
+def _has_class(value: Any, place: str) -> bool:
     if "class" not in _table(value, place):
         raise ValueError(f"{place} must name its class, such as class = 'package.Classifier'")
     return True
@@ -211,7 +224,7 @@ def _source(name: str, plain: Mapping[str, Any], folder: Path) -> Source:
 
 
 def catalogue_source(name: str, plain: Mapping[str, Any]) -> CatalogueSource:
-    """Return the source of a set of the catalogue, from the table of a study file."""
+    """Return the source of a set of the catalogue from its table in a study file."""
     place = f"sets.{name}"
     entry = find_entry(_text(plain.get("catalogue", name), place))
     one_hot = plain.get("one_hot", False)
@@ -256,21 +269,21 @@ def _file_source(place: str, plain: Mapping[str, Any], folder: Path) -> FileSour
     )
 
 
-def _criteria(value: Any, make: bool) -> Any:
+def _criteria(value: Any, instantiate: bool) -> Any:
     if isinstance(value, list):
         return value
     return {
-        name: _criterion(name, _table(each, f"criteria.{name}"), make)
+        name: _criterion(name, _table(each, f"criteria.{name}"), instantiate)
         for name, each in _table(value, "criteria").items()
     }
 
 
-def _criterion(name: str, plain: Mapping[str, Any], make: bool) -> Criterion:
+def _criterion(name: str, plain: Mapping[str, Any], instantiate: bool) -> Criterion:
     place = f"criteria.{name}"
     unknown = sorted(set(plain) - CRITERION_KEYS)
     if unknown:
         raise ValueError(
-            f"{place} has unknown keys {unknown}; it takes {', '.join(sorted(CRITERION_KEYS))}"
+            f"{place} has unknown keys {unknown}; expected {', '.join(sorted(CRITERION_KEYS))}"
         )
     known = CRITERIA.get(name)
     if "function" not in plain and known is None:
@@ -283,12 +296,12 @@ def _criterion(name: str, plain: Mapping[str, Any], make: bool) -> Criterion:
             raise ValueError(f"{place}.{key} must be {kind.__name__}, got {plain[key]!r}")
     function = find(plain["function"]) if "function" in plain or known is None else known.function
     if not callable(function):
-        raise ValueError(f"{place}.function: {plain['function']} is no function")
+        raise ValueError(f"{place}.function: {plain['function']} is not a function")
     params = _table(plain.get("params", {}), f"{place}.params")
     return Criterion(
         function=function,
         title=plain.get("title", known.title if known else name),
         greater_is_better=plain.get("greater_is_better", False),
         needs=needs,
-        params=build(params, f"{place}.params", make=make),
+        params=build(params, f"{place}.params", instantiate=instantiate),
     )

@@ -1,4 +1,4 @@
-"""The pieces of work a study is made of."""
+"""Tasks of a study, and batches of tasks that share a fit."""
 
 import hashlib
 import json
@@ -8,11 +8,21 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pairmend.study.definition import Study
-from pairmend.study.objects import Unmade, as_text, describe
+from pairmend.study.objects import Uninstantiated, as_text, describe
 
 
 class Task(NamedTuple):
-    """One classifier, judged on one fold."""
+    """Evaluation of one algorithm on one fold.
+
+    Attributes
+    ----------
+    set : str
+        Name of the data set.
+    repeat, fold : int
+        Numbers of the repeat and of the fold, from 0.
+    algorithm : str
+        Name of the algorithm.
+    """
 
     set: str
     repeat: int
@@ -22,17 +32,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """The tasks of a fold that share a fit.
-
-    Attributes
-    ----------
-    set, repeat, fold
-        Where it belongs.
-    algorithms : tuple of str
-        Names of those that are judged.
-    fitted_by : str
-        The first algorithm of the study that has this fit, whether or not it is judged here.
-    """
+    """The tasks of a fold that share a fit, which has the name of the first algorithm with it."""
 
     set: str
     repeat: int
@@ -46,27 +46,13 @@ class Batch:
         return tuple(Task(self.set, self.repeat, self.fold, name) for name in self.algorithms)
 
     def without(self, done: Set[Task]) -> "Batch":
-        """Return what is left of it when some tasks are done."""
+        """Return the batch without tasks that are done."""
         left = tuple(task.algorithm for task in self.tasks if task not in done)
         return replace(self, algorithms=left)
 
 
 def batches_of(study: Study, name: str, done: Set[Task]) -> Iterator[Batch]:
-    """Yield the work to be done on one set.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    name : str
-        Name of the set.
-    done : set of Task
-        Tasks that are done already.
-
-    Yields
-    ------
-    Batch
-    """
+    """Yield the batches of one set that are not done."""
     fits = shared_fits(study.algorithms)
     for repeat in range(study.repeats):
         for fold in range(study.folds):
@@ -77,59 +63,36 @@ def batches_of(study: Study, name: str, done: Set[Task]) -> Iterator[Batch]:
 
 
 def shared_fits(algorithms: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Group algorithms that differ only in what takes effect at prediction.
-
-    Parameters
-    ----------
-    algorithms : mapping of str to classifier
-
-    Returns
-    -------
-    list of tuple of str
-
-    Examples
-    --------
-    >>> from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
-    >>> shared_fits({
-    ...     "LPW": PairwiseClassifier(),
-    ...     "FCM": CorrectedPairwiseClassifier(),
-    ...     "FCM-O": CorrectedPairwiseClassifier(overlap=0.5),
-    ... })
-    [('LPW',), ('FCM', 'FCM-O')]
-    """
+    """Group algorithms that differ only in parameters of prediction."""
     groups: dict[Any, list[str]] = defaultdict(list)
     for name, algorithm in algorithms.items():
-        late = _late(algorithm)
-        groups[_fit_key(algorithm, late) if late else name].append(name)
+        at_prediction = _prediction_parameters(algorithm)
+        key = _fit_key(algorithm, at_prediction) if at_prediction else name
+        groups[key].append(name)
     return [tuple(names) for names in groups.values()]
 
 
 def prediction_params(algorithm: Any) -> dict[str, Any]:
-    """Return those parameters of a classifier that take effect at prediction."""
-    return {name: getattr(algorithm, name) for name in _late(algorithm)}
+    """Return the parameters of a classifier that take effect at prediction."""
+    return {name: getattr(algorithm, name) for name in _prediction_parameters(algorithm)}
 
 
-def _late(algorithm: Any) -> tuple[str, ...]:
+def _prediction_parameters(algorithm: Any) -> tuple[str, ...]:
     """Return the names of the parameters that take effect at prediction."""
-    owner = algorithm.type if isinstance(algorithm, Unmade) else algorithm
+    owner = algorithm.type if isinstance(algorithm, Uninstantiated) else algorithm
     return tuple(getattr(owner, "prediction_parameters", ()))
 
 
-def _fit_key(algorithm: Any, late: tuple[str, ...]) -> tuple[Any, str]:
-    """Name what a fit depends on: the class and all parameters but those of prediction."""
+def _fit_key(algorithm: Any, at_prediction: tuple[str, ...]) -> tuple[Any, str]:
+    """Return the class and the text of all parameters except those of prediction."""
     plain = describe(algorithm)
-    params = {key: value for key, value in plain.get("params", {}).items() if key not in late}
-    made = algorithm.type if isinstance(algorithm, Unmade) else type(algorithm)
-    return made, as_text({**plain, "params": params})
+    every = plain.get("params", {})
+    params = {key: value for key, value in every.items() if key not in at_prediction}
+    cls = algorithm.type if isinstance(algorithm, Uninstantiated) else type(algorithm)
+    return cls, as_text({**plain, "params": params})
 
 
 def seed_of(*names: int | str) -> int:
-    """Make a seed of names, so that it depends on nothing else.
-
-    Examples
-    --------
-    >>> seed_of(0, "yeast", 1) == seed_of(0, "yeast", 1) != seed_of(0, "yeast", 2)
-    True
-    """
+    """Return a seed that depends only on names."""
     digest = hashlib.sha256(json.dumps(names).encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1

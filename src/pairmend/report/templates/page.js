@@ -42,7 +42,7 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
   });
 }
 
-// Filtering: rows that hold all the words stay.
+// Filtering: show rows that contain all the words.
 for (const input of document.querySelectorAll(".filter input")) {
   const table = document.getElementById(input.getAttribute("aria-controls"));
   const empty = table.closest(".table").querySelector(".empty");
@@ -74,7 +74,7 @@ const inView = new IntersectionObserver(
 );
 for (const id of links.keys()) inView.observe(document.getElementById(id));
 
-// Paper unfolds nothing by itself.
+// Open all folds for printing.
 let unfolded = [];
 window.addEventListener("beforeprint", () => {
   unfolded = Array.from(document.querySelectorAll("details:not([open])"));

@@ -1,4 +1,4 @@
-"""What the Bayesian tests mean, in sentences."""
+"""Sentences that explain the Bayesian tests."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,26 +16,24 @@ def explanation(summary: Summary) -> Iterator[str]:
         "practically equivalent, and that the right one is better."
     )
     yield (
-        f"Two algorithms are practically equivalent if they differ by at most {ROPE}: so small a "
-        "difference does not matter in practice. The interval from "
-        f"−{ROPE} to {ROPE} is called the region of practical equivalence, or rope. {ROPE} is the "
-        f"default for losses between 0 and 1{_other_ropes(summary)}."
+        f"Two algorithms are practically equivalent if they differ by at most {ROPE}. The interval "
+        f"from −{ROPE} to {ROPE} is called the region of practical equivalence, or rope. {ROPE} is "
+        f"the default for losses between 0 and 1{_other_ropes(summary)}."
     )
     text = (
-        "These statements are valid on few sets, where Friedman's and Wilcoxon's tests are not. A "
+        "These tests are valid on few sets, where Friedman's and Wilcoxon's tests are not. A "
         f"comparison is decided if one of its probabilities is {LEVEL} or more."
     )
     if any(found["over_sets"] for found in _found(summary)):
         text += (
             " Over sets, the Bayesian signed-rank test (Benavoli, Corani, Demšar and Zaffalon, "
-            "2017) compares the means of sets; it regards the sets as a sample of those of "
-            "interest."
+            "2017) compares the means of sets; it treats the sets as a random sample."
         )
     yield text
     if any(len(shown_pairs(found)) < _n_pairs(found) for found in _found(summary)):
         yield (
             f"There are more than {MOST_PAIRS} pairs: the figures show the best algorithm of each "
-            "criterion with each other one, the tables show all pairs."
+            "metric with each other one, the tables show all pairs."
         )
 
 
@@ -47,7 +45,7 @@ def on_sets(summary: Summary) -> Iterator[str]:
         "that the training sets of the folds share."
     )
     if any(len(pairs_on_sets(found)) < len(shown_pairs(found)) for found in _found(summary)):
-        yield "The figures show the two best algorithms of each criterion, the table all pairs."
+        yield "The figures show the two best algorithms of each metric, the table all pairs."
 
 
 def _other_ropes(summary: Summary) -> str:

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from pairmend.study.objects import PLAIN, Unmade
+from pairmend.study.objects import PLAIN, Uninstantiated
 
 INSTALLED = {"site-packages", "dist-packages"}
 """Folders of installed packages."""
@@ -30,68 +30,36 @@ INSTALLED = {"site-packages", "dist-packages"}
 
 @dataclass
 class Code:
-    """What the results of an object depend on.
-
-    Attributes
-    ----------
-    modules : dict
-        Digests of modules outside of installed packages, by name.
-    packages : dict
-        Versions of installed packages, by name of the distribution.
-    """
+    """Digests of the modules and versions of the packages that an object's results depend on."""
 
     modules: dict[str, str] = field(default_factory=dict)
     packages: dict[str, str] = field(default_factory=dict)
 
 
 def codes_of(parts: Mapping[str, Any]) -> dict[str, Code]:
-    """Find the code that objects depend on.
-
-    Parameters
-    ----------
-    parts : mapping of str to object
-        Classifiers, functions or criteria by name. Parameters that are objects count, at any
-        depth.
-
-    Returns
-    -------
-    dict of str to Code
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> codes = codes_of({"NB": GaussianNB()})
-    >>> sorted(codes["NB"].packages), codes["NB"].modules
-    (['scikit-learn'], {})
-    """
-    _places.cache_clear()  # files may have come or moved since the last call
+    """Return the code that each object depends on."""
+    _places.cache_clear()  # files may have been added or moved since the last call
     return {name: _code_of(value) for name, value in parts.items()}
 
 
 def _code_of(value: Any) -> Code:
     found = Code()
     modules: list[str] = []
-    for thing in _named_things(value):
-        if thing.__module__ == "__main__":
-            modules += _digest_main(thing, found.modules)
+    for definition in _definitions(value):
+        if definition.__module__ == "__main__":
+            modules += _digest_main(definition, found.modules)
         else:
-            modules.append(thing.__module__)
+            modules.append(definition.__module__)
     _add_modules(modules, found)
     return found
 
 
 def changed_code(old: Mapping[str, str], new: Mapping[str, str], place: str) -> list[str]:
-    """Name the modules whose code differs.
-
-    Examples
-    --------
-    >>> changed_code({"a": "1", "b": "2"}, {"a": "3", "b": "2"}, "algorithms.A")
-    ['algorithms.A: the code of the module a changed']
-    """
+    """Return a line for each module whose code differs."""
     lines = []
     for name in sorted({*old, *new}):
         if name not in new:
-            lines.append(f"{place}: the module {name} is not used any more")
+            lines.append(f"{place}: the module {name} was used, but is not used here")
         elif name not in old:
             lines.append(f"{place}: the module {name} is new")
         elif old[name] != new[name]:
@@ -99,31 +67,31 @@ def changed_code(old: Mapping[str, str], new: Mapping[str, str], place: str) -> 
     return lines
 
 
-def _named_things(value: Any) -> Iterator[Any]:
+def _definitions(value: Any) -> Iterator[Any]:
     """Yield the classes and functions that an object is made of."""
     if isinstance(value, PLAIN):
         return
-    if isinstance(value, Unmade):
-        yield from _named_things([value.type, value.params])
+    if isinstance(value, Uninstantiated):
+        yield from _definitions([value.type, value.params])
     elif isinstance(value, Mapping):
-        yield from _named_things(list(value.values()))
+        yield from _definitions(list(value.values()))
     elif isinstance(value, list | tuple | set | frozenset):
         for part in value:
-            yield from _named_things(part)
+            yield from _definitions(part)
     elif isinstance(value, functools.partial):
-        yield from _named_things([value.func, value.args, value.keywords])
+        yield from _definitions([value.func, value.args, value.keywords])
     elif isinstance(value, MethodType):
-        yield from _named_things([value.__func__, value.__self__])
+        yield from _definitions([value.__func__, value.__self__])
     elif hasattr(value, "__qualname__") and getattr(value, "__module__", None):
         yield value
     elif type(value).__module__ != "builtins":
         yield type(value)
         if hasattr(value, "get_params"):
-            yield from _named_things(value.get_params(deep=False))
+            yield from _definitions(value.get_params(deep=False))
 
 
 def _add_modules(names: Iterable[str], found: Code) -> None:
-    """Add modules, and what they import, to what was found."""
+    """Add modules, and the modules that they import, to `found`."""
     left, seen = list(names), set[str]()
     while left:
         name = left.pop()
@@ -195,14 +163,14 @@ def _digest(content: bytes) -> str:
 
 
 def _is_installed(top: str) -> bool:
-    """Tell whether a package lies among the installed ones, or cannot be found at all."""
+    """Return whether a package is in a folder of installed ones, or cannot be found."""
     places = _places(top)
     return not places or any(INSTALLED & set(place.parts) for place in places)
 
 
 @lru_cache(maxsize=4096)
 def _places(name: str) -> list[Path]:
-    """Return the file of a module, or the folders of a package without one; none if unknown."""
+    """Return the file of a module, or the folders of a package without one, or no path."""
     spec = _spec(name)
     if spec is None:
         return []
@@ -242,15 +210,12 @@ def _distributions() -> Mapping[str, list[str]]:
 
 
 def _digest_main(thing: Any, digests: dict[str, str]) -> list[str]:
-    """Digest a class or function of a script or notebook, and what it names there.
-
-    The rest of a script often changes without any effect on results. Returns the modules that
-    the code uses.
-    """
+    """Digest a class or function of a script and what it refers to; return modules it uses."""
+    # The rest of a script often changes without any effect on results.
     label = f"__main__.{thing.__qualname__}"
     if label in digests:
         return []
-    digests[label] = ""  # before functions that call each other are followed
+    digests[label] = ""  # before the functions that it calls: they may call it
     codes = list(_codes(thing))
     names = sorted({name for code in codes for name in _names_in(code)})
     main = vars(sys.modules["__main__"])
@@ -291,6 +256,6 @@ def _names_in(code: CodeType) -> Iterator[str]:
 
 
 def _plain(code: CodeType) -> Any:
-    """Return what code does, without where it stands."""
+    """Return the parts of code that determine what it does, without line numbers."""
     consts = [_plain(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
     return code.co_name, code.co_code.hex(), consts, code.co_names, code.co_varnames

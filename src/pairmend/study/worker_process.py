@@ -1,4 +1,4 @@
-"""What a worker process does: perform jobs that come through a pipe, send what comes of them."""
+"""Main function of a worker process: receive jobs through a pipe and send outcomes back."""
 
 import os
 import pickle
@@ -12,10 +12,10 @@ from typing import IO, Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+from pairmend.study.array_cache import open_cached_set
 from pairmend.study.definition import Study
-from pairmend.study.shelf import open_set
+from pairmend.study.execution import perform
 from pairmend.study.tasks import Batch
-from pairmend.study.work import perform
 
 
 class Signal(Enum):
@@ -34,15 +34,7 @@ class Refusal(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """The first message to a worker process.
-
-    Attributes
-    ----------
-    folder : str or None
-        Folder of the study file, from which modules can be imported.
-    study : bytes
-        The study, pickled: it can be loaded only when the folder can be imported from.
-    """
+    """The first message to a worker process: folder to import from, and the pickled study."""
 
     folder: str | None
     study: bytes
@@ -52,17 +44,11 @@ class Job(NamedTuple):
     """A batch, and the folder that has the arrays of its set."""
 
     batch: Batch
-    place: Path
+    folder: Path
 
 
 def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
-    """Perform jobs until the pipe is closed.
-
-    Parameters
-    ----------
-    inbox, outbox : binary files
-        Pipes from and to the main process.
-    """
+    """Perform jobs until the pipe is closed."""
 
     def send(message: Any) -> None:
         pickle.dump(message, outbox)
@@ -73,13 +59,13 @@ def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
         sys.path.insert(0, setup.folder)
     try:
         study = pickle.loads(setup.study)
-    except Exception as error:  # whatever a module does when it is imported
+    except Exception as error:  # modules can raise anything when they are imported
         send(Refusal(f"{type(error).__name__}: {error}"))
         return
     jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(inbox, jobs), daemon=True).start()
     try:
-        # One thread of BLAS in all workers: the number of threads changes the last digits.
+        # One BLAS thread in all workers: the number of threads changes the last digits.
         with threadpool_limits(limits=1):
             send(Signal.READY)
             _perform_all(study, jobs, send)
@@ -88,7 +74,7 @@ def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
 
 
 def _receive(inbox: IO[bytes], jobs: "queue.SimpleQueue[Job]") -> None:
-    """Take jobs from the pipe; end this process when the main one is gone, in whatever way."""
+    """Receive jobs from the pipe; end this process when the main process has ended."""
     try:
         while True:
             jobs.put(pickle.load(inbox))
@@ -97,11 +83,11 @@ def _receive(inbox: IO[bytes], jobs: "queue.SimpleQueue[Job]") -> None:
 
 
 def _perform_all(study: Study, jobs: "queue.SimpleQueue[Job]", send: Callable[[Any], None]) -> None:
-    place, data = None, None
+    folder, data = None, None
     while True:
         job = jobs.get()
-        if job.place != place:
-            place, data = job.place, open_set(job.place)
+        if job.folder != folder:
+            folder, data = job.folder, open_cached_set(job.folder)
         assert data is not None
         for outcome in perform(study, job.batch, data, fitted=lambda: send(Signal.FITTED)):
             send(outcome)

@@ -1,27 +1,17 @@
-"""How a study was started: its file, folders and code, kept beside its results."""
+"""How a run was started: study file, folders and code, stored with the results."""
 
 from collections.abc import Iterable, Mapping
 from os.path import abspath
 from pathlib import Path
 from typing import Any, TypedDict
 
-from pairmend.study.code import changed_code, codes_of
+from pairmend.study.code_digests import changed_code, codes_of
 from pairmend.study.definition import Study
 from pairmend.study.environment import versions
 
 
 class Start(TypedDict):
-    """How a study was started, as plain data.
-
-    Attributes
-    ----------
-    file, data : str or None
-        Absolute paths of the study file and of the folder with sets.
-    download : bool
-        Whether sets were downloaded.
-    code : dict
-        Digests of modules by name, for each algorithm and criterion.
-    """
+    """How a run was started, as plain data; `code` has digests of modules by algorithm."""
 
     file: str | None
     data: str | None
@@ -30,7 +20,7 @@ class Start(TypedDict):
 
 
 def start_of(study: Study, data_dir: Path | None, download: bool) -> tuple[Start, dict[str, str]]:
-    """Return how a study starts now, and the versions of the packages that it depends on."""
+    """Return how a run starts, and the versions of the packages that the study depends on."""
     codes = codes_of(
         {f"algorithms.{name}": model for name, model in study.algorithms.items()}
         | {f"criteria.{name}": [c.function, c.params] for name, c in study.criteria.items()}
@@ -45,28 +35,15 @@ def start_of(study: Study, data_dir: Path | None, download: bool) -> tuple[Start
     return start, {**packages, **versions()}
 
 
-def joined_start(old: Start | None, new: Start) -> Start:
-    """Return a start that keeps the code of algorithms and criteria that take no part now."""
+def merged_start(old: Start | None, new: Start) -> Start:
+    """Return a start with the code of the algorithms and metrics of both."""
     if old is None:
         return new
     return {**new, "code": {**old["code"], **new["code"]}}
 
 
 def code_changes(old: Start | None, new: Start, algorithms: Iterable[str]) -> list[str]:
-    """Name the code that changed since results were kept.
-
-    Parameters
-    ----------
-    old, new : Start
-        Of the results that are kept, and of what is to be run.
-    algorithms : iterable of str
-        Those that have results.
-
-    Returns
-    -------
-    list of str
-        A line for each change.
-    """
+    """Return a line for each change of the code of metrics, and of algorithms with results."""
     if old is None:
         return []
     with_results = {f"algorithms.{name}" for name in algorithms}
@@ -78,13 +55,7 @@ def code_changes(old: Start | None, new: Start, algorithms: Iterable[str]) -> li
 
 
 def version_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Name the packages whose version changed.
-
-    Examples
-    --------
-    >>> version_changes({"numpy": "2.0.0", "scipy": "1.13.0"}, {"numpy": "2.0.1"})
-    ['numpy was 2.0.0, is now 2.0.1']
-    """
+    """Return a line for each package whose version changed."""
     return [
         f"{name} was {old[name]}, is now {new[name]}"
         for name in sorted(old)
@@ -93,7 +64,7 @@ def version_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]
 
 
 def is_start(plain: Any) -> bool:
-    """Tell whether plain data are a start, such as a folder from elsewhere may not hold."""
+    """Return whether plain data from a folder have the keys and types of a start."""
     return (
         isinstance(plain, dict)
         and all(isinstance(plain.get(key), str | None) for key in ("file", "data"))

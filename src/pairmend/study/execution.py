@@ -1,4 +1,4 @@
-"""Doing a piece of work: fit on a fold's training rows, judge on its test rows."""
+"""Execution of a batch: fit on a fold's training rows, score on its test rows."""
 
 import random
 import time
@@ -16,36 +16,37 @@ from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend._utils.typing import IntArray
 from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend.model_selection.splits import shuffled_folds, stratified_folds
+from pairmend.study.array_cache import CachedSet
 from pairmend.study.definition import Study
 from pairmend.study.interrupts import is_interrupt
 from pairmend.study.memory import peak_bytes, reset_peak
-from pairmend.study.shelf import ShelvedSet
 from pairmend.study.tasks import Batch, Task, prediction_params, seed_of
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task.
+    """Result of a task.
 
     Attributes
     ----------
     task : Task
-    values : dict
-        Values of the criteria by name; empty if it failed.
+        The task.
     seed : int
         The seed of the classifier.
-    fit_seconds, predict_seconds : float
-        The fit's time is that of the fit it shares with others.
-    peak_bytes : int or None
-        The most memory the process had, None where the system does not tell.
     fitted_by : str
         The algorithm whose fit it shares.
+    values : dict
+        Values of the metrics by name; empty if it failed.
+    fit_seconds, predict_seconds : float
+        Times of the fit, which other tasks may share, and of the prediction.
+    peak_bytes : int or None
+        Peak memory of the process, None where it is not available.
     warnings : str
-        What the classifier warned of, a line each.
+        Warnings of the classifier, a line each.
     error, traceback : str
         Why it failed; empty if it did not.
     finished : str
-        When, as ISO time.
+        ISO time of the end.
     """
 
     task: Task
@@ -64,41 +65,20 @@ class Outcome:
 def perform(
     study: Study,
     batch: Batch,
-    data: ShelvedSet,
+    data: CachedSet,
     *,
     fitted: Callable[[], None] = lambda: None,
 ) -> Iterator[Outcome]:
-    """Fit once, then judge each algorithm of a batch.
-
-    Parameters
-    ----------
-    study : Study
-        Where algorithms and criteria come from.
-    batch : Batch
-        What to do.
-    data : ShelvedSet
-        The set.
-    fitted : callable, default=nothing
-        Is called when the fit is finished.
-
-    Yields
-    ------
-    Outcome
-        One for each algorithm, as soon as it is there; failures are outcomes, too.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        An interrupt is not a failure, in whatever form it surfaces.
-    """
+    """Fit once, call `fitted`, then yield the outcome of each algorithm; failures are outcomes."""
     seed = fold_seed(study, batch)
     tested = data.fold_of[:, batch.repeat] == batch.fold
     train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
     reset_peak()
-    model, failure, told = None, NOTHING, []
+    model, failure = None, NO_FAILURE
+    fit_warnings: list[warnings.WarningMessage] = []
     fit_seconds = float("nan")
     try:
-        with _watched(seed) as told:
+        with _seeded_and_recorded(seed) as fit_warnings:
             first = study.algorithms[batch.algorithms[0]]
             rows, target = take_rows(data.X, train), data.Y[train]
             started = time.perf_counter()
@@ -112,14 +92,14 @@ def perform(
     for task in batch.tasks:
         values: dict[str, float] = {}
         predict_seconds = float("nan")
-        heard: list[warnings.WarningMessage] = []
+        predict_warnings: list[warnings.WarningMessage] = []
         reset_peak()
         if model is not None:
-            failure = NOTHING
+            failure = NO_FAILURE
             try:
-                with _watched(seed) as heard:
-                    if late := prediction_params(study.algorithms[task.algorithm]):
-                        model.set_params(**late)
+                with _seeded_and_recorded(seed) as predict_warnings:
+                    if params := prediction_params(study.algorithms[task.algorithm]):
+                        model.set_params(**params)
                     rows, truth = take_rows(data.X, test), data.Y[test]
                     started = time.perf_counter()
                     predicted = _predict(study, model, rows, data.Y.shape[1])
@@ -139,7 +119,7 @@ def perform(
             fit_seconds=fit_seconds,
             predict_seconds=predict_seconds,
             peak_bytes=max(fit_peak, predict_peak) if fit_peak and predict_peak else None,
-            warnings=_texts([*told, *heard]),
+            warnings=_texts([*fit_warnings, *predict_warnings]),
             finished=now(),
             error=failure.error,
             traceback=failure.traceback,
@@ -147,22 +127,7 @@ def perform(
 
 
 def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
-    """Split the rows of a set.
-
-    Parameters
-    ----------
-    study : Study
-        Says how.
-    name : str
-        The set.
-    Y : ndarray of shape (n, L)
-        Its label indicators.
-
-    Returns
-    -------
-    ndarray of int, shape (n, n_repeats)
-        The fold each row is tested in, in each repeat.
-    """
+    """Return the fold that each row is tested in, for each repeat, of shape (n, n_repeats)."""
     fold_of = np.empty((len(Y), study.repeats), dtype=np.int64)
     for repeat in range(study.repeats):
         seed = seed_of(study.seed, name, repeat)
@@ -177,41 +142,34 @@ def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
 
 
 def fold_seed(study: Study, batch: Batch) -> int:
-    """Return the seed of a fold's classifiers.
-
-    It is the same for all algorithms: those that share a fit must share the seed, and the
-    others are compared with the same luck.
-    """
+    """Return the seed of a fold's classifiers, which algorithms that share a fit must share."""
     return seed_of(study.seed, batch.set, batch.repeat, batch.fold)
 
 
 @contextmanager
-def _watched(seed: int) -> Iterator[list[warnings.WarningMessage]]:
-    """Collect warnings, and seed the random numbers that whole programs share.
-
-    Some classifiers draw from them whatever their ``random_state``.
-    """
+def _seeded_and_recorded(seed: int) -> Iterator[list[warnings.WarningMessage]]:
+    """Record warnings and seed the global random generators, which some classifiers use."""
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as recorded:
             warnings.simplefilter("default")
-            yield told
+            yield recorded
     finally:
         random.setstate(before[0])
         np.random.set_state(before[1])  # noqa: NPY002
 
 
 def _predict(study: Study, model: Any, rows: Any, n_labels: int) -> dict[str, np.ndarray[Any, Any]]:
-    """Predict what the criteria need, once."""
+    """Predict labels, scores or both, as the metrics need."""
     ways = {"labels": predicted_labels, "scores": predicted_scores}
     needed = {criterion.needs for criterion in study.criteria.values()}
     return {kind: ways[kind](model, rows, n_labels) for kind in sorted(needed)}
 
 
 def failures(study: Study, batch: Batch, error: Exception) -> Iterator[Outcome]:
-    """Yield the outcomes of a batch that failed before it began."""
+    """Yield failed outcomes for all tasks of a batch."""
     for task in batch.tasks:
         yield Outcome(
             task=task,
@@ -225,7 +183,7 @@ def failures(study: Study, batch: Batch, error: Exception) -> Iterator[Outcome]:
 
 
 def now() -> str:
-    """Return the time, in ISO form."""
+    """Return the current time in ISO format."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -234,22 +192,22 @@ class _Failure(NamedTuple):
     traceback: str
 
 
-NOTHING = _Failure("", "")
+NO_FAILURE = _Failure("", "")
 
 
 def _failure(error: BaseException) -> _Failure:
     if is_interrupt(error):
         raise KeyboardInterrupt from error
-    # Notes follow the error itself, and texts may have many lines: the first tells most.
+    # Notes follow the error, and its text may have many lines: take the first.
     first = traceback.format_exception_only(error)[0].strip().splitlines()[0]
     return _Failure(_storable(first), _storable("".join(traceback.format_exception(error))))
 
 
 def _storable(text: str) -> str:
-    """Replace what no file can hold, such as the names of files that cannot be decoded."""
+    """Escape characters that UTF-8 cannot encode, as in names of files that cannot be decoded."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _texts(told: list[warnings.WarningMessage]) -> str:
-    lines = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in told)
+def _texts(recorded: list[warnings.WarningMessage]) -> str:
+    lines = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in recorded)
     return _storable("\n".join(lines))

@@ -1,12 +1,12 @@
-"""Worker processes: each performs one batch at a time and sends every outcome at once.
+"""Pool of worker processes: each performs one batch at a time and sends every outcome at once.
 
-A worker that dies takes nothing with it but the batch it had, which is done again by another;
-a batch whose worker dies three times has failed. A task that takes longer than the time limit of
-the study has failed, too: its worker is killed, and replaced.
+If a worker dies, only its batch is lost, and another worker repeats it; a batch whose worker dies
+three times has failed. A task that takes longer than the time limit of the study has failed, too:
+its worker is killed and replaced.
 
-multiprocessing does not fit: its processes import the user's script again, so that every script
-would need a guard. Pools of concurrent.futures and loky are broken as a whole by one dead worker,
-and cannot end a task that hangs.
+multiprocessing does not fit: its processes import the user's script again, so every script would
+need a guard. Pools of concurrent.futures and loky become unusable when one worker dies, and cannot
+end a task that hangs.
 """
 
 import os
@@ -23,15 +23,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from pairmend.study.array_cache import CachedSource
 from pairmend.study.definition import Study
-from pairmend.study.serve import Job, Refusal, Setup, Signal
-from pairmend.study.shelf import OnShelf
+from pairmend.study.execution import Outcome, failures
 from pairmend.study.time_limit import late_batch
-from pairmend.study.work import Outcome, failures
+from pairmend.study.worker_process import Job, Refusal, Setup, Signal
 
 ATTEMPTS = 3
-PATIENCE = 1.0
-"""Seconds between two looks at workers that send nothing."""
+POLL_INTERVAL = 1.0
+"""Seconds between two checks of workers that send nothing."""
 
 START = """\
 import os, pickle, sys
@@ -39,10 +39,10 @@ inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 os.dup2(2, 1)
 sys.path[:] = pickle.load(inbox)
-from pairmend.study.serve import serve
+from pairmend.study.worker_process import serve
 serve(inbox, outbox)
 """
-"""What a worker process executes. What classifiers print goes to standard error."""
+"""Code that a worker process executes. Output of classifiers goes to standard error."""
 
 ENDED = "ended"
 Messages: TypeAlias = "queue.SimpleQueue[tuple[_Worker, Any]]"
@@ -51,31 +51,16 @@ Messages: TypeAlias = "queue.SimpleQueue[tuple[_Worker, Any]]"
 def run_in_processes(
     study: Study, jobs: Iterable[Job], n_workers: int
 ) -> Generator[Outcome, None, None]:
-    """Perform batches in worker processes.
-
-    Parameters
-    ----------
-    study : Study
-        Is sent to each worker once.
-    jobs : iterable of Job
-        The next one is taken only when a worker is free.
-    n_workers : int
-        Number of processes.
-
-    Yields
-    ------
-    Outcome
-        In the order they arrive.
-    """
-    crew = _Crew(study, n_workers)
+    """Perform batches in worker processes and yield outcomes as they arrive."""
+    pool = _Pool(study, n_workers)
     try:
-        yield from crew.work(iter(jobs))
+        yield from pool.perform(iter(jobs))
     finally:
-        crew.dismiss()
+        pool.close()
 
 
 class _Worker:
-    """A process, the job it has, and when that must be finished."""
+    """A process, its job, and the deadline of the job."""
 
     def __init__(self, setup: bytes, messages: Messages) -> None:
         self.job: Job | None = None
@@ -83,7 +68,7 @@ class _Worker:
         self.fitted = False
         self.deadline = float("inf")
         self.died = float("inf")
-        # In a group of its own: Ctrl-C does not reach it, and what it started ends with it.
+        # In a process group of its own: it does not receive Ctrl-C, and its children end with it.
         own_group: dict[str, Any] = (
             {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
             if sys.platform == "win32"
@@ -96,22 +81,24 @@ class _Worker:
             stderr=None if sys.stderr is not None else subprocess.DEVNULL,
             **own_group,
         )
-        # A thread for each: a worker that starts does not keep the others waiting.
-        self.thread = threading.Thread(target=self._converse, args=(setup, messages), daemon=True)
+        # A thread for each worker: one that starts slowly does not delay the others.
+        self.thread = threading.Thread(
+            target=self._communicate, args=(setup, messages), daemon=True
+        )
         self.thread.start()
 
-    def _converse(self, setup: bytes, messages: Messages) -> None:
-        """Send the setup, then pass on the worker's messages until there are no more."""
+    def _communicate(self, setup: bytes, messages: Messages) -> None:
+        """Send the setup, then put the worker's messages into the queue until the pipe closes."""
         assert self.process.stdout is not None
         self._write(setup)
-        with suppress(Exception), self.process.stdout as pipe:  # a message may be cut off
+        with suppress(Exception), self.process.stdout as pipe:  # a message may be incomplete
             while True:
                 messages.put((self, pickle.load(pipe)))
         messages.put((self, ENDED))
 
     def _write(self, message: bytes) -> None:
         assert self.process.stdin is not None
-        with suppress(OSError):  # if it is dead, that is noticed
+        with suppress(OSError):  # a dead process is replaced elsewhere
             self.process.stdin.write(message)
             self.process.stdin.flush()
 
@@ -136,41 +123,41 @@ class _Worker:
     def end(self) -> None:
         self.kill()
         self.process.wait()
-        self.thread.join(PATIENCE)
+        self.thread.join(POLL_INTERVAL)
         assert self.process.stdin is not None
         with suppress(OSError):
             self.process.stdin.close()
 
 
-class _Crew:
-    """All workers of a study."""
+class _Pool:
+    """The worker processes of a study."""
 
     def __init__(self, study: Study, n_workers: int) -> None:
-        # Sets are read from the shelf, so they are not sent with the study.
-        self.study = replace(study, sets=dict.fromkeys(study.sets, OnShelf()))
+        # Workers read sets from the cache, so they are not sent with the study.
+        self.study = replace(study, sets=dict.fromkeys(study.sets, CachedSource()))
         self.setup = _setup_of(self.study)
         self.n_workers = n_workers
         self.workers: list[_Worker] = []
         self.messages: Messages = queue.SimpleQueue()
-        self.again: deque[Job] = deque()
-        self.anyone_ready = False
+        self.retries: deque[Job] = deque()
+        self.has_started = False
         self.deaths: dict[tuple[str, int, int, str], int] = {}
 
-    def work(self, jobs: Iterator[Job]) -> Iterator[Outcome]:
-        while self._hand_out(jobs):
+    def perform(self, jobs: Iterator[Job]) -> Iterator[Outcome]:
+        while self._assign_jobs(jobs):
             try:
-                worker, message = self.messages.get(timeout=self._patience())
+                worker, message = self.messages.get(timeout=self._timeout())
             except queue.Empty:
-                yield from self._look_after_workers()
+                yield from self._check_workers()
             else:
                 if worker in self.workers:
                     yield from self._receive(worker, message)
 
-    def _hand_out(self, jobs: Iterator[Job]) -> bool:
-        """Give every free worker a job, and tell whether any is at work."""
+    def _assign_jobs(self, jobs: Iterator[Job]) -> bool:
+        """Assign a job to every idle worker, and return whether any worker has one."""
         idle = [worker for worker in self.workers if worker.job is None]
         for _ in range(self.n_workers - len(self.workers) + len(idle)):
-            job = self.again.popleft() if self.again else next(jobs, None)
+            job = self.retries.popleft() if self.retries else next(jobs, None)
             if job is None:
                 break
             if idle:
@@ -183,15 +170,15 @@ class _Crew:
                 worker.send_job(self.study.time_limit)
         return any(worker.job for worker in self.workers)
 
-    def _patience(self) -> float:
+    def _timeout(self) -> float:
         next_deadline = min(worker.deadline for worker in self.workers)
-        return max(0.0, min(PATIENCE, next_deadline - time.monotonic()))
+        return max(0.0, min(POLL_INTERVAL, next_deadline - time.monotonic()))
 
     def _receive(self, worker: _Worker, message: Any) -> Iterator[Outcome]:
         if message == ENDED:
             yield from self._replace_dead(worker)
         elif message is Signal.READY:
-            worker.ready = self.anyone_ready = True
+            worker.ready = self.has_started = True
             worker.send_job(self.study.time_limit)
         elif message is Signal.FITTED:
             worker.fitted = True
@@ -207,16 +194,16 @@ class _Crew:
             worker.restart_clock(self.study.time_limit)
             yield message
 
-    def _look_after_workers(self) -> Iterator[Outcome]:
-        """Replace workers that take too long, or are dead without having closed their pipe."""
+    def _check_workers(self) -> Iterator[Outcome]:
+        """Replace workers that take too long, or have died while their pipe is open."""
         now = time.monotonic()
         for worker in list(self.workers):
             if now >= worker.deadline:
                 yield from self._replace_late(worker)
             elif worker.process.poll() is not None:
-                worker.kill()  # a process that it started may hold the pipe
+                worker.kill()  # one of its child processes may keep the pipe open
                 worker.died = min(worker.died, now)
-                if now - worker.died >= PATIENCE:
+                if now - worker.died >= POLL_INTERVAL:
                     yield from self._replace_dead(worker)
 
     def _replace_late(self, worker: _Worker) -> Iterator[Outcome]:
@@ -224,13 +211,13 @@ class _Crew:
         assert worker.job is not None
         late = late_batch(self.study, worker.job.batch, worker.fitted)
         if late.rest:
-            self.again.append(Job(late.rest, worker.job.place))
+            self.retries.append(Job(late.rest, worker.job.folder))
         yield from late.failures
 
     def _replace_dead(self, worker: _Worker) -> Iterator[Outcome]:
         self._remove(worker)
         code = worker.process.returncode
-        if not self.anyone_ready and code > 0:
+        if not self.has_started and code > 0:
             raise RuntimeError(f"a worker process could not start: it ended with {_cause(code)}")
         if worker.job is None or not worker.job.batch.algorithms:
             return
@@ -238,7 +225,7 @@ class _Crew:
         key = (batch.set, batch.repeat, batch.fold, batch.fitted_by)
         self.deaths[key] = self.deaths.get(key, 0) + 1
         if self.deaths[key] < ATTEMPTS:
-            self.again.append(worker.job)
+            self.retries.append(worker.job)
             return
         error = RuntimeError(f"the worker process died {ATTEMPTS} times: {_cause(code)}")
         yield from failures(self.study, batch, error)
@@ -247,7 +234,7 @@ class _Crew:
         worker.end()
         self.workers.remove(worker)
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         for worker in self.workers:
             worker.kill()
         for worker in self.workers:
@@ -259,12 +246,12 @@ def _setup_of(study: Study) -> bytes:
     import cloudpickle
 
     try:
-        # By value where it has no import path: what scripts and notebooks define.
+        # cloudpickle also pickles classes that scripts and notebooks define.
         pickled = cloudpickle.dumps(study)
-    except Exception as error:  # objects fail to be pickled in many ways
+    except Exception as error:  # pickling can raise anything
         raise ValueError(
             f"the study cannot be sent to a worker process: {type(error).__name__}: {error}. "
-            "Classifiers and criteria must be objects that can be pickled."
+            "Classifiers and metrics must be objects that can be pickled."
         ) from error
     folder = None if study.folder is None else str(study.folder)
     return pickle.dumps(list(sys.path)) + pickle.dumps(Setup(folder, pickled))
@@ -274,5 +261,5 @@ def _cause(exitcode: int) -> str:
     if exitcode < 0:
         known = {each.value: each.name for each in signal.Signals}
         name = known.get(-exitcode, f"signal {-exitcode}")
-        return f"{name}, perhaps for want of memory" if name == "SIGKILL" else name
+        return f"{name}, perhaps because memory ran out" if name == "SIGKILL" else name
     return f"exit code {exitcode}"
