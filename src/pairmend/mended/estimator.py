@@ -6,14 +6,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from pairmend._base import MultiLabelClassifier
 from pairmend._utils.fit_params import route_fit_params, take_params
-from pairmend._utils.parameters import DefaultParts, same_parameters
+from pairmend._utils.parameters import same_parameters
 from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.sklearn_private import (
@@ -31,7 +31,6 @@ from pairmend._utils.validation import (
     check_features,
     check_training_rows,
     new_seed,
-    remember_features,
     seed_estimator,
     take_rows,
 )
@@ -62,7 +61,7 @@ from pairmend.thresholds.strategies import FixedThreshold
 COMPARED_REFERENCES = ("identity", "beta")
 
 
-class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class MendedClassifier(MultiLabelClassifier):
     """Multi-label classifier that corrects the probabilities of any base classifier.
 
     Out-of-fold predictions of the training rows show where the base classifier errs; local fuzzy
@@ -332,19 +331,22 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
             params = take_params(X, params, present)
         model.fit(rows_to_fit, labels.as_given(present), **params)
 
-        # Attributes are set last, so that a failed fit leaves those of an earlier one unchanged.
-        remember_features(self, X)
-        self.classes_, self.multilabel_ = target.classes, target.multilabel
-        self.estimator_, self.validation_indices_ = model, rows
-        self._row_encoder, self.frame_encoder_ = encoder, encoder.encoder
-        self._corrector, self._out_of_fold = corrector, out_of_fold
-        self._fitted_decision, self._fitted_parameters = decision, self._decision_parameters()
-        self.beta_ = {
-            name: found.beta for name, found in corrector.corrections.items() if name != "global"
-        }
-        self.stacking_weights_ = dict(corrector.stacking_weights)
-        self.search_ = _columns(search)
-        return self
+        local = {name: each for name, each in corrector.corrections.items() if name != "global"}
+        return self._set_fitted(
+            X,
+            target,
+            estimator_=model,
+            validation_indices_=rows,
+            frame_encoder_=encoder.encoder,
+            beta_={name: correction.beta for name, correction in local.items()},
+            stacking_weights_=dict(corrector.stacking_weights),
+            search_=_columns(search),
+            _row_encoder=encoder,
+            _corrector=corrector,
+            _out_of_fold=out_of_fold,
+            _fitted_decision=decision,
+            _fitted_parameters=self._decision_parameters(),
+        )
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
         """Predict the labels of rows.
@@ -380,7 +382,7 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
         ndarray of shape (n_samples, n_labels)
             After a fit on 1-D classes they are scaled to sum to 1 in each row.
         """
-        proba = self._corrected(X).proba
+        proba = self._scores(X)
         return proba if self.multilabel_ else sum_to_one(proba)
 
     @property
@@ -456,28 +458,6 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
             n_neighbors=n_neighbors, n_problems=n_problems,
         )  # fmt: skip
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        base = get_tags(self._base_classifier())
-        tags.classifier_tags.multi_label = True
-        tags.input_tags = base.input_tags
-        return tags
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the metadata routing: parameters of fit go to the base classifier's fit.
-
-        Returns
-        -------
-        MetadataRouter
-        """
-        return MetadataRouter(owner=self).add(
-            estimator=self._base_classifier(),
-            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-        )
-
-    def _base_classifier(self) -> Any:
-        return self._part("estimator")
-
     def _find_metric(self) -> Any:
         """Return the name of a loss, or a scorer."""
         if callable(self.criterion):
@@ -532,10 +512,11 @@ class MendedClassifier(DefaultParts, MetaEstimatorMixin, ClassifierMixin, BaseEs
             corrected = corrected.without_label_sets()
         return choose_decision(kinds, thresholds, scorer, corrected, corrector.label_sets)
 
+    def _scores(self, X: MatrixLike) -> FloatArray:
+        return self._corrected(X).proba
+
     def _corrected(self, X: MatrixLike) -> CorrectedProba:
-        check_is_fitted(self)
-        check_prediction_parameters(self)
-        base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
+        base_rows, distance_rows = self._row_encoder.encode(self._check_predict(X))
         proba = self._base_proba(base_rows)
         return self._current_corrector().corrected_proba(distance_rows, proba)
 

@@ -5,12 +5,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
+from pairmend._base import MultiLabelClassifier
 from pairmend._utils.fit_params import fit_with_weights, route_fit_params, take_params
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.sklearn_private import (
@@ -23,9 +22,7 @@ from pairmend._utils.sklearn_private import (
 from pairmend._utils.targets import check_target
 from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
-    check_features,
     check_training_rows,
-    remember_features,
     take_rows,
 )
 from pairmend._utils.weights import all_equal
@@ -55,7 +52,7 @@ def _if_estimator_has(method: str) -> Any:
     )
 
 
-class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class ThresholdedClassifier(MultiLabelClassifier):
     """Any multi-label classifier, with a threshold fitted on out-of-fold scores.
 
     Each row is scored by a clone of the classifier that was fitted without the row, and the
@@ -87,7 +84,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator_ : classifier
         The classifier, fitted on all rows.
     threshold_ : threshold
-        The fitted threshold; absent after a fit on 1-D classes.
+        The fitted threshold; None after a fit on 1-D classes.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
         classes, the classes.
@@ -188,15 +185,9 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         else:
             rows_to_fit = X
         estimator = clone(self.estimator).fit(rows_to_fit, target.as_given(kept), **params)
-        # Attributes are set last, so that a failed fit leaves those of an earlier one unchanged.
-        remember_features(self, X)
-        self.classes_, self.multilabel_ = target.classes, target.multilabel
-        self.estimator_, self._method = estimator, method
-        if threshold is not None:
-            self.threshold_ = threshold
-        elif hasattr(self, "threshold_"):
-            del self.threshold_
-        return self
+        return self._set_fitted(
+            X, target, estimator_=estimator, threshold_=threshold, _method=method
+        )
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
         """Predict the labels of rows.
@@ -215,8 +206,7 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X = self._check_predict(X)
         if not self.multilabel_:
             return np.asarray(self.estimator_.predict(X))
-        scores = label_scores(self.estimator_, X, self._method, len(self.classes_))
-        return np.asarray(self.threshold_.decide(scores))
+        return np.asarray(self.threshold_.decide(self._scores(X)))
 
     @_if_estimator_has("predict_proba")
     def predict_proba(self, X: MatrixLike) -> FloatArray:
@@ -252,23 +242,13 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        if inner.classifier_tags is not None:
-            tags.classifier_tags.multi_label = inner.classifier_tags.multi_label
-        tags.input_tags = inner.input_tags
+        base = get_tags(self.estimator).classifier_tags
+        if base is not None:
+            tags.classifier_tags.multi_label = base.multi_label
         return tags
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the metadata routing: parameters of fit go to the classifier's fit.
-
-        Returns
-        -------
-        MetadataRouter
-        """
-        return MetadataRouter(owner=self).add(
-            estimator=self.estimator,
-            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-        )
+    def _base_classifier(self) -> Any:
+        return self.estimator
 
     def _unfitted_threshold(self) -> Any:
         if self.threshold is None:
@@ -277,12 +257,11 @@ class ThresholdedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return FixedThreshold(float(self.threshold))
         return clone(self.threshold)
 
+    def _scores(self, X: MatrixLike) -> FloatArray:
+        return label_scores(self.estimator_, X, self._method, len(self.classes_))
+
     def _label_scores(self, X: MatrixLike, method: str) -> FloatArray:
         X = self._check_predict(X)
         if not self.multilabel_:
             return np.asarray(getattr(self.estimator_, method)(X))
         return label_scores(self.estimator_, X, method, len(self.classes_))
-
-    def _check_predict(self, X: MatrixLike) -> MatrixLike:
-        check_is_fitted(self)
-        return check_features(self, X)
