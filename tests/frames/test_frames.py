@@ -213,7 +213,7 @@ def test_ambiguous_dates_give_a_warning():
     [
         ([None, None], "empty", "'x': it has no values and is left out"),
         ([" ", ""], "empty", "'x': it has no value"),
-        ([f"u{i}" for i in range(30)], "identifier", "'x': 30 different values in 30 rows"),
+        ([f"u{i}" for i in range(30)], "identifier", "'x': its 30 different values in 30 rows"),
         (pd.Categorical([f"u{i}" for i in range(30)]), "identifier", "30 different values"),
     ],
 )
@@ -277,7 +277,7 @@ def test_other_columns_at_prediction():
         (frame.assign(n=np.inf), "contains infinity: column 'n', row 0"),
         (frame.assign(d="17/05/2024"), "'17/05/2024'; expected dates in the format ISO 8601"),
         (frame[["n", "c"]], "feature names should match"),
-        (frame.to_numpy(), "pass X as a DataFrame with the same 3 columns"),
+        (frame.to_numpy(), "pass X as a frame with the same 3 columns"),
     ):
         with pytest.raises(ValueError, match=message):
             encoder.transform(bad)
