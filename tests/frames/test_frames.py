@@ -277,7 +277,7 @@ def test_other_columns_at_prediction():
         (frame.assign(n=np.inf), "contains infinity: column 'n', row 0"),
         (frame.assign(d="17/05/2024"), "'17/05/2024'; expected dates in the format ISO 8601"),
         (frame[["n", "c"]], "feature names should match"),
-        (frame.to_numpy(), "pass X as a frame with the same 3 columns"),
+        (frame.to_numpy(), "pass X as a DataFrame with the same 3 columns"),
     ):
         with pytest.raises(ValueError, match=message):
             encoder.transform(bad)
