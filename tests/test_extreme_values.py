@@ -68,11 +68,8 @@ def _mixed(large, small):
 TRAINING = {
     "1e99": lambda: _scaled_to(1e99),
     "1e155": lambda: _scaled_to(1e155),
-    "1e300": lambda: _scaled_to(1e300),
-    "maximum": lambda: _scaled_to(np.finfo(float).max),
     "signed maximum": lambda: np.sign(_data()[0]) * np.finfo(float).max,
     "one huge row": _one_huge,
-    "1e-100": lambda: _scaled_to(1e-100),
     "1e-300": lambda: _scaled_to(1e-300),
     "denormal": lambda: _scaled_to(1e-320),
     "zeros": lambda: np.zeros((60, 4)),
@@ -81,6 +78,8 @@ TRAINING = {
     "mixed, too large": lambda: _mixed(1e300, 1e-300),
     "large offset": lambda: _data()[0] * 1e-8 + 1e15,
 }
+SPARSE_TRAINING = ("1e99", "signed maximum", "denormal", "zeros", "mixed")
+"""Training rows that are also fitted in sparse form."""
 QUERIES = {
     "1e99": lambda: _scaled_to(1e99),
     "1e300": lambda: _scaled_to(1e300),
@@ -89,7 +88,7 @@ QUERIES = {
 }
 
 
-def _assert_copes_or_refuses(classifier, X, y, queries, **fit_params):
+def _check_probabilities_or_error(classifier, X, y, queries, **fit_params):
     """Fit and predict: probabilities, or an error with advice; no warning of numpy."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -111,14 +110,17 @@ def _assert_copes_or_refuses(classifier, X, y, queries, **fit_params):
             assert len(predicted) == rows.shape[0]
 
 
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("training", TRAINING)
+@pytest.mark.parametrize(
+    ("training", "layout"),
+    [(name, np.asarray) for name in TRAINING]
+    + [(name, sparse.csr_array) for name in SPARSE_TRAINING],
+)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_extreme_training_rows(name, training, layout):
     X, y = TRAINING[training](), _data()[1]
     if name in MULTICLASS:
         y = y.sum(axis=1)
-    _assert_copes_or_refuses(_make(name), layout(X), y, [layout(X)])
+    _check_probabilities_or_error(_make(name), layout(X), y, [layout(X)])
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
@@ -127,7 +129,7 @@ def test_extreme_queries(name, layout):
     y = _data()[1].sum(axis=1) if name in MULTICLASS else _data()[1]
     queries = [layout(make()) for make in QUERIES.values()]
     for X in (_data()[0], _mixed(1e99, 1e-99)):
-        _assert_copes_or_refuses(_make(name), layout(X), y, queries)
+        _check_probabilities_or_error(_make(name), layout(X), y, queries)
 
 
 def test_error_names_value_limit_and_advice():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from pairmend._utils.files import OPENERS
-from pairmend.datasets.arff import ArffError, ArffFile, Attribute, read_arff, write_arff
+from pairmend.datasets.arff import ArffAttribute, ArffError, ArffFile, read_arff, write_arff
 from pairmend.datasets.arff.bulk import BulkParser
 from pairmend.datasets.arff.dates import seconds
 from pairmend.datasets.arff.digits import NotPlain, parse_table
@@ -253,9 +253,9 @@ plain_cells = st.one_of(
                      "--1", "1-1", "1.2.3", " 2", "3 ", "nan"]),
 )  # fmt: skip
 attributes = (
-    Attribute("n", "numeric"),
-    Attribute("c", "nominal", values=("0", "1", "10")),
-    Attribute("w", "nominal", values=("x", "y z")),
+    ArffAttribute("n", "numeric"),
+    ArffAttribute("c", "nominal", values=("0", "1", "10")),
+    ArffAttribute("w", "nominal", values=("x", "y z")),
 )
 
 

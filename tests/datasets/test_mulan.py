@@ -49,7 +49,7 @@ def test_parts_are_joined(files, tmp_path):
     more.write_text(ARFF)
     assert load_mulan([files[0], more], files[1]).Y.shape == (4, 2)
     more.write_text(ARFF.replace("bright", "dark"))
-    with pytest.raises(ArffError, match=r"more.arff.*other attributes"):
+    with pytest.raises(ArffError, match=r"more.arff.*its attributes differ"):
         load_mulan([files[0], more], files[1])
 
 

@@ -213,7 +213,7 @@ def test_ambiguous_dates_give_a_warning():
     [
         ([None, None], "empty", "'x': it has no values and is left out"),
         ([" ", ""], "empty", "'x': it has no value"),
-        ([f"u{i}" for i in range(30)], "identifier", "'x': 30 different values in 30 rows"),
+        ([f"u{i}" for i in range(30)], "identifier", "'x': its 30 different values in 30 rows"),
         (pd.Categorical([f"u{i}" for i in range(30)]), "identifier", "30 different values"),
     ],
 )

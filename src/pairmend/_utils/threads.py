@@ -53,7 +53,6 @@ def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int
 
 def _submit(function: Callable[[], None], n_jobs: int) -> "list[Future[None]]":
     """Start jobs, as many as possible."""
-    """Start jobs, as many as possible."""
     jobs: list[Future[None]] = []
     for _ in range(n_jobs):
         try:

@@ -1,6 +1,6 @@
 """Reading, preparing, generating and describing multi-label data."""
 
-from pairmend.datasets.arff import ArffError, read_arff, write_arff
+from pairmend.datasets.arff import ArffAttribute, ArffError, ArffFile, read_arff, write_arff
 from pairmend.datasets.bags import BagEmbedding, MultiInstanceData, hausdorff_distances
 from pairmend.datasets.catalogue import CatalogueEntry, catalogue, find_entry
 from pairmend.datasets.characteristics import (
@@ -25,7 +25,7 @@ from pairmend.datasets.miml import load_miml
 from pairmend.datasets.mulan import load_mulan, save_mulan
 from pairmend.datasets.multitarget import load_multitarget
 from pairmend.datasets.opening import load_file, load_table, save_file
-from pairmend.datasets.packaged import load_packaged
+from pairmend.datasets.packaged import PackagedDataError, load_packaged
 from pairmend.datasets.preparation import (
     drop_features,
     drop_missing,
@@ -38,13 +38,16 @@ from pairmend.datasets.preparation import (
 )
 
 __all__ = [
+    "ArffAttribute",
     "ArffError",
+    "ArffFile",
     "BagEmbedding",
     "CatalogueEntry",
     "Description",
     "DownloadError",
     "MultiInstanceData",
     "MultiLabelData",
+    "PackagedDataError",
     "ReadLimitError",
     "ReadLimits",
     "catalogue",

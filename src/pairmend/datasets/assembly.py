@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairmend._utils.typing import FloatArray, Matrix
-from pairmend.datasets.arff import ArffError, ArffFile, Attribute
+from pairmend.datasets.arff import ArffAttribute, ArffError, ArffFile
 from pairmend.datasets.data import MultiLabelData
 
 
@@ -90,7 +90,7 @@ def join(parts: Sequence[ArffFile], paths: Sequence[Path]) -> ArffFile:
 
 def label_indicator(content: ArffFile, column: int, path: Path) -> NDArray[np.int64]:
     """Read a label column as 0 and 1, by its values and not by their order."""
-    attribute: Attribute = content.attributes[column]
+    attribute: ArffAttribute = content.attributes[column]
     cells = column_values(content.cells, column)
     present = ~np.isnan(cells)
     values = cells

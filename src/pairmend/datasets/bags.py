@@ -398,6 +398,13 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from pairmend.datasets import BagEmbedding
+        >>> bags = [[[0.0], [1.0]], [[4.0]], [[8.0]]]
+        >>> BagEmbedding(n_components=1).fit(bags).n_features_in_
+        1
         """
         self._fit(X)
         return self
@@ -415,6 +422,13 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Returns
         -------
         ndarray of shape (n, n_components_)
+
+        Examples
+        --------
+        >>> from pairmend.datasets import BagEmbedding
+        >>> bags = [[[0.0], [1.0]], [[4.0]], [[8.0]]]
+        >>> BagEmbedding(n_components=1).fit_transform(bags).shape
+        (3, 1)
         """
         return self._project(self._fit(X))
 
@@ -455,7 +469,14 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Returns
         -------
         ndarray of shape (n, n_components_)
-            Training bags get the rows they got in ``fit``.
+            Training bags have the same rows as in ``fit``.
+
+        Examples
+        --------
+        >>> from pairmend.datasets import BagEmbedding
+        >>> bags = [[[0.0], [1.0]], [[4.0]], [[8.0]]]
+        >>> BagEmbedding(n_components=1).fit(bags).transform([[[8.0]]]).shape
+        (1, 1)
         """
         check_is_fitted(self)
         bags = _Stack.of(X, "X")

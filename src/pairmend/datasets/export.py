@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.typing import Matrix
-from pairmend.datasets.arff import ArffFile, Attribute
+from pairmend.datasets.arff import ArffAttribute, ArffFile
 from pairmend.datasets.data import MultiLabelData
 
 LABEL_VALUES = ("0", "1")
@@ -17,12 +17,12 @@ def as_arff(
 ) -> ArffFile:
     """Turn a data set into the content of an ARFF file; None keeps the name of the set."""
     features = [
-        Attribute(name, "nominal", values=data.categories[f])
+        ArffAttribute(name, "nominal", values=data.categories[f])
         if f in data.categories
-        else Attribute(name, "numeric")
+        else ArffAttribute(name, "numeric")
         for f, name in enumerate(data.feature_names)
     ]
-    labels = [Attribute(name, "nominal", values=LABEL_VALUES) for name in data.label_names]
+    labels = [ArffAttribute(name, "nominal", values=LABEL_VALUES) for name in data.label_names]
     for names in (data.feature_names, data.label_names):
         if len(set(names)) != len(names):
             twice = Counter(names).most_common(1)[0][0]

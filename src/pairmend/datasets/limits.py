@@ -52,7 +52,21 @@ class ReadLimits:
                 raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
     def check_bytes(self, path: Path, n_bytes: int) -> None:
-        """Raise a ReadLimitError if a file unpacks to more bytes than are allowed."""
+        """Raise a ReadLimitError if a file unpacks to more bytes than are allowed.
+
+        Parameters
+        ----------
+        path : Path
+            The file, for the message.
+        n_bytes : int
+            Number of bytes.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from pairmend.datasets import ReadLimits
+        >>> ReadLimits(max_bytes=10).check_bytes(Path("photos.csv"), 10)
+        """
         if n_bytes > self.max_bytes:
             raise ReadLimitError(
                 f"{path}: more than {self.max_bytes} bytes when unpacked. If you trust the file, "
@@ -61,7 +75,21 @@ class ReadLimits:
             )
 
     def check_cells(self, path: Path, n_cells: int) -> None:
-        """Raise a ReadLimitError if a file holds more cells than are allowed."""
+        """Raise a ReadLimitError if a file holds more cells than are allowed.
+
+        Parameters
+        ----------
+        path : Path
+            The file, for the message.
+        n_cells : int
+            Number of cells.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from pairmend.datasets import ReadLimits
+        >>> ReadLimits(max_cells=10).check_cells(Path("photos.csv"), 10)
+        """
         if n_cells > self.max_cells:
             raise ReadLimitError(
                 f"{path}: more than {self.max_cells} cells (a text counts as {TEXT_CELLS}, a "

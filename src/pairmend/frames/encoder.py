@@ -211,7 +211,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         if not all(summary.kind in ("number", "empty") for summary in self.columns_):
             raise ValueError(
                 "FrameEncoder was fitted on a frame with columns that are not numbers; pass X as a "
-                f"frame with the same {self.n_features_in_} columns."
+                f"DataFrame with the same {self.n_features_in_} columns."
             )
         numbers = check_array(
             X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"

@@ -225,7 +225,7 @@ def critical_difference(
     unknown = {name for group in groups for name in group} - set(table)
     if unknown:
         raise ValueError(
-            f"groups name {sorted(unknown)}, which have no rank; expected names of {list(table)}"
+            f"groups has the names {sorted(unknown)} without a rank; expected some of {list(table)}"
         )
     bars = sorted(
         (min(table[name] for name in group), max(table[name] for name in group))

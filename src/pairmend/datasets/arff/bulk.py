@@ -7,7 +7,7 @@ import numpy as np
 
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.datasets.arff.digits import NotPlain, parse_sparse_rows, parse_table
-from pairmend.datasets.arff.model import Attribute
+from pairmend.datasets.arff.model import ArffAttribute
 
 _ODD = re.compile(r"['\"\\%_]")
 _PLAIN_SPARSE = re.compile(
@@ -60,7 +60,7 @@ class BulkParser:
     without quotes are split into texts. Strings, dates and nested relations are never plain.
     """
 
-    def __init__(self, attributes: Sequence[Attribute]):
+    def __init__(self, attributes: Sequence[ArffAttribute]):
         self.applies = all(a.kind in ("numeric", "nominal") for a in attributes)
         self.n_columns = len(attributes)
         kinds = [a.values if a.kind == "nominal" else None for a in attributes]

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairmend.datasets.arff.model import ArffError, Attribute
+from pairmend.datasets.arff.model import ArffAttribute, ArffError
 from pairmend.datasets.arff.tokens import QUOTED, split, unquote
 from pairmend.datasets.limits import CellCount, ReadLimitError
 
@@ -19,10 +19,12 @@ _UNTIL_COMMENT = re.compile(rf"[^%'\"]*+(?:(?:{QUOTED})[^%'\"]*+)*+")
 _MAX_DATE_FORMAT = 200
 
 
-def read_header(path: Path, lines: Numbered, count: CellCount) -> tuple[str, tuple[Attribute, ...]]:
+def read_header(
+    path: Path, lines: Numbered, count: CellCount
+) -> tuple[str, tuple[ArffAttribute, ...]]:
     """Read up to and including the line @data; return the relation's name and the attributes."""
     relation = ""
-    attributes: dict[str, Attribute] = {}
+    attributes: dict[str, ArffAttribute] = {}
     number = 1
     for number, line in _without_comments(lines):
         word = line.split(maxsplit=1)[0].lower()
@@ -52,19 +54,19 @@ def _without_comments(lines: Numbered) -> Numbered:
 
 def _read_attribute(
     path: Path, number: int, line: str, lines: Numbered, count: CellCount, *, nested: bool = False
-) -> Attribute:
+) -> ArffAttribute:
     match = _ATTRIBUTE.fullmatch(line)
     if match is None or not match[2]:
         raise ArffError(path, number, f"expected '@attribute name type', got {line[:80]!r}")
     count.add_columns(1)
     name, kind = unquote(match[1]), match[2].strip()
     if kind.startswith("{"):
-        return Attribute(name, "nominal", values=_read_values(path, number, name, kind, count))
+        return ArffAttribute(name, "nominal", values=_read_values(path, number, name, kind, count))
     kind = _without_weight(kind)
     word, *rest = kind.split(maxsplit=1) or [""]
     match word.lower():
         case "string":
-            return Attribute(name, "string")
+            return ArffAttribute(name, "string")
         case "date":
             date_format = unquote(rest[0]) if rest else ISO_DATE
             if len(date_format) > _MAX_DATE_FORMAT:
@@ -74,14 +76,14 @@ def _read_attribute(
                     f"attribute {name[:40]!r}: a date format of {len(date_format)} characters; "
                     f"at most {_MAX_DATE_FORMAT} are read",
                 )
-            return Attribute(name, "date", date_format=date_format)
+            return ArffAttribute(name, "date", date_format=date_format)
         case "relational" if nested:
             raise ArffError(path, number, f"{name!r}: relations within relations are not read")
         case "relational":
             nested_attributes = _read_nested(path, name, number, lines, count)
-            return Attribute(name, "relational", attributes=nested_attributes)
+            return ArffAttribute(name, "relational", attributes=nested_attributes)
         case lower if lower in NUMERIC_TYPES:
-            return Attribute(name, "numeric")
+            return ArffAttribute(name, "numeric")
     raise ArffError(
         path,
         number,
@@ -122,8 +124,8 @@ def _read_values(
 
 def _read_nested(
     path: Path, name: str, number: int, lines: Numbered, count: CellCount
-) -> tuple[Attribute, ...]:
-    nested: dict[str, Attribute] = {}
+) -> tuple[ArffAttribute, ...]:
+    nested: dict[str, ArffAttribute] = {}
     for number, line in _without_comments(lines):
         word = line.split(maxsplit=1)[0].lower()
         if word == "@end":
@@ -139,7 +141,7 @@ def _read_nested(
     raise ArffError(path, number, f"the relational attribute {name!r} lacks its @end")
 
 
-def _add(path: Path, number: int, attributes: dict[str, Attribute], new: Attribute) -> None:
+def _add(path: Path, number: int, attributes: dict[str, ArffAttribute], new: ArffAttribute) -> None:
     if new.name in attributes:
         raise ArffError(path, number, f"two attributes are named {new.name!r}")
     attributes[new.name] = new

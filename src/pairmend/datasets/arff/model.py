@@ -38,7 +38,7 @@ class ArffError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class ArffAttribute:
     """One attribute of an ARFF file.
 
     Attributes
@@ -49,16 +49,22 @@ class Attribute:
         Its type; real and integer are numeric.
     values : tuple of str
         Values of a nominal attribute.
-    attributes : tuple of Attribute
+    attributes : tuple of ArffAttribute
         Attributes of a relational one.
     date_format : str
         Format of a date, in Java's notation.
+
+    Examples
+    --------
+    >>> from pairmend.datasets import ArffAttribute
+    >>> ArffAttribute("sea", "nominal", values=("no", "yes")).values
+    ('no', 'yes')
     """
 
     name: str
     kind: Kind
     values: tuple[str, ...] = ()
-    attributes: tuple["Attribute", ...] = ()
+    attributes: tuple["ArffAttribute", ...] = ()
     date_format: str = ""
 
 
@@ -70,7 +76,7 @@ class ArffFile:
     ----------
     relation : str
         Name of the relation.
-    attributes : tuple of Attribute
+    attributes : tuple of ArffAttribute
         The columns.
     cells : ndarray or CSR of shape (n_rows, n_attributes)
         Numbers; the place of a nominal value among the values of its attribute; the seconds
@@ -82,10 +88,18 @@ class ArffFile:
         The different strings of each string column, in the order of appearance.
     relations : dict
         Nested relations by column, one ArffFile a row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import ArffAttribute, ArffFile
+    >>> photos = ArffFile("photos", (ArffAttribute("size", "numeric"),), np.array([[2.5]]))
+    >>> photos.attributes[0].name
+    'size'
     """
 
     relation: str
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[ArffAttribute, ...]
     cells: Matrix
     weights: FloatArray | None = None
     texts: dict[int, list[str]] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from pairmend._utils.typing import Matrix
 from pairmend.datasets.arff.bulk import BulkParser
 from pairmend.datasets.arff.digits import NotPlain
 from pairmend.datasets.arff.header import read_header
-from pairmend.datasets.arff.model import ArffError, ArffFile, Attribute
+from pairmend.datasets.arff.model import ArffAttribute, ArffError, ArffFile
 from pairmend.datasets.arff.rows import RowParser
 from pairmend.datasets.arff.text import Progress, candidate_encodings, line_batches
 from pairmend.datasets.limits import DEFAULT_LIMITS, CellCount, ReadLimitError, ReadLimits
@@ -203,7 +203,7 @@ class _Body:
 
 
 def _nested(
-    path: Path, attributes: tuple[Attribute, ...], rows: RowParser
+    path: Path, attributes: tuple[ArffAttribute, ...], rows: RowParser
 ) -> dict[int, list[ArffFile]]:
     """Parse the nested relations, each a text with a row a line."""
     relations = {}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from copy import copy
 
 from pairmend.datasets.arff.dates import seconds
-from pairmend.datasets.arff.model import Attribute
+from pairmend.datasets.arff.model import ArffAttribute
 from pairmend.datasets.arff.tokens import QUOTED, split, unquote
 from pairmend.datasets.limits import CellCount
 
@@ -27,7 +27,7 @@ class RowParser:
     string by column, `bags` the line and the text of each nested relation by column.
     """
 
-    def __init__(self, attributes: Sequence[Attribute], count: CellCount):
+    def __init__(self, attributes: Sequence[ArffAttribute], count: CellCount):
         self.attributes = attributes
         self.count = count
         self.texts: dict[int, dict[str, int]] = {}

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.files import written
-from pairmend.datasets.arff.model import ArffFile, Attribute
+from pairmend.datasets.arff.model import ArffAttribute, ArffFile
 from pairmend.datasets.arff.tokens import quote
 from pairmend.datasets.data import category
 
@@ -27,9 +27,8 @@ def write_arff(path: str | Path, content: ArffFile) -> None:
     --------
     >>> import tempfile, pathlib
     >>> import numpy as np
-    >>> from pairmend.datasets import write_arff
-    >>> from pairmend.datasets.arff import ArffFile, Attribute
-    >>> content = ArffFile("photos", (Attribute("sea", "nominal", values=("no", "yes")),),
+    >>> from pairmend.datasets import ArffAttribute, ArffFile, write_arff
+    >>> content = ArffFile("photos", (ArffAttribute("sea", "nominal", values=("no", "yes")),),
     ...                    np.array([[1.0], [0.0]]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "photos.arff")
@@ -60,7 +59,7 @@ def write_arff(path: str | Path, content: ArffFile) -> None:
         file.writelines(_rows(content))
 
 
-def _type(attribute: Attribute) -> str:
+def _type(attribute: ArffAttribute) -> str:
     if attribute.kind == "nominal":
         return f"{{{','.join(quote(value) for value in attribute.values)}}}"
     return attribute.kind
