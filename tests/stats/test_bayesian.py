@@ -171,7 +171,7 @@ def test_representations(rng):
     ("test", "options", "message"),
     [
         (bayesian_signed_rank, {"rope": -0.1}, "rope must be a finite number of at least 0"),
-        (bayesian_correlated_t_test, {"rope": "1"}, "rope must be a finite number .* is '1'"),
+        (bayesian_correlated_t_test, {"rope": "1"}, "rope must be a finite number .* got '1'"),
         (bayesian_correlated_t_test, {"test_share": 0}, "test_share must be between 0 and 1"),
         (bayesian_signed_rank, {"prior_strength": 0}, "prior_strength must be positive"),
         (bayesian_signed_rank, {"prior_strength": np.inf}, "prior_strength must be a finite"),

@@ -171,8 +171,8 @@ def test_representation(published):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"adjust": "bonferroni"}, "adjust must be one of None, 'holm', .* is 'bonferroni'"),
-        ({"adjust": "none"}, "adjust must be one of None, 'holm', .* is 'none'"),
+        ({"adjust": "bonferroni"}, "adjust must be one of None, 'holm', .* got 'bonferroni'"),
+        ({"adjust": "none"}, "adjust must be one of None, 'holm', .* got 'none'"),
         ({"method": "asymptotic"}, "method must be one of 'auto', 'normal', 'exact'"),
     ],
 )
