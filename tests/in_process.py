@@ -1,5 +1,8 @@
 """Studies without worker processes, which take seconds to start."""
 
+from contextlib import contextmanager
+from unittest import mock
+
 import pytest
 from threadpoolctl import threadpool_limits
 
@@ -7,8 +10,8 @@ from pairmend.study.array_cache import open_cached_set
 from pairmend.study.execution import perform
 
 
-@pytest.fixture
-def in_process(monkeypatch):
+@contextmanager
+def performed_in_process():
     """Perform the batches of local studies in this process."""
 
     def run(study, jobs, n_workers):
@@ -17,4 +20,12 @@ def in_process(monkeypatch):
                 outcomes = list(perform(study, job.batch, open_cached_set(job.folder)))
             yield from outcomes
 
-    monkeypatch.setattr("pairmend.study.run.run_in_processes", run)
+    with mock.patch("pairmend.study.run.run_in_processes", run):
+        yield
+
+
+@pytest.fixture
+def in_process():
+    """Perform the batches of local studies in this process."""
+    with performed_in_process():
+        yield

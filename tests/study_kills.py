@@ -23,7 +23,6 @@ TESTS = Path(__file__).parent
 
 STUDY = """
 folds = 6
-repeats = 2
 [sets]
 one = { function = "pairmend.datasets.make_hypercubes", params = { n_samples = 60 } }
 two = { function = "pairmend.datasets.make_hyperspheres", params = { n_samples = 90 } }
@@ -37,7 +36,7 @@ params = { estimator = { class = "sklearn.naive_bayes.GaussianNB" } }
 class = "pairmend.CorrectedPairwiseClassifier"
 params = { overlap = 0.5, estimator = { class = "sklearn.naive_bayes.GaussianNB" } }
 """
-N_TASKS = 2 * 2 * 6 * 3
+N_TASKS = 2 * 6 * 3
 TASK = ["set", "repeat", "fold", "algorithm", "status", "seed", "fitted_by"]
 WAYS = ("main", "worker", "group", "interrupt")
 """Main process killed, a worker killed, all processes killed at once, or SIGINT sent."""

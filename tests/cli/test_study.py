@@ -1,11 +1,6 @@
-import io
-import os
-import pty
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -143,7 +138,7 @@ def test_modules_in_the_folder_of_the_study_file_can_be_imported(
     with study_file.open("a") as file:
         file.write('[criteria.missed]\nfunction = "own_metric.missed"\n')
     monkeypatch.setattr(sys, "path", list(sys.path))
-    assert main(["study", str(study_file), "--out", str(tmp_path / "out"), "--jobs", "2"]) == 0
+    assert main(["study", str(study_file), "--out", str(tmp_path / "out"), "--jobs", "1"]) == 0
     assert set(read_study(tmp_path / "out").results.value) == {0.25}
 
 
@@ -156,7 +151,7 @@ def test_sets_in_the_data_folder_are_found(shared, tmp_path, capsys):
     assert "40 of 40 tasks would run" in capsys.readouterr().out
 
 
-def test_failed_tasks_are_listed(study_file, tmp_path, capsys, in_process):
+def test_failed_tasks_are_listed(study_file, tmp_path, capsys, in_process, no_report):
     marker = tmp_path / "marker"
     marker.touch()
     with study_file.open("a") as file:
@@ -188,36 +183,19 @@ def test_invalid_arguments_are_an_error(words, message, capsys):
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_a_terminal_shows_a_progress_bar_and_losses(study_file, tmp_path):
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pairmend", "study", str(study_file), "--out", str(tmp_path / "o")],
-        stdout=subprocess.DEVNULL,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "PYTHONPATH": str(Path("tests"))},
-    )
-    os.close(theirs)
-    seen = io.BytesIO()
-    while True:
-        try:
-            seen.write(os.read(ours, 4096))
-        except OSError:  # the other side is closed
-            break
-    assert process.wait(timeout=60) == 0
-    shown = seen.getvalue().decode()
+def test_a_terminal_shows_a_progress_bar_and_losses(
+    study_file, tmp_path, terminal, in_process, no_report
+):
+    with terminal() as written:
+        assert run(study_file, "--out", tmp_path / "out") == 0
+    shown = written.getvalue().decode()
     assert "Hamming loss" in shown
     assert "8/8" in shown
     assert "LPW" in shown
 
 
 def test_the_report_command(study_file, tmp_path, capsys, in_process):
-    assert run(study_file, "--out", tmp_path / "out") == 0
-    (tmp_path / "out" / "report.html").unlink()
-    capsys.readouterr()
-    assert main(["report", str(tmp_path / "out")]) == 0
-    assert (tmp_path / "out" / "report.html").is_file()
-    (tmp_path / "elsewhere").mkdir()
+    run_study(load_study(study_file), tmp_path / "out")
     assert main(["report", str(tmp_path / "out"), "--out", str(tmp_path / "elsewhere")]) == 0
     assert (tmp_path / "elsewhere" / "report.html").is_file()
     assert main(["report", str(tmp_path)]) == 2

@@ -111,16 +111,16 @@ def test_every_table_sorts_both_ways(opened):
     assert "rows-results" in tables
     numeric = 0
     for name, before, passes in columns:
-        for (state, values, marked), wanted in zip(
+        for (state, values, marked), expected in zip(
             passes, ("ascending", "descending"), strict=True
         ):
-            assert state == wanted
+            assert state == expected
             assert marked == 1
             assert sorted(map(str, values)) == sorted(map(str, before))
             present, missing = split(values)
             assert values == [*present, *missing], f"{name}: missing values must be last"
             if present and all(isinstance(value, int | float) for value in present):
-                assert present == sorted(present, reverse=wanted == "descending")
+                assert present == sorted(present, reverse=expected == "descending")
                 numeric += 1
         up, down = (split(values)[0] for _, values, _ in passes)
         assert up == down[::-1], name
@@ -136,9 +136,9 @@ def test_sorting_by_keyboard(browser, page_of):
         By.CSS_SELECTOR, "#rows-results thead tr:last-child th:nth-child(3)"
     )
     button = head.find_element(By.TAG_NAME, "button")
-    for key, wanted in ((Keys.ENTER, "ascending"), (Keys.SPACE, "descending")):
+    for key, expected in ((Keys.ENTER, "ascending"), (Keys.SPACE, "descending")):
         button.send_keys(key)
-        assert head.get_attribute("aria-sort") == wanted
+        assert head.get_attribute("aria-sort") == expected
 
 
 SHOWN = """

@@ -41,8 +41,8 @@ def test_correlated_t_test_is_that_of_baycomp(rng, rope, runs):
     for (first, second), row in bayesian_correlated_t_test(losses, rope=rope).pairs.iterrows():
         # baycomp takes scores, more being better
         scores = 1 - losses[first].to_numpy(), 1 - losses[second].to_numpy()
-        theirs = baycomp.two_on_single(*scores, rope=rope, runs=runs)
-        expected = theirs if rope else (theirs[0], 0.0, theirs[1])
+        reference = baycomp.two_on_single(*scores, rope=rope, runs=runs)
+        expected = reference if rope else (reference[0], 0.0, reference[1])
         assert row[PROBABILITIES].tolist() == pytest.approx(expected, abs=1e-12)
 
 
@@ -80,12 +80,12 @@ def test_signed_rank_is_that_of_baycomp(rng, n_sets, rope):
     losses = rng.normal([0.3, 0.32, 0.36], 0.05, size=(n_sets, 3))
     found = bayesian_signed_rank(losses, rope=rope, n_samples=20_000).pairs
     for (first, second), row in found.iterrows():
-        theirs = baycomp.SignedRankTest.probs(
+        reference = baycomp.SignedRankTest.probs(
             1 - losses[:, first], 1 - losses[:, second], rope, nsamples=20_000, random_state=1
         )
         # two independent samples
         tolerance = np.sqrt(2) * monte_carlo_error(20_000)
-        np.testing.assert_allclose(row[PROBABILITIES].tolist(), theirs, atol=tolerance)
+        np.testing.assert_allclose(row[PROBABILITIES].tolist(), reference, atol=tolerance)
 
 
 def test_signed_rank_is_that_of_a_slow_loop(rng):
@@ -116,7 +116,7 @@ def test_probabilities_of_an_algorithm_that_always_wins_have_a_closed_form(n_set
 
 @pytest.mark.parametrize("gap", [0.0, 0.004, 0.01])
 def test_sets_within_the_rope_are_equivalent(gap):
-    """A difference of the rope itself lies within it, whatever its rounding error."""
+    """A difference of the rope itself lies within it, also with rounding error."""
     first = np.array([0.1, 0.5, 0.3, 0.7, 0.2])
     found = bayesian_signed_rank(np.column_stack([first, first + gap])).pairs
     assert found[PROBABILITIES].iloc[0].tolist() == [0, 1, 0]
@@ -171,7 +171,7 @@ def test_representations(rng):
     ("test", "options", "message"),
     [
         (bayesian_signed_rank, {"rope": -0.1}, "rope must be a finite number of at least 0"),
-        (bayesian_correlated_t_test, {"rope": "1"}, "rope must be a finite number .* is '1'"),
+        (bayesian_correlated_t_test, {"rope": "1"}, "rope must be a finite number .* got '1'"),
         (bayesian_correlated_t_test, {"test_share": 0}, "test_share must be between 0 and 1"),
         (bayesian_signed_rank, {"prior_strength": 0}, "prior_strength must be positive"),
         (bayesian_signed_rank, {"prior_strength": np.inf}, "prior_strength must be a finite"),

@@ -52,9 +52,9 @@ def test_without_overlap_it_is_the_paired_t_test(rng):
     losses = rng.uniform(size=(12, 3))
     found = corrected_t_test(losses, test_share=1e-12).pairs
     for (first, second), (_, row) in zip(combinations(losses.T, 2), found.iterrows(), strict=True):
-        theirs = scipy_stats.ttest_rel(first, second)
-        assert row["statistic"] == pytest.approx(theirs.statistic)
-        assert row["p_value"] == pytest.approx(theirs.pvalue)
+        reference = scipy_stats.ttest_rel(first, second)
+        assert row["statistic"] == pytest.approx(reference.statistic)
+        assert row["p_value"] == pytest.approx(reference.pvalue)
 
 
 def test_rows_without_names_are_the_folds_of_one_cross_validation(rng):

@@ -27,12 +27,12 @@ def test_each_column_is_scipys(published, method):
     table = published["zero_one"]
     found = bootstrap_intervals(table, method=method, seed=5, n_resamples=500)
     for name in table:
-        theirs = scipy_stats.bootstrap(
+        reference = scipy_stats.bootstrap(
             (table[name].to_numpy(),), np.mean, n_resamples=500, method=method,
             random_state=np.random.default_rng(5), batch=500,
         ).confidence_interval  # fmt: skip
         row = found.table.loc[name]
-        assert (row["low"], row["high"]) == pytest.approx((theirs.low, theirs.high))
+        assert (row["low"], row["high"]) == pytest.approx((reference.low, reference.high))
 
 
 def test_estimates_are_the_averages(published):

@@ -27,8 +27,8 @@ def test_chi_square_is_the_definition_and_scipys(loss_tables, data):
     result = friedman(losses)
     expected = chi_square_by_definition(losses)
     assert result.chi_square == pytest.approx(expected, abs=1e-9)
-    theirs = scipy_stats.friedmanchisquare(*losses.T)
-    assert result.p_value == pytest.approx(theirs.pvalue)
+    reference = scipy_stats.friedmanchisquare(*losses.T)
+    assert result.p_value == pytest.approx(reference.pvalue)
 
     assume(expected < n * (k - 1) - 1e-6)
     f = (n - 1) * expected / (n * (k - 1) - expected)

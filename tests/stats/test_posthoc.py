@@ -29,8 +29,8 @@ def test_critical_differences_are_those_of_demsars_table(alpha, k, rng):
 def test_p_values_are_those_of_scikit_posthocs(published, criterion):
     posthocs = pytest.importorskip("scikit_posthocs")
     table = published[criterion]
-    theirs = posthocs.posthoc_nemenyi_friedman(table)
-    np.testing.assert_allclose(nemenyi(table).p_values, theirs, atol=1e-9)
+    reference = posthocs.posthoc_nemenyi_friedman(table)
+    np.testing.assert_allclose(nemenyi(table).p_values, reference, atol=1e-9)
 
 
 def test_two_algorithms_are_a_normal_test(rng):

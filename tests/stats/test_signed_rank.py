@@ -89,21 +89,21 @@ def test_published_losses_have_the_p_values_of_scipy(published, thousandths, cri
     found = wilcoxon(published[criterion], adjust=None, method="normal").pairs
     for (first, second), row in found.iterrows():
         d = thousandths[criterion][first] - thousandths[criterion][second]
-        theirs = scipy_stats.wilcoxon(d, zero_method="wilcox", correction=True, method="approx")
-        assert row["p_value"] == pytest.approx(theirs.pvalue)
-        assert row["statistic"] == theirs.statistic
+        reference = scipy_stats.wilcoxon(d, zero_method="wilcox", correction=True, method="approx")
+        assert row["p_value"] == pytest.approx(reference.pvalue)
+        assert row["statistic"] == reference.statistic
         assert row["n_different"] == (d != 0).sum()
 
 
 def test_holm_adjusted_table_is_that_of_scikit_posthocs(thousandths):
     posthocs = pytest.importorskip("scikit_posthocs")
     table = thousandths["hamming"]
-    theirs = posthocs.posthoc_wilcoxon(
+    reference = posthocs.posthoc_wilcoxon(
         table.melt(), val_col="value", group_col="variable", method="approx",
         zero_method="wilcox", correction=True, p_adjust="holm",
     )  # fmt: skip
     found = wilcoxon(table, adjust="holm", method="normal").p_values
-    np.testing.assert_allclose(found, theirs.loc[found.index, found.columns])
+    np.testing.assert_allclose(found, reference.loc[found.index, found.columns])
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,8 @@ def test_representation(published):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"adjust": "bonferroni"}, "adjust must be one of None, 'holm', .* is 'bonferroni'"),
-        ({"adjust": "none"}, "adjust must be one of None, 'holm', .* is 'none'"),
+        ({"adjust": "bonferroni"}, "adjust must be one of None, 'holm', .* got 'bonferroni'"),
+        ({"adjust": "none"}, "adjust must be one of None, 'holm', .* got 'none'"),
         ({"method": "asymptotic"}, "method must be one of 'auto', 'normal', 'exact'"),
     ],
 )

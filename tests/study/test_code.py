@@ -12,6 +12,8 @@ import odd_classifiers
 from pairmend.study import Study, load_study, plan_study, run_study
 from pairmend.study.code_digests import codes_of
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 MODULE = """
 from {name}_helper import SHARE
 from odd_classifiers import Frequent

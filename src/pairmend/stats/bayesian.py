@@ -39,6 +39,11 @@ class CorrelatedTTestResult:
         Number of folds compared, those of all repeats.
     test_share : float
         Share of the rows that a fold tests on.
+
+    Examples
+    --------
+    >>> bayesian_correlated_t_test([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]]).n_folds
+    3
     """
 
     pairs: pd.DataFrame
@@ -72,6 +77,11 @@ class BayesianSignedRankResult:
         Weight of the prior, in sets.
     n_samples, seed : int
         Number and seed of the samples.
+
+    Examples
+    --------
+    >>> bayesian_signed_rank([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]]).n_sets
+    3
     """
 
     pairs: pd.DataFrame

@@ -24,6 +24,11 @@ class CorrectedTTestResult:
         Number of folds compared, those of all repeats.
     test_share : float
         Share of the rows that a fold tests on.
+
+    Examples
+    --------
+    >>> corrected_t_test([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]]).n_folds
+    3
     """
 
     pairs: pd.DataFrame

@@ -23,6 +23,11 @@ class SpearmanResult:
         Two-sided, by Student's distribution.
     n_sets : int
         Number of sets.
+
+    Examples
+    --------
+    >>> spearman([[0.3], [0.2], [0.4]], [[12], [5], [20]]).rho.to_numpy().round(3).tolist()
+    [[1.0]]
     """
 
     rho: pd.DataFrame

@@ -29,6 +29,11 @@ class EffectSizes:
           worse.
     n_sets : int
         Number of sets.
+
+    Examples
+    --------
+    >>> effect_sizes([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]]).pairs["wins"].tolist()
+    [0, 0, 2]
     """
 
     pairs: pd.DataFrame

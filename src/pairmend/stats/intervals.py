@@ -39,6 +39,11 @@ class BootstrapIntervals:
         ``"percentile"`` or ``"bca"``.
     n_resamples, seed : int
         Number and seed of the resamples.
+
+    Examples
+    --------
+    >>> bootstrap_intervals([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]]).confidence
+    0.95
     """
 
     table: pd.DataFrame

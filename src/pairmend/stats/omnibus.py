@@ -27,6 +27,11 @@ class FriedmanResult:
     iman_davenport, iman_davenport_p_value : float
         Iman and Davenport's F, less conservative, and its p-value. Infinite, with p-value 0, if all
         sets rank the algorithms in the same way.
+
+    Examples
+    --------
+    >>> friedman([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]]).n_sets
+    3
     """
 
     average_ranks: pd.Series
@@ -55,6 +60,12 @@ class FriedmanByCriterion:
         ``iman_davenport``, ``iman_davenport_p_value`` and ``iman_davenport_adjusted_p_value``.
     average_ranks : DataFrame
         A row per metric, a column per algorithm.
+
+    Examples
+    --------
+    >>> by = friedman_by_criterion({"hamming": [[0.3, 0.2, 0.1], [0.5, 0.4, 0.45]]})
+    >>> by.average_ranks.shape
+    (1, 3)
     """
 
     table: pd.DataFrame

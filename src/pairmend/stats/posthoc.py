@@ -31,6 +31,11 @@ class NemenyiResult:
         Names of algorithms that do not differ significantly, best first: the bars of a
         critical-difference diagram. A group is maximal and has at least two members; an algorithm
         can be in several groups, or in none.
+
+    Examples
+    --------
+    >>> nemenyi([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]]).groups
+    ((1, 2, 0),)
     """
 
     average_ranks: pd.Series

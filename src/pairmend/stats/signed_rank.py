@@ -56,6 +56,11 @@ class WilcoxonResult:
         The adjustment; None for none.
     method : str
         ``"auto"``, ``"normal"`` or ``"exact"``, as passed to `wilcoxon`.
+
+    Examples
+    --------
+    >>> wilcoxon([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]]).n_sets
+    3
     """
 
     pairs: pd.DataFrame

@@ -47,6 +47,11 @@ class Outcome:
         Why it failed; empty if it did not.
     finished : str
         ISO time of the end.
+
+    Examples
+    --------
+    >>> Outcome(Task("yeast", 0, 0, "FCM"), 7, "FCM", {"hamming": 0.25}).values
+    {'hamming': 0.25}
     """
 
     task: Task

@@ -26,6 +26,11 @@ class PlannedSet:
         Why it cannot be loaded; empty if it can.
     n_done, n_tasks, n_fits : int
         Tasks that are done, all tasks, and remaining fits.
+
+    Examples
+    --------
+    >>> PlannedSet("yeast", "", n_done=3, n_tasks=10, n_fits=7).n_fits
+    7
     """
 
     name: str
@@ -47,6 +52,11 @@ class Plan:
         Differences from the study in the folder that make results incomparable.
     code_changes : tuple of str
         Code and versions of packages that differ from those of the results in the folder.
+
+    Examples
+    --------
+    >>> Plan((PlannedSet("yeast", "", n_done=3, n_tasks=10, n_fits=7),), ()).n_done
+    3
     """
 
     sets: tuple[PlannedSet, ...]

@@ -34,6 +34,21 @@ class StudyRecord:
     runs : DataFrame
         A row for each run: ``started``, ``ended`` (empty if it was interrupted), and as dicts
         ``versions`` (of Python and packages) and ``machine``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pairmend import PairwiseClassifier
+    >>> from pairmend.study import Study, read_study, run_study
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> study = Study(["simplehc"], {"pairs": PairwiseClassifier(GaussianNB())}, folds=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run_study(study, folder)
+    ...     record = read_study(folder)
+    >>> record
+    <StudyRecord 'study': 1 sets, 1 algorithms, 2 tasks done, 0 failed>
+    >>> list(record.narrowed(["pairs"]).definition["algorithms"])
+    ['pairs']
     """
 
     definition: dict[str, Any]

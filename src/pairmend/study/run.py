@@ -37,11 +37,26 @@ LOCK, CACHE = "study.lock", ".cache"
 
 
 class StudyInUseError(RuntimeError):
-    """Another process runs a study in the same folder."""
+    """Another process runs a study in the same folder.
+
+    Examples
+    --------
+    >>> raise StudyInUseError("another process runs a study in results")
+    Traceback (most recent call last):
+    ...
+    pairmend.study.run.StudyInUseError: another process runs a study in results
+    """
 
 
 class FailedTasksWarning(UserWarning):
-    """Some tasks of a study failed."""
+    """Some tasks of a study failed.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", FailedTasksWarning)  # make failed tasks an error
+    """
 
 
 @dataclass(frozen=True)
@@ -56,6 +71,11 @@ class Step:
         Description of the current step, or of the last one.
     outcome : Outcome or None
         Outcome of the last task.
+
+    Examples
+    --------
+    >>> Step(3, 10, "yeast, fold 1, FCM").n_done
+    3
     """
 
     n_done: int

@@ -86,14 +86,39 @@ class CatalogueSource:
         return one_hot(data) if self.one_hot else data
 
     def missing(self, data_dir: Path | None) -> str:
-        """Return why the set cannot be loaded without network, empty if it can."""
+        """Return why the set cannot be loaded without network, empty if it can.
+
+        Parameters
+        ----------
+        data_dir : Path or None
+            Folder with sets of the catalogue.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> CatalogueSource("azotobacter").missing(None)
+        'no public copy was found'
+        """
         entry = find_entry(self.name)
         if entry.status == "not found":
             return "no public copy was found"
         return "" if is_available(self.name, data_dir) else "its files are missing"
 
     def definition(self) -> dict[str, Any]:
-        """Return the source as plain data."""
+        """Return the source as plain data.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> CatalogueSource("yeast", rows=50).definition()
+        {'catalogue': 'yeast', 'rows': 50}
+        """
         parts = {"catalogue": self.name, "rows": self.rows, "one_hot": self.one_hot or None}
         return {key: value for key, value in parts.items() if value is not None}
 
@@ -168,7 +193,17 @@ class FileSource:
         return f"there is no file {' and no '.join(absent)}" if absent else ""
 
     def definition(self) -> dict[str, Any]:
-        """Return the source as plain data."""
+        """Return the source as plain data.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> sorted(FileSource(Path("mine.csv"), labels=("a", "b")).definition())
+        ['file', 'labels']
+        """
         parts = {
             "file": str(self.file.absolute()),
             "xml": str(self.xml.absolute()) if self.xml else None,
@@ -234,6 +269,11 @@ class FunctionSource:
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> FunctionSource("pairmend.datasets.make_hypercubes").missing(None)
+        ''
         """
         try:
             find(self.function)
@@ -242,7 +282,17 @@ class FunctionSource:
         return ""
 
     def definition(self) -> dict[str, Any]:
-        """Return the source as plain data."""
+        """Return the source as plain data.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> FunctionSource("pairmend.datasets.make_hypercubes").definition()
+        {'function': 'pairmend.datasets.make_hypercubes', 'params': {}}
+        """
         return {"function": self.function, "params": describe(dict(self.params))}
 
 

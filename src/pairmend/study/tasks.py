@@ -22,6 +22,11 @@ class Task(NamedTuple):
         Numbers of the repeat and of the fold, from 0.
     algorithm : str
         Name of the algorithm.
+
+    Examples
+    --------
+    >>> Task("yeast", 0, 0, "FCM").algorithm
+    'FCM'
     """
 
     set: str
