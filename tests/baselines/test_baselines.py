@@ -1,4 +1,4 @@
-"""What every rival must do."""
+"""What every baseline must do."""
 
 import pickle
 
@@ -24,7 +24,7 @@ from pairmend import (
 from pairmend.thresholds import F1Thresholds
 
 LOGISTIC = LogisticRegression(C=0.1, tol=1e-8, max_iter=1000)
-RIVALS = {
+BASELINES = {
     "relevance": BinaryRelevance(LOGISTIC),
     "relevance-nb": BinaryRelevance(random_state=0),
     "powerset": LabelPowerset(LOGISTIC),
@@ -35,32 +35,32 @@ RIVALS = {
     "chains-nb": ClassifierChainEnsemble(n_chains=3, random_state=0),
     "rakel-nb": RAkEL(random_state=0),
 }
-every = pytest.mark.parametrize("rival", RIVALS.values(), ids=RIVALS)
+every = pytest.mark.parametrize("baseline", BASELINES.values(), ids=BASELINES)
 
 
 @every
-def test_predictions(rival, small_set):
+def test_predictions(baseline, small_set):
     X, Y = small_set
-    clf = clone(rival).fit(X, Y)
+    clf = clone(baseline).fit(X, Y)
     predicted, scores = clf.predict(X), clf.predict_proba(X)
     assert predicted.shape == scores.shape == Y.shape
     assert predicted.dtype == np.int64
     assert 0 <= scores.min() <= scores.max() <= 1
     assert np.mean(predicted == Y) > 0.65
-    if not isinstance(rival, LabelPowerset):
+    if not isinstance(baseline, LabelPowerset):
         np.testing.assert_array_equal(predicted, scores > 0.5)
     # A row does not depend on its company, a seeded fit on nothing but its input.
     np.testing.assert_allclose(clf.predict_proba(X[5:6])[0], scores[5], atol=1e-12)
-    np.testing.assert_array_equal(clone(rival).fit(X, Y).predict_proba(X), scores)
+    np.testing.assert_array_equal(clone(baseline).fit(X, Y).predict_proba(X), scores)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).predict_proba(X), scores)
 
 
 @every
-def test_labels_that_never_or_always_occur(rival, small_set):
+def test_labels_that_never_or_always_occur(baseline, small_set):
     X, Y = small_set
     Y = Y.copy()
     Y[:, 0], Y[:, 3] = 0, 1
-    clf = clone(rival).fit(X, Y)
+    clf = clone(baseline).fit(X, Y)
     predicted = clf.predict(X)
     assert not predicted[:, 0].any()
     assert predicted[:, 3].all()
@@ -71,34 +71,34 @@ def test_labels_that_never_or_always_occur(rival, small_set):
 
 
 @every
-def test_forms_of_input(rival, small_set, rng):
+def test_forms_of_input(baseline, small_set, rng):
     X, Y = small_set
     X = np.where(np.median(X) < X, X + rng.rand(*X.shape), 0)  # no two distances alike
-    scores = clone(rival).fit(X, Y).predict_proba(X)
+    scores = clone(baseline).fit(X, Y).predict_proba(X)
     frame, labels = pd.DataFrame(X).add_prefix("f"), pd.DataFrame(Y, columns=list("abcd"))
-    framed = clone(rival).fit(frame, labels)
+    framed = clone(baseline).fit(frame, labels)
     assert framed.classes_.tolist() == list("abcd")
     assert framed.feature_names_in_.tolist() == frame.columns.tolist()
     np.testing.assert_allclose(framed.predict_proba(frame), scores, atol=1e-10)
     for layout in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
-        other = clone(rival).fit(layout(X), sparse.csr_array(Y))
+        other = clone(baseline).fit(layout(X), sparse.csr_array(Y))
         np.testing.assert_allclose(other.predict_proba(layout(X)), scores, atol=1e-3)
-    one = clone(rival).fit(X, Y[:, :1])
+    one = clone(baseline).fit(X, Y[:, :1])
     assert one.predict(X).shape == one.predict_proba(X).shape == (80, 1)
 
 
 @every
-def test_n_jobs_changes_nothing(rival, small_set):
+def test_n_jobs_changes_nothing(baseline, small_set):
     X, Y = small_set
-    if "n_jobs" in rival.get_params(deep=False):
-        alone, together = (clone(rival).set_params(n_jobs=n).fit(X, Y) for n in (1, 2))
+    if "n_jobs" in baseline.get_params(deep=False):
+        alone, together = (clone(baseline).set_params(n_jobs=n).fit(X, Y) for n in (1, 2))
         np.testing.assert_array_equal(alone.predict_proba(X), together.predict_proba(X))
 
 
 @every
-def test_a_failed_fit_leaves_the_old_one(rival, small_set):
+def test_a_failed_fit_leaves_the_old_one(baseline, small_set):
     X, Y = small_set
-    clf = clone(rival).fit(X, Y)
+    clf = clone(baseline).fit(X, Y)
     before = clf.predict_proba(X)
     for X_bad, Y_bad in ((X[:, :3], Y + 1), (X[:40, :3], Y), (X[:, 0], Y), (X[:, :2], Y[:, :0])):
         with pytest.raises(ValueError):
@@ -109,9 +109,9 @@ def test_a_failed_fit_leaves_the_old_one(rival, small_set):
 
 
 @every
-def test_thresholds_go_with_them(rival, small_set):
+def test_thresholds_go_with_them(baseline, small_set):
     X, Y = small_set
-    clf = ThresholdedClassifier(rival, F1Thresholds(), random_state=0).fit(X, Y)
+    clf = ThresholdedClassifier(baseline, F1Thresholds(), random_state=0).fit(X, Y)
     assert np.mean(clf.predict(X) == Y) > 0.55
 
 
@@ -150,14 +150,10 @@ def test_bases_and_parameters(small_set):
 @parametrize_with_checks(
     [
         BinaryRelevance(),
-        BinaryRelevance(LogisticRegression()),
         LabelPowerset(),
-        ClassifierChainEnsemble(LogisticRegression(), n_chains=2),
+        ClassifierChainEnsemble(GaussianNB(), n_chains=2),
         RAkEL(GaussianNB()),
         MLkNN(),
-        LabelPowerset(LogisticRegression()),
-        ClassifierChainEnsemble(n_chains=2),
-        RAkEL(),
     ]
 )
 def test_scikit_learn_check(estimator, check):

@@ -516,7 +516,8 @@ class MendedClassifier(MultiLabelClassifier):
         return self._corrected(X).proba
 
     def _corrected(self, X: MatrixLike) -> CorrectedProba:
-        base_rows, distance_rows = self._row_encoder.encode(self._check_predict(X))
+        X = self._check_predict(X)
+        base_rows, distance_rows = self._row_encoder.encode(X)
         proba = self._base_proba(base_rows)
         return self._current_corrector().corrected_proba(distance_rows, proba)
 

@@ -250,6 +250,9 @@ def _make_series(
         cells = [np.nan if cell is None else float(cell) for cell in cells]
     if kind == "text":
         cells = [np.nan if cell is None else cell for cell in cells]
+    if kind == "date":
+        # The unit of dates that pandas parses: older versions of scikit-learn compare units, too.
+        cells = cells.astype(pd.to_datetime(["2024-01-01"]).dtype)
     return pd.Series(cells, name=name)
 
 

@@ -276,10 +276,8 @@ def test_iris_with_all_references():
 
 @parametrize_with_checks(
     [
-        CorrectedBinaryRelevance(),
-        CorrectedBinaryRelevance(LogisticRegression(), validation=3),
+        CorrectedBinaryRelevance(GaussianNB(), validation=3),
         CorrectedMulticlassClassifier(),
-        CorrectedMulticlassClassifier(LogisticRegression(), validation=3),
     ]
 )
 def test_scikit_learn_check(estimator, check):

@@ -41,7 +41,7 @@ def larger_steps(estimator):
 
 
 @parametrize_with_checks(
-    [PairwisePerceptrons(), PairwisePerceptrons(calibration_label=False, voting="soft")],
+    [PairwisePerceptrons()],
     expected_failed_checks=larger_steps,
 )
 def test_scikit_learn_check(estimator, check):
