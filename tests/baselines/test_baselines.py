@@ -151,7 +151,7 @@ def test_bases_and_parameters(small_set):
     [
         BinaryRelevance(),
         LabelPowerset(),
-        ClassifierChainEnsemble(GaussianNB(), n_chains=2),
+        ClassifierChainEnsemble(LogisticRegression(), n_chains=2),
         RAkEL(GaussianNB()),
         MLkNN(),
     ]
