@@ -10,7 +10,7 @@ import pairmend
 
 PACKAGE = Path(pairmend.__file__).parent
 
-# Each room may import from itself and from those it lists.
+# Each package may import from itself and from those it lists.
 ROOMS = {
     "_utils": [],
     "kernels": ["_utils"],

@@ -23,7 +23,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
     check_features,
     check_training_rows,
-    remember_features,
+    set_feature_attributes,
     take_rows,
 )
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
@@ -124,7 +124,7 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
 
     def _set_fitted(self, X: MatrixLike, target: Target, **attributes: Any) -> Self:
         """Set the fitted attributes, all at the end of fit: a failed fit changes nothing."""
-        remember_features(self, X)
+        set_feature_attributes(self, X)
         self.classes_, self.multilabel_ = target.classes, target.multilabel
         for name, value in attributes.items():
             setattr(self, name, value)

@@ -14,7 +14,7 @@ from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, is_frame
 from pairmend._utils.targets import check_row_order
 from pairmend._utils.typing import FloatArray, MatrixLike
-from pairmend._utils.validation import remember_features
+from pairmend._utils.validation import set_feature_attributes
 from pairmend.frames import FrameEncoder
 
 __all__ = ["DenseScaler", "ScaledLogisticRegression", "logistic_regression"]
@@ -90,7 +90,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
             numbers = self._check(X, reset=True)
         else:
             rows = self.frame_encoder_.encode(X)
-            remember_features(self, X)
+            set_feature_attributes(self, X)
             numbers = rows.numbers
             if rows.codes.shape[1]:
                 encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
@@ -226,7 +226,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         scaler = DenseScaler().fit(X, y, sample_weight)
         classifier = LogisticRegression(**self.get_params(deep=False))
         classifier.fit(scaler.transform(X), y, sample_weight)
-        remember_features(self, X if hasattr(X, "shape") else np.asarray(X))
+        set_feature_attributes(self, X if hasattr(X, "shape") else np.asarray(X))
         self.scaler_, self.classifier_ = scaler, classifier
         self.classes_, self.n_iter_ = classifier.classes_, classifier.n_iter_
         return self

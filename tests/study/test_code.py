@@ -62,7 +62,7 @@ def test_changed_code_is_refused_with_the_modules(own):
     helper.write_text("# a comment changes nothing\nSHARE = 1\n")
     assert plan_study(load_study(folder / "study.toml"), out).code_changes == ()
     helper.write_text("SHARE = 0\n")
-    with pytest.raises(ValueError, match="results of other code") as raised:
+    with pytest.raises(ValueError, match="results computed with other code") as raised:
         run_study(load_study(folder / "study.toml"), out)
     message = str(raised.value)
     assert f"algorithms.A: the code of the module {name}_helper changed" in message

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood
-from pairmend.study.changes import changes
+from pairmend.study.definition_changes import definition_changes
 from pairmend.study.objects import as_text, build, describe, find
 
 MODELS = [
@@ -54,9 +54,9 @@ def test_tuples_are_kept_and_lists_become_tuples_where_the_default_is_one():
 def test_nan_parameters_are_not_a_change():
     definition = {"folds": 2, "sets": {}, "algorithms": {"A": describe(SimpleImputer())}}
     again = json.loads(json.dumps(definition))
-    assert changes(definition, again) == []
+    assert definition_changes(definition, again) == []
     other = {**again, "algorithms": {"A": describe(SimpleImputer(missing_values=0))}}
-    assert changes(definition, other)
+    assert definition_changes(definition, other)
 
 
 def test_objects_without_import_path_are_distinguished_but_not_recreated():
@@ -66,7 +66,7 @@ def test_objects_without_import_path_are_distinguished_but_not_recreated():
     one, other = describe(make(LogisticRegression)()), describe(make(LogisticRegression)())
     assert one["opaque"] == other["opaque"] == "Local"
     assert one != other, "two classes of one name"
-    (line,) = changes(
+    (line,) = definition_changes(
         {"sets": {}, "algorithms": {"A": one}}, {"sets": {}, "algorithms": {"A": other}}
     )
     assert "no import path" in line
@@ -112,8 +112,8 @@ def test_uninstantiated_objects_are_not_called_and_not_a_change():
     new = describe(build(plain, "here", instantiate=False))
     made = {"class": "sklearn.pipeline.Pipeline", "params": {"steps": [["first", {}], ["last", 3]]}}
     old = {"sets": {}, "algorithms": {"A": made}}
-    assert changes(old, {"sets": {}, "algorithms": {"A": new}}) == []
+    assert definition_changes(old, {"sets": {}, "algorithms": {"A": new}}) == []
     new["params"]["steps"][0][0] = "other"
-    assert changes(old, {"sets": {}, "algorithms": {"A": new}}) == [
+    assert definition_changes(old, {"sets": {}, "algorithms": {"A": new}}) == [
         "algorithms.A.params.steps[0][0] was 'first', is now 'other'"
     ]

@@ -13,7 +13,7 @@ from pairmend.study import (
     parse_study,
     shipped_study,
 )
-from pairmend.study.changes import changes
+from pairmend.study.definition_changes import definition_changes
 from pairmend.study.tasks import shared_fits
 
 OWN = """
@@ -106,7 +106,7 @@ def test_an_uninstantiated_study_has_the_same_definition(own):
     assert load_study(own, instantiate=False).definition() == load_study(own).definition()
     for name in ("paper", "mended", "family"):
         created, uninstantiated = shipped_study(name), shipped_study(name, instantiate=False)
-        assert changes(created.definition(), uninstantiated.definition()) == []
+        assert definition_changes(created.definition(), uninstantiated.definition()) == []
         assert shared_fits(uninstantiated.algorithms) == shared_fits(created.algorithms)
 
 

@@ -37,7 +37,8 @@ def predicted_scores(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
 def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> FloatArray:
     """Return the scores of labels by one method, (n, L).
 
-    Of classifiers that return an array of all classes for each label, column 1 is used.
+    If the method returns a list with an array for each label, as forests do, the column of class 1
+    in ``classes_`` is used; 0 for a label whose ``classes_`` lacks 1.
     """
     found = getattr(estimator, method)(X)
     if isinstance(found, list):

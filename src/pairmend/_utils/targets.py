@@ -191,7 +191,9 @@ def _label_names(
 
 def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:
     if indicators.shape[1] == 0:
-        raise ValueError("y has no labels, shape (n_samples, 0); pairs need at least two.")
+        raise ValueError(
+            "y has no labels: its shape is (n_samples, 0). Expected at least one column."
+        )
     if indicators.dtype.kind == "f":
         assert_all_finite(indicators, input_name="y")
     if indicators.dtype == object:  # pandas' nullable numbers, too

@@ -116,7 +116,7 @@ def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
     return validate_data(estimator, X, reset=False, skip_check_array=True)
 
 
-def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
+def set_feature_attributes(estimator: BaseEstimator, X: MatrixLike) -> None:
     """Set ``n_features_in_``, ``feature_names_in_`` and types of columns from the rows of fit."""
     for name in ("n_features_in_", "feature_names_in_", "_frame_columns"):
         if hasattr(estimator, name):
@@ -145,8 +145,7 @@ def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
         return X[rows]
     if X.ndim != 2 or X.dtype.kind != "f":
         return X[rows]
-    # With mode="raise" numpy would not write to `out` itself.
-    return np.take(X, rows, axis=0, mode="wrap")
+    return np.take(X, rows, axis=0)
 
 
 def check_base_classifier(estimator: Any) -> None:

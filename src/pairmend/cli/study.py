@@ -26,7 +26,7 @@ from pairmend.study import (
 from pairmend.study.failures import failures_of
 from pairmend.study.requirements import require_extra
 from pairmend.study.resume import resumed_study
-from pairmend.study.run import why_not
+from pairmend.study.run import reason_not_to_run
 from pairmend.study.store import read_progress
 from pairmend.study.studyfile import SHIPPED
 from pairmend.study.trusted_files import add_trusted_file
@@ -128,7 +128,7 @@ def _run(options: argparse.Namespace) -> int:
     plan = plan_study(study, out, data_dir=options.data, download=options.download)
     if options.dry_run:
         _show_plan(study, plan, out)
-        if reason := why_not(study, plan, out, options.accept_changes):
+        if reason := reason_not_to_run(study, plan, out, options.accept_changes):
             raise ValueError(f"the study would not run: {reason}")
         show_text(f"{plan.n_tasks - plan.n_done} of {plan.n_tasks} tasks would run")
         return 0

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
 from pairmend._utils.sklearn_private import check_params
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import check_columns, remember_features
+from pairmend._utils.validation import check_columns, set_feature_attributes
 from pairmend.frames.columns import Column, read_column
 from pairmend.frames.kinds import KINDS, ColumnSummary, choose_reader
 
@@ -27,7 +27,7 @@ def takes_encoded_frames(estimator: Any) -> bool:
 class FrameEncoder(TransformerMixin, BaseEstimator):
     """Encode the columns of a frame as numbers, each by its kind.
 
-    The kind of a column is determined by its values, not by its dtype or library:
+    The kind of a column is determined by its values, not by its library:
 
     - numbers, booleans, and strings all of which are numbers: as they are;
     - dates, and strings all of which are dates in one format: days since 1970, and sine and
@@ -139,7 +139,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
             choose_reader(read_column(X, position), kinds.get(name))
             for position, name in enumerate(names)
         ]
-        remember_features(self, X)
+        set_feature_attributes(self, X)
         self._readers = [reader for reader, _ in found]
         self.columns_ = tuple(summary for _, summary in found)
         layouts = [reader.layout for reader in self._readers]

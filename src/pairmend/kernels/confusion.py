@@ -227,7 +227,10 @@ class _Block:
 def confusion_sums(
     weights: FloatArray, decisions: ValidationDecisions, labels: slice, *, shared: bool
 ) -> ConfusionSums:
-    """Sum, around each point, the decisions of the pairs whose first label is in `labels`.
+    """Return the confusion sums of the block of pairs whose first label is in `labels`.
+
+    `weights`, of shape (M, t), are those of M validation rows around t points. With `shared`, rows
+    with both labels of a pair are summed, too, apart from the others.
 
     With weights w, memberships v in the true class and probabilities r = P(h | x) of the decision
     h, the sums over validation rows (section 3.4.1, before division by the neighbourhood's size)
@@ -235,8 +238,8 @@ def confusion_sums(
 
         e[truth, decision] = sum of w * v[truth] * r[decision]
 
-    Each is summed separately: a difference of two sums would leave rounding where the correction
-    depends on an exact zero.
+    Each is summed separately: a difference of two sums would leave rounding errors in
+    cells that must be exactly 0.
     """
     n_labels, n_points = decisions.label_rows.n_labels, weights.shape[1]
     pairs = pairs_of(labels, n_labels)

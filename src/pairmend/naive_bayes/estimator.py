@@ -30,7 +30,12 @@ from pairmend._utils.sklearn_private import (
 )
 from pairmend._utils.targets import check_row_order
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend._utils.validation import check_columns, check_magnitude, is_plain, remember_features
+from pairmend._utils.validation import (
+    check_columns,
+    check_magnitude,
+    is_plain,
+    set_feature_attributes,
+)
 from pairmend._utils.weights import unit_weight, without_negligible
 from pairmend.frames import FrameEncoder
 from pairmend.naive_bayes.feature_statistics import (
@@ -361,7 +366,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
             X = np.asarray(X)
         if getattr(X, "ndim", 2) == 2:  # otherwise check_array raises an error
             if reset:
-                remember_features(self, X)
+                set_feature_attributes(self, X)
             else:
                 check_columns(self, X)
         return read_numbers(self, X, encoder)

@@ -49,7 +49,7 @@ class TrainingInput:
 class PairwiseVoting(MultiLabelClassifier):
     """A classifier that scores labels by the supports, or votes, of all pairs of labels.
 
-    This class trains the pairs and votes with their uncorrected supports. Subclasses override
+    This class fits one classifier per pair and sums their uncorrected supports. Subclasses override
     :meth:`_votes` to correct the supports.
     """
 
@@ -182,7 +182,8 @@ class PairwiseVoting(MultiLabelClassifier):
         self, X: MatrixLike, target: Target, fit_params: dict[str, Any], row_weights: FloatArray
     ) -> TrainingInput:
         base = self._base_classifier()
-        pairs = label_pairs(len(target.classes) + self.has_virtual_label)
+        n_labels = len(target.classes) + self.has_virtual_label  # a virtual label is the last one
+        pairs = label_pairs(n_labels)
         rng = check_random_state(self.random_state)
         shares_rng = not isinstance(self.random_state, Integral)
         seed = new_seed(rng)
@@ -207,7 +208,7 @@ class PairwiseVoting(MultiLabelClassifier):
     def _scores_each(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
         """Return the scores of the labels in each variant."""
         X = self._check_predict(X)
-        n_labels = self._n_ranked
+        n_labels = self._n_voting_labels
         scores = [np.zeros((count_rows(X), n_labels)) for _ in variants]
         for rows in self._chunks(X):
             for labels, votes in self._votes(take_rows(X, rows), variants):
@@ -231,7 +232,7 @@ class PairwiseVoting(MultiLabelClassifier):
         return 2 - self.has_virtual_label
 
     @property
-    def _n_ranked(self) -> int:
+    def _n_voting_labels(self) -> int:
         """Number of labels in the vote, the virtual label included."""
         return int(self.pairs_[-1, 1]) + 1
 
@@ -242,13 +243,13 @@ class PairwiseVoting(MultiLabelClassifier):
 
     def _scaling(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return factor and summand, for each row, that turn mean supports into scores."""
-        one, nothing = np.ones((len(means), 1)), np.zeros((len(means), 1))
-        if self._n_ranked == len(self.classes_):
+        ones, zeros = np.ones((len(means), 1)), np.zeros((len(means), 1))
+        if self._n_voting_labels == len(self.classes_):
             # Means sum to L / 2. Division by it makes a distribution over classes.
-            return one if self.multilabel_ else one * (2 / self._n_ranked), nothing
+            return ones if self.multilabel_ else ones * (2 / self._n_voting_labels), zeros
         if self.multilabel_:
-            return one / 2, (1 - means[:, -1:]) / 2
-        return 1 / means[:, :-1].sum(axis=1, keepdims=True), nothing
+            return ones / 2, (1 - means[:, -1:]) / 2
+        return 1 / means[:, :-1].sum(axis=1, keepdims=True), zeros
 
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
         return super()._decide(scores if self.multilabel_ else self._round(scores))
@@ -258,15 +259,15 @@ class PairwiseVoting(MultiLabelClassifier):
 
     def _row_size(self) -> int:
         """Return the number of floats that prediction needs for each row."""
-        pairs = BLOCK_ARRAYS * self._n_ranked
+        pairs = BLOCK_ARRAYS * self._n_voting_labels
         return pairs + 2 * getattr(self, "n_features_in_", 0) + self.learner_.row_size
 
     def _blocks(self, X: MatrixLike) -> list[slice]:
-        return list(pair_blocks(self._n_ranked, count_rows(X)))
+        return list(pair_blocks(self._n_voting_labels, count_rows(X)))
 
     def _supports(self, X: MatrixLike) -> Blocks:
         blocks = self._blocks(X)
-        pairs = [pairs_of(labels, self._n_ranked) for labels in blocks]
+        pairs = [pairs_of(labels, self._n_voting_labels) for labels in blocks]
         return zip(blocks, self.learner_.supports(X, pairs), strict=True)
 
     def _collect(self, X: MatrixLike, blocks: Any) -> FloatArray:

@@ -108,5 +108,5 @@ class CalibratedLabelRanking(PairwiseVoting):
 
     @property
     def has_virtual_label(self) -> bool:
-        """Whether the next fit adds a virtual label to the vote: always."""
+        """Whether fit adds a virtual label, in ``PairwiseVoting._training_input``: always."""
         return True

@@ -22,7 +22,7 @@ from pairmend.kernels.correction import correct
 from pairmend.kernels.information import WEIGHTINGS, weigh
 from pairmend.kernels.pairs import pairs_of
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.model_selection.splits import given_split, hold_out, shuffled_folds
+from pairmend.model_selection.splits import given_split, validation_split
 from pairmend.neighbourhoods import GaussianNeighbourhood
 from pairmend.pairwise.base import Blocks, TrainingInput
 from pairmend.pairwise.explain import explain_rows
@@ -53,8 +53,8 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         Weight of validation rows with both labels of a pair for each of the two, in [0, 1].
         FCM-O is 0.5.
     validation : float, int or tuple, default=0.6
-        A float in (0, 1): the share of training rows; the others are the validation set. An int K
-        of at least 2: K-fold cross-fitting. The validation set is then all rows, with out-of-fold
+        A float in (0, 1): the share of **training** rows; the others are the validation set. An int
+        K of at least 2: K-fold cross-fitting. The validation set is then all rows, with out-of-fold
         predictions, and the final classifiers are trained on all rows. That takes K + 1 trainings.
         A tuple: the indices of the training rows and of the validation rows.
     decay : float, default=1.0
@@ -68,7 +68,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
         The probability of deciding for the label as a function of its support s. "beta" is the
         paper's randomized reference classifier; "constrained" another reading of it;
-        "identity" is s itself; "crisp" is 1 if s > 1/2 and 0 if less.
+        "identity" is s itself; "crisp" is 1 if s > 1/2, 0 if less, 1/2 in a tie.
     voting : {"soft", "votes"}, default="soft"
         Whether to average corrected supports, or votes: 1 for the label with the larger
         corrected support.
@@ -280,7 +280,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     ) -> Self:
         """Fit with callables that read rows, train pairs and return learners of validation rows."""
         train_indices, validation_indices, folds = split or self._split(data)
-        # Distances are fitted first: if they fail, the pairs have not been trained in vain.
+        # Distances are fitted first, so that an error occurs before the costly training.
         X_validation, Y_validation = take(validation_indices)
         neighbourhood = seed_estimator(self._part("neighbourhood"), data.seed)
         validation = replace(data.target, Y=Y_validation)
@@ -381,14 +381,10 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     def _split(self, data: TrainingInput) -> Split:
         """Return training rows, validation rows, and folds of the validation rows."""
         present = np.flatnonzero(data.row_weights > 0)
-        if isinstance(self.validation, Integral):
-            folds = list(shuffled_folds(len(present), int(self.validation), data.rng))
-            return present, present, folds
         if isinstance(self.validation, tuple):
             train, validation = given_split(self.validation, len(data.row_weights))
             return np.intersect1d(train, present), np.intersect1d(validation, present), []
-        train, validation = hold_out(len(present), float(self.validation), data.rng)
-        return present[train], present[validation], []
+        return validation_split(present, self.validation, data.rng)
 
     def _weights(self, X: MatrixLike) -> FloatArray:
         """Return the weights of the validation rows around rows."""
@@ -461,7 +457,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
 
     def _pairs_of(self, labels: slice) -> tuple[IntArray, IntArray]:
         """Return first and second labels of the pairs of a block."""
-        first, second = self.pairs_[pairs_of(labels, self._n_ranked)].T
+        first, second = self.pairs_[pairs_of(labels, self._n_voting_labels)].T
         return first, second
 
     @property

@@ -67,7 +67,7 @@ def _explain_labels(
     classifier: Any, X: MatrixLike, before: FloatArray, after: FloatArray
 ) -> list[list[LabelExplanation]]:
     """Add up the scores of all labels of all rows."""
-    n_labels, n_ranked = len(classifier.classes_), classifier._n_ranked
+    n_labels, n_ranked = len(classifier.classes_), classifier._n_voting_labels
     names = [str(name) for name in classifier.classes_.tolist()]
     plain = classifier._with_params({"weighting": None})
     supports = (
@@ -148,7 +148,7 @@ class _PairExplainer:
 
     def __init__(self, classifier: Any, n_neighbors: int):
         self.classifier, self.n_neighbors = classifier, n_neighbors
-        balance = classifier._balance(slice(0, classifier._n_ranked - 1))
+        balance = classifier._balance(slice(0, classifier._n_voting_labels - 1))
         self.class_weights = np.ones((2, len(classifier.pairs_))) if balance is None else balance
 
     def explain(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pairmend.study.changes import changes
 from pairmend.study.definition import Study
+from pairmend.study.definition_changes import definition_changes
 from pairmend.study.importing import importable
 from pairmend.study.sources import CatalogueSource
 from pairmend.study.start import code_changes, start_of, version_changes
@@ -117,7 +117,7 @@ def plan_study(
         sets = tuple(_planned(study, name, done, folder, download) for name in study.sets)
         if stored.definition is None or not done:
             return Plan(sets, ())
-        changed = changes(_with_results(stored.definition, done), study.definition())
+        changed = definition_changes(_with_results(stored.definition, done), study.definition())
         start, versions = start_of(study, folder, download)
     code = code_changes(stored.start, start, {task.algorithm for task in done})
     if any(each.n_fits and not each.missing for each in sets):  # else nothing is mixed

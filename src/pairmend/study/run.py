@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pairmend.datasets import MultiLabelData, characteristics, find_entry
 from pairmend.published import CHARACTERISTICS
 from pairmend.study.array_cache import ArrayCache
-from pairmend.study.changes import merged_definition
 from pairmend.study.cluster import connected, run_on_cluster
 from pairmend.study.definition import Study
+from pairmend.study.definition_changes import merged_definition
 from pairmend.study.environment import machine
 from pairmend.study.execution import Outcome, failures, folds_of, now
 from pairmend.study.importing import importable
@@ -136,7 +136,7 @@ def run_study(
     ConnectionError
         If no scheduler is found at the address, or the cluster is lost during the run.
     ValueError
-        If the folder has another study or results of other code, if a set's contents changed,
+        If the folder has another study or results computed with other code, if a set's contents changed,
         or if a set is missing; nothing has been run then.
 
     Examples
@@ -195,7 +195,7 @@ def _run(
         raise NotADirectoryError(f"{out} is a file, expected a folder for results")
     with _locked(out):
         plan = plan_study(study, out, data_dir=sources[0], download=sources[1])
-        if reason := why_not(study, plan, out, accept_changes):
+        if reason := reason_not_to_run(study, plan, out, accept_changes):
             raise ValueError(reason)
         store = Store(out)
         cache = ArrayCache(out / CACHE)
@@ -225,8 +225,8 @@ def _locked(out: Path) -> Iterator[None]:
         lock.release()
 
 
-def why_not(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -> str:
-    """Return the reason why a planned study cannot run, empty if it can."""
+def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -> str:
+    """Return why a planned study is refused (other study, changed code, missing sets), or ''."""
     if out.exists() and not out.is_dir():
         return f"{out} is a file, expected a folder for results"
     if plan.changes:
@@ -237,7 +237,8 @@ def why_not(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -
         )
     if plan.code_changes and not accept_changes:
         return (
-            f"{out} has results of other code, which would be mixed with new ones. Changes:\n  "
+            f"{out} has results computed with other code; new results would be mixed with them. "
+            "Changes:\n  "
             + "\n  ".join(plan.code_changes)
             + "\nChoose another folder (--out), undo the changes, or keep the results of both in "
             "this one (--accept-changes, or accept_changes=True)."

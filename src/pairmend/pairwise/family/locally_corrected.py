@@ -130,7 +130,7 @@ class LocallyCorrected(MultiLabelClassifier):
         present = np.flatnonzero(row_weights > 0)
         train, validation, folds = validation_split(present, self.validation, rng)
 
-        # Distances are fitted first: if they fail, the models have not been trained in vain.
+        # Distances are fitted first, so that an error occurs before the costly training.
         X_validation = take_rows(X, validation)
         neighbourhood = seed_estimator(self._part("neighbourhood"), seed)
         weights = row_weights[validation]

@@ -12,7 +12,7 @@ WITHOUT_EFFECT = ("name", "title", "skip_missing", "time_limit")
 """Keys that results do not depend on."""
 
 
-def changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+def definition_changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return a line for each change that makes new results differ from the stored ones."""
     # Sets, algorithms and repeats may be added or left out: the seed of each row depends only
     # on its names. Files may be moved: sets are compared by their contents when they are loaded.
