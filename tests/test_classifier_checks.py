@@ -4,7 +4,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from classifier_checks import (
@@ -27,6 +27,7 @@ from pairmend import (
 
 BASES = {
     "nb": RandomSubspaceNB(subspace=0.5),
+    "multinomial": MultinomialNB(),
     "logistic": LogisticRegression(C=0.1, tol=1e-10, max_iter=1000),
     "forest": RandomForestClassifier(5, max_depth=3),
 }
@@ -53,13 +54,15 @@ CLASSIFIERS = {
 }
 
 
-# A forest is slow, and what it adds, randomness of its own, shows with these.
-WITH_FOREST = ("lpw", "qweighted", "fcm")
+# Slow base classifiers are checked with three classifiers: they differ from the fast ones in
+# iterations and in their own randomness only.
+SLOW_BASES = ("logistic", "forest")
+WITH_SLOW_BASES = ("lpw", "qweighted", "fcm")
 SETTINGS = [
     (name, base)
     for name in CLASSIFIERS
     for base in BASES
-    if base != "forest" or name in WITH_FOREST
+    if base not in SLOW_BASES or name in WITH_SLOW_BASES
 ]
 
 

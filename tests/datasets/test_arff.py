@@ -361,7 +361,7 @@ def cells_of(read):
     return out
 
 
-@settings(max_examples=2000)
+@settings(max_examples=500)
 @given(liac_files())
 def test_agrees_with_liac_arff_on_files_it_writes(tmp_path_factory, content):
     text = liac.dumps(content)

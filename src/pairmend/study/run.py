@@ -136,8 +136,8 @@ def run_study(
     ConnectionError
         If no scheduler is found at the address, or the cluster is lost during the run.
     ValueError
-        If the folder has another study or results computed with other code, if a set's contents changed,
-        or if a set is missing; nothing has been run then.
+        If the folder has another study or results computed with other code, if the contents of a
+        set changed, or if a set is missing. It is raised before any task is run.
 
     Examples
     --------
