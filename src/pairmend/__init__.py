@@ -1,4 +1,4 @@
-"""Multi-label classification, mended by how a classifier errs near the point in question."""
+"""Multi-label classification corrected by local confusion matrices, for scikit-learn."""
 
 from importlib import import_module
 from typing import Any

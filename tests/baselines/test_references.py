@@ -1,4 +1,4 @@
-"""Rivals against slow loops, and by hand."""
+"""Baselines against slow loops, and by hand."""
 
 from itertools import combinations
 
@@ -80,13 +80,13 @@ def test_label_powerset_where_the_best_set_is_not_of_the_best_labels():
 
 def chain(X, Y, queries, order, weights):
     """Probabilities of one chain."""
-    features, asked = X, queries
+    features, inputs = X, queries
     scores = np.zeros((len(queries), Y.shape[1]))
     for label in order:
         model = GaussianNB().fit(features, Y[:, label], weights)
-        scores[:, label] = model.predict_proba(asked)[:, 1]
+        scores[:, label] = model.predict_proba(inputs)[:, 1]
         features = np.column_stack([features, Y[:, label]])
-        asked = np.column_stack([asked, model.predict(asked)])
+        inputs = np.column_stack([inputs, model.predict(inputs)])
     return scores
 
 
@@ -123,17 +123,17 @@ def test_classifier_chain_ensemble(small_set, share, size, weights):
 
 
 def test_chains_whose_rows_lack_a_label(small_set):
-    # One row of 80 carries label 0: a chain that has not drawn it says the share in all rows.
+    # One row of 80 has label 0: a chain without that row predicts the share in all rows.
     X, Y = small_set
     Y = Y.copy()
     Y[:, 0] = np.arange(80) == 7
     clf = ClassifierChainEnsemble(GaussianNB(), n_chains=12, random_state=0).fit(X, Y)
-    knows = [0 in labels for labels in clf.chain_labels_]
+    has_label = [0 in labels for labels in clf.chain_labels_]
     assert {len(labels) for labels in clf.chain_labels_} == {3, 4}
-    said = [
-        made.predict_proba(X)[:, 0] for made, own in zip(clf.chains_, knows, strict=True) if own
+    predictions = [
+        made.predict_proba(X)[:, 0] for made, own in zip(clf.chains_, has_label, strict=True) if own
     ]
-    expected = (np.sum(said, axis=0) + (12 - sum(knows)) * 2 / 82) / 12
+    expected = (np.sum(predictions, axis=0) + (12 - sum(has_label)) * 2 / 82) / 12
     np.testing.assert_allclose(clf.predict_proba(X)[:, 0], expected)
     alone = ClassifierChainEnsemble(GaussianNB(), n_chains=9, random_state=0).fit(X, Y[:, :1])
     assert None in alone.chains_
@@ -147,15 +147,15 @@ def test_rakel(small_set, k, n_models):
     votes = [[[] for _ in range(4)] for _ in X]
     for labels in clf.labelsets_.tolist():
         predicted, _ = powerset(X[:60], Y[:60][:, labels], X)
-        for row, said in zip(votes, predicted, strict=True):
-            for label, vote in zip(labels, said, strict=True):
+        for row, predictions in zip(votes, predicted, strict=True):
+            for label, vote in zip(labels, predictions, strict=True):
                 row[label].append(vote)
-    known = [label for label in range(4) if votes[0][label]]
-    share = np.array([[np.mean(row[label]) for label in known] for row in votes])
-    np.testing.assert_array_equal(clf.predict(X)[:, known], share > 0.5)
-    n_voters = np.array([len(votes[0][label]) for label in known])
+    voted = [label for label in range(4) if votes[0][label]]
+    share = np.array([[np.mean(row[label]) for label in voted] for row in votes])
+    np.testing.assert_array_equal(clf.predict(X)[:, voted], share > 0.5)
+    n_voters = np.array([len(votes[0][label]) for label in voted])
     smoothed = (share * n_voters + 1) / (n_voters + 2)
-    np.testing.assert_allclose(clf.predict_proba(X)[:, known], smoothed)
+    np.testing.assert_allclose(clf.predict_proba(X)[:, voted], smoothed)
 
 
 @pytest.mark.parametrize(("n_labels", "k", "n_sets"), [(4, 2, 6), (4, 2, 99), (5, 5, 3), (3, 1, 6)])
@@ -190,7 +190,7 @@ def test_ml_knn_by_hand():
     Y = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0], [0, 1, 1]])
     clf = MLkNN(1).fit(X, Y)
     np.testing.assert_allclose(clf.prior_, [1 / 2, 1 / 2, 1 / 3])
-    # Label 0: its neighbour carries it at both rows with it, at no row without it. Label 1: the
+    # Label 0: its neighbour has it at both rows with it, at no row without it. Label 1: the
     # other way round. Label 2: P(0 | with) = 2/3, P(0 | without) = 3/5, so the posterior of 0 is
     # 1/3 2/3 : (1/3 2/3 + 2/3 3/5) = 5/14, and that of 1 is 1/3 1/3 : (1/3 1/3 + 2/3 2/5) = 5/17.
     np.testing.assert_allclose(clf.posterior_, [[1 / 4, 3 / 4], [3 / 4, 1 / 4], [5 / 14, 5 / 17]])

@@ -1,4 +1,4 @@
-"""Weights of rows, in every rival with a base classifier that takes them."""
+"""Weights of rows, in every baseline with a base classifier that takes them."""
 
 import numpy as np
 import pytest
@@ -20,20 +20,20 @@ KINDS = {
     "chains": ClassifierChainEnsemble(n_chains=3),
     "rakel": RAkEL(k=2),
 }
-every = pytest.mark.parametrize("rival", KINDS.values(), ids=KINDS)
+every = pytest.mark.parametrize("baseline", KINDS.values(), ids=KINDS)
 
 
-def with_base(rival, base):
-    return clone(rival).set_params(estimator=base, random_state=0)
+def with_base(baseline, base):
+    return clone(baseline).set_params(estimator=base, random_state=0)
 
 
 @every
 @pytest.mark.parametrize("base", [None, LOGISTIC], ids=["nb", "logistic"])
-def test_whole_numbers_are_repetitions(rival, base, small_set):
+def test_whole_numbers_are_repetitions(baseline, base, small_set):
     X, Y = small_set
     weights = np.random.RandomState(0).randint(3, size=len(Y))
     rows = np.repeat(np.arange(len(Y)), weights)
-    clf = with_base(rival, base)
+    clf = with_base(baseline, base)
     if isinstance(clf, ClassifierChainEnsemble):
         clf.set_params(max_samples=1.0)
     weighted = clone(clf).fit(X, Y, sample_weight=weights).predict_proba(X)
@@ -44,14 +44,14 @@ def test_whole_numbers_are_repetitions(rival, base, small_set):
 
 
 @every
-def test_rows_of_weight_zero_are_as_good_as_not_there(rival, small_set):
+def test_rows_of_weight_zero_are_ignored(baseline, small_set):
     X, Y = small_set
     Y = Y.copy()
     weights = np.random.RandomState(1).randint(3, size=len(Y)) / 2
     kept = weights > 0
     Y[:, 0], Y[:, 1] = ~kept, kept  # constant where weights are
-    X = np.where(kept[:, np.newaxis], X, np.inf)  # whoever reads these rows fails
-    clf = with_base(rival, GaussianNB())
+    X = np.where(kept[:, np.newaxis], X, np.inf)  # reading these rows fails
+    clf = with_base(baseline, GaussianNB())
     weighted = clone(clf).fit(X, Y, sample_weight=weights)
     without = clone(clf).fit(X[kept], Y[kept], sample_weight=weights[kept])
     scores = weighted.predict_proba(X[kept])
@@ -66,39 +66,43 @@ def test_rows_of_weight_zero_are_as_good_as_not_there(rival, small_set):
 
 
 @every
-def test_metadata_routing(rival, small_set):
+def test_metadata_routing(baseline, small_set):
     X, Y = small_set
     weights = np.where(np.arange(len(Y)) % 2, 1.0, 1e-6)
-    direct = with_base(rival, GaussianNB()).fit(X, Y, sample_weight=weights).predict_proba(X)
+    direct = with_base(baseline, GaussianNB()).fit(X, Y, sample_weight=weights).predict_proba(X)
     with sklearn.config_context(enable_metadata_routing=True):
-        asking = GaussianNB().set_fit_request(sample_weight=True)
-        routed = with_base(rival, asking).fit(X, Y, sample_weight=weights)
+        requesting = GaussianNB().set_fit_request(sample_weight=True)
+        routed = with_base(baseline, requesting).fit(X, Y, sample_weight=weights)
         np.testing.assert_array_equal(routed.predict_proba(X), direct)
-        silent = with_base(rival, GaussianNB().set_fit_request(sample_weight=False))
+        silent = with_base(baseline, GaussianNB().set_fit_request(sample_weight=False))
         with pytest.raises(TypeError, match="sample_weight"):
             silent.fit(X, Y, sample_weight=weights)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
-        inside = with_base(rival, make_pipeline(scaler, asking)).fit(X, Y, sample_weight=weights)
-        outside = make_pipeline(scaler, with_base(rival, asking)).fit(X, Y, sample_weight=weights)
-    named = with_base(rival, make_pipeline(StandardScaler(), GaussianNB()))
+        inside = with_base(baseline, make_pipeline(scaler, requesting)).fit(
+            X, Y, sample_weight=weights
+        )
+        outside = make_pipeline(scaler, with_base(baseline, requesting)).fit(
+            X, Y, sample_weight=weights
+        )
+    named = with_base(baseline, make_pipeline(StandardScaler(), GaussianNB()))
     named.fit(X, Y, gaussiannb__sample_weight=weights)
     np.testing.assert_array_equal(inside.predict_proba(X), named.predict_proba(X))
     scaled = StandardScaler().fit_transform(X)
-    alone = with_base(rival, GaussianNB()).fit(scaled, Y, sample_weight=weights)
+    alone = with_base(baseline, GaussianNB()).fit(scaled, Y, sample_weight=weights)
     np.testing.assert_array_equal(outside.predict_proba(X), alone.predict_proba(scaled))
 
 
 @every
-def test_bases_that_pass_parameters_on(rival, small_set):
+def test_bases_that_pass_parameters_on(baseline, small_set):
     X, Y = small_set
     weights = np.linspace(0.1, 1, len(Y))
-    plain = with_base(rival, LOGISTIC).fit(X, Y, sample_weight=weights)
+    plain = with_base(baseline, LOGISTIC).fit(X, Y, sample_weight=weights)
     search = GridSearchCV(LOGISTIC, {"C": [0.01]}, cv=[(np.arange(40), np.arange(40))])
-    searched = with_base(rival, search).fit(X, Y, sample_weight=weights)
+    searched = with_base(baseline, search).fit(X, Y, sample_weight=weights)
     np.testing.assert_allclose(searched.predict_proba(X), plain.predict_proba(X))
     with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
-        with_base(rival, KNeighborsClassifier()).fit(X, Y, sample_weight=weights)
+        with_base(baseline, KNeighborsClassifier()).fit(X, Y, sample_weight=weights)
     with pytest.raises(ValueError, match="[Nn]egative"):
-        with_base(rival, GaussianNB()).fit(X, Y, sample_weight=-weights)
+        with_base(baseline, GaussianNB()).fit(X, Y, sample_weight=-weights)
     with pytest.raises(TypeError, match="colour"):
-        with_base(rival, GaussianNB()).fit(X, Y, colour="red")
+        with_base(baseline, GaussianNB()).fit(X, Y, colour="red")

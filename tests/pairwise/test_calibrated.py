@@ -48,7 +48,7 @@ def test_against_a_loop_of_clones(small_set, base, n_labels, voting):
 
 
 def test_by_hand():
-    # Each classifier says its class frequencies: 2/3 for 0 against 1 (rows 0, 2 and 3), 3/4 for
+    # Each classifier predicts its class frequencies: 2/3 for 0 against 1 (rows 0, 2 and 3), 3/4 for
     # 0 and 1/2 for 1 against the virtual label. Means: 17/24, 10/24, and 9/24 for the latter.
     Y = np.array([[1, 0], [1, 1], [1, 0], [0, 1]])
     X = np.zeros((4, 1))

@@ -43,7 +43,7 @@ class Slow(RandomSubspaceNB):
 
 
 def test_by_hand():
-    # Every classifier says 1/2 everywhere, so the corrected support is the share of the label
+    # Every classifier predicts 1/2 everywhere, so the corrected support is the share of the label
     # among the validation rows of the pair: all rows, for a pair with the virtual label.
     X, Y = np.zeros((40, 1)), np.array([[1, 0], [0, 1], [0, 1], [0, 0]] * 10)
     clf = fitted(

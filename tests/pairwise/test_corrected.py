@@ -27,7 +27,7 @@ BASE = LogisticRegression(C=0.5)
 def pair_supports(X, Y, queries, weights=None, virtual=False):
     """Supports (n_queries, P) of logistic regressions trained pair by pair."""
     columns = []
-    if virtual:  # the last label, which no row carries
+    if virtual:  # the last label, which no row has
         Y = np.column_stack([Y, np.zeros(len(Y), dtype=int)])
     for i, j in references.pairs(Y.shape[1]):
         is_virtual = virtual and j == Y.shape[1] - 1
@@ -218,7 +218,7 @@ def test_perfect_classifiers_are_left_alone(rng):
     clf = CorrectedPairwiseClassifier(DecisionTreeClassifier(), random_state=0).fit(X, Y)
     V = clf.validation_indices_
     assert ((clf.pair_support(X[V])[:, 0] > 0.5) == Y[V, 0]).all()
-    # Nobody ever erred, so no decision is changed, and none becomes less certain.
+    # There are no errors, so no decision changes, and none becomes less certain.
     np.testing.assert_allclose(clf.pair_corrected(X), clf.pair_support(X), atol=1e-12)
 
 
@@ -303,7 +303,7 @@ def test_rows_of_weight_zero_are_as_good_as_not_there(small_set):
 
 def test_ties_are_not_accepted_whatever_the_blocks(rng):
     class Tenths(LogisticRegression):
-        """Says tenths, so that sums often tie at one half but for rounding."""
+        """Predicts tenths, so that sums often tie at one half except for rounding."""
 
         def predict_proba(self, X):
             tenths = np.floor(11 * super().predict_proba(X)[:, 1]) / 10

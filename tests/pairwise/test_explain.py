@@ -365,21 +365,23 @@ def test_text_of_many_labels_is_short():
 
 
 def test_text_of_special_cases():
-    def told(**given):
+    def explained(**given):
         return Explanation(0, (make_label(0, "sea", 0.4, 0.45),), (make_problem(**given),), 1, 0)
 
-    assert "the correction changed no prediction of 1 labels" in str(told())
-    assert "No validation row of the two classes has a weight" in str(told(weights=np.zeros(3)))
-    assert "Near this row there is no decision for sea" in str(told(decisions=np.zeros(3)))
-    assert "33 % of the confusion matrix is prior mass" in str(
-        told(shrinkage=[[0.25, 0.25], [0.25, 0.25]])
+    assert "the correction changed no prediction of 1 labels" in str(explained())
+    assert "No validation row of the two classes has a weight" in str(
+        explained(weights=np.zeros(3))
     )
-    assert "from beach to tie" in str(told(after=0.5))
-    assert "still beach" in str(told(after=0.4))
-    assert "0.25 x" not in str(told(after=0.4))  # not what the matrix gives
-    assert "reference classifier decides" not in str(told(p_decide=0.4))
-    assert "is under 1 %" in str(told(before=1e-9))
-    assert "is over 99 %" in str(told(before=1 - 1e-9))
-    nasty = str(told(first="a\nb\x1b[31m", second="x" * 50))
+    assert "Near this row there is no decision for sea" in str(explained(decisions=np.zeros(3)))
+    assert "33 % of the confusion matrix is prior mass" in str(
+        explained(shrinkage=[[0.25, 0.25], [0.25, 0.25]])
+    )
+    assert "from beach to tie" in str(explained(after=0.5))
+    assert "still beach" in str(explained(after=0.4))
+    assert "0.25 x" not in str(explained(after=0.4))  # not what the matrix gives
+    assert "reference classifier decides" not in str(explained(p_decide=0.4))
+    assert "is under 1 %" in str(explained(before=1e-9))
+    assert "is over 99 %" in str(explained(before=1 - 1e-9))
+    nasty = str(explained(first="a\nb\x1b[31m", second="x" * 50))
     assert "a b [31m or " + "x" * 27 + "…:" in nasty
     assert "\x1b" not in nasty

@@ -73,10 +73,10 @@ def test_steps_add_up_to_the_score(small_set, parameters):
     T = clf.train_indices_
     ranking = CalibratedLabelRanking(BASE, voting=clf.voting).fit(X[T], Y[T])
     explanations = clf.explain(X)
-    ballots = clf.pair_corrected(X)
+    votes = clf.pair_corrected(X)
     if clf.voting == "votes":
-        ballots = np.vectorize(references.crisp_rrc)(np.round(ballots, 12))
-    against_virtual = ballots[:, clf.pairs_[:, 1] == 4]
+        votes = np.vectorize(references.crisp_rrc)(np.round(votes, 12))
+    against_virtual = votes[:, clf.pairs_[:, 1] == 4]
     for explanation, supports in zip(explanations, against_virtual, strict=True):
         for label in explanation.labels:
             others = [other for other in range(4) if other != label.label]
@@ -115,8 +115,8 @@ def test_neighbours_belong_to_the_label_or_to_its_absence(small_set):
             assert sorted(rows) == clf.validation_indices_.tolist()
             assert sum(n.share for n in problem.neighbours) == pytest.approx(1)
             for neighbour in problem.neighbours:
-                carries = Y[neighbour.row, first] == 1
-                assert neighbour.truth == (carries, not carries)
+                has_label = Y[neighbour.row, first] == 1
+                assert neighbour.truth == (has_label, not has_label)
 
 
 def test_a_single_label(small_set):

@@ -45,7 +45,7 @@ def stream(clf, X, Y, cuts, weights=None):
 
 
 def at_once(clf, X, Y, weights=None):
-    """Fit on the split and with the survey of a classifier that has seen the rows in pieces."""
+    """Fit with the split and the feature statistics of a classifier fitted incrementally."""
     params = {} if weights is None else {"sample_weight": weights}
     split = (clf.train_indices_, clf.validation_indices_)
     return (
@@ -106,7 +106,7 @@ def test_how_rows_are_cut_makes_no_difference(rows, weighted):
     for other in (pieces, single):
         np.testing.assert_array_equal(other.train_indices_, split[0])
         np.testing.assert_array_equal(other.validation_indices_, split[1])
-        # What is known of the features is the first call's, which is the same.
+        # The feature statistics are those of the first call, which are the same.
         assert_same(other, whole, X)
     assert_same(single, at_once(single, X, Y, weights), X)
 
@@ -198,8 +198,8 @@ def test_few_rows_among_many_keep_their_digits(rng, late):
     order = [shared, others, alone] if late else [alone[:3], others, shared, alone[3:]]
     for part in np.array_split(np.concatenate(order), 40):
         parts.partial_fit(X[part], Y[part], label_pairs(2), params)
-    asked = np.vstack([X[alone], X[alone] + 30])
-    expected, ours = (next(one.supports(asked, [slice(0, 1)])) for one in (whole, parts))
+    queries = np.vstack([X[alone], X[alone] + 30])
+    expected, ours = (next(one.supports(queries, [slice(0, 1)])) for one in (whole, parts))
     assert expected.std() > 0.01
     np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-9)
 

@@ -1,4 +1,4 @@
-"""Pairs that count by how much they say near a point."""
+"""Weights of pairs by the information of their decisions near a point."""
 
 import numpy as np
 import pytest

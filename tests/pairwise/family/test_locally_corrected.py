@@ -86,7 +86,7 @@ def slow_correction(clf, model, X, Y, queries, reference):
     """One label after another, one validation row after another."""
     weights = clf.neighbourhood_.weights(queries)
     decisions = clf.validation_indices_
-    said, asked = (
+    on_validation, on_queries = (
         reference(model.predict_proba(X[decisions])),
         reference(model.predict_proba(queries)),
     )
@@ -96,9 +96,11 @@ def slow_correction(clf, model, X, Y, queries, reference):
             e = np.zeros((2, 2))
             for k, row in enumerate(decisions):
                 truth = 0 if Y[row, label] else 1
-                e[truth] += weights[t, k] * np.array([said[k, label], 1 - said[k, label]])
+                e[truth] += weights[t, k] * np.array(
+                    [on_validation[k, label], 1 - on_validation[k, label]]
+                )
             p_true_given_decision = e[0] / e.sum(axis=0)
-            p = asked[t, label]
+            p = on_queries[t, label]
             out[t, label] = p * p_true_given_decision[0] + (1 - p) * p_true_given_decision[1]
     return out
 

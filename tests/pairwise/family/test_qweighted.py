@@ -1,4 +1,4 @@
-"""QWeighted voting against the full vote in all outcomes, and against a slow loop of games."""
+"""QWeighted voting against the full vote and against a slow loop of comparisons."""
 
 from itertools import product
 
@@ -26,7 +26,7 @@ class Oracle:
 
 
 def with_oracle(kind, n_labels, *, classes=False):
-    """A classifier whose rows say how every game ends."""
+    """A classifier whose features are the outcomes of all comparisons."""
     n_pairs = n_labels * (n_labels + 1) // 2
     X, Y = np.eye(n_labels + 1, n_pairs), np.eye(n_labels + 1, n_labels, dtype=int)
     clf = kind.fit(X, Y.argmax(axis=1) if classes else Y)
@@ -35,7 +35,7 @@ def with_oracle(kind, n_labels, *, classes=False):
 
 
 def play_by_hand(outcome, n_labels):
-    """Relevant labels and the number of games, by the rule of the published method in a loop."""
+    """Relevant labels and the number of comparisons by a loop of the published method."""
     support = {}
     for (i, j), value in zip(label_pairs(n_labels + 1).tolist(), outcome, strict=True):
         support[i, j], support[j, i] = value, 1 - value
@@ -62,16 +62,16 @@ def test_all_outcomes_of_small_votes(n_labels):
     n_pairs = n_labels * (n_labels + 1) // 2
     outcomes = np.array(list(product([0.0, 0.5, 1.0], repeat=n_pairs)))
     full = with_oracle(CalibratedLabelRanking(voting="votes"), n_labels)
-    poll = with_oracle(QWeightedVoting(), n_labels).predict_counted(outcomes)
-    np.testing.assert_array_equal(poll.labels, full.predict(outcomes))
+    counted = with_oracle(QWeightedVoting(), n_labels).predict_counted(outcomes)
+    np.testing.assert_array_equal(counted.labels, full.predict(outcomes))
     some = np.random.RandomState(0).permutation(len(outcomes))[:2000]
     for outcome, labels, n_asked in zip(
-        outcomes[some], poll.labels[some], poll.n_evaluated[some], strict=True
+        outcomes[some], counted.labels[some], counted.n_evaluated[some], strict=True
     ):
         assert (labels.tolist(), n_asked) == play_by_hand(outcome, n_labels)
     if n_labels > 1:
-        assert poll.n_evaluated.min() == n_labels  # every label loses against the virtual one
-        assert poll.n_evaluated.max() == n_pairs
+        assert counted.n_evaluated.min() == n_labels  # every label loses against the virtual one
+        assert counted.n_evaluated.max() == n_pairs
 
 
 @pytest.mark.parametrize("n_labels", [2, 3, 4])
@@ -81,10 +81,10 @@ def test_all_outcomes_of_small_votes_for_one_class(n_labels):
     if n_labels == 4:
         outcomes = outcomes[np.random.RandomState(0).permutation(len(outcomes))[:20_000]]
     full = with_oracle(CalibratedLabelRanking(voting="votes"), n_labels, classes=True)
-    poll = with_oracle(QWeightedVoting(), n_labels, classes=True).predict_counted(outcomes)
-    np.testing.assert_array_equal(poll.labels, full.predict(outcomes))
+    counted = with_oracle(QWeightedVoting(), n_labels, classes=True).predict_counted(outcomes)
+    np.testing.assert_array_equal(counted.labels, full.predict(outcomes))
     if n_labels > 2:
-        assert poll.n_evaluated.mean() < n_pairs
+        assert counted.n_evaluated.mean() < n_pairs
 
 
 @pytest.mark.parametrize("ties", [0.0, 0.1, 0.9])
@@ -99,22 +99,22 @@ def test_random_large_votes(n_labels, n_rows, ties):
     lead += rng.uniform(0, 3, (n_rows, 1)) * rng.normal(size=lead.shape)
     outcomes = np.where(rng.uniform(size=lead.shape) < ties, 0.5, (lead > 0).astype(float))
     full = with_oracle(CalibratedLabelRanking(voting="votes"), n_labels)
-    poll = with_oracle(QWeightedVoting(), n_labels).predict_counted(outcomes)
-    np.testing.assert_array_equal(poll.labels, full.predict(outcomes))
+    counted = with_oracle(QWeightedVoting(), n_labels).predict_counted(outcomes)
+    np.testing.assert_array_equal(counted.labels, full.predict(outcomes))
     for row in range(0, n_rows, 8):
         by_hand = play_by_hand(outcomes[row], n_labels)
-        assert (poll.labels[row].tolist(), poll.n_evaluated[row]) == by_hand
-    assert (poll.n_evaluated >= n_labels).all()
-    assert poll.n_evaluated.mean() < len(pairs)
+        assert (counted.labels[row].tolist(), counted.n_evaluated[row]) == by_hand
+    assert (counted.n_evaluated >= n_labels).all()
+    assert counted.n_evaluated.mean() < len(pairs)
 
 
-class ValidationDecisions(SVC):
-    """A kernel machine that remembers how many rows it was asked about, call by call."""
+class CountingSVC(SVC):
+    """A support vector machine that records the number of rows of each call."""
 
-    asked = []  # noqa: RUF012
+    n_rows = []  # noqa: RUF012
 
     def predict(self, X):
-        ValidationDecisions.asked.append(X.shape[0])
+        CountingSVC.n_rows.append(X.shape[0])
         return super().predict(X)
 
 
@@ -128,18 +128,18 @@ def many_labels():
 def test_models_are_asked_as_often_as_told_and_in_batches(many_labels):
     X, Y = many_labels
     Y = np.maximum(Y, np.eye(120, 15, dtype=int))  # every pair has rows of both labels
-    clf = QWeightedVoting(ValidationDecisions()).fit(X, Y)
-    ValidationDecisions.asked = []
-    poll = clf.predict_counted(X)
-    batches = ValidationDecisions.asked
-    assert sum(batches) == poll.n_evaluated.sum()
+    clf = QWeightedVoting(CountingSVC()).fit(X, Y)
+    CountingSVC.n_rows = []
+    counted = clf.predict_counted(X)
+    batches = CountingSVC.n_rows
+    assert sum(batches) == counted.n_evaluated.sum()
     assert len(batches) < sum(batches) / 6
-    assert poll.n_evaluated.mean() < len(clf.pairs_) / 2
-    np.testing.assert_array_equal(poll.labels, clf.predict_proba(X) > 0.5)
-    np.testing.assert_array_equal(poll.labels, clf.predict(X))
+    assert counted.n_evaluated.mean() < len(clf.pairs_) / 2
+    np.testing.assert_array_equal(counted.labels, clf.predict_proba(X) > 0.5)
+    np.testing.assert_array_equal(counted.labels, clf.predict(X))
     alone = [clf.predict_counted(X[row : row + 1]) for row in range(5)]
-    np.testing.assert_array_equal([one.n_evaluated[0] for one in alone], poll.n_evaluated[:5])
-    np.testing.assert_array_equal(np.vstack([one.labels for one in alone]), poll.labels[:5])
+    np.testing.assert_array_equal([one.n_evaluated[0] for one in alone], counted.n_evaluated[:5])
+    np.testing.assert_array_equal(np.vstack([one.labels for one in alone]), counted.labels[:5])
 
 
 @pytest.mark.parametrize(
@@ -151,25 +151,25 @@ def test_the_same_labels_as_the_full_vote(many_labels, base):
     Y[:, 2], Y[:, 5], Y[:, 7] = 0, 1, Y[:, 6]  # never, always, always with another
     clf = QWeightedVoting(base, random_state=0).fit(X[:80], Y[:80, :8])
     full = CalibratedLabelRanking(base, voting="votes", random_state=0).fit(X[:80], Y[:80, :8])
-    poll = clf.predict_counted(X)
-    np.testing.assert_array_equal(poll.labels, full.predict(X))
+    counted = clf.predict_counted(X)
+    np.testing.assert_array_equal(counted.labels, full.predict(X))
     np.testing.assert_allclose(clf.predict_proba(X), full.predict_proba(X), atol=1e-12)
-    assert not poll.labels[:, 2].any()
-    assert poll.labels[:, 5].all()
-    assert poll.n_evaluated.mean() < 36
+    assert not counted.labels[:, 2].any()
+    assert counted.labels[:, 5].all()
+    assert counted.n_evaluated.mean() < 36
 
 
 def test_threads_and_sparse_rows_change_nothing(many_labels):
     X, Y = many_labels[0], many_labels[1][:, :6]
     clf = QWeightedVoting(LogisticRegression(C=0.1, tol=1e-10, max_iter=1000)).fit(X, Y)
-    poll = clf.predict_counted(X)
+    counted = clf.predict_counted(X)
     for other, rows in (
         (clone(clf).set_params(n_jobs=2).fit(X, Y), X),
         (clone(clf).fit(sparse.csr_array(X), Y), sparse.csc_array(X)),
     ):
         again = other.predict_counted(rows)
-        np.testing.assert_array_equal(again.labels, poll.labels)
-        np.testing.assert_array_equal(again.n_evaluated, poll.n_evaluated)
+        np.testing.assert_array_equal(again.labels, counted.labels)
+        np.testing.assert_array_equal(again.n_evaluated, counted.n_evaluated)
 
 
 def test_predictions_vote_where_there_are_no_probabilities(small_set):
@@ -187,9 +187,9 @@ def test_predictions_vote_where_there_are_no_probabilities(small_set):
 
 def test_one_label_is_its_binary_problem(small_set):
     X, Y = small_set
-    poll = QWeightedVoting(SVC()).fit(X, Y[:, :1]).predict_counted(X)
-    np.testing.assert_array_equal(poll.labels[:, 0], SVC().fit(X, Y[:, 0]).predict(X))
-    assert (poll.n_evaluated == 1).all()
+    counted = QWeightedVoting(SVC()).fit(X, Y[:, :1]).predict_counted(X)
+    np.testing.assert_array_equal(counted.labels[:, 0], SVC().fit(X, Y[:, 0]).predict(X))
+    assert (counted.n_evaluated == 1).all()
 
 
 def test_there_is_no_other_voting(small_set):

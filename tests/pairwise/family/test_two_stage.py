@@ -17,24 +17,24 @@ def winner(support):
 
 
 def two_stages(pairs, supports, n_labels, threshold):
-    """Scores, and the number of models asked, of one row, by the words of the paper."""
+    """Scores, and the number of models evaluated, of one row, as described in the paper."""
     by_pair = dict(zip(map(tuple, pairs.tolist()), supports, strict=True))
     first = [by_pair[i, n_labels] for i in range(n_labels)]
     votes = [winner(support) for support in first]
     virtual = sum(1 - vote for vote in votes)
-    n_asked = n_labels
+    n_evaluated = n_labels
     for (i, j), support in by_pair.items():
         if j == n_labels:
             continue
         if first[i] > threshold and first[j] > threshold:
             votes[i] += winner(support)
             votes[j] += 1 - winner(support)
-            n_asked += 1
+            n_evaluated += 1
         elif first[i] > threshold:
             votes[i] += 1
         elif first[j] > threshold:
             votes[j] += 1
-    return [(1 + (vote - virtual) / n_labels) / 2 for vote in votes], n_asked
+    return [(1 + (vote - virtual) / n_labels) / 2 for vote in votes], n_evaluated
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.2, 0.5, 0.9, 1.0])
@@ -44,15 +44,15 @@ def test_against_a_loop(small_set, base, threshold):
     clf = TwoStageVoting(base, candidate_threshold=threshold, random_state=0).fit(X, Y)
     loops = [two_stages(clf.pairs_, row, 4, threshold) for row in clf.pair_support(X)]
     scores = np.array([scores for scores, _ in loops])
-    poll = clf.predict_counted(X)
+    counted = clf.predict_counted(X)
     np.testing.assert_allclose(clf.predict_proba(X), scores, atol=1e-12)
-    np.testing.assert_array_equal(poll.labels, np.round(scores, 9) > 0.5)
-    np.testing.assert_array_equal(poll.n_evaluated, [n_asked for _, n_asked in loops])
-    np.testing.assert_array_equal(poll.labels, clf.predict(X))
+    np.testing.assert_array_equal(counted.labels, np.round(scores, 9) > 0.5)
+    np.testing.assert_array_equal(counted.n_evaluated, [n_evaluated for _, n_evaluated in loops])
+    np.testing.assert_array_equal(counted.labels, clf.predict(X))
 
 
 def test_by_hand():
-    # Each classifier says its class frequencies. First stage: 3/4 for label 0, 1/2 for label 1,
+    # Each classifier predicts its class frequencies. First stage: 3/4 for label 0, 1/2 for label 1,
     # 1/8 for label 2, of eight rows. With the threshold 0.2, labels 0 and 1 are candidates.
     Y = np.zeros((8, 3), dtype=int)
     Y[:6, 0], Y[4:, 1], Y[7, 2] = 1, 1, 1
@@ -61,9 +61,9 @@ def test_by_hand():
     # 0 beats 1 (4 of 6 rows) and, unasked, 2; with the first stage it has 3 votes. 1 has one
     # over 2 and half a vote of the first stage, the virtual label 1.5 in all: they are level.
     np.testing.assert_allclose(clf.predict_proba(X[:1]), [[0.75, 0.5, 0.25]])
-    poll = clf.predict_counted(X[:1])
-    assert poll.labels.tolist() == [[1, 0, 0]]
-    assert poll.n_evaluated.tolist() == [4]
+    counted = clf.predict_counted(X[:1])
+    assert counted.labels.tolist() == [[1, 0, 0]]
+    assert counted.n_evaluated.tolist() == [4]
     # Above 0.6 there is one candidate, which wins both pairs; 1 has half a vote.
     clf.set_params(candidate_threshold=0.6)
     np.testing.assert_allclose(clf.predict_proba(X[:1]), [[0.75, 1 / 3, 0.25]])
@@ -136,6 +136,6 @@ def test_classes_without_a_vote_go_by_the_first_stage():
     clf = TwoStageVoting(DummyClassifier(strategy="prior"), candidate_threshold=0.5).fit(X, y)
     np.testing.assert_allclose(clf.predict_proba(X[:1]), [[0.3, 0.3, 0.4]])
     assert clf.predict(X[:1]).tolist() == [2]
-    # Nor do predictions, without probabilities, say anything of any class.
+    # Without probabilities, predictions give no vote to any class either.
     clf = TwoStageVoting(SVC()).fit(X, y)
     np.testing.assert_allclose(clf.predict_proba(X[:1]), [[1 / 3] * 3])

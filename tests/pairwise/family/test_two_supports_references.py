@@ -55,7 +55,7 @@ def test_shared_first(few, voting):
     clf = SharedFirstClassifier(GaussianNB(), voting=voting).fit(X[:60], Y[:60])
     expected = []
     for query in X[58:68]:
-        answers = {
+        supports_of_pairs = {
             (i, j): references.shared_first_supports(
                 GaussianNB, X[:60], Y[:60], i, j, query, voting
             )
@@ -64,17 +64,17 @@ def test_shared_first(few, voting):
         virtual = relevance(X[:60], Y[:60], query)
         if voting == "votes":
             virtual = [float(v > 0.5) for v in virtual]
-        expected.append(references.calibrated_scores(3, answers, virtual))
+        expected.append(references.calibrated_scores(3, supports_of_pairs, virtual))
     np.testing.assert_allclose(clf.predict_proba(X[58:68]), expected, atol=1e-10)
     np.testing.assert_array_equal(clf.predict(X[58:68]), np.round(expected, 9) > 0.5)
 
 
 def test_the_second_classifier_is_asked_only_where_one_label_is_found(few):
     class Noting(GaussianNB):
-        asked = 0
+        n_rows = 0
 
         def predict_proba(self, X):
-            Noting.asked += len(X)
+            Noting.n_rows += len(X)
             return super().predict_proba(X)
 
     X, Y = few
@@ -85,7 +85,7 @@ def test_the_second_classifier_is_asked_only_where_one_label_is_found(few):
     assert n_both > 10
     constant = sum(not isinstance(m, Noting) for m in clf.shared_models_ + clf.pair_models_)
     assert constant == 1  # whether 0 and 2 share a row
-    assert Noting.asked == 80 * (2 + 3 + 3) - n_both
+    assert Noting.n_rows == 80 * (2 + 3 + 3) - n_both
 
 
 @pytest.mark.parametrize("pair_weight", [0.5, 0.8])
@@ -135,15 +135,21 @@ def test_parallel_hyperplanes(few):
 
 @pytest.mark.parametrize("labels", [[], [0], [1, 3], [0, 1, 2, 3]])
 def test_right_pairs_give_right_labels(labels):
-    # Pairs that say of a row what is true of it; of labels it does not carry, anything.
+    # Supports of pairs with a label of the row are right; those of other pairs are arbitrary.
     truth = np.isin(np.arange(4), labels)
-    games = np.ones((1, 5, 5))
-    label_rows = np.append(truth, False)
+    supports_against = np.ones((1, 5, 5))
+    has_label = np.append(truth, False)
     for i, j in combinations(range(5), 2):
-        if label_rows[i] != label_rows[j]:
-            games[0, i, j], games[0, j, i] = float(label_rows[i]), float(label_rows[j])
+        if has_label[i] != has_label[j]:
+            supports_against[0, i, j], supports_against[0, j, i] = (
+                float(has_label[i]),
+                float(has_label[j]),
+            )
         if j == 4:
-            games[0, i, j], games[0, j, i] = float(label_rows[i]), float(not label_rows[i])
-    games[0, range(5), range(5)] = 0
+            supports_against[0, i, j], supports_against[0, j, i] = (
+                float(has_label[i]),
+                float(not has_label[i]),
+            )
+    supports_against[0, range(5), range(5)] = 0
     for merge in (SharedFirstClassifier()._merge, BradleyTerryClassifier(prior=0.01)._merge):
-        np.testing.assert_array_equal(merge(games)[0] > 0.5, truth)
+        np.testing.assert_array_equal(merge(supports_against)[0] > 0.5, truth)
