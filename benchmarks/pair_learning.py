@@ -87,7 +87,7 @@ STAGES = {
     "distances": [("neighbourhoods.py", "fit"), ("corrected.py", "_weights")],
     "confusion": [("confusion.py", "confusion_sums")],
     "correction": [("confusion.py", "confusion"), ("correction.py", "correct")],
-    "votes": [("ranking.py", "sum_supports")],
+    "votes": [("votes.py", "sum_supports")],
     "blocks": [
         ("naive_bayes.py", "_own_supports"),
         ("naive_bayes.py", "_all_rows"),

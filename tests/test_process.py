@@ -165,7 +165,7 @@ threads = [threading.Thread(target=predict) for _ in range(3)]
 for thread in threads:
     thread.start()
 hung = wrong = 0
-for _ in range(200):
+for _ in range(100):
     child = os.fork()
     if child == 0:
         same = np.array_equal(clf.predict_proba(X[:20]), expected)

@@ -131,12 +131,10 @@ def test_the_fuzzer_uses_coverage(tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "TARGET", 1000)
     monkeypatch.setenv("PYTHONPATH", str(Path(readers.__file__).parents[1]), prepend=":")
     state = State(tmp_path / "state", tmp_path / "failures")
-    names = ("csv", "parquet")
-    for name in names:
-        monkeypatch.setattr(readers, "formats", lambda name=name: {name: formats.formats()[name]})
-        readers.run_slice(state, time.monotonic() + 20)
-        assert len(list((tmp_path / "state/corpus" / name).iterdir())) > 3
-    assert [row[1] for row in state.rows()] == list(names)
+    monkeypatch.setattr(readers, "formats", lambda: {"csv": formats.formats()["csv"]})
+    readers.run_slice(state, time.monotonic() + 20)
+    assert len(list((tmp_path / "state/corpus/csv").iterdir())) > 3
+    assert [row[1] for row in state.rows()] == ["csv"]
     assert all(row[2] > 100 and row[3] == 0 for row in state.rows())
 
 

@@ -27,8 +27,8 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
-from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.threshold import accept
+from pairmend.kernels.votes import sum_to_one
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
 

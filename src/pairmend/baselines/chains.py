@@ -21,7 +21,7 @@ from pairmend._utils.validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend.baselines.fit_params import fit_wrapper
+from pairmend.baselines.wrappers import fit_wrapper
 from pairmend.frames.columns import require_numbers
 
 

@@ -15,7 +15,7 @@ from pairmend.cli.modelling import (
 )
 from pairmend.datasets import one_hot
 from pairmend.persistence import save_model
-from pairmend.persistence.saving import require_skops
+from pairmend.persistence.save_load import require_skops
 
 DESCRIPTION = """\
 Fit a classifier that predicts labels from the other columns of a file, and save it as a model file.

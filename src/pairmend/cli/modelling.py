@@ -11,7 +11,7 @@ from pairmend.cli.methods import BASES, METHODS, make_classifier
 from pairmend.datasets import MultiLabelData, drop_features, load_file, load_table
 from pairmend.metrics import LOSSES
 from pairmend.persistence import SavedModel, UntrustedTypesError, load_model
-from pairmend.persistence.saving import MAX_BYTES
+from pairmend.persistence.save_load import MAX_BYTES
 
 DEFAULT_METHOD = next(iter(METHODS))
 DATA_HELP = "a CSV, ARFF or Parquet file"

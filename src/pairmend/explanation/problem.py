@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.explanation.data import Neighbour, ProblemExplanation
 from pairmend.kernels.correction import correct
-from pairmend.kernels.ranking import vote
+from pairmend.kernels.votes import vote
 
 
 def explain_problem(

@@ -16,7 +16,7 @@ from scipy.special import betainc
 
 from pairmend._utils.compilation import compiled, use_compiled
 from pairmend._utils.typing import FloatArray
-from pairmend.kernels.ranking import vote
+from pairmend.kernels.votes import vote
 
 BETA_SERIES = (
     7.376882909941378e-11, 7.606003973067165e-11, -3.7037403538736483e-09,

@@ -38,8 +38,8 @@ from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import logistic_regression
 from pairmend.explanation import Explanation
 from pairmend.frames.encoder import takes_encoded_frames
-from pairmend.kernels.ranking import sum_to_one
 from pairmend.kernels.rrc import REFERENCES
+from pairmend.kernels.votes import sum_to_one
 from pairmend.mended.corrector import Corrector, SearchSpace, fit_corrector
 from pairmend.mended.decisions import (
     CorrectedProba,

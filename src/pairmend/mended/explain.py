@@ -17,7 +17,7 @@ from pairmend.explanation import (
     explain_problem,
 )
 from pairmend.kernels.leave_one_out import shrink
-from pairmend.kernels.ranking import sum_to_one, vote
+from pairmend.kernels.votes import sum_to_one, vote
 from pairmend.mended.corrector import Corrector
 from pairmend.mended.decisions import CorrectedProba
 from pairmend.mended.stacking import stack

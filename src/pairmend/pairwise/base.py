@@ -23,7 +23,7 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend.kernels.pairs import label_pairs, pairs_of
-from pairmend.kernels.ranking import sum_supports, vote
+from pairmend.kernels.votes import DIGITS, sum_supports, vote
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.learners import PairLearner, make_pair_learner
 
@@ -224,7 +224,7 @@ class PairwiseVoting(MultiLabelClassifier):
     @property
     def _digits(self) -> int:
         """Number of decimals to which scores are rounded."""
-        return 12
+        return DIGITS
 
     @property
     def _min_labels(self) -> int:

@@ -108,5 +108,5 @@ class CalibratedLabelRanking(PairwiseVoting):
 
     @property
     def has_virtual_label(self) -> bool:
-        """Whether fit adds a virtual label, in ``PairwiseVoting._training_input``: always."""
+        """Whether fit adds a virtual label (in ``_training_input``; scored in ``_scaling``)."""
         return True

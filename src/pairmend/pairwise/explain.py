@@ -14,8 +14,8 @@ from pairmend.explanation import (
     ProblemExplanation,
     explain_problem,
 )
-from pairmend.kernels.ranking import sum_supports, vote
 from pairmend.kernels.rrc import unfold
+from pairmend.kernels.votes import sum_supports, vote
 
 VIRTUAL = "the virtual label"
 

@@ -4,8 +4,8 @@ Needs skops: ``pip install 'pairmend[models]'``.
 """
 
 from pairmend.persistence.container import ModelFileError, ModelVersionWarning
+from pairmend.persistence.save_load import load_model, save_model
 from pairmend.persistence.saved import SavedModel
-from pairmend.persistence.saving import load_model, save_model
 from pairmend.persistence.trust import UntrustedTypesError
 
 __all__ = [

@@ -10,7 +10,7 @@ from pairmend._utils.sklearn_private import HasMethods, StrOptions, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend.kernels.pairs import label_pairs
-from pairmend.kernels.ranking import vote
+from pairmend.kernels.votes import vote
 from pairmend.pairwise.family.problems import SmallProblem, predict_models
 from pairmend.pairwise.family.two_supports import (
     TwoSupportVoting,

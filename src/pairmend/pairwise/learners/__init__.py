@@ -51,7 +51,10 @@ class PairLearner(ValidationLearner, Protocol):
         """
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
-        """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
+        """Yield the supports of blocks (slices of `pairs`) as arrays (n, pairs of the block).
+
+        A support is the probability of the pair's first label; 1/2 for a pair without rows.
+        """
 
 
 def make_pair_learner(estimator: Any, *, n_jobs: int | None, seed: int) -> PairLearner:

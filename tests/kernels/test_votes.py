@@ -6,8 +6,8 @@ from hypothesis.extra.numpy import arrays
 
 import references
 from pairmend.kernels.pairs import pairs_of
-from pairmend.kernels.ranking import sum_supports, vote
 from pairmend.kernels.threshold import accept
+from pairmend.kernels.votes import sum_supports, vote
 
 
 @given(

@@ -4,13 +4,16 @@ import numpy as np
 
 from pairmend._utils.typing import FloatArray
 
+DIGITS = 12
+"""Decimals to which scores and differences of supports are rounded, so that ties stay ties."""
+
 
 def vote(supports: FloatArray) -> FloatArray:
     """Replace supports by votes 0, 1/2 or 1; a tie is half a vote for each label (eq. 5).
 
-    A difference from 1/2 below 1e-12 is rounding, and counts as a tie.
+    Differences from 1/2 are rounded to `DIGITS` decimals (6 in single precision).
     """
-    digits = 12 if supports.dtype == np.float64 else 6
+    digits = DIGITS if supports.dtype == np.float64 else 6
     return (1 + np.sign(np.round(supports - 0.5, digits))) / 2
 
 
