@@ -96,7 +96,9 @@ def check_fork(seed: int) -> None:
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
+# A process started in the background of a shell ignores SIGINT, and so do its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 from pairmend.study.interrupts import is_interrupt
 from soak.forks import data, fitted
