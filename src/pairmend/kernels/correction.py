@@ -6,11 +6,12 @@ from pairmend._utils.typing import FloatArray
 
 
 def p_true_given_decision(confusion: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return P(first label is true | decision) for both decisions (section 3.4.1).
+    """Return P(first label is true | decision) for the decision "first" and for "second".
 
     A decision with no validation row near the point has an undefined probability, 0/0. The decision
     is then assumed to be true: 1 for the first label, 0 for the second, so that an empty confusion
-    matrix changes nothing. Confusion matrices are (..., 2, 2), [truth, decision].
+    matrix changes nothing. Confusion matrices are (..., 2, 2), [truth, decision], the results (...)
+    (section 3.4.1).
     """
 
     def share(decision: int, undefined: float) -> FloatArray:

@@ -181,8 +181,8 @@ def load_model(
 ) -> SavedModel:
     """Load a model that was saved with `save_model`.
 
-    The file is checked before any object is created: its checksum must be right, and all types in
-    it must be on the list of trusted types or in `trusted`.
+    The file is checked before any object is created: size on disk and checksum
+    (``read_container``), then types, contents and unpacked size (``audit``).
 
     Parameters
     ----------

@@ -33,14 +33,14 @@ from pairmend.stats.bayesian import (
 from pairmend.stats.corrected_t import CorrectedTTestResult, corrected_t_test
 from pairmend.stats.correlation import SpearmanResult, spearman
 from pairmend.stats.effects import EffectSizes, effect_sizes
-from pairmend.stats.intervals import BootstrapIntervals, bootstrap_intervals
-from pairmend.stats.omnibus import (
+from pairmend.stats.friedman import (
     FriedmanByCriterion,
     FriedmanResult,
     friedman,
     friedman_by_criterion,
 )
-from pairmend.stats.posthoc import NemenyiResult, nemenyi
+from pairmend.stats.intervals import BootstrapIntervals, bootstrap_intervals
+from pairmend.stats.nemenyi import NemenyiResult, nemenyi
 from pairmend.stats.ranks import average_ranks
 from pairmend.stats.signed_rank import WilcoxonResult, wilcoxon
 
