@@ -20,6 +20,7 @@ from pairmend.study.environment import machine
 from pairmend.study.execution import Outcome, failures, folds_of, now
 from pairmend.study.importing import importable
 from pairmend.study.interrupts import interrupts_restored
+from pairmend.study.lock import locked
 from pairmend.study.plan import Plan, plan_study
 from pairmend.study.process_pool import run_in_processes
 from pairmend.study.requirements import require_extra
@@ -33,19 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Runner: TypeAlias = Callable[[Study, Iterable[Job]], Generator[Outcome, None, None]]
-LOCK, CACHE = "study.lock", ".cache"
-
-
-class StudyInUseError(RuntimeError):
-    """Another process runs a study in the same folder.
-
-    Examples
-    --------
-    >>> raise StudyInUseError("another process runs a study in results")
-    Traceback (most recent call last):
-    ...
-    pairmend.study.run.StudyInUseError: another process runs a study in results
-    """
+CACHE = ".cache"
 
 
 class FailedTasksWarning(UserWarning):
@@ -193,7 +182,7 @@ def _run(
         out.mkdir(parents=True)
     elif not out.is_dir():
         raise NotADirectoryError(f"{out} is a file, expected a folder for results")
-    with _locked(out):
+    with locked(out):
         plan = plan_study(study, out, data_dir=sources[0], download=sources[1])
         if reason := reason_not_to_run(study, plan, out, accept_changes):
             raise ValueError(reason)
@@ -204,25 +193,6 @@ def _run(
         finally:
             cache.clear()
             store.close()
-
-
-@contextmanager
-def _locked(out: Path) -> Iterator[None]:
-    from filelock import FileLock, Timeout
-
-    # The system releases the lock when the process ends, also when it is killed.
-    lock = FileLock(out / LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise StudyInUseError(
-            f"another process runs a study in {out}. Wait until it has ended, or choose another "
-            "folder."
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -> str:
