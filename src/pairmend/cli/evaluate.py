@@ -13,18 +13,16 @@ from pairmend._utils.files import written
 from pairmend._utils.predictions import predicted_labels
 from pairmend._utils.typing import IntArray
 from pairmend.cli.display import progress, show_table, show_text, warnings_as_notes
-from pairmend.cli.modelling import (
+from pairmend.cli.input_files import read_model, read_rows, read_training
+from pairmend.cli.predict import predict_rows
+from pairmend.cli.shared_options import (
     DEFAULT_METHOD,
     add_data,
     add_model_options,
     add_training_options,
     at_least,
     chosen_classifier,
-    read_model,
-    read_rows,
-    read_training,
 )
-from pairmend.cli.predict import predict_rows
 from pairmend.datasets import one_hot, take_labels
 from pairmend.model_selection.splits import stratified_folds
 from pairmend.study.criteria import CRITERIA

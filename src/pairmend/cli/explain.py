@@ -9,7 +9,8 @@ import numpy as np
 
 from pairmend._utils.files import replaced
 from pairmend.cli.display import show_text, warnings_as_notes
-from pairmend.cli.modelling import add_data, add_model_options, at_least, read_model, read_rows
+from pairmend.cli.input_files import read_model, read_rows
+from pairmend.cli.shared_options import add_data, add_model_options, at_least
 
 DESCRIPTION = """\
 Explain the prediction for a row: the labels' probabilities before and after correction, and the

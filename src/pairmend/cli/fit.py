@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from pairmend.cli.display import show_text, waiting, warnings_as_notes
-from pairmend.cli.modelling import (
+from pairmend.cli.input_files import read_training, refuse_overwriting
+from pairmend.cli.shared_options import (
     DEFAULT_METHOD,
     add_data,
     add_training_options,
     chosen_classifier,
-    read_training,
-    refuse_overwriting,
 )
 from pairmend.datasets import one_hot
 from pairmend.persistence import save_model

@@ -11,13 +11,8 @@ import numpy as np
 from pairmend._utils.files import OPENERS, written
 from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend.cli.display import progress, show_text, warnings_as_notes
-from pairmend.cli.modelling import (
-    add_data,
-    add_model_options,
-    read_model,
-    read_rows,
-    refuse_overwriting,
-)
+from pairmend.cli.input_files import read_model, read_rows, refuse_overwriting
+from pairmend.cli.shared_options import add_data, add_model_options
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.parquet import require_pyarrow, write_parquet
 from pairmend.persistence import SavedModel

@@ -12,7 +12,7 @@ from typing import Any
 
 from pairmend.cli.display import show_table, show_text
 from pairmend.cli.live import study_display
-from pairmend.cli.modelling import at_least, split_names
+from pairmend.cli.shared_options import at_least, split_names
 from pairmend.study import (
     FailedTasksWarning,
     Plan,
