@@ -59,7 +59,7 @@ from pairmend.persistence import (
 )
 from pairmend.persistence.container import Container, read_container, write_container
 from pairmend.persistence.matching import match_features
-from pairmend.persistence.packing import pack
+from pairmend.persistence.reproducible import pack
 from pairmend.persistence.trust import MODULES
 from pairmend.thresholds import (
     CardinalityThreshold,

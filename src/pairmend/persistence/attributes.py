@@ -5,7 +5,7 @@ from inspect import getattr_static
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
-from pairmend.persistence.archive import read_array
+from pairmend.persistence.arrays import read_array
 from pairmend.persistence.nodes import literal
 from pairmend.persistence.schema import Node, attributes, is_reference, type_name
 from pairmend.persistence.trust import class_of

@@ -6,15 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from zipfile import ZipFile
 
-from pairmend.persistence.archive import (
-    ArrayHead,
-    Budget,
-    TooLargeError,
-    check_sparse,
-    open_archive,
-    read_head,
-    read_member,
-)
+from pairmend.persistence.archive import Budget, TooLargeError, open_archive, read_member
+from pairmend.persistence.arrays import ArrayHead, check_sparse, read_head
 from pairmend.persistence.attributes import check_attributes
 from pairmend.persistence.nodes import check_tree, literal
 from pairmend.persistence.schema import Node, is_reference, members, type_name
@@ -43,7 +36,7 @@ class Audit:
 
 
 def audit(content: bytes, trusted: frozenset[str], max_bytes: int) -> Audit:
-    """Check everything that an archive of :func:`~pairmend.persistence.packing.pack` describes.
+    """Check everything that an archive of `pack` (``persistence/reproducible.py``) describes.
 
     Anything that skops would not write, or that is larger than `max_bytes`, is a ValueError.
     """

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pairmend.persistence.archive import ArrayHead, read_array, read_head
+from pairmend.persistence.arrays import ArrayHead, read_array, read_head
 from pairmend.persistence.schema import Node, attributes
 
 MAX_CLASSES = 2**31

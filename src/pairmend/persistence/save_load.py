@@ -25,7 +25,7 @@ from pairmend.persistence.container import (
     write_container,
 )
 from pairmend.persistence.manifest import read_manifest
-from pairmend.persistence.packing import pack
+from pairmend.persistence.reproducible import pack
 from pairmend.persistence.saved import SavedModel
 from pairmend.persistence.structures import check_structures
 from pairmend.persistence.trust import UntrustedTypesError
