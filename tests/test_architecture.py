@@ -35,10 +35,10 @@ ROOMS = {
     "metrics": ["_utils"],
     "plots": ["_utils", "explanation", "metrics"],
     "datasets": ["_utils", "plots"],
-    "published": ["metrics"],
+    "published": [],
     "stats": [],
     "study": ["_utils", "datasets", "metrics", "model_selection", "published"],
-    "report": ["_utils", "datasets", "metrics", "plots", "published", "stats", "study"],
+    "report": ["_utils", "datasets", "plots", "published", "stats", "study"],
     "persistence": ["_utils", "datasets", "kernels"],
     "cli": [
         "_utils", "base_classifiers", "datasets", "metrics", "model_selection", "naive_bayes",

@@ -6,7 +6,8 @@ from sklearn.metrics import get_scorer
 
 from pairmend.mended.decisions import CorrectedProba, candidate_thresholds, choose_decision
 from pairmend.mended.label_sets import LabelSets, OwnSets
-from pairmend.mended.scoring import WEIGHTED_LOSSES, DecisionScorer
+from pairmend.mended.scoring import DecisionScorer
+from pairmend.metrics import WEIGHTED_LOSSES
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold
 
 

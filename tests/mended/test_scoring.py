@@ -17,7 +17,8 @@ from sklearn.metrics import (
 )
 
 from pairmend import metrics
-from pairmend.mended.scoring import WEIGHTED_LOSSES, DecisionScorer
+from pairmend.mended.scoring import DecisionScorer
+from pairmend.metrics import WEIGHTED_LOSSES
 
 tables = st.tuples(st.integers(1, 6), st.integers(2, 4)).flatmap(
     lambda shape: st.tuples(arrays(np.bool_, shape), arrays(np.bool_, shape))

@@ -5,12 +5,15 @@ import csv
 import pytest
 
 from pairmend import published
+from pairmend.metrics import LOSSES
 
 
 def test_all_sets_and_losses_exist():
     assert list(published.sets()) == list(range(1, 30))
     assert len(published.losses()) == 29 * 4 * 4
     assert all(0 <= loss <= 1 for loss in published.losses().values())
+    assert {criterion for _, criterion, _ in published.losses()} == set(published.METRICS)
+    assert set(published.METRICS) <= set(LOSSES)
 
 
 @pytest.mark.parametrize(

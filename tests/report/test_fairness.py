@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from pairmend import published, stats
-from pairmend.metrics import LOSSES
 from pairmend.report import summarise
 from pairmend.report.algorithms import about
 from pairmend.report.comparison import ALPHA, CONFIDENCE, compare, least_adjusted_p
@@ -201,7 +200,7 @@ def test_the_tables_state_how_p_values_were_computed(summary_of):
     place = [column.title for column in table.columns].index("method")
     methods = [row[place].value for row in table.rows]
     # by hand from the printed losses: pairs that differ on more than 25 of the 29 sets
-    losses = [published.loss_table(criterion) for criterion in LOSSES]
+    losses = [published.loss_table(criterion) for criterion in published.METRICS]
     assert methods == [
         "exact" if (table[first] != table[second]).sum() <= 25 else "normal"
         for table in losses

@@ -6,14 +6,13 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pairmend.metrics import LOSSES
-from pairmend.published import loss_table
+from pairmend.published import METRICS, loss_table
 
 
 @pytest.fixture(scope="session")
 def published() -> dict[str, pd.DataFrame]:
     """The published losses by metric, as printed."""
-    return {criterion: loss_table(criterion) for criterion in LOSSES}
+    return {criterion: loss_table(criterion) for criterion in METRICS}
 
 
 @pytest.fixture(scope="session")

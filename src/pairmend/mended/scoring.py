@@ -1,6 +1,6 @@
 """Score decisions on label sets and thresholds by a metric, fold by fold."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from inspect import signature
 from typing import Any
 
@@ -10,46 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.weights import all_equal
 from pairmend.kernels.threshold import DIGITS
-
-Loss = Callable[[BoolArray, BoolArray, FloatArray], float]
-
-
-def _hamming(Y: BoolArray, decisions: BoolArray, weights: FloatArray) -> float:
-    return float(np.sum(weights @ (decisions != Y)) / (weights.sum() * Y.shape[1]))
-
-
-def _zero_one(Y: BoolArray, decisions: BoolArray, weights: FloatArray) -> float:
-    return float(weights @ (decisions != Y).any(axis=1) / weights.sum())
-
-
-def _f1_loss(true_positives: Any, positives: Any) -> float:
-    """One minus the mean F1; F1 is 1 where there is neither a true nor a predicted positive."""
-    defined = positives > 0
-    return 1 - float(
-        np.mean(np.where(defined, 2 * true_positives / np.where(defined, positives, 1), 1))
-    )
-
-
-def _micro_f1(Y: BoolArray, decisions: BoolArray, weights: FloatArray) -> float:
-    positives = np.sum(weights @ Y) + np.sum(weights @ decisions)
-    return _f1_loss(np.sum(weights @ (Y & decisions)), positives)
-
-
-def _macro_f1(Y: BoolArray, decisions: BoolArray, weights: FloatArray) -> float:
-    return _f1_loss(weights @ (Y & decisions), weights @ Y + weights @ decisions)
-
+from pairmend.metrics import WEIGHTED_LOSSES
 
 N_FOLDS = 5
 """Number of parts into which a single fold is split."""
-
-WEIGHTED_LOSSES: dict[str, Loss] = {
-    "hamming": _hamming,
-    "zero_one": _zero_one,
-    "micro_f1": _micro_f1,
-    "macro_f1": _macro_f1,
-}
-"""The losses of :data:`pairmend.metrics.LOSSES` with row weights, and without checks of the input,
-which would take most of the time. They agree up to rounding."""
 
 
 class DecisionScorer:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pairmend import published
-from pairmend.metrics import LOSSES
 from pairmend.report.best import best_of
 from pairmend.report.table import text_of
 
@@ -46,7 +45,7 @@ def conclusions(summary: Mapping[str, Any]) -> list[dict[str, str]]:
         for each in summary["criteria"]
         if not each["greater_is_better"]
     }
-    found = {name: summary["comparison"][name] for name in titles if name in LOSSES}
+    found = {name: summary["comparison"][name] for name in titles if name in published.METRICS}
     return [
         *_better_than_lpw(found, titles),
         *_differences(found, titles),

@@ -13,7 +13,6 @@ from typing import Any
 
 from pairmend import published
 from pairmend.datasets import catalogue
-from pairmend.metrics import LOSSES
 from pairmend.report.best import best_of
 from pairmend.report.comparison import ranks_of
 
@@ -55,7 +54,7 @@ def compare_with_published(
             "plausibility": plausibilities[each["set"]],
         }
         for each in ours
-        for criterion in LOSSES
+        for criterion in published.METRICS
         for algorithm in known
         if (entry := _entry(measured, criterion, each["set"], algorithm)) is not None
         for printed in [published.losses()[each["number"], criterion, algorithm]]
@@ -64,7 +63,7 @@ def compare_with_published(
     return {
         "source": published.SOURCE,
         "algorithms": known,
-        "criteria": [c for c in LOSSES if any(n["criterion"] == c for n in numbers)],
+        "criteria": [c for c in published.METRICS if any(n["criterion"] == c for n in numbers)],
         "numbers": numbers,
         "impossible": [
             name for name, plausibility in plausibilities.items() if plausibility == IMPOSSIBLE
@@ -132,7 +131,7 @@ def _distances(numbers: list[dict[str, Any]], algorithms: list[str]) -> list[dic
             },
         }
         for algorithm in algorithms
-        for criterion in (*LOSSES, None)
+        for criterion in (*published.METRICS, None)
         for mine in [
             [
                 each
@@ -150,7 +149,7 @@ def _distance(numbers: list[dict[str, Any]]) -> float | None:
 def _ranks(numbers: list[dict[str, Any]], algorithms: list[str]) -> dict[str, Any]:
     """Rank printed and measured losses on the sets that have all of them."""
     ranks = {}
-    for criterion in LOSSES:
+    for criterion in published.METRICS:
         rows: dict[str, dict[str, dict[str, Any]]] = {}
         for each in numbers:
             if each["criterion"] == criterion:

@@ -6,15 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pairmend.metrics import LOSSES
+from pairmend.metrics import LOSS_TITLES, LOSSES
 from pairmend.study.objects import describe
-
-TITLES = {
-    "hamming": "Hamming loss",
-    "macro_f1": "1 - macro F1",
-    "micro_f1": "1 - micro F1",
-    "zero_one": "zero-one loss",
-}
 
 
 @dataclass(frozen=True)
@@ -80,5 +73,5 @@ class Criterion:
         }
 
 
-CRITERIA = {name: Criterion(function, TITLES[name]) for name, function in LOSSES.items()}
-"""The four metrics of the paper by name."""
+CRITERIA = {name: Criterion(function, LOSS_TITLES[name]) for name, function in LOSSES.items()}
+"""The losses of `pairmend.metrics.LOSSES` as metrics of a study, by name."""

@@ -29,7 +29,7 @@ class Study:
         pairmend that differ only in parameters of prediction share a fit. A ``random_state`` that
         is None is set for each fold.
     criteria : iterable of str, or mapping of str to Criterion, default=None
-        Metrics: names among the paper's four, or `Criterion` objects. None means the paper's four.
+        Metrics: names in `CRITERIA`, or `Criterion` objects. None means all of `CRITERIA`.
     folds, repeats : int, default=10 and 1
         Folds of a cross-validation, and how often it is repeated with other folds.
     seed : int, default=0
