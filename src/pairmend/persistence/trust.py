@@ -19,6 +19,7 @@ MODULES = frozenset(
     {
         "pairmend.naive_bayes.design_matrix",
         "pairmend._utils.columns",
+        "pairmend._utils.constant_classifier",
         "pairmend._utils.frames",
         "pairmend._utils.per_label",
         "pairmend.pairwise.incremental",

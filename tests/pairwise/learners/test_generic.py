@@ -4,9 +4,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 from pairmend import RandomSubspaceNB
+from pairmend._utils.constant_classifier import ConstantClassifier
 from pairmend.kernels.pairs import LabelRows, label_pairs
 from pairmend.pairwise.learners import GenericPairLearner
-from pairmend.pairwise.learners.generic import ConstantSupport
 
 
 class RecordingClassifier(ClassifierMixin, BaseEstimator):
@@ -55,13 +55,13 @@ def test_pairs_with_rows_of_one_class_have_the_smoothed_share():
     Y = np.array([[1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 0]], dtype=bool)
     learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
     learner.fit(np.eye(4), Y, label_pairs(3), {})
-    assert learner.models_ == [ConstantSupport(0.8), ConstantSupport(0.8), ConstantSupport(0.5)]
+    assert [model.shares for model in learner.models_] == [(0.2, 0.8), (0.2, 0.8), (0.5, 0.5)]
     np.testing.assert_allclose(
         next(learner.supports(np.eye(4)[:1], [slice(0, 3)])), [[0.8, 0.8, 0.5]]
     )
     weights = np.array([1.0, 0.0, 2.0, 1.0])
     learner.fit(np.eye(4), Y, label_pairs(3), {"sample_weight": weights})
-    assert learner.models_[0] == ConstantSupport((3 + 1) / (3 + 2))
+    assert learner.models_[0] == ConstantClassifier((1 / (3 + 2), (3 + 1) / (3 + 2)))
 
 
 def test_support_at_rows_of_labels_equals_support_at_all_rows(small_set):

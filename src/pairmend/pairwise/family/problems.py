@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from pairmend._utils.constant_classifier import ConstantClassifier
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
@@ -24,22 +25,6 @@ class SmallProblem:
     rows: IntArray
     y: IntArray
     n_classes: int = 2
-
-
-@dataclass(frozen=True)
-class ConstantClassifier:
-    """A classifier that predicts Laplace-smoothed shares of classes."""
-
-    shares: tuple[float, ...]
-
-    @property
-    def classes_(self) -> IntArray:
-        """All classes."""
-        return np.arange(len(self.shares))
-
-    def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the shares for every row."""
-        return np.tile(self.shares, (count_rows(X), 1))
 
 
 def train_problems(
@@ -78,8 +63,7 @@ def _train(
     weights = params.get("sample_weight")
     counts = np.bincount(problem.y, weights=weights, minlength=problem.n_classes)
     if np.count_nonzero(counts) < 2:
-        mass = counts / unit
-        return ConstantClassifier(tuple(((mass + 1) / (mass.sum() + len(mass))).tolist()))
+        return ConstantClassifier.from_counts(counts / unit)
     if feature_statistics is not None:
         params["feature_statistics"] = feature_statistics
     try:

@@ -1,7 +1,6 @@
 """Any scikit-learn classifier as a pair learner: one clone for each pair."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,26 +8,14 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from pairmend._utils.constant_classifier import ConstantClassifier
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.frames import EncodedFrame, is_frame
-from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import class_probabilities, seed_estimator, take_rows
 from pairmend._utils.weights import unit_weight
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.pairs import LabelRows
-
-
-@dataclass(frozen=True)
-class ConstantSupport:
-    """Replaces the classifier of a pair whose training rows have one class only."""
-
-    value: float
-    classes_ = (0, 1)
-
-    def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the same support for every row."""
-        return np.tile([1 - self.value, self.value], (count_rows(X), 1))
 
 
 def _train_pair(
@@ -47,9 +34,7 @@ def _train_pair(
         rows, y = rows[present], y[present]
     counts = np.bincount(y, weights=None if weights is None else weights[rows], minlength=2)
     if not counts.all():
-        # The Laplace-smoothed share of the first label; 1/2 without rows.
-        mass = counts / unit
-        return ConstantSupport(float((mass[1] + 1) / (mass.sum() + 2)))
+        return ConstantClassifier.from_counts(counts / unit)
     params = take_params(X, fit_params, rows)
     if feature_statistics is not None:
         params["feature_statistics"] = feature_statistics
