@@ -10,6 +10,9 @@ from pairmend.explanation.data import Neighbour, ProblemExplanation
 from pairmend.kernels.correction import correct
 from pairmend.kernels.votes import vote
 
+N_NEIGHBORS = 5
+"""Default number of validation rows in an explanation."""
+
 
 def explain_problem(
     labels: tuple[int, int | None],
@@ -25,7 +28,7 @@ def explain_problem(
     class_weights: tuple[float, float] = (1.0, 1.0),
     shrinkage: ArrayLike = ((0.0, 0.0), (0.0, 0.0)),
     after: float | None = None,
-    n_neighbors: int = 5,
+    n_neighbors: int = N_NEIGHBORS,
     correction: str = "",
     reference: str = "",
 ) -> ProblemExplanation:

@@ -37,6 +37,7 @@ from pairmend._utils.validation import (
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import logistic_regression
 from pairmend.explanation import Explanation
+from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one
@@ -418,7 +419,7 @@ class MendedClassifier(MultiLabelClassifier):
         }
 
     def explain(
-        self, X: MatrixLike, *, n_neighbors: int = 5, n_problems: int | None = None
+        self, X: MatrixLike, *, n_neighbors: int = N_NEIGHBORS, n_problems: int | None = None
     ) -> list[Explanation]:
         """Explain the predictions of rows, term by term of the stacked correction.
 

@@ -13,6 +13,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, 
 from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend._utils.weights import all_equal
 from pairmend.explanation import Explanation
+from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.confusion import (
     ConfusionSums,
     balance_weights,
@@ -356,7 +357,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         return self._collect(X, self._confusion_shares)
 
     def explain(
-        self, X: MatrixLike, *, n_neighbors: int = 5, n_problems: int | None = None
+        self, X: MatrixLike, *, n_neighbors: int = N_NEIGHBORS, n_problems: int | None = None
     ) -> list[Explanation]:
         """Explain predictions: changed votes of pairs, confusion matrices, sums of scores.
 
