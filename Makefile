@@ -43,6 +43,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 format: $(READY)
+	$(BIN)/python docs/list_modules.py
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -1,4 +1,4 @@
-"""``python -m pairmend``."""
+"""Entry point of ``python -m pairmend``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The base classes of all multi-label classifiers."""
+"""Base classes of all multi-label classifiers: fit, predict, checks, fitted attributes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping

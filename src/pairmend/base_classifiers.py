@@ -1,4 +1,4 @@
-"""Default base classifiers: logistic regression of scaled features."""
+"""The default base classifier of MendedClassifier: logistic regression of scaled features."""
 
 from typing import Any, Self
 

@@ -1,4 +1,4 @@
-"""Losses of multi-label predictions in [0, 1], and metrics of predicted probabilities.
+"""Losses (LOSSES), Brier score, log loss, reliability of predicted probabilities.
 
 Lower is better.
 """

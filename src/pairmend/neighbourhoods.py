@@ -1,4 +1,4 @@
-"""Neighbourhoods: weights of validation rows around a point.
+"""Neighbourhood classes: weights of validation rows around a row.
 
 A neighbourhood is an estimator that a corrected classifier clones and fits on its validation set.
 Any object with the methods ``fit(X, y)`` and ``weights(X)`` can be used instead; as a scikit-learn

@@ -1,1 +1,1 @@
-"""Private tools that several rooms need: validation, chunking, threads, frames, files."""
+"""Private helpers that several packages share."""

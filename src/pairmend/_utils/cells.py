@@ -1,4 +1,4 @@
-"""Cells of dense and sparse matrices."""
+"""Dense copies of sparse matrices with many stored cells; the stored cells of either kind."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Cutting rows into chunks and pairs into blocks, so that memory stays bounded.
+"""Chunks of rows and blocks of pairs that keep memory below scikit-learn's working_memory.
 
 Neither size changes a result. Both follow scikit-learn's ``working_memory`` setting.
 """

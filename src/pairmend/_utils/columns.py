@@ -1,4 +1,4 @@
-"""Types of the columns of a pandas or polars frame, as plain data."""
+"""Names and kinds of the columns of a pandas or polars frame, as plain data."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Loops that numba compiles when they are first called.
+"""`compiled`: loops that numba compiles at the first call; numpy is used for small inputs.
 
 A compiled function stands in the file of the numpy function that it equals. Numba is optional and
 takes about a second to import, so it is used for large arrays only.

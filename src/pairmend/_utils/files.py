@@ -1,4 +1,4 @@
-"""Writing files atomically."""
+"""Writing files atomically: a file is replaced only after it was written completely."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""Parameters of fit: routed to the base classifier, with sample weights checked."""
+"""Parameters of fit: checks of sample_weight, routing of the others to the base classifier."""
 
 from inspect import Parameter, signature
 from typing import Any

@@ -1,4 +1,4 @@
-"""Frames, and their rows encoded as numbers."""
+"""Recognising pandas and polars frames; `EncodedFrame`, a frame encoded as numbers."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Attributes that are computed at first access."""
+"""`lazy`: an attribute that is computed at first access, without a lock."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload

@@ -1,4 +1,4 @@
-"""Nested parameters: objects that None stands for, and comparison by value."""
+"""Default objects of nested parameters (``None``), and comparison of parameters by value."""
 
 from collections.abc import Callable, Mapping
 from copy import copy

@@ -1,4 +1,4 @@
-"""One binary classifier per label."""
+"""One binary classifier per label; a label with one class only has its smoothed share."""
 
 from collections.abc import Sequence
 from typing import Any, Self

@@ -1,4 +1,4 @@
-"""Predictions of any multi-label classifier as arrays with a column for each label."""
+"""predict and predict_proba of any multi-label classifier as arrays (n_rows, n_labels)."""
 
 from typing import Any
 

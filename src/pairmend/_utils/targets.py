@@ -1,4 +1,4 @@
-"""Reading and checking targets: label indicators or classes."""
+"""Checks of y: label indicators or classes, names of labels, errors for other cells."""
 
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Formatting names and counts."""
+"""Formatting lists of names and counts in messages."""
 
 import unicodedata
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Long numpy calls in several threads; numpy releases the interpreter's lock during them."""
+"""Long numpy calls in several threads, and how many threads are used."""
 
 import os
 from collections import deque

@@ -1,4 +1,4 @@
-"""Checks of rows, features and base classifiers."""
+"""Checks of X: rows, features, magnitudes; checks and seeds of base classifiers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The unit of sample weights.
+"""Sample weights: the weight that counts as one row, and which rows are left out.
 
 A prior mass, a smoothing count or a minimum number of rows is a number of rows. Where rows have
 weights, such a number is multiplied by a unit that is computed from the weights, so that all

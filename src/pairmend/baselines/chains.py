@@ -1,4 +1,4 @@
-"""An ensemble of scikit-learn's classifier chains."""
+"""ClassifierChainEnsemble: an ensemble of scikit-learn's classifier chains."""
 
 from math import ceil
 from numbers import Integral, Real

@@ -1,4 +1,4 @@
-"""ML-kNN: probabilities of labels from the labels of the nearest rows."""
+"""MLkNN: probabilities of labels from the labels of the nearest rows."""
 
 from collections.abc import Callable
 from numbers import Integral, Real

@@ -1,4 +1,4 @@
-"""Label powerset: each label set seen in training is a class."""
+"""LabelPowerset: each label set seen in training is a class."""
 
 from typing import Any, ClassVar
 

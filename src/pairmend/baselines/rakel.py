@@ -1,4 +1,4 @@
-"""Random k-labelsets: an ensemble of label powersets of a few labels each."""
+"""RAkEL: an ensemble of label powersets of k random labels each."""
 
 from itertools import combinations
 from math import comb

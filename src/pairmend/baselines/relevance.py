@@ -1,4 +1,4 @@
-"""Binary relevance: a classifier for each label, on scikit-learn."""
+"""BinaryRelevance: a classifier for each label, on scikit-learn."""
 
 from numbers import Integral
 from typing import Any, ClassVar

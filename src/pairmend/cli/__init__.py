@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line: list of commands, error messages and exit codes."""
 
 import argparse
 import sys

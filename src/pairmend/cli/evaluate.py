@@ -1,4 +1,4 @@
-"""``pairmend evaluate``."""
+"""``pairmend evaluate``: losses of a saved model, or of a method by cross-validation."""
 
 import argparse
 import json

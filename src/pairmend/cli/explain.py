@@ -1,4 +1,4 @@
-"""``pairmend explain``."""
+"""``pairmend explain``: explanation of the prediction for one row."""
 
 import argparse
 from dataclasses import replace

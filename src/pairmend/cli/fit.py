@@ -1,4 +1,4 @@
-"""``pairmend fit``."""
+"""``pairmend fit``: fit a classifier to a file and save a model file."""
 
 import argparse
 from pathlib import Path

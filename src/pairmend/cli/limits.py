@@ -1,4 +1,4 @@
-"""Options that limit the size of data files."""
+"""Options --max-bytes and --max-cells, which limit the size of data files."""
 
 import argparse
 

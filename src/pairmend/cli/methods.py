@@ -1,4 +1,4 @@
-"""Methods and base classifiers by the names that commands use."""
+"""Methods and base classifiers by the names that commands use; the first is the default."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

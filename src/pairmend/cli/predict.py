@@ -1,4 +1,4 @@
-"""``pairmend predict``."""
+"""``pairmend predict``: predictions of a model file as a CSV or Parquet file."""
 
 import argparse
 import csv

@@ -1,4 +1,4 @@
-"""``pairmend report``."""
+"""``pairmend report``: write the report of a study."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Options that several commands have: labels, columns, method, limits of model files."""
+"""Options that several commands have: labels, columns, method, criterion, model files."""
 
 import argparse
 from collections.abc import Callable, Sequence

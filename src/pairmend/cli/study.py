@@ -1,4 +1,4 @@
-"""``pairmend study``."""
+"""``pairmend study``: plan, run, resume and report a study."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""Turning the columns of an ARFF file into features and labels."""
+"""From the columns of an ARFF file to features and 0/1 labels."""
 
 from collections.abc import Sequence
 from pathlib import Path

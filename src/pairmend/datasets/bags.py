@@ -1,4 +1,4 @@
-"""Multi-instance data: bags of instances, their distances, and bags turned into rows."""
+"""Multi-instance data: bags of instances, Hausdorff distances, conversion of bags to rows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

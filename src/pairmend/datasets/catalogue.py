@@ -1,4 +1,4 @@
-"""The catalogue of the sets of the study: their properties and their files."""
+"""The catalogue of the datasets of studies: properties, files and SHA-256 (catalogue.json)."""
 
 import difflib
 import json

@@ -1,4 +1,4 @@
-"""Numbers that characterise a multi-label data set."""
+"""Characteristics of a dataset: cardinality, density, imbalance, concurrence, missing values."""
 
 import math
 

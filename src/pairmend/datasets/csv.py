@@ -1,4 +1,4 @@
-"""Reading and writing comma-separated files."""
+"""Reading and writing CSV files: delimiter, header, missing values."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The data set that every reader returns."""
+"""MultiLabelData, which every reader returns."""
 
 from dataclasses import dataclass
 from pathlib import Path

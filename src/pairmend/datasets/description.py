@@ -1,4 +1,4 @@
-"""Describing a multi-label set on one page of text or HTML."""
+"""Description of a dataset on one page of text or HTML."""
 
 import html
 import unicodedata

@@ -1,4 +1,4 @@
-"""Downloading the files of the catalogue, checked by their SHA-256, into a cache.
+"""Downloading files of the catalogue into a cache, checked by SHA-256.
 
 pooch finds the cache folder, checks the hash, and renames only a correct file. The downloader is
 our own: pooch's downloader starts again from the beginning after a broken connection.

@@ -1,4 +1,4 @@
-"""Turning a data set into the content of an ARFF file."""
+"""From a dataset to the content of an ARFF file."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Opening compressed files up to a limit."""
+"""Opening compressed files up to a limit of unpacked bytes."""
 
 import gzip
 import io

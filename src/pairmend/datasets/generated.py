@@ -1,4 +1,4 @@
-"""Generated sets: each label is a cube or a ball, and a row has the labels of those it lies in.
+"""Generated datasets: each label is a cube or a ball; a row has the labels of those around it.
 
 After Mldatagen: J. T. Tomás, N. Spolaôr, E. A. Cherman, M. C. Monard, "A framework to generate
 synthetic multi-label datasets", Electronic Notes in Theoretical Computer Science 302 (2014)

@@ -1,4 +1,4 @@
-"""Limits of what is read from a file, so that a small file cannot fill the memory."""
+"""ReadLimits: the largest number of bytes and cells that readers accept; ReadLimitError."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Loading the sets of the study by name."""
+"""load: datasets of the catalogue by name, from a folder, a wheel or a download."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Multi-target regression sets; targets above a threshold become labels."""
+"""Multi-target regression datasets; targets above a threshold become labels."""
 
 from collections.abc import Sequence
 from pathlib import Path

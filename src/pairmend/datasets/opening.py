@@ -1,4 +1,4 @@
-"""Reading and writing a data set by the suffix of its file."""
+"""load_file, load_table, save_file: the reader or writer by the suffix of the file."""
 
 from collections.abc import Sequence
 from pathlib import Path

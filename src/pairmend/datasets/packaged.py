@@ -1,4 +1,4 @@
-"""Sets that the wheels of other projects include, for machines with only a package index."""
+"""Datasets that the wheels of other projects include, for use with only a package index."""
 
 import csv
 import gzip

@@ -1,4 +1,4 @@
-"""Preparing data sets; each function returns a new set."""
+"""Preparing datasets: one-hot, missing values, selection of rows, features and labels."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Categorical columns as codes, a chunk of rows at a time."""
+"""Codes of the categories of a text column, read in chunks of rows."""
 
 from collections.abc import Iterable, Set
 from typing import Any

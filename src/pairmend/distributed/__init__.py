@@ -1,4 +1,4 @@
-"""Training and prediction on Dask collections, which may be larger than memory.
+"""fit and predict on Dask collections, which may be larger than memory.
 
 Work runs on the current :class:`distributed.Client`, or on Dask's threads without one.
 Requires ``pip install 'pairmend[dask]'``.

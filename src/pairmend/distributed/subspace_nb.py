@@ -1,4 +1,4 @@
-"""The closed-form pair learner on blocks of rows: feature statistics and sums, by blocks."""
+"""RandomSubspaceNB for all pairs on blocks of rows: feature statistics and sums, by blocks."""
 
 from dataclasses import dataclass, replace
 from functools import reduce

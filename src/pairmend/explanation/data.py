@@ -1,4 +1,4 @@
-"""Classes of an explanation."""
+"""Dataclasses of an explanation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

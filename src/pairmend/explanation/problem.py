@@ -1,4 +1,4 @@
-"""Explanation of one binary problem at one row."""
+"""Explanation of one binary problem at one row; N_NEIGHBORS, the default number of neighbours."""
 
 from typing import Any
 

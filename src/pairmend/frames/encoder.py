@@ -1,4 +1,4 @@
-"""The encoder of frames, for base classifiers and distances."""
+"""FrameEncoder: encodes frames for base classifiers and for distances."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self

@@ -1,4 +1,4 @@
-"""Readers of columns: numbers, categories, dates, text, or nothing."""
+"""Which columns are numbers, categories, dates, text or ignored, and their encoding."""
 
 import warnings
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Strengths of labels from comparisons of two that may end in a tie."""
+"""Bradley-Terry model with ties: strengths of labels from comparisons of two."""
 
 import numpy as np
 

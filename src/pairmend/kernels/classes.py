@@ -1,4 +1,4 @@
-"""Local fuzzy confusion matrices of classes, and of labels against the rest."""
+"""Local confusion matrices of classes, and of each label against the rest; their correction."""
 
 import numpy as np
 

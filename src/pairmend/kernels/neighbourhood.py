@@ -1,4 +1,4 @@
-"""Weights of validation points around query points.
+"""Gaussian and adaptive weights of validation rows around a row, from squared distances.
 
 Points are rows of numbers, already scaled, dense or CSR. Weights are (t, M), one row for each of
 the t queries, in column-major order because the confusion sums read them that way.

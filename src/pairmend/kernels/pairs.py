@@ -1,4 +1,4 @@
-"""The order of label pairs, and the rows of each label.
+"""The order of label pairs, the virtual label's index, and the rows of each label.
 
 Pair ``m = (i, j)``, ``i < j``, is one binary problem: label ``i`` against label ``j``.
 Everywhere in the library pairs have the order (0, 1), (0, 2), ..., (L-2, L-1).

@@ -1,4 +1,4 @@
-"""Support vector machines with two parallel hyperplanes."""
+"""Support vector machines with two parallel hyperplanes: the optimisation."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""From scores of labels to decisions."""
+"""From scores to labels: cuts by F1 and by cardinality, top k; which cut is chosen in a tie."""
 
 import numpy as np
 from numpy.typing import NDArray

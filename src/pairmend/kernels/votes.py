@@ -1,4 +1,4 @@
-"""From supports of pairs to scores of labels."""
+"""From supports of pairs to scores of labels; a tie of a pair is half a vote for each label."""
 
 import numpy as np
 

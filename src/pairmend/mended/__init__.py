@@ -1,1 +1,1 @@
-"""MendedClassifier: local correction of any classifier, chosen on out-of-fold predictions."""
+"""MendedClassifier and everything that only it needs."""

@@ -1,4 +1,4 @@
-"""The corrector: several corrections of the base classifier's probabilities, stacked."""
+"""fit_corrector: search corrections of the probabilities and stack them; predict with them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

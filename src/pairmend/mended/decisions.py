@@ -1,4 +1,4 @@
-"""From corrected probabilities to labels: candidate decisions, and the best by a metric."""
+"""Decision rules (thresholds, label sets); the best by a metric is used, in a tie the first."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

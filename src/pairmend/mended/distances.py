@@ -1,4 +1,4 @@
-"""Scalings: spaces in which distances between rows are measured."""
+"""Scalings of features and log-odds in which distances between rows are measured."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""MendedClassifier: any base classifier, corrected by its local out-of-fold errors."""
+"""MendedClassifier: parameters, defaults, fit, predict, predict_proba."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace

@@ -1,4 +1,4 @@
-"""Explanations of the predictions of a MendedClassifier."""
+"""MendedClassifier.explain."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Rows in the form that the base classifier takes, and in the form that distances take."""
+"""Encoding of rows for the base classifier and for distances."""
 
 import warnings
 from dataclasses import dataclass

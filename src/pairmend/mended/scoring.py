@@ -1,4 +1,4 @@
-"""Score decisions on label sets and thresholds by a metric, fold by fold."""
+"""DecisionScorer: mean loss of decisions over folds, by a loss or a scikit-learn scorer."""
 
 from collections.abc import Sequence
 from inspect import signature

@@ -1,4 +1,4 @@
-"""Grid search for beta, shrinkage and reference, each row left out of its own neighbourhood."""
+"""Grid search of beta, shrinkage and reference, each row left out of its own neighbourhood."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

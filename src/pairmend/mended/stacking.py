@@ -1,4 +1,4 @@
-"""Stacking: non-negative weights of several predictions of the same labels."""
+"""Stacking weights by non-negative least squares; shrinkage of rare labels."""
 
 from collections.abc import Mapping
 

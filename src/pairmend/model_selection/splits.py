@@ -1,4 +1,4 @@
-"""Splits of rows into training and validation parts, as index arrays."""
+"""Splits: folds, stratified folds, training and validation rows, as index arrays."""
 
 from collections.abc import Iterator
 from numbers import Integral

@@ -1,4 +1,4 @@
-"""Naive Bayes in random subspaces, the default base classifier."""
+"""RandomSubspaceNB, the default base classifier of the pairwise classifiers."""
 
 from dataclasses import replace
 from numbers import Integral, Real

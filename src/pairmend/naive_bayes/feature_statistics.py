@@ -1,4 +1,4 @@
-"""Statistics of features that do not depend on the classes."""
+"""Feature statistics: types, value counts and variance floors, independent of the classes."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The sums of all labels directly from the rows, compiled where these are plain numbers."""
+"""Sums of all labels directly from the rows, compiled for plain numbers."""
 
 from dataclasses import replace
 

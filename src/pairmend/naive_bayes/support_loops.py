@@ -1,4 +1,4 @@
-"""Compiled equivalents of the numpy functions of :mod:`pairmend.naive_bayes.scoring`."""
+"""Compiled equivalents of the numpy functions of ``naive_bayes/scoring.py``."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The vote of all pairs of labels: training input, blocks of pairs, scores."""
+"""PairwiseVoting: training input with virtual label, blocks of pairs, scores, their rounding."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy

@@ -1,4 +1,4 @@
-"""Calibrated label ranking: the label-pairwise ensemble with a virtual label."""
+"""CalibratedLabelRanking: pairwise voting with a virtual label as threshold."""
 
 from numbers import Integral
 from typing import Any, ClassVar

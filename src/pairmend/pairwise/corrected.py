@@ -1,4 +1,4 @@
-"""Pairwise classification corrected by local fuzzy confusion matrices."""
+"""CorrectedPairwiseClassifier: pairwise voting corrected by local confusion matrices."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

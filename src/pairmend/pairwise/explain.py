@@ -1,4 +1,4 @@
-"""Explanations of the predictions of corrected pairwise classifiers."""
+"""CorrectedPairwiseClassifier.explain."""
 
 from collections.abc import Iterator
 from itertools import count

@@ -1,4 +1,4 @@
-"""The label-pairwise ensemble."""
+"""PairwiseClassifier: pairwise voting without correction."""
 
 from numbers import Integral, Real
 from typing import Any, ClassVar

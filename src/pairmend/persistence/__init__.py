@@ -1,4 +1,4 @@
-"""Saving fitted classifiers to files that hold no code, and loading them.
+"""Saving fitted classifiers to files that contain no code, and loading them.
 
 Needs skops: ``pip install 'pairmend[models]'``.
 """

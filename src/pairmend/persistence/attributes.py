@@ -1,4 +1,4 @@
-"""Attributes with which a trusted class would read files, run without end or fill the memory."""
+"""Attributes that are refused in a model file: files to read, endless loops, huge memory."""
 
 from collections.abc import Callable, Mapping
 from inspect import getattr_static

@@ -1,4 +1,4 @@
-"""Checking the description in a model file before any object is created."""
+"""Checking the description in a model file (types, sizes) before any object is created."""
 
 import json
 from collections.abc import Callable

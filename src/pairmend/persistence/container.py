@@ -1,4 +1,4 @@
-"""The layout of a model file, and its checksum.
+"""Layout, size on disk and checksum of a model file; ModelFileError, ModelVersionWarning.
 
 Three lines of text, then the estimator as skops writes it:
 

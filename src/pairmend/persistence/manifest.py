@@ -1,4 +1,4 @@
-"""The manifest of a model file: its plain data, checked."""
+"""The manifest of a model file: names, versions and columns, checked."""
 
 from pathlib import Path
 from typing import Any

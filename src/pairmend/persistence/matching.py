@@ -1,4 +1,4 @@
-"""Bringing data to the features that a model was fitted on."""
+"""Matching the columns of data with the features that a model was fitted on."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

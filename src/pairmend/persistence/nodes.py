@@ -1,4 +1,4 @@
-"""Checking values and decision trees in the description of an estimator."""
+"""Checking values and array shapes of decision trees in the description of an estimator."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Making the archive of an estimator reproducible.
+"""Making the archive of skops reproducible: objects are numbered, the time is a constant.
 
 skops names objects and files by their addresses in memory, and stores the time of writing. Here
 they are numbered in the order of reading, and the time is a constant. An object that skops writes

@@ -1,4 +1,4 @@
-"""Saving and loading fitted classifiers."""
+"""save_model and load_model; MAX_BYTES, the default limit of memory. skops writes the objects."""
 
 import json
 import sys

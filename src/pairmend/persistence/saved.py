@@ -1,4 +1,4 @@
-"""A model from a file, which predicts rows of frames, tables, dicts and arrays."""
+"""SavedModel: a loaded model, which predicts rows of frames, tables, dicts and arrays."""
 
 import warnings
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The description of an estimator that skops writes as ``schema.json``.
+"""Functions that read ``schema.json``, the description of an estimator by skops.
 
 Every object is a JSON object, a node, which names a type, the loader that makes it, and the nodes
 of its members. ``__id__`` identifies an object; a node with an earlier ``__id__`` is the same

@@ -1,4 +1,4 @@
-"""Checking indices of decision trees and random generators that were read from a file.
+"""Checking indices of decision trees and random generators after loading.
 
 scikit-learn does not check the indices of nodes and features of a tree, and numpy's generators of
 random numbers do not check their positions. A forged file could make them read any memory.

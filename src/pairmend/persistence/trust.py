@@ -1,4 +1,4 @@
-"""Types that are trusted in a model file.
+"""Types that are trusted in a model file; UntrustedTypesError.
 
 Listed are classes of which only attributes are set when an object is created, and whose predictions
 stay within their own memory for all values of the attributes: those that compute with numpy, or

@@ -1,4 +1,4 @@
-"""Plots of multi-label data."""
+"""Plots of multi-label data: frequencies, co-occurrence, labels per row."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

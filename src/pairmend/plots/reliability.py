@@ -1,4 +1,4 @@
-"""Reliability diagrams of the probabilities of labels."""
+"""Reliability diagram; its bins are computed by `reliability` in metrics.py."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reading the published tables, which are CSV files in this folder."""
+"""Reading the printed tables, which are CSV files in this folder."""
 
 import csv
 from collections.abc import Mapping

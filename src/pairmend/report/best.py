@@ -1,4 +1,4 @@
-"""The best of some values, up to rounding error."""
+"""Which algorithms are best; values that differ by rounding error only are equal."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Tests between algorithms, as plain data."""
+"""Results of the statistical tests between algorithms, as plain data."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Sentences at the beginning of a report."""
+"""Paragraphs at the beginning of a report: extent, comparison with the paper, cautions."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sentences with the best algorithms: by ranks, or on few sets by means."""
+"""Sentences with the best algorithms: by ranks, or by means if there are few datasets."""
 
 from collections.abc import Mapping
 from typing import Any

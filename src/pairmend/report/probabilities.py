@@ -1,4 +1,4 @@
-"""Probabilities that one algorithm is better than another, as plain data."""
+"""Results of the Bayesian tests, as plain data; which pairs figures show."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""A report as one HTML page without external resources."""
+"""The HTML page of a report, without external resources."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""All numbers and sentences of a report, as plain data."""
+"""summarise: all numbers and sentences of a report, as plain data."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

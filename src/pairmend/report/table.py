@@ -1,4 +1,4 @@
-"""Tables, independent of their output format."""
+"""Table, Column and Cell, independent of the output format; formatting of numbers."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Tables of a report, from its summary."""
+"""Tables of a report: tests, losses, ranks, correlations, characteristics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Writing a report to disk."""
+"""write_report: writes page and tables to a folder."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests that compare algorithms over sets, and on one set over folds.
+"""Tests that compare algorithms over datasets, and on one dataset over folds.
 
 All functions have a table of losses as input: a pandas DataFrame, or any 2-D array, with a row per
 set and a column per algorithm; lower is better. `corrected_t_test` and

@@ -1,4 +1,4 @@
-"""Adjustment of p-values that controls the family-wise error rate.
+"""Adjustment of p-values: Holm, Shaffer, Bergmann-Hommel.
 
 Holm's procedure is valid for any tests. Shaffer's and Bergmann and Hommel's are for tests of all
 pairs of algorithms, and use that not every set of such hypotheses can be true together: if the

@@ -1,4 +1,4 @@
-"""The corrected resampled t-test of all pairs of algorithms on one set."""
+"""The corrected resampled t-test of all pairs of algorithms on one dataset."""
 
 from dataclasses import dataclass
 

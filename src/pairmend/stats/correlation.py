@@ -1,4 +1,4 @@
-"""Spearman correlation of losses with characteristics of the sets."""
+"""Spearman correlation of losses with characteristics of the datasets."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Differences between algorithms over the folds of one set."""
+"""Differences between algorithms over the folds of one dataset."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Bootstrap confidence intervals of averages over sets."""
+"""Bootstrap confidence intervals of averages over datasets."""
 
 from dataclasses import dataclass
 

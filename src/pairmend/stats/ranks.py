@@ -1,4 +1,4 @@
-"""Ranks, with care for losses that are equal but for rounding error."""
+"""Ranks and average ranks; losses that differ by rounding error only are tied."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Wilcoxon's signed-rank test of all pairs of algorithms."""
+"""Wilcoxon's signed-rank test of all pairs of algorithms, exact or by normal approximation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

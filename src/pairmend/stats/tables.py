@@ -1,4 +1,4 @@
-"""Validation of arguments: tables of numbers, p-values and options."""
+"""Checks of arguments: tables of losses, p-values and options."""
 
 from collections.abc import Hashable, Mapping
 from itertools import combinations

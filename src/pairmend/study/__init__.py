@@ -1,4 +1,4 @@
-"""Cross-validated comparison of algorithms on many data sets: define, plan, run, read results."""
+"""Cross-validated comparison of algorithms on many datasets: define, plan, run, read results."""
 
 from pairmend.study.criteria import CRITERIA, Criterion
 from pairmend.study.definition import Study

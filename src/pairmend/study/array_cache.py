@@ -1,4 +1,4 @@
-"""Cache of data sets on disk, which all workers map into memory."""
+"""Cache of datasets on disk, which all worker processes map into memory."""
 
 import errno
 import json

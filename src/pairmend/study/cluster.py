@@ -1,4 +1,4 @@
-"""Running a study on a Dask cluster: each batch is a Dask task, and so is each set's arrays.
+"""Running a study on a Dask cluster.
 
 The scheduler keeps the inputs of tasks. If a worker dies, Dask runs its tasks again elsewhere.
 Dask counts the death against every task of the worker, so batches that end with `KilledWorker`

@@ -1,4 +1,4 @@
-"""Metrics of a study, and the two kinds of output they score."""
+"""Criterion, a metric of a study; CRITERIA, those with names."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

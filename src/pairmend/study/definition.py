@@ -1,4 +1,4 @@
-"""Definition of a study: sets, algorithms, metrics, and how rows are split."""
+"""Study: datasets, algorithms, metrics, folds, seed, time limit; checks of them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

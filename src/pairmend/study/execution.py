@@ -1,4 +1,4 @@
-"""Execution of a batch: fit on a fold's training rows, score on its test rows."""
+"""Execution of a batch: fit on a fold's training rows, score on its test rows; seeds."""
 
 import random
 import time

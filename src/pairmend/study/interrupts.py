@@ -1,4 +1,4 @@
-"""Interrupts that compiled code turns into other errors."""
+"""Interrupts (Ctrl+C) that compiled code turns into other errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

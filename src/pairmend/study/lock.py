@@ -1,4 +1,4 @@
-"""Lock of a results folder; StudyInUseError if another process runs a study in the folder."""
+"""Lock of a results folder; StudyInUseError if another process runs a study in it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Planning a study: which sets are available, and which tasks are done."""
+"""Planning a study: which datasets are available, which tasks are done."""
 
 from collections.abc import Set
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Pool of worker processes: each performs one batch at a time and sends every outcome at once.
+"""Pool of worker processes: starts, restarts and ends them; ATTEMPTS of a batch.
 
 If a worker dies, only its batch is lost, and another worker repeats it; a batch whose worker dies
 three times has failed. A task that takes longer than the time limit of the study has failed, too:

@@ -1,4 +1,4 @@
-"""Results of a study as data frames, for reports and analyses."""
+"""StudyRecord: results of a study as data frames."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Running a study: results are stored task by task, and a repeated call runs the missing tasks."""
+"""run_study: stores results task by task; a repeated call runs the missing tasks."""
 
 import tempfile
 import warnings

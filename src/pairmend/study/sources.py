@@ -1,4 +1,4 @@
-"""Sources of the data sets of a study."""
+"""Sources of the datasets of a study: catalogue, file, function; their SHA-256."""
 
 import hashlib
 import inspect

@@ -1,4 +1,4 @@
-"""How a run was started: study file, folders and code, stored with the results."""
+"""How a run was started (study file, folders, code), and what changed since."""
 
 from collections.abc import Iterable, Mapping
 from os.path import abspath

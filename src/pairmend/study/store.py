@@ -1,4 +1,4 @@
-"""Storage of results in one SQLite file."""
+"""Store: results in the SQLite file ``study.sqlite``; the layout of its tables."""
 
 import json
 import sqlite3

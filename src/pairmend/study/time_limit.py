@@ -1,4 +1,4 @@
-"""Batches that take longer than the time limit of the study."""
+"""Time limit of a batch, and the failures of batches that exceed it."""
 
 import queue
 import threading

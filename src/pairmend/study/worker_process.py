@@ -1,4 +1,4 @@
-"""Main function of a worker process: receive jobs through a pipe and send outcomes back."""
+"""Main function of a worker process: receives jobs through a pipe and sends outcomes back."""
 
 import os
 import pickle

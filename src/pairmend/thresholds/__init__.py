@@ -1,4 +1,4 @@
-"""Thresholds that turn the scores of labels into predictions."""
+"""Thresholds that convert scores of labels to predictions."""
 
 from pairmend.thresholds.strategies import (
     CardinalityThreshold,

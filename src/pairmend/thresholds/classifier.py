@@ -1,4 +1,4 @@
-"""A multi-label classifier with a threshold fitted on out-of-fold scores."""
+"""ThresholdedClassifier: any classifier with a threshold fitted on out-of-fold scores."""
 
 from collections.abc import Iterator
 from numbers import Integral, Real

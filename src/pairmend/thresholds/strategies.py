@@ -1,4 +1,4 @@
-"""Thresholds: estimators that turn the scores of labels into 0/1 indicators.
+"""Threshold classes: fixed, by cardinality, by F1, top k, never empty.
 
 Each has ``fit(scores, Y, sample_weight=None)`` and ``decide(scores)``. Fit them on out-of-fold
 scores, as :class:`~pairmend.ThresholdedClassifier` does. Scores of

@@ -1,4 +1,4 @@
-"""Parsing many rows at once; rows that are not plain are left to the slower parser."""
+"""Parsing many rows of an ARFF file at once; other rows are left to rows.py."""
 
 import re
 from collections.abc import Sequence

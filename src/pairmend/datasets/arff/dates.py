@@ -1,4 +1,4 @@
-"""Dates in Java's notation."""
+"""Dates of ARFF files, in Java's notation."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The header of an ARFF file."""
+"""Parsing the header of an ARFF file: relation, attributes and their types."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The content of an ARFF file."""
+"""ArffFile, the content of an ARFF file; ArffError."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reading ARFF files."""
+"""read_arff: reads the header, then rows in batches."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Parsing rows of an ARFF file one by one, with exact errors."""
+"""Parsing rows of an ARFF file one by one, with the line number in errors."""
 
 import re
 from collections.abc import Sequence

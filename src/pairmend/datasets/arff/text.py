@@ -1,4 +1,4 @@
-"""The lines of a text file, compressed or not."""
+"""Lines of a text file: encoding, compression, longest line."""
 
 import io
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Writing ARFF files."""
+"""write_arff: writes dense and sparse ARFF files."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Two classifiers a pair, merged by a Bradley-Terry model with ties."""
+"""BradleyTerryClassifier: two classifiers a pair, merged by a Bradley-Terry model with ties."""
 
 from numbers import Integral, Real
 from typing import Any, ClassVar

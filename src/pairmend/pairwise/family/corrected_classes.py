@@ -1,4 +1,4 @@
-"""A classifier of several classes, corrected by local fuzzy confusion matrices."""
+"""CorrectedMulticlassClassifier: a multi-class classifier with local correction."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""Binary relevance, corrected by local fuzzy confusion matrices."""
+"""CorrectedBinaryRelevance: binary relevance with local correction."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""Evaluation of the classifiers of single pairs at the rows that need them."""
+"""PairEvaluator: evaluates single pairs at chosen rows and counts the evaluations."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Four classes a pair, combined with binary relevance."""
+"""FourClassPairsClassifier: four classes a pair, combined with binary relevance."""
 
 from numbers import Integral, Real
 from typing import Any, ClassVar

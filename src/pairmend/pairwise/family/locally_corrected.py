@@ -1,4 +1,4 @@
-"""What classifiers share that are corrected around a point by validation rows, without pairs."""
+"""Base class of the classifiers with local correction that have no pairs."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping

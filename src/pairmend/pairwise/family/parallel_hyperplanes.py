@@ -1,4 +1,4 @@
-"""Support vector machines with two parallel hyperplanes, one machine a pair."""
+"""ParallelHyperplanesSVM: a support vector machine with two parallel hyperplanes for each pair."""
 
 import warnings
 from numbers import Integral, Real

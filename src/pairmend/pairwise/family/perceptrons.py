@@ -1,4 +1,4 @@
-"""Multi-label pairwise perceptrons."""
+"""PairwisePerceptrons: multi-label pairwise perceptrons."""
 
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real

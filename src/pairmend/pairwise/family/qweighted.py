@@ -1,4 +1,4 @@
-"""QWeighted voting: the predictions of calibrated label ranking from few pairs."""
+"""QWeightedVoting: the predictions of calibrated label ranking from few pairs."""
 
 from numbers import Integral
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""Calibrated voting that evaluates only the pairs a row needs."""
+"""Base class of calibrated voting that evaluates only the pairs a row needs."""
 
 from abc import abstractmethod
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whether a row has both labels of a pair first, which of them then."""
+"""SharedFirstClassifier: for each pair, predict whether a row has both labels; if not, which one."""
 
 from numbers import Integral
 from typing import Any, ClassVar

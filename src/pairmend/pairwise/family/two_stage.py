@@ -1,4 +1,4 @@
-"""Two-stage voting: binary classifiers choose the labels whose pairs are evaluated."""
+"""TwoStageVoting: binary classifiers choose the labels whose pairs are evaluated."""
 
 from collections.abc import Sequence
 from functools import partial

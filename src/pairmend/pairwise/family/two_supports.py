@@ -1,4 +1,4 @@
-"""Pairs of labels with a support for each of the two labels."""
+"""Base class of pairwise classifiers with a support for each of the two labels of a pair."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""Learners of the binary problems of pairs.
+"""Learners of all pairs: `PairLearner`, and the choice of a learner by the base classifier.
 
 A learner trains the binary classifiers of all pairs and predicts their supports. Pairwise
 classifiers use the interface :class:`PairLearner` only.

@@ -1,4 +1,4 @@
-"""Naive Bayes in random subspaces for all pairs at once, in closed form."""
+"""RandomSubspaceNB for all pairs at once, in closed form."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
