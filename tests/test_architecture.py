@@ -1,4 +1,4 @@
-"""Imports go one way: from what people call down to the mathematics."""
+"""Packages import in one direction only: from the command line down to the kernels."""
 
 import ast
 from pathlib import Path
@@ -11,7 +11,7 @@ import pairmend
 PACKAGE = Path(pairmend.__file__).parent
 
 # Each package may import from itself and from those it lists.
-ROOMS = {
+ALLOWED_IMPORTS = {
     "_utils": [],
     "kernels": ["_utils"],
     "frames": ["_utils"],
@@ -51,7 +51,7 @@ ROOMS = {
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {"kernels", "explanation", "plots", "published", "stats"}
 PRIVATE_SCIKIT_LEARN = PACKAGE / "_utils" / "sklearn_private.py"
-WITHOUT_PRINT = set(ROOMS) - {"cli"}
+WITHOUT_PRINT = set(ALLOWED_IMPORTS) - {"cli"}
 
 
 MODULES = [
@@ -59,7 +59,7 @@ MODULES = [
 ]
 
 
-def room_of(path):
+def package_of(path):
     first = path.relative_to(PACKAGE).parts[0]
     return first.removesuffix(".py")
 
@@ -78,15 +78,15 @@ def imported(path):
 
 @pytest.mark.parametrize("path", MODULES)
 def test_imports_go_down_only(path):
-    room = room_of(path)
-    allowed = {room, *ROOMS[room]}
+    package = package_of(path)
+    allowed = {package, *ALLOWED_IMPORTS[package]}
     ours = {name.split(".")[1] for name in imported(path) if name.startswith("pairmend.")}
     assert ours <= allowed
 
 
 @pytest.mark.parametrize("path", MODULES)
 def test_the_mathematics_needs_no_scikit_learn(path):
-    if room_of(path) in WITHOUT_SCIKIT_LEARN:
+    if package_of(path) in WITHOUT_SCIKIT_LEARN:
         assert not any(name.split(".")[0] == "sklearn" for name in imported(path))
 
 
@@ -112,7 +112,7 @@ PRIVATE_METHODS = {
 
 @pytest.mark.parametrize("path", MODULES)
 def test_only_the_command_line_prints(path):
-    if room_of(path) in WITHOUT_PRINT:
+    if package_of(path) in WITHOUT_PRINT:
         calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
         assert not any(isinstance(c.func, ast.Name) and c.func.id == "print" for c in calls)
 

@@ -1,8 +1,10 @@
-"""docs/modules.md lists what each module contains."""
+"""docs/modules.md lists what each module contains, and CONTRIBUTING.md names existing files."""
+
+import re
 
 import pytest
 
-from docs.list_modules import PACKAGE, PAGE, first_line, page
+from docs.list_modules import PACKAGE, PAGE, ROOT, first_line, page
 
 
 def test_the_page_of_modules_is_up_to_date():
@@ -16,3 +18,10 @@ def test_the_first_line_of_a_docstring_is_a_whole_sentence(path):
     line = first_line(path)
     assert line.endswith(".")
     assert len(line) <= 100
+
+
+def test_files_named_in_the_contributing_page_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w./]+\.(?:py|md|txt|toml))`", text))
+    assert len(named) > 30
+    assert [name for name in named if not any((p / name).exists() for p in (ROOT, PACKAGE))] == []

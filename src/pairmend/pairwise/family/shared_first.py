@@ -1,4 +1,4 @@
-"""SharedFirstClassifier: for each pair, predict whether a row has both labels; if not, which one."""
+"""SharedFirstClassifier: for each pair, whether a row has both labels; if not, which one."""
 
 from numbers import Integral
 from typing import Any, ClassVar
