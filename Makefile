@@ -6,6 +6,9 @@ READY := $(VENV)/.ready
 
 OLDEST := .venv-oldest
 
+# Tests start many processes; stored bytecode makes each start faster.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: study test test-oldest test-oldest-core soak lint format figures constraints clean
 
 # make study ARGS='--data FOLDER' adds the sets in a folder, and so on: see pairmend study --help.

@@ -31,7 +31,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 MIB = 2**20
 HEAD = b"@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n"
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-SMALL = {"max_bytes": 12 * MIB, "max_cells": MIB}
+SMALL = {"max_bytes": 6 * MIB, "max_cells": MIB // 2}
 
 
 def packed(tmp_path, name, head, repeated, size):
@@ -62,14 +62,14 @@ TEXTS = [
 @pytest.mark.parametrize("suffix", PACK)
 def test_packed_texts(tmp_path, suffix):
     chosen = TEXTS if suffix == ".gz" else TEXTS[:1]
-    paths = [packed(tmp_path, name + suffix, head, text, 16 * MIB) for name, head, text in chosen]
-    assert all(path.stat().st_size < MIB for path in paths)
-    found = read_all_bounded(paths, "load_table", memory=512 * MIB, limits=SMALL)
+    paths = [packed(tmp_path, name + suffix, head, text, 8 * MIB) for name, head, text in chosen]
+    assert all(path.stat().st_size < MIB // 2 for path in paths)
+    found = read_all_bounded(paths, "load_table", memory=256 * MIB, limits=SMALL)
     for path, (outcome, peak, _) in zip(paths, found, strict=True):
         assert "Error: " in outcome, path
         assert str(path) in outcome
         assert "MemoryError" not in outcome
-        assert peak < 200 * MIB
+        assert peak < 100 * MIB
 
 
 def test_the_error_names_the_limit_and_how_to_raise_it(tmp_path):
@@ -89,15 +89,15 @@ def test_limits_are_positive_integers(wrong):
 
 def test_many_nominal_values(tmp_path):
     """20 million of them took more than 8 GiB, 430 bytes each."""
-    n_values = 1_000_000
+    n_values = 250_000
     path = tmp_path / "values.arff"
     values = ",".join(f"v{i}" for i in range(n_values))
     path.write_text(f"@relation r\n@attribute a {{{values}}}\n@data\nv1\n")
-    outcome, peak, _ = read_bounded(path, "read_arff", memory=2048 * MIB)
+    outcome, peak, _ = read_bounded(path, "read_arff", memory=512 * MIB)
     assert outcome == "read"
     assert peak < 400 * n_values
     outcome, peak, _ = read_bounded(
-        path, "read_arff", memory=2048 * MIB, limits={"max_cells": 8 * n_values}
+        path, "read_arff", memory=512 * MIB, limits={"max_cells": 8 * n_values}
     )
     assert outcome.startswith("ReadLimitError")
     assert peak < 200 * n_values
@@ -223,15 +223,15 @@ class TestParquet:
     def test_a_long_text_by_its_prefix(self, tmp_path):
         """DELTA_BYTE_ARRAY stores of each text what the one before it lacks."""
         path = self.write(
-            tmp_path, {"a": ["x" * MIB] * 600}, use_dictionary=False,
+            tmp_path, {"a": ["x" * MIB] * 150}, use_dictionary=False,
             column_encoding={"a": "DELTA_BYTE_ARRAY"},
         )  # fmt: skip
-        outcome, peak, _ = read_bounded(path, "load_table", memory=2048 * MIB)
+        outcome, peak, _ = read_bounded(path, "load_table", memory=512 * MIB)
         assert outcome == "read" or outcome.startswith("ValueError")
-        assert peak < 1300 * MIB
+        assert peak < 325 * MIB
 
     def test_cells(self, tmp_path):
-        path = self.write(tmp_path, {"a": np.zeros(4 * 10**6), "b": np.zeros(4 * 10**6)})
+        path = self.write(tmp_path, {"a": np.zeros(2 * 10**6), "b": np.zeros(2 * 10**6)})
         assert path.stat().st_size < 100_000
         outcome, peak, _ = read_bounded(path, "load_table", memory=512 * MIB, limits=SMALL)
         assert outcome.startswith("ReadLimitError")
@@ -239,7 +239,7 @@ class TestParquet:
 
     def test_unpacked_bytes(self, tmp_path):
         path = self.write(
-            tmp_path, {"a": ["x" * MIB + str(i) for i in range(100)]}, compression="gzip",
+            tmp_path, {"a": ["x" * MIB + str(i) for i in range(50)]}, compression="gzip",
             use_dictionary=False,
         )  # fmt: skip
         outcome, _, _ = read_bounded(path, "load_table", memory=512 * MIB, limits=SMALL)
