@@ -45,7 +45,7 @@ def read_all_bounded(
     """
     answers, sent = _FORKS.Pipe(duplex=False)
     process = _FORKS.Process(
-        target=_read, args=(sent, paths, memory, read, limits or {}, arguments)
+        target=_read, args=(sent, paths, memory, read, limits or {}, arguments), daemon=True
     )
     process.start()
     sent.close()

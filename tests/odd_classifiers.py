@@ -1,4 +1,8 @@
-"""Classifiers that misbehave, or count: importable by worker processes and study files."""
+"""Classifiers that misbehave, or count: importable by worker processes and study files.
+
+Where they have a parameter `n_rows`, they misbehave on training sets of this size only: in one fold
+of two, if the number of rows is odd. None means always.
+"""
 
 import os
 import signal
@@ -53,12 +57,14 @@ class Failing(Frequent):
 class Deadly(Frequent):
     """Kills its process: always, or once if it names a file, which it then makes."""
 
-    def __init__(self, once="", seconds=0.0, random_state=None):
+    def __init__(self, once="", n_rows=None, seconds=0.0, random_state=None):
         super().__init__(seconds, random_state)
         self.once = once
+        self.n_rows = n_rows
 
     def fit(self, X, Y):
-        if not self.once or not Path(self.once).exists():
+        chosen = self.n_rows in (None, len(X))
+        if chosen and not (self.once and Path(self.once).exists()):
             if self.once:
                 Path(self.once).touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -71,21 +77,28 @@ class DeadlyInTheEnd(Frequent):
     It lets half a second pass: Dask starts no worker again that dies while it is started.
     """
 
+    def __init__(self, n_rows=None, seconds=0.0, random_state=None):
+        super().__init__(seconds, random_state)
+        self.n_rows = n_rows
+
     def fit(self, X, Y):
-        time.sleep(0.5)
-        os.kill(os.getpid(), signal.SIGKILL)
+        if self.n_rows in (None, len(X)):
+            time.sleep(0.5)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, Y)
 
 
 class Odd(Frequent):
     """Does something that no classifier should, by name."""
 
-    def __init__(self, kind="", seconds=0.0, random_state=None):
+    def __init__(self, kind="", n_rows=None, seconds=0.0, random_state=None):
         super().__init__(seconds, random_state)
         self.kind = kind
+        self.n_rows = n_rows
 
     def fit(self, X, Y):
         super().fit(X, Y)
-        match self.kind:
+        match self.kind if self.n_rows in (None, len(X)) else "":
             case "exits":
                 raise SystemExit(0)
             case "exits at once":
@@ -127,17 +140,19 @@ class Hanging(Frequent):
 
     prediction_parameters = ("late",)
 
-    def __init__(self, when="fit", late=0, seconds=0.0, random_state=None):
+    def __init__(self, when="fit", late=0, n_rows=None, seconds=0.0, random_state=None):
         super().__init__(seconds, random_state)
         self.when = when
         self.late = late
+        self.n_rows = n_rows
 
     def fit(self, X, Y):
-        if self.when == "fit":
+        self.chosen_ = self.n_rows in (None, len(X))
+        if self.when == "fit" and self.chosen_:
             time.sleep(1000)
         return super().fit(X, Y)
 
     def predict(self, X):
-        if self.when == "predict" and self.late:
+        if self.when == "predict" and self.late and self.chosen_:
             time.sleep(1000)
         return super().predict(X)

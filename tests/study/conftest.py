@@ -16,6 +16,12 @@ def sets(small_set):
 
 
 @pytest.fixture
+def odd_set(small_set):
+    """79 rows: of two folds, one has a training set of 39 rows, the other of 40."""
+    return {"one": (small_set[0][:79], small_set[1][:79])}
+
+
+@pytest.fixture
 def algorithms():
     return {
         "LPW": PairwiseClassifier(GaussianNB()),

@@ -53,25 +53,31 @@ def test_tasks_of_killed_workers_are_repeated(sets, cluster, tmp_path):
     pd.testing.assert_frame_equal(rows, run_study(study))
 
 
-def test_a_batch_that_kills_its_workers_fails_alone(sets, cluster, tmp_path):
-    algorithms = {"deadly": odd_classifiers.DeadlyInTheEnd(), "good": odd_classifiers.Frequent()}
-    study = Study({"one": sets["one"]}, algorithms, folds=2)
-    with pytest.warns(FailedTasksWarning, match="2 of 4 tasks failed.*died at each attempt"):
-        rows = run_study(study, dask=cluster)
-    expected = run_study(Study({"one": sets["one"]}, {"good": algorithms["good"]}, folds=2))
-    pd.testing.assert_frame_equal(rows, expected)
-
-
-def test_a_task_over_the_time_limit_fails_and_its_worker_is_restarted(sets, cluster):
+def test_a_batch_that_kills_its_workers_fails_alone(odd_set, cluster):
     algorithms = {
-        "predicts": odd_classifiers.Hanging("predict"),
-        "predicts for ever": odd_classifiers.Hanging("predict", late=1),
-        "predicts, too": odd_classifiers.Hanging("predict", late=0),
+        "deadly": odd_classifiers.DeadlyInTheEnd(n_rows=39),
+        "good": odd_classifiers.Frequent(),
     }
-    study = Study({"one": sets["one"]}, algorithms, folds=2, time_limit=2)
-    with pytest.warns(FailedTasksWarning, match="2 of 6 tasks failed.*time limit of 2 seconds"):
+    with pytest.warns(FailedTasksWarning, match="1 of 4 tasks failed.*died at each attempt"):
+        rows = run_study(Study(odd_set, algorithms, folds=2), dask=cluster)
+    assert len(rows[rows.algorithm == "deadly"]) == 4
+    expected = run_study(Study(odd_set, {"good": algorithms["good"]}, folds=2))
+    found = rows[rows.algorithm == "good"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_a_task_over_the_time_limit_fails_and_its_worker_is_restarted(odd_set, cluster):
+    algorithms = {
+        "predicts": odd_classifiers.Hanging("predict", n_rows=39),
+        "predicts for ever": odd_classifiers.Hanging("predict", n_rows=39, late=1),
+        "predicts, too": odd_classifiers.Hanging("predict", n_rows=39, late=0),
+    }
+    study = Study(odd_set, algorithms, folds=2, time_limit=2)
+    with pytest.warns(FailedTasksWarning, match="1 of 6 tasks failed.*time limit of 2 seconds"):
         rows = run_study(study, dask=cluster)
-    assert set(rows.algorithm) == {"predicts", "predicts, too"}
+    assert rows.algorithm.value_counts().to_dict() == {
+        "predicts": 8, "predicts for ever": 4, "predicts, too": 8,
+    }  # fmt: skip
 
     def is_occupied():
         from pairmend.study.cluster import _ONE_BATCH

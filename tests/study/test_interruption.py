@@ -57,7 +57,7 @@ def test_a_study_continues_after_its_main_process_was_killed(
 ):
     dice, out = random.Random(0), tmp_path / "killed"
     for n_tasks in (0, 3):  # before the first result, and between two
-        process = start(study_file, out)
+        process = start(study_file, out, jobs=1)
         wait_for(lambda n_tasks=n_tasks: n_finished(out) >= n_tasks)
         time.sleep(dice.uniform(0, 0.1 if n_tasks else 1))
         kill(process, "main", dice)
@@ -121,19 +121,10 @@ def test_killed_workers_are_replaced(study_file, whole, tmp_path):
 
     thread = threading.Thread(target=kill_starting_worker)
     thread.start()
-    run_study(load_study(study_file), out, jobs=2, progress=kill_working_worker)
+    run_study(load_study(study_file), out, progress=kill_working_worker)
     thread.join()
     assert len(killed) == 2
     check_equal(out, whole)
-
-
-def test_a_batch_that_kills_its_worker_once_is_repeated(sets, tmp_path):
-    algorithms = {
-        "ok": odd_classifiers.Frequent(),
-        "once": odd_classifiers.Deadly(str(tmp_path / "x")),
-    }
-    rows = run_study(Study({"one": sets["one"]}, algorithms, folds=2), jobs=2)
-    assert rows.groupby("algorithm").size().to_dict() == {"ok": 8, "once": 8}
 
 
 @pytest.fixture
@@ -142,23 +133,37 @@ def attempts(monkeypatch):
     return lambda number: monkeypatch.setattr("pairmend.study.process_pool.ATTEMPTS", number)
 
 
-def test_a_batch_that_always_kills_its_worker_fails_alone(sets, tmp_path, attempts):
+def test_a_batch_that_kills_its_worker_is_repeated_and_fails_alone(odd_set, tmp_path, attempts):
     attempts(2)
-    algorithms = {"ok": odd_classifiers.Frequent(), "deadly": odd_classifiers.Deadly()}
-    study = Study({"one": sets["one"]}, algorithms, folds=2)
-    with pytest.warns(FailedTasksWarning, match="2 of 4 tasks failed.*died 2 times: SIGKILL"):
-        rows = run_study(study, tmp_path, jobs=2)
-    assert set(rows.algorithm) == {"ok"}
-    assert len(rows) == 2 * 4
+    algorithms = {
+        "ok": odd_classifiers.Frequent(),
+        "once": odd_classifiers.Deadly(str(tmp_path / "x")),
+        "deadly": odd_classifiers.Deadly(n_rows=39),
+    }
+    study = Study(odd_set, algorithms, folds=2)
+    with pytest.warns(FailedTasksWarning, match="1 of 6 tasks failed.*died 2 times: SIGKILL"):
+        rows = run_study(study)
+    assert rows.groupby("algorithm").size().to_dict() == {"ok": 8, "once": 8, "deadly": 4}
 
 
-def test_a_dead_worker_is_detected_while_its_child_process_lives(sets, attempts):
+def test_workers_that_exit_or_leave_child_processes_are_replaced(
+    odd_set, tmp_path, attempts, monkeypatch
+):
     attempts(1)
-    study = Study({"one": sets["one"]}, {"A": odd_classifiers.Odd("forks and dies")}, folds=2)
+    monkeypatch.setattr("pairmend.study.process_pool.POLL_INTERVAL", 0.2)
+    algorithms = {
+        "ok": odd_classifiers.Frequent(),
+        "exits": odd_classifiers.Odd("exits at once", n_rows=39),
+        "forks": odd_classifiers.Odd("forks and dies", n_rows=39),
+    }
     started = time.monotonic()
-    with pytest.warns(FailedTasksWarning, match="2 of 2 tasks failed"):
-        run_study(study, jobs=2)
+    with pytest.warns(FailedTasksWarning, match="2 of 6 tasks failed"):
+        rows = run_study(Study(odd_set, algorithms, folds=2), tmp_path)
     assert time.monotonic() - started < 900, "it waited for the children, which sleep longer"
+    assert rows.groupby("algorithm").size().to_dict() == {"ok": 8, "exits": 4, "forks": 4}
+    failed = read_study(tmp_path).tasks.query("status == 'failed'").set_index("algorithm").error
+    assert "died 1 times: exit code 0" in failed["exits"]
+    assert "died 1 times: SIGKILL" in failed["forks"]
 
 
 def test_a_second_process_on_the_same_folder_is_refused(study_file, sets, tmp_path, in_process):
@@ -244,7 +249,7 @@ def test_scripts_need_no_guard_and_may_define_classifiers(tmp_path):
         "class Mine(Frequent):\n"
         "    pass\n"
         "criteria = {'c': Criterion(lambda truth, predicted: 0.5, 'c')}\n"
-        "rows = run_study(Study(['simplehc'], {'A': Mine()}, criteria, folds=2), jobs=2)\n"
+        "rows = run_study(Study(['simplehc'], {'A': Mine()}, criteria, folds=2))\n"
         "print(rows.value.tolist())\n"
     )
     ended = subprocess.run(
@@ -258,30 +263,23 @@ def test_scripts_need_no_guard_and_may_define_classifiers(tmp_path):
     assert ended.stdout == "[0.5, 0.5]\n", ended.stderr
 
 
-def test_a_classifier_that_ends_its_process_is_a_failed_task(sets, tmp_path, attempts):
-    attempts(1)
-    algorithms = {"ok": odd_classifiers.Frequent(), "bad": odd_classifiers.Odd("exits at once")}
-    study = Study({"one": sets["one"]}, algorithms, folds=2)
-    with pytest.warns(FailedTasksWarning, match="2 of 4 tasks failed.*died 1 times: exit code 0"):
-        rows = run_study(study, tmp_path)
-    assert rows.algorithm.tolist() == ["ok"] * 8
-
-
-def test_a_task_over_the_time_limit_fails_and_its_worker_is_replaced(sets, tmp_path):
+def test_a_task_over_the_time_limit_fails_and_its_worker_is_replaced(odd_set, tmp_path):
     algorithms = {
-        "hangs": odd_classifiers.Hanging("fit"),
-        "predicts": odd_classifiers.Hanging("predict"),
-        "predicts for ever": odd_classifiers.Hanging("predict", late=1),
-        "predicts, too": odd_classifiers.Hanging("predict", late=0),
+        "hangs": odd_classifiers.Hanging("fit", n_rows=39),
+        "predicts": odd_classifiers.Hanging("predict", n_rows=39),
+        "predicts for ever": odd_classifiers.Hanging("predict", n_rows=39, late=1),
+        "predicts, too": odd_classifiers.Hanging("predict", n_rows=39, late=0),
     }
-    study = Study({"one": sets["one"]}, algorithms, folds=2, time_limit=2)
+    study = Study(odd_set, algorithms, folds=2, time_limit=2)
     started = time.monotonic()
     with pytest.warns(FailedTasksWarning, match="TimeoutError: the time limit of 2 seconds was"):
-        rows = run_study(study, tmp_path, jobs=2)
+        rows = run_study(study, tmp_path)
     assert time.monotonic() - started < 900, "it waited for classifiers that sleep longer"
-    assert set(rows.algorithm) == {"predicts", "predicts, too"}
+    assert rows.groupby("algorithm").size().to_dict() == {
+        "hangs": 4, "predicts": 8, "predicts for ever": 4, "predicts, too": 8,
+    }  # fmt: skip
     failed = read_study(tmp_path).tasks.query("status == 'failed'")
-    assert failed.algorithm.value_counts().to_dict() == {"hangs": 2, "predicts for ever": 2}
+    assert set(failed.algorithm) == {"hangs", "predicts for ever"}
 
 
 @pytest.mark.parametrize("where", ["fit", "set"])
@@ -299,52 +297,37 @@ def test_an_interrupt_raised_as_a_system_error_is_not_a_failed_task(sets, where,
     assert n_finished(tmp_path) == 0
 
 
-def test_classifiers_may_print_and_read_standard_input(sets):
-    study = Study({"one": sets["one"]}, {"A": odd_classifiers.Odd("prints")}, folds=2)
-    assert len(run_study(study)) == 8
-
-
 def test_a_classifier_that_cannot_be_pickled_is_an_error(sets):
     lock = odd_classifiers.Frequent(seconds=threading.Lock())
     with pytest.raises(ValueError, match="cannot be sent to a worker process: TypeError.*lock"):
         run_study(Study(sets, {"A": lock}, folds=2))
 
 
-def test_results_do_not_depend_on_worker_processes(study, tmp_path, request):
-    rows = run_study(study, tmp_path, jobs=2)
-    request.getfixturevalue("in_process")
-    pd.testing.assert_frame_equal(rows, run_study(study))
-    tasks = read_study(tmp_path).tasks
-    assert set(tasks.status) == {"done"}
-    assert set(tasks[tasks.algorithm == "FCM-O"].fitted_by) == {"FCM"}
-    assert not (tmp_path / ".cache").exists()
-
-
-def test_failed_tasks_are_stored_and_repeated_in_the_next_run(sets, algorithms, tmp_path, request):
-    marker = tmp_path / "marker"
+def test_results_do_not_depend_on_worker_processes(sets, algorithms, tmp_path, request):
+    """Nor if classifiers use global random numbers, print, and read standard input."""
+    for kind in ("global", "prints"):
+        algorithms[kind] = odd_classifiers.Odd(kind)
+    marker, out = tmp_path / "marker", tmp_path / "out"
     marker.touch()
     algorithms["bad"] = odd_classifiers.Failing(str(marker))
     study = Study(sets, algorithms, folds=2)
-    with pytest.warns(FailedTasksWarning, match="4 of 16 tasks failed.*fails on purpose"):
-        rows = run_study(study, tmp_path / "out", jobs=2)
-    assert set(rows.algorithm) == {"LPW", "FCM", "FCM-O"}
-    failed = read_study(tmp_path / "out").tasks.query("status == 'failed'")
+    state = np.random.get_state()[1].tolist()  # noqa: NPY002
+    with pytest.warns(FailedTasksWarning, match="4 of 24 tasks failed.*fails on purpose"):
+        rows = run_study(study, out, jobs=2)
+    assert set(rows.algorithm) == set(algorithms) - {"bad"}
+    tasks = read_study(out).tasks
+    assert set(tasks[tasks.algorithm == "FCM-O"].fitted_by) == {"FCM"}
+    failed = tasks.query("status == 'failed'")
     assert (failed.error == "ArithmeticError: this classifier fails on purpose").all()
     assert failed.traceback.str.contains("odd_classifiers").all()
+    assert not (out / ".cache").exists()
+    # Failed tasks, and no others, are run again.
     marker.unlink()
     request.getfixturevalue("in_process")
     steps = []
-    rows = run_study(study, tmp_path / "out", progress=steps.append)
+    rows = run_study(study, out, progress=steps.append)
     assert [s.outcome.task.algorithm for s in steps if s.outcome] == ["bad"] * 4
-    assert len(rows) == 16 * 4
-    assert set(read_study(tmp_path / "out").tasks.status) == {"done"}
-
-
-def test_global_random_numbers_are_seeded_in_each_task(sets, request):
-    study = Study(sets, {"A": odd_classifiers.Odd("global")}, folds=2)
-    state = np.random.get_state()[1].tolist()  # noqa: NPY002
-    rows = run_study(study, jobs=2)
-    request.getfixturevalue("in_process")
+    assert set(read_study(out).tasks.status) == {"done"}
     pd.testing.assert_frame_equal(rows, run_study(study))
     assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
 
