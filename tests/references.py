@@ -1,12 +1,14 @@
 """Slow reference implementations of the method: loops written from the definitions alone."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.integrate import quad
 from scipy.special import beta, betainc
 
 
+@lru_cache(maxsize=2**16)  # tests of several settings have supports in common
 def rrc(s: float) -> float:
     """Pr[first > second] of independent Beta(2s, 2-2s) and Beta(2-2s, 2s), by quadrature."""
     if s > 0.5:

@@ -120,22 +120,22 @@ def by_loops(clf, X, Y, queries, weights=None):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("virtual", [False, True], ids=["plain", "virtual"])
 def test_equals_the_loops(small_set, parameters, weighted, virtual):
-    X, Y = small_set
+    X, Y = (part[:60] for part in small_set)
     parameters = {**parameters, "calibration_label": virtual}
     weights = np.random.RandomState(0).rand(len(Y)) + 0.5 if weighted else None
     fit_params = {"sample_weight": weights} if weighted else {}
     clf = CorrectedPairwiseClassifier(BASE, random_state=4, **parameters).fit(X, Y, **fit_params)
-    support, corrected, shares, score = by_loops(clf, X, Y, X[:12], weights)
+    support, corrected, shares, score = by_loops(clf, X, Y, X[:8], weights)
     scores = score(corrected, Y.shape[1])
-    np.testing.assert_allclose(clf.pair_support(X[:12]), support, atol=1e-10)
-    np.testing.assert_allclose(clf.confusion(X[:12]), shares, atol=1e-10)
-    np.testing.assert_allclose(clf.pair_corrected(X[:12]), corrected, atol=1e-10)
-    np.testing.assert_allclose(clf.predict_proba(X[:12]), scores, atol=1e-10)
-    np.testing.assert_array_equal(clf.predict(X[:12]), scores > 0.5)
+    np.testing.assert_allclose(clf.pair_support(X[:8]), support, atol=1e-10)
+    np.testing.assert_allclose(clf.confusion(X[:8]), shares, atol=1e-10)
+    np.testing.assert_allclose(clf.pair_corrected(X[:8]), corrected, atol=1e-10)
+    np.testing.assert_allclose(clf.predict_proba(X[:8]), scores, atol=1e-10)
+    np.testing.assert_array_equal(clf.predict(X[:8]), scores > 0.5)
     assert clf.confusion(X).max() <= 1
     clf.set_params(voting="votes")
     votes = score(np.vectorize(references.crisp_rrc)(corrected), Y.shape[1])
-    np.testing.assert_allclose(clf.predict_proba(X[:12]), votes, atol=1e-10)
+    np.testing.assert_allclose(clf.predict_proba(X[:8]), votes, atol=1e-10)
 
 
 def test_the_plain_vote_equals_the_loops(small_set):
