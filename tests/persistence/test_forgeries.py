@@ -34,11 +34,18 @@ def test_a_killed_process_is_reported_as_a_failure(tmp_path):
         import sys
         sys.path.insert(0, {folder!r})
         import model_forgeries
+        from pathlib import Path
+        def forge(seed, folder):
+            path = Path(folder, f"{{seed}}.model")
+            path.touch()
+            return path, None
         def outcome(path, rows):
             if path.name == "2.model":
                 import os
                 os.kill(os.getpid(), 11)
             return "refused"
+        model_forgeries.originals = list
+        model_forgeries.forge = forge
         model_forgeries.outcome = outcome
         arguments = sys.argv
         model_forgeries.check_seeds(int(arguments[2]), int(arguments[3]), arguments[5])
