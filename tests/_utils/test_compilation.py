@@ -81,14 +81,9 @@ GIVEN = {"nothing": {}, "weights": {"sample_weight": np.arange(300) % 4 / 2}}
 
 
 @needs_numba
-@pytest.mark.parametrize(
-    ("setting", "layout", "given_to_fit"),
-    [
-        *(("default", layout, given) for layout in LAYOUTS for given in GIVEN),
-        *((setting, "dense", "weights") for setting in SETTINGS if setting != "default"),
-        *((setting, "sparse", "nothing") for setting in SETTINGS if setting != "default"),
-    ],
-)
+@pytest.mark.parametrize("given_to_fit", GIVEN)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("setting", SETTINGS)
 def test_predictions_are_the_same(problem, setting, layout, given_to_fit):
     X, Y = problem
     X, setting, given_to_fit = LAYOUTS[layout](X), SETTINGS[setting], GIVEN[given_to_fit]

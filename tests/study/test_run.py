@@ -2,6 +2,7 @@ import shutil
 import sqlite3
 import threading
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -312,14 +313,17 @@ def test_a_journal_left_by_a_killed_writer_is_rolled_back(study, tmp_path):
 
 
 def test_a_process_that_reads_does_not_end_the_study(study, tmp_path, monkeypatch):
-    connections = []
+    connect, connections = sqlite3.connect, []
+    # Its default of 5 s would be too short, and is long to wait for.
+    short = partial(connect, timeout=0.2)
+    monkeypatch.setattr("pairmend.study.store.sqlite3.connect", short)
 
     def hold(step):
         if step.n_done == 2:
-            connections.append(sqlite3.connect(tmp_path / "study.sqlite", check_same_thread=False))
+            connections.append(connect(tmp_path / "study.sqlite", check_same_thread=False))
             connections[0].execute("BEGIN")
             connections[0].execute("SELECT count(*) FROM tasks").fetchone()
-            threading.Timer(6, connections[0].rollback).start()  # SQLite's default timeout is 5 s
+            threading.Timer(1, connections[0].rollback).start()
 
     assert len(run_study(study, tmp_path, progress=hold)) == 72
     connections[0].close()
