@@ -30,6 +30,8 @@ MIRROR_VARIABLE = "PAIRMEND_MIRROR"
 
 GITHUB_RAW = "https://raw.githubusercontent.com"
 _GITHUB = "https://github.com/"
+TIMEOUT = 30.0
+"""Seconds to wait for the next bytes of a download, by default."""
 _CHUNK = 1 << 16
 
 Progress = Callable[[str, int, int], None]
@@ -45,7 +47,7 @@ def fetch(
     *,
     cache_dir: str | Path | None = None,
     mirror: str | None = None,
-    timeout: float = 30.0,
+    timeout: float = TIMEOUT,
     progress: Progress | None = None,
 ) -> tuple[Path, ...]:
     """Download the files of a set that are not in the cache yet.
@@ -104,7 +106,7 @@ def fetch_file(
     *,
     cache_dir: str | Path | None = None,
     mirror: str | None = None,
-    timeout: float = 30.0,
+    timeout: float = TIMEOUT,
     progress: Progress | None = None,
 ) -> Path:
     """Download one file of a set into the cache, if it is not there yet; as :func:`fetch`."""

@@ -1,4 +1,4 @@
-"""Dask collections as blocks of rows."""
+"""Dask collections as blocks of rows; checks of their shapes and chunks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From supports of pairs to scores of labels; a tie of a pair is half a vote for each label."""
+"""From supports of pairs to scores of labels; which supports and which scores are ties."""
 
 import numpy as np
 
@@ -15,6 +15,11 @@ def vote(supports: FloatArray) -> FloatArray:
     """
     digits = DIGITS if supports.dtype == np.float64 else 6
     return (1 + np.sign(np.round(supports - 0.5, digits))) / 2
+
+
+def round_scores(scores: FloatArray, digits: int = DIGITS) -> FloatArray:
+    """Round scores of labels, so that scores that differ by rounding errors only are ties."""
+    return np.round(scores, digits)
 
 
 def sum_supports(supports: FloatArray, labels: slice, n_labels: int) -> FloatArray:

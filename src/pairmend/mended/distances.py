@@ -1,4 +1,4 @@
-"""Scalings of features and log-odds in which distances between rows are measured."""
+"""Scalings in which distances are measured; the median distance, the unit of the grid of beta."""
 
 from typing import Any
 

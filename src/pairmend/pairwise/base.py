@@ -23,7 +23,7 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend.kernels.pairs import label_pairs, pairs_of
-from pairmend.kernels.votes import DIGITS, sum_supports, vote
+from pairmend.kernels.votes import DIGITS, round_scores, sum_supports, vote
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.learners import PairLearner, make_pair_learner
 
@@ -282,4 +282,4 @@ class PairwiseVoting(MultiLabelClassifier):
 
     def _round(self, scores: FloatArray) -> FloatArray:
         """Round scores, so that ties do not depend on the order of labels or the size of blocks."""
-        return np.round(scores, self._digits)
+        return round_scores(scores, self._digits)

@@ -1,4 +1,4 @@
-"""Plots of multi-label data: frequencies, co-occurrence, labels per row."""
+"""Plots of multi-label data: frequencies, heat map of co-occurrence, labels per row."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,11 +8,13 @@ from numpy.typing import ArrayLike
 
 from pairmend.plots.drawing import (
     BLUE,
+    CO_OCCURRENCE_COLOURS,
     FAINT,
     INK,
     VERMILION,
     axes_or_new,
     make_plain,
+    readable_on,
     short,
     write,
 )
@@ -20,8 +22,6 @@ from pairmend.plots.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The colours of cells do not depend on the page, so neither does the colour of their text.
-CELL_INK = "#222222"
 
 # Limits above which only the ends of a list are drawn, or names and numbers are left out.
 MOST_BARS = 30
@@ -139,7 +139,7 @@ def co_occurrence(names: Sequence[str], matrix: ArrayLike, ax: "Axes | None" = N
     drawn = np.ma.masked_array(together, mask=diagonal)
     highest = max(1, int(drawn.max())) if n_labels > 1 else 1
     # The palest colours are left out, so that a count of 1 differs visibly from white.
-    colours = ListedColormap(colormaps["YlGnBu"](np.linspace(0.12, 1, 256)))
+    colours = ListedColormap(colormaps[CO_OCCURRENCE_COLOURS](np.linspace(0.12, 1, 256)))
     image = ax.imshow(
         drawn,
         cmap=colours.with_extremes(under="white", bad=FAINT),
@@ -219,12 +219,6 @@ def labels_per_row(counts: ArrayLike, ax: "Axes | None" = None) -> "Axes":
     ax.set_ylabel("rows")
     make_plain(ax)
     return ax
-
-
-def readable_on(colour: Any) -> str:
-    """Return the text colour for a cell of a heat map."""
-    red, green, blue = colour[:3]
-    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else CELL_INK
 
 
 def _check_lengths(names: Sequence[str], values: Any) -> None:

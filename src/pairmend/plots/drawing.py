@@ -1,4 +1,4 @@
-"""Functions that all plots share: colours, names, axes, legends and SVG.
+"""Functions that all plots share: colours of lines and heat maps, names, axes, legends, SVG.
 
 Names are data: they are never parsed as mathematics, and long ones are shortened.
 """
@@ -28,6 +28,10 @@ PALETTE = (BLUE, VERMILION, "#009E73", "#C863A0", INK, "#4399D6", "#C48A00", "#7
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "*", "<", ">", "h")
 # Five: no common factor with the eight colours, so that a repeated colour has another line.
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+CO_OCCURRENCE_COLOURS, CONFUSION_COLOURS = "YlGnBu", "Blues"
+"""Colour maps of heat maps."""
+# The colours of cells do not depend on the page, so neither does the colour of their text.
+CELL_INK = "#222222"
 LONGEST_NAME = 28
 LETTER = 0.078  # inches, the width of a letter of a legend
 
@@ -37,6 +41,12 @@ PAGE_COLOURS = {
     INK.lower(): "{0}: currentColor",
     FAINT.lower(): "{0}: currentColor; {0}-opacity: 0.22",
 }
+
+
+def readable_on(colour: Any) -> str:
+    """Return the text colour for a cell of a heat map."""
+    red, green, blue = colour[:3]
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else CELL_INK
 
 
 class Style(NamedTuple):

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairmend.explanation import Explanation, Neighbour, ProblemExplanation
-from pairmend.plots.data import readable_on
 from pairmend.plots.drawing import (
     BLUE,
+    CONFUSION_COLOURS,
     FAINT,
     INK,
     LETTER,
@@ -17,6 +17,7 @@ from pairmend.plots.drawing import (
     axes_or_new,
     import_matplotlib,
     make_plain,
+    readable_on,
     short,
     write,
 )
@@ -209,7 +210,7 @@ def explained_confusion(problem: ProblemExplanation, *, ax: "Axes | None" = None
     from matplotlib.colors import ListedColormap
 
     shares = np.array(problem.shares).T
-    colours = ListedColormap(colormaps["Blues"](np.linspace(0.05, DARKEST, 256)))
+    colours = ListedColormap(colormaps[CONFUSION_COLOURS](np.linspace(0.05, DARKEST, 256)))
     image = ax.imshow(shares, cmap=colours, vmin=0, vmax=1, interpolation="none", aspect="auto")
     for (decision, truth), share in np.ndenumerate(shares):
         ax.text(

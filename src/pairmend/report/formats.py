@@ -1,4 +1,4 @@
-r"""Tables as LaTeX, CSV and Markdown.
+r"""Tables as LaTeX, CSV and Markdown; escaping of characters.
 
 LaTeX needs the packages booktabs and, for long tables, longtable.
 """

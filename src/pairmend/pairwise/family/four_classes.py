@@ -12,7 +12,7 @@ from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_features, take_rows
 from pairmend.kernels.pairs import label_pairs
-from pairmend.kernels.votes import DIGITS
+from pairmend.kernels.votes import round_scores
 from pairmend.pairwise.family.problems import SmallProblem, predict_models
 from pairmend.pairwise.family.two_supports import relevance_problem, train_clones
 
@@ -181,7 +181,7 @@ class FourClassPairsClassifier(MultiLabelMetaClassifier):
                 total[:, pair] += supports[:, number]
             scores[rows] += self.pair_weight * total / (n_labels - 1)
         # Rounding keeps ties, and sums of probabilities at most 1.
-        return np.minimum(np.round(scores, DIGITS), 1.0)
+        return np.minimum(round_scores(scores), 1.0)
 
     def _predict_pairs(self, X: MatrixLike) -> FloatArray:
         return predict_models(self.pair_models_, X, n_classes=4, n_jobs=self.n_jobs)

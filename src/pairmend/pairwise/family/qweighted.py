@@ -1,4 +1,4 @@
-"""QWeightedVoting: the predictions of calibrated label ranking from few pairs."""
+"""QWeightedVoting: calibrated label ranking from few pairs; which pair is evaluated next."""
 
 from numbers import Integral
 from typing import Any, ClassVar

@@ -18,7 +18,7 @@ from pairmend._utils.validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend.kernels.votes import DIGITS
+from pairmend.kernels.votes import round_scores
 from pairmend.pairwise.family.problems import SmallProblem, train_problems
 
 ROW_ARRAYS = 8
@@ -61,7 +61,7 @@ class TwoSupportVoting(MultiLabelClassifier):
         """Return scores for supports of labels against labels, of shape (n, L + 1, L + 1)."""
         means = supports_against.sum(axis=2) / (supports_against.shape[1] - 1)
         # Rounded, so that ties do not depend on the order of labels.
-        return np.round((1 + means[:, :-1] - means[:, -1:]) / 2, DIGITS)
+        return round_scores((1 + means[:, :-1] - means[:, -1:]) / 2)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         n_ranked, (first, second) = len(self.classes_) + 1, self.pairs_.T
