@@ -1,4 +1,4 @@
-"""What every classifier must do, whatever its base classifier; some checks are of pairs only.
+"""Checks of pairwise classifiers and MendedClassifier with any base classifier.
 
 scikit-learn's common checks say little about labels. Each check here takes an unfitted
 classifier with a deterministic base and raises an AssertionError where it fails.

@@ -1,4 +1,4 @@
-"""The project's own checks and scikit-learn's, for every classifier."""
+"""Own checks and scikit-learn's, for pairwise classifiers and MendedClassifier."""
 
 import pytest
 from sklearn.base import clone

@@ -24,7 +24,8 @@ from pairmend import (
 )
 from pairmend.base_classifiers import DenseScaler, logistic_regression
 from pairmend.frames import ColumnWarning, FrameEncoder
-from pairmend.frames.kinds import COMPONENTS, MAX_CATEGORIES
+from pairmend.frames.kinds import MAX_CATEGORIES
+from pairmend.frames.readers import COMPONENTS
 from pairmend.persistence import load_model, save_model
 
 N = 120

@@ -1,4 +1,4 @@
-"""FrameEncoder: encodes frames for base classifiers and for distances."""
+"""FrameEncoder: applies the reader of each column to a frame (kinds.py, readers.py)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self

@@ -1,4 +1,4 @@
-"""Local confusion matrices of labels against the rest, each row left out of its own.
+"""Gaussian weights and confusion sums of labels against the rest, each row left out of its own.
 
 Each label against the rest is one problem. The sums of its confusion matrix are products of the
 weights around points with one table of summands, shared by all points.

@@ -55,7 +55,9 @@ def cross_fit(
     purpose: str,
     n_jobs: int | None,
 ) -> list[FloatArray]:
-    """Return the scores (n, L) of each split's test rows by a clone fitted on its training rows.
+    """Return a list with the scores (n_test, L) of each split's test rows.
+
+    A clone of the estimator is fitted on the training rows of each split.
 
     ``cross_val_predict`` is not used because it encodes the labels of each fold: a label that all
     rows have becomes one that no row has. `purpose` is part of the note on an error in training.

@@ -42,6 +42,7 @@ MODULES = frozenset(
         "pairmend.pairwise.family.two_stage",
         "pairmend.frames.encoder",
         "pairmend.frames.kinds",
+        "pairmend.frames.readers",
         "pairmend.kernels.confusion",
         "pairmend.pairwise.learners.generic",
         "pairmend.pairwise.learners.naive_bayes",

@@ -1,4 +1,4 @@
-"""Sections of a report and their order."""
+"""Sections of a report: which there are, and their order."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The HTML page of a report, without external resources."""
+"""The HTML page of a report, built from its sections (contents.py) by templates."""
 
 import base64
 import hashlib

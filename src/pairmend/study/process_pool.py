@@ -1,4 +1,4 @@
-"""Pool of worker processes: starts, restarts and ends them; ATTEMPTS of a batch.
+"""Pool of worker processes: starts and restarts them, enforces time limits and ATTEMPTS.
 
 If a worker dies, only its batch is lost, and another worker repeats it; a batch whose worker dies
 three times has failed. A task that takes longer than the time limit of the study has failed, too:

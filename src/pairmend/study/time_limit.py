@@ -1,4 +1,4 @@
-"""Time limit of a batch, and the failures of batches that exceed it."""
+"""Time limit on Dask workers; failures of late batches (worker processes: process_pool.py)."""
 
 import queue
 import threading
