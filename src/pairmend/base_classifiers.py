@@ -5,16 +5,17 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, is_frame
+from pairmend._utils.shared_preprocessing import PreparedFit
 from pairmend._utils.targets import check_row_order
 from pairmend._utils.typing import FloatArray, MatrixLike
-from pairmend._utils.validation import set_feature_attributes
+from pairmend._utils.validation import is_plain, is_valid, set_feature_attributes
 from pairmend.frames import FrameEncoder
 
 __all__ = ["DenseScaler", "ScaledLogisticRegression", "logistic_regression"]
@@ -122,7 +123,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self.frame_encoder_ is None:
-            numbers = self._check(X, reset=False)
+            numbers = X if is_valid(self, X) else self._check(X, reset=False)
             return numbers if self.scaler_ is None else self._scaled(numbers)
         rows = self.frame_encoder_.encode(X)
         parts = [rows.components]
@@ -134,8 +135,14 @@ class DenseScaler(TransformerMixin, BaseEstimator):
 
     def _scaled(self, numbers: Any) -> FloatArray:
         """Return standardized numbers, with NaN replaced by 0, the mean after scaling."""
-        dense = numbers.toarray() if sparse.issparse(numbers) else numbers
-        return np.nan_to_num(self.scaler_.transform(dense), nan=0.0)
+        if type(numbers) is np.ndarray and numbers.dtype == np.float64:
+            # As scaler_.transform does, without a further check, and in the order of rows.
+            scaled = np.subtract(numbers, self.scaler_.mean_, order="C")
+            scaled /= self.scaler_.scale_
+        else:
+            dense = numbers.toarray() if sparse.issparse(numbers) else numbers
+            scaled = self.scaler_.transform(dense)
+        return np.nan_to_num(scaled, copy=False, nan=0.0)
 
     def _check(self, X: MatrixLike, *, reset: bool) -> MatrixLike:
         return validate_data(
@@ -151,6 +158,8 @@ class DenseScaler(TransformerMixin, BaseEstimator):
 
 def _without_empty_columns(numbers: FloatArray, sample_weight: Any) -> FloatArray:
     """Return numbers with 0 in columns that are NaN in all rows of positive weight."""
+    if is_plain(numbers):  # no NaN
+        return numbers
     valid = ~np.isnan(numbers)
     if sample_weight is not None:
         valid &= np.asarray(sample_weight)[:, np.newaxis] > 0
@@ -221,11 +230,27 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
             Fitted classifier.
         """
         check_row_order(X, y, "y")
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        scaler = DenseScaler().fit(X, y, sample_weight)
+        scaler, rows, weights = _fit_scaler(X, sample_weight)
+        classifier = LogisticRegression(**self.get_params(deep=False)).fit(rows, y, weights)
+        return self._set_fitted(X, scaler, classifier)
+
+    def _prepare_fit(self, X: MatrixLike, sample_weight: Any = None) -> PreparedFit:
+        """Fit the scaler for the classifiers of several labels."""
+        scaler, rows, weights = _fit_scaler(X, sample_weight)
+        params = {} if weights is None else {"sample_weight": weights}
         classifier = LogisticRegression(**self.get_params(deep=False))
-        classifier.fit(scaler.transform(X), y, sample_weight)
+        return PreparedFit(
+            rows, classifier, params, lambda fitted: clone(self)._set_fitted(X, scaler, fitted)
+        )
+
+    def _fitted_parts(self) -> tuple[list[Any], Any]:
+        """Return the fitted transformers and the fitted classifier."""
+        return [self.scaler_], self.classifier_
+
+    def _set_fitted(
+        self, X: MatrixLike, scaler: DenseScaler, classifier: LogisticRegression
+    ) -> Self:
+        """Set the fitted attributes."""
         set_feature_attributes(self, X if hasattr(X, "shape") else np.asarray(X))
         self.scaler_, self.classifier_ = scaler, classifier
         self.classes_, self.n_iter_ = classifier.classes_, classifier.n_iter_
@@ -287,6 +312,16 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
+
+
+def _fit_scaler(
+    X: MatrixLike, sample_weight: Any
+) -> tuple[DenseScaler, MatrixLike, FloatArray | None]:
+    """Return a fitted scaler, the scaled rows, and checked weights."""
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+    scaler = DenseScaler().fit(X, sample_weight=sample_weight)
+    return scaler, scaler.transform(X), sample_weight
 
 
 def logistic_regression() -> ScaledLogisticRegression:

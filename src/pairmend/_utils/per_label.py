@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from pairmend._utils.shared_preprocessing import prepare_fit
 from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.stacked_classifiers import stack_classifiers
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import class_probabilities
 from pairmend._utils.weights import relative_weights
@@ -39,12 +42,20 @@ def fit_per_label(
     fit_params: dict[str, Any],
     n_jobs: int | None = None,
 ) -> list[Any]:
-    """Fit a clone of a classifier for each column of Y."""
-    return list(
-        Parallel(n_jobs=n_jobs)(
-            delayed(_fit_clone)(estimator, X, y.astype(np.int64), fit_params) for y in Y.T
+    """Fit a clone of a classifier for each column of Y.
+
+    Preprocessing that does not depend on the target is fitted once, and shared by the models.
+    """
+    if not Y.shape[1]:
+        return []
+    prepared = prepare_fit(estimator, X, fit_params)
+    classifiers = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_clone)(
+            prepared.classifier, prepared.rows, y.astype(np.int64), prepared.fit_params
         )
+        for y in Y.T
     )
+    return [prepared.complete(classifier) for classifier in classifiers]
 
 
 def predict_per_label(
@@ -55,10 +66,19 @@ def predict_per_label(
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Return the models' probabilities of the labels that vary, and the shares of the others."""
+    stacked = stack_classifiers(models)
+    if stacked is not None and len(varying) == len(share):
+        return stacked.predict_proba(X)
     proba = np.tile(share, (count_rows(X), 1))
-    columns = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_proba_of_one)(model, X) for model in models
-    )
+    if stacked is not None:
+        proba[:, varying] = stacked.predict_proba(X)
+        return proba
+    if effective_n_jobs(n_jobs) == 1:
+        columns = [_proba_of_one(model, X) for model in models]
+    else:
+        columns = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_proba_of_one)(model, X) for model in models
+        )
     for label, column in zip(varying, columns, strict=True):
         proba[:, label] = column
     return proba

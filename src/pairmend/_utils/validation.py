@@ -72,7 +72,11 @@ def is_moderate(values: FloatArray, limit: float = LARGEST["float64"]) -> bool:
 
 def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:
     """Return ``predict_proba`` of a base classifier; values outside of [0, 1] are an error."""
-    found = np.asarray(model.predict_proba(X), dtype=np.float64)
+    return check_probabilities(np.asarray(model.predict_proba(X), dtype=np.float64), model)
+
+
+def check_probabilities(found: FloatArray, model: Any) -> FloatArray:
+    """Return probabilities of a base classifier; values outside of [0, 1] are an error."""
     valid = (found >= -ROUNDING) & (found <= 1 + ROUNDING)
     if found.ndim != 2 or not valid.all():
         raise ValueError(
@@ -111,9 +115,24 @@ def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
 
 def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
     """Check number and names of the columns of X, which may have no rows, at prediction."""
-    if isinstance(X, EncodedFrame):  # checked by its encoder
+    if isinstance(X, EncodedFrame) or _has_columns(estimator, X):  # an encoder checks its frames
         return X
     return validate_data(estimator, X, reset=False, skip_check_array=True)
+
+
+def is_valid(estimator: BaseEstimator, X: MatrixLike) -> bool:
+    """Return whether X is a plain matrix with the columns seen in fit: no check can fail."""
+    return _has_columns(estimator, X) and is_plain(X)
+
+
+def _has_columns(estimator: BaseEstimator, X: MatrixLike) -> bool:
+    """Return whether X is a matrix with as many columns as seen in fit, without names."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def set_feature_attributes(estimator: BaseEstimator, X: MatrixLike) -> None:
