@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pairmend._utils.chunking import CACHED_CELLS, batches
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, is_frame
 from pairmend._utils.shared_preprocessing import PreparedFit
@@ -135,14 +136,16 @@ class DenseScaler(TransformerMixin, BaseEstimator):
 
     def _scaled(self, numbers: Any) -> FloatArray:
         """Return standardized numbers, with NaN replaced by 0, the mean after scaling."""
-        if type(numbers) is np.ndarray and numbers.dtype == np.float64:
-            # As scaler_.transform does, without a further check, and in the order of rows.
-            scaled = np.subtract(numbers, self.scaler_.mean_, order="C")
-            scaled /= self.scaler_.scale_
-        else:
+        if type(numbers) is not np.ndarray or numbers.dtype != np.float64:
             dense = numbers.toarray() if sparse.issparse(numbers) else numbers
-            scaled = self.scaler_.transform(dense)
-        return np.nan_to_num(scaled, copy=False, nan=0.0)
+            return np.nan_to_num(self.scaler_.transform(dense), copy=False, nan=0.0)
+        # As scaler_.transform does, without a further check; chunks stay in the cache.
+        scaled = np.empty(numbers.shape)
+        for rows in batches(len(numbers), max(1, CACHED_CELLS // numbers.shape[1])):
+            part = np.subtract(numbers[rows], self.scaler_.mean_, out=scaled[rows])
+            part /= self.scaler_.scale_
+            np.nan_to_num(part, copy=False, nan=0.0)
+        return scaled
 
     def _check(self, X: MatrixLike, *, reset: bool) -> MatrixLike:
         return validate_data(

@@ -22,6 +22,7 @@ from pairmend._utils import stacked_classifiers
 from pairmend._utils.per_label import PerLabelClassifier, fit_per_label
 from pairmend._utils.stacked_classifiers import stack_classifiers
 from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regression
+from pairmend.persistence import load_model, save_model
 
 RNG = np.random.RandomState(0)
 X = RNG.normal(3.0, [1.0, 1e3, 1e-3, 1.0], size=(60, 4))
@@ -175,7 +176,7 @@ def test_constant_and_single_labels():
 def test_chunks_of_rows_do_not_change_the_result(monkeypatch):
     classifier = BinaryRelevance(logistic_regression()).fit(X, Y)
     at_once = classifier.predict_proba(X)
-    monkeypatch.setattr(stacked_classifiers, "CHUNK_CELLS", 28)
+    monkeypatch.setattr(stacked_classifiers, "CACHED_CELLS", 28)
     np.testing.assert_allclose(classifier.predict_proba(X), at_once, rtol=1e-14)
 
 
@@ -195,11 +196,16 @@ def test_changes_of_models_take_effect():
     np.testing.assert_allclose(proba[:, 1], classifier.models_[1].predict_proba(X)[:, 0])
 
 
-def test_models_share_the_scaler_after_pickling_and_parallel_fits():
-    classifier = BinaryRelevance(logistic_regression(), n_jobs=2).fit(X, Y)
-    for fitted in (classifier, pickle.loads(pickle.dumps(classifier))):
+@pytest.mark.parametrize("name", ["default", "default of a frame", "pipeline"])
+def test_models_share_transformers_after_pickling_saving_and_parallel_fits(name, tmp_path):
+    pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
+    base, rows = SHARED[name]
+    classifier = BinaryRelevance(base, n_jobs=2).fit(rows, Y)
+    save_model(classifier, tmp_path / "a.model")
+    pickled = pickle.loads(pickle.dumps(classifier))
+    for fitted in (classifier, pickled, load_model(tmp_path / "a.model").estimator):
         assert stack_classifiers(fitted.models_) is not None
-        np.testing.assert_array_equal(fitted.predict_proba(X), classifier.predict_proba(X))
+        np.testing.assert_array_equal(fitted.predict_proba(rows), classifier.predict_proba(rows))
 
 
 @pytest.mark.parametrize("rows", [sparse.csr_array(X), X], ids=["CSR", "dense"])

@@ -10,14 +10,11 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.utils.validation import validate_data
 
-from pairmend._utils.chunking import batches
+from pairmend._utils.chunking import CACHED_CELLS, batches
 from pairmend._utils.products import multiply
 from pairmend._utils.shared_preprocessing import fitted_parts
 from pairmend._utils.typing import FloatArray, MatrixLike
 from pairmend._utils.validation import check_probabilities, is_valid
-
-CHUNK_CELLS = 2**16
-"""Number of cells of a chunk of rows: few enough for the cache of a processor."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +29,10 @@ class StackedClassifiers:
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of class 1, (n_rows, n_models)."""
-        if type(X) is not np.ndarray or X.ndim != 2 or X.size <= CHUNK_CELLS:
+        if type(X) is not np.ndarray or X.ndim != 2 or X.size <= CACHED_CELLS:
             return self._predict_chunk(X)
         proba = np.empty((len(X), len(self.coef)))
-        for rows in batches(len(X), max(1, CHUNK_CELLS // X.shape[1])):
+        for rows in batches(len(X), max(1, CACHED_CELLS // X.shape[1])):
             proba[rows] = self._predict_chunk(X[rows])
         return proba
 
