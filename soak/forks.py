@@ -100,7 +100,7 @@ import signal, sys
 # A process started in the background of a shell ignores SIGINT, and so do its children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
-from pairmend.study.interrupts import is_interrupt
+from pairmend._utils.interrupts import is_interrupt
 from soak.forks import data, fitted
 X, Y = data()
 classifier = fitted()[int(sys.argv[1]) % len(fitted())]

@@ -1,5 +1,7 @@
 """The package itself."""
 
+import ast
+import pickle
 import re
 import subprocess
 import sys
@@ -9,20 +11,68 @@ from pathlib import Path
 import pytest
 
 import pairmend
+from pairmend._utils.defaults import LOSS_NAMES
+from pairmend.metrics import LOSSES
 
 ROOT = Path(__file__).parents[1]
 
 
-def test_modules_are_imported_at_first_access():
-    program = (
-        "import sys, pairmend; print('pairmend.plots' in sys.modules, pairmend.plots.__name__)"
-    )
+LIGHT = """
+import contextlib, io, sys
+import pairmend
+from pairmend.cli import main
+
+HEAVY = {"sklearn", "scipy", "pandas", "numpy", "joblib"}
+
+def imported(part):
+    print(part, *sorted(HEAVY & set(sys.modules)))
+
+print("dir", len(dir(pairmend)))
+imported("import")
+commands = ("fit", "predict", "evaluate", "explain", "study", "report", "datasets")
+for words in (["--version"], ["--help"], *([command, "--help"] for command in commands)):
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as shown:
+        main(words)
+    assert "pairmend" in shown.getvalue()
+    imported(words[0])
+print("pairmend.plots" in sys.modules, pairmend.plots.__name__)
+from pairmend import *
+print(BinaryRelevance is pairmend.BinaryRelevance, MendedClassifier.__module__)
+"""
+
+
+def test_classes_and_modules_are_imported_at_first_access():
+    """Importing the package and showing help need neither scikit-learn nor numpy."""
     shown = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert shown.stdout.split() == ["False", "pairmend.plots"]
+        [sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert shown == [
+        f"dir {len(dir(pairmend))}",
+        *("import", "--version", "--help"),
+        *("fit", "predict", "evaluate", "explain", "study", "report", "datasets"),
+        "False pairmend.plots",
+        "True pairmend.mended.estimator",
+    ]
     with pytest.raises(AttributeError, match="module 'pairmend' has no attribute 'nothing'"):
         _ = pairmend.nothing
+
+
+def test_names_are_imported_from_the_modules_that_type_checkers_see():
+    tree = ast.parse(Path(pairmend.__file__).read_text(encoding="utf-8"))
+    seen = {
+        alias.name: node.module.removeprefix("pairmend.")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("pairmend.")
+        for alias in node.names
+    }
+    assert seen == pairmend._MODULES
+    assert sorted(seen) == pairmend.__all__
+    for name in pairmend.__all__:
+        assert pickle.loads(pickle.dumps(getattr(pairmend, name))) is getattr(pairmend, name)
+
+
+def test_the_command_line_offers_all_losses():
+    assert sorted(LOSSES) == list(LOSS_NAMES)
 
 
 def test_every_requirement_has_a_pinned_oldest_version():

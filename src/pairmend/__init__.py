@@ -1,31 +1,38 @@
 """Multi-label classification corrected by local confusion matrices, for scikit-learn."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
-from pairmend.mended.estimator import MendedClassifier
-from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.neighbourhoods import (
-    AdaptiveNeighbourhood,
-    GaussianNeighbourhood,
-    GlobalNeighbourhood,
-)
-from pairmend.pairwise.calibrated import CalibratedLabelRanking
-from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
-from pairmend.pairwise.family import (
-    BradleyTerryClassifier,
-    CorrectedBinaryRelevance,
-    CorrectedMulticlassClassifier,
-    FourClassPairsClassifier,
-    PairwisePerceptrons,
-    ParallelHyperplanesSVM,
-    QWeightedVoting,
-    SharedFirstClassifier,
-    TwoStageVoting,
-)
-from pairmend.pairwise.voting import PairwiseClassifier
-from pairmend.thresholds.classifier import ThresholdedClassifier
+if TYPE_CHECKING:
+    from pairmend.baselines import (
+        BinaryRelevance,
+        ClassifierChainEnsemble,
+        LabelPowerset,
+        MLkNN,
+        RAkEL,
+    )
+    from pairmend.mended.estimator import MendedClassifier
+    from pairmend.naive_bayes.estimator import RandomSubspaceNB
+    from pairmend.neighbourhoods import (
+        AdaptiveNeighbourhood,
+        GaussianNeighbourhood,
+        GlobalNeighbourhood,
+    )
+    from pairmend.pairwise.calibrated import CalibratedLabelRanking
+    from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
+    from pairmend.pairwise.family import (
+        BradleyTerryClassifier,
+        CorrectedBinaryRelevance,
+        CorrectedMulticlassClassifier,
+        FourClassPairsClassifier,
+        PairwisePerceptrons,
+        ParallelHyperplanesSVM,
+        QWeightedVoting,
+        SharedFirstClassifier,
+        TwoStageVoting,
+    )
+    from pairmend.pairwise.voting import PairwiseClassifier
+    from pairmend.thresholds.classifier import ThresholdedClassifier
 
 __version__ = "0.1.0"
 
@@ -55,6 +62,33 @@ __all__ = [
     "TwoStageVoting",
 ]
 
+_MODULES = {
+    "AdaptiveNeighbourhood": "neighbourhoods",
+    "BinaryRelevance": "baselines",
+    "BradleyTerryClassifier": "pairwise.family",
+    "CalibratedLabelRanking": "pairwise.calibrated",
+    "ClassifierChainEnsemble": "baselines",
+    "CorrectedBinaryRelevance": "pairwise.family",
+    "CorrectedMulticlassClassifier": "pairwise.family",
+    "CorrectedPairwiseClassifier": "pairwise.corrected",
+    "FourClassPairsClassifier": "pairwise.family",
+    "GaussianNeighbourhood": "neighbourhoods",
+    "GlobalNeighbourhood": "neighbourhoods",
+    "LabelPowerset": "baselines",
+    "MLkNN": "baselines",
+    "MendedClassifier": "mended.estimator",
+    "PairwiseClassifier": "pairwise.voting",
+    "PairwisePerceptrons": "pairwise.family",
+    "ParallelHyperplanesSVM": "pairwise.family",
+    "QWeightedVoting": "pairwise.family",
+    "RAkEL": "baselines",
+    "RandomSubspaceNB": "naive_bayes.estimator",
+    "SharedFirstClassifier": "pairwise.family",
+    "ThresholdedClassifier": "thresholds.classifier",
+    "TwoStageVoting": "pairwise.family",
+}
+"""Modules of the public classes."""
+
 _SUBMODULES = [
     "base_classifiers",
     "datasets",
@@ -72,10 +106,16 @@ _SUBMODULES = [
     "thresholds",
 ]
 
+_PRIVATE_SUBMODULES = {module.partition(".")[0] for module in _MODULES.values()}
+
 
 def __getattr__(name: str) -> Any:
-    """Import a public submodule when it is first used, as in ``pairmend.plots``."""
-    if name in _SUBMODULES:
+    """Import a class or a submodule when it is first used: scikit-learn takes long to import."""
+    if name in _MODULES:
+        value = getattr(import_module(f"pairmend.{_MODULES[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _SUBMODULES or name in _PRIVATE_SUBMODULES:
         return import_module(f"pairmend.{name}")
     raise AttributeError(f"module 'pairmend' has no attribute {name!r}")
 

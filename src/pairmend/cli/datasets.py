@@ -1,11 +1,10 @@
 """``pairmend datasets list | info | describe | fetch | convert``."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from pairmend.cli.display import progress, show_table, show_text
-from pairmend.cli.limits import add_limit_options, limits_of
+from pairmend.cli.limits import limits_of
 from pairmend.datasets import (
     CatalogueEntry,
     MultiLabelData,
@@ -19,56 +18,8 @@ from pairmend.datasets import (
 )
 
 
-def add_command(commands: Any) -> None:
-    """Add the command and its own commands to the parser."""
-    parser = commands.add_parser(
-        "datasets",
-        help="list, describe, fetch and convert data sets",
-        description="Sets of the catalogue, and data files.",
-    )
-    parts = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    lists = parts.add_parser("list", help="list the sets of the catalogue")
-    lists.set_defaults(run=_list)
-
-    info = parts.add_parser("info", help="show size, source and licence of a set of the catalogue")
-    info.add_argument("name", help="name of the set, see 'pairmend datasets list'")
-    info.set_defaults(run=_info)
-
-    about = parts.add_parser("describe", help="describe a file: characteristics, labels, pairs")
-    _add_input(about)
-    about.add_argument("--out", type=Path, help="write the page to this .txt or .html file")
-    about.set_defaults(run=_describe)
-
-    fetches = parts.add_parser("fetch", help="download sets of the catalogue into the cache")
-    fetches.add_argument("names", nargs="+", metavar="NAME", help="names of sets")
-    fetches.set_defaults(run=_fetch)
-
-    convert = parts.add_parser(
-        "convert",
-        help="convert a file to another format",
-        description="The suffix determines the format: .arff and .csv are read and written, .mat "
-        "is read. ARFF is written in Meka's format, or with --out-xml in Mulan's.",
-    )
-    _add_input(convert)
-    convert.add_argument("out", type=Path, metavar="OUT", help="the file to write")
-    convert.add_argument("--out-xml", type=Path, help="the label file to write, for Mulan")
-    convert.set_defaults(run=_convert)
-
-
-def _add_input(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="an ARFF, CSV or MATLAB file")
-    parser.add_argument("--xml", type=Path, help="Mulan's label file, if not in the folder of DATA")
-    parser.add_argument(
-        "--labels", type=lambda text: text.split(","), help="label columns of a CSV file: a,b,c"
-    )
-    parser.add_argument(
-        "--targets", type=int, help="the last N attributes are regression targets", metavar="N"
-    )
-    add_limit_options(parser)
-
-
-def _list(options: argparse.Namespace) -> None:
+def list_sets(options: argparse.Namespace) -> None:
+    """Show the sets of the catalogue."""
     show_table(
         "Sets of the catalogue",
         ["name", "rows", "features", "labels", "labels per row", "available"],
@@ -88,7 +39,8 @@ def _sizes(entry: CatalogueEntry) -> list[str]:
     return ["" if number is None else f"{number:g}" for number in numbers]
 
 
-def _info(options: argparse.Namespace) -> None:
+def show_info(options: argparse.Namespace) -> None:
+    """Show what the catalogue has of a set."""
     entry = find_entry(options.name)
     rows, features, labels, cardinality = _sizes(entry)
     facts = {
@@ -110,7 +62,8 @@ def _info(options: argparse.Namespace) -> None:
     show_table(entry.title, ["", ""], [[fact, text] for fact, text in facts.items() if text])
 
 
-def _describe(options: argparse.Namespace) -> None:
+def describe_file(options: argparse.Namespace) -> None:
+    """Describe a file."""
     page = describe(_read(options))
     if options.out is None:
         show_text(page.to_text())
@@ -119,7 +72,8 @@ def _describe(options: argparse.Namespace) -> None:
         show_text(f"wrote {options.out}")
 
 
-def _fetch(options: argparse.Namespace) -> None:
+def fetch_sets(options: argparse.Namespace) -> None:
+    """Download sets of the catalogue."""
     entries = [find_entry(name) for name in options.names]  # before the first download
     for entry in entries:
         with progress(f"fetching {entry.name}") as update:
@@ -134,7 +88,8 @@ def _fetch(options: argparse.Namespace) -> None:
             show_text(f"{entry.name} is {entry.status}; there is nothing to fetch")
 
 
-def _convert(options: argparse.Namespace) -> None:
+def convert_file(options: argparse.Namespace) -> None:
+    """Convert a file to another format."""
     data = _read(options)
     save_file(data, options.out, xml=options.out_xml)
     n_rows, n_labels = data.Y.shape

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,44 +14,14 @@ from pairmend._utils.typing import IntArray
 from pairmend.cli.display import progress, show_table, show_text, warnings_as_notes
 from pairmend.cli.input_files import read_model, read_rows, read_training
 from pairmend.cli.predict import predict_rows
-from pairmend.cli.shared_options import (
-    DEFAULT_METHOD,
-    add_data,
-    add_model_options,
-    add_training_options,
-    at_least,
-    chosen_classifier,
-)
+from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier
 from pairmend.datasets import one_hot, take_labels
 from pairmend.model_selection.splits import stratified_folds
 from pairmend.study.criteria import CRITERIA
 
-DESCRIPTION = """\
-Measure the quality of predictions. With MODEL: of a saved model, on rows with labels that were not
-used to fit it. Without MODEL: of a method, by cross-validation on DATA."""
 
-
-def add_command(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "evaluate",
-        help="measure the losses of a model or a method",
-        description=DESCRIPTION,
-        epilog="examples: pairmend evaluate photos.model new.csv; "
-        "pairmend evaluate photos.csv --labels sea sun --folds 5",
-    )
-    parser.add_argument("model", type=Path, nargs="?", metavar="MODEL", help="a model file")
-    add_data(parser)
-    parser.add_argument(
-        "--folds", type=at_least(2), help="folds of the cross-validation (default: 10)"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the losses to this file")
-    add_training_options(parser)
-    add_model_options(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Measure losses."""
     with warnings_as_notes():
         found = _cross_validate(options) if options.model is None else _evaluate(options)
     if options.json is not None:

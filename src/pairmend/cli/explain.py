@@ -10,35 +10,10 @@ import numpy as np
 from pairmend._utils.files import replaced
 from pairmend.cli.display import show_text, warnings_as_notes
 from pairmend.cli.input_files import read_model, read_rows
-from pairmend.cli.shared_options import add_data, add_model_options, at_least
-
-DESCRIPTION = """\
-Explain the prediction for a row: the labels' probabilities before and after correction, and the
-training rows with the greatest weights, by their numbers. Rows are counted from 0."""
 
 
-def add_command(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "explain", help="explain the prediction for a row", description=DESCRIPTION
-    )
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model file")
-    add_data(parser)
-    parser.add_argument(
-        "--row",
-        type=at_least(0),
-        required=True,
-        metavar="N",
-        help="number of the row; the first is 0",
-    )
-    parser.add_argument(
-        "--figure", type=Path, metavar="FILE", help="also draw it: a .png, .svg or .pdf file"
-    )
-    add_model_options(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Explain the prediction for a row."""
     with warnings_as_notes():
         model = read_model(options.model, options)
         _, X = read_rows(options, model)

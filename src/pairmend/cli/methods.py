@@ -2,17 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.tree import DecisionTreeClassifier
-
-from pairmend.base_classifiers import logistic_regression
-from pairmend.naive_bayes.estimator import RandomSubspaceNB
+from pairmend.cli.importing import import_object
 
 
 @dataclass(frozen=True)
@@ -46,19 +39,21 @@ METHODS = {
 }
 
 BASES: dict[str, Callable[[], Any]] = {
-    "logistic": logistic_regression,
-    "naive-bayes": RandomSubspaceNB,
-    "tree": lambda: DecisionTreeClassifier(min_samples_leaf=5),
-    "forest": RandomForestClassifier,
+    "logistic": lambda: import_object("pairmend.base_classifiers.logistic_regression")(),
+    "naive-bayes": lambda: import_object("pairmend.RandomSubspaceNB")(),
+    "tree": lambda: import_object("sklearn.tree.DecisionTreeClassifier")(min_samples_leaf=5),
+    "forest": lambda: import_object("sklearn.ensemble.RandomForestClassifier")(),
 }
 """Base classifiers; the first is the default."""
 
 
 def make_classifier(method: str, base: str | None, *, criterion: str | None, seed: int) -> Any:
     """Return an unfitted pipeline: missing values filled with means, then the method."""
+    from sklearn.impute import SimpleImputer  # the parser needs the names above only
+    from sklearn.pipeline import make_pipeline
+
     chosen = METHODS[method]
-    module, _, name = chosen.path.rpartition(".")
-    cls = getattr(import_module(module), name)
+    cls = import_object(chosen.path)
     known = signature(cls).parameters
     params = dict(chosen.params)
     for option, value in (("estimator", base), ("criterion", criterion)):

@@ -12,49 +12,16 @@ from pairmend._utils.files import OPENERS, written
 from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend.cli.display import progress, show_text, warnings_as_notes
 from pairmend.cli.input_files import read_model, read_rows, refuse_overwriting
-from pairmend.cli.shared_options import add_data, add_model_options
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.parquet import require_pyarrow, write_parquet
 from pairmend.persistence import SavedModel
-
-DESCRIPTION = """\
-Predict the labels of rows with a model that 'pairmend fit' has saved. Columns are found by name, so
-their order does not matter; other columns and labels are ignored."""
 
 MIN_CHUNK_ROWS = 1000
 """Minimum number of rows that are predicted at once."""
 
 
-def add_command(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "predict",
-        help="predict labels with a model",
-        description=DESCRIPTION,
-        epilog="example: pairmend predict photos.model new.csv --out labels.csv --keep id",
-    )
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model file")
-    add_data(parser)
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="the .csv or .parquet file to write: a row for each of DATA, a column for each label",
-    )
-    parser.add_argument("--proba", action="store_true", help="write scores instead of 0 and 1")
-    parser.add_argument(
-        "--keep",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="columns of DATA to write before the labels, such as an identifier",
-    )
-    add_model_options(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Predict rows and write a file."""
     write = _writer(options.out)  # before the predictions, which may take long
     refuse_overwriting(options.out, options.model, options.data)
     with warnings_as_notes():

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pairmend._utils.defaults import LOSS_NAMES, MAX_MODEL_BYTES
 from pairmend.cli.limits import add_limit_options
 from pairmend.cli.methods import BASES, METHODS, make_classifier
-from pairmend.metrics import LOSSES
-from pairmend.persistence.save_load import MAX_BYTES
 
 DEFAULT_METHOD = next(iter(METHODS))
 DATA_HELP = "a CSV, ARFF or Parquet file"
@@ -56,7 +55,9 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
         "--base", choices=BASES, help=f"base classifier (default: {next(iter(BASES))})"
     )
     parser.add_argument(
-        "--criterion", choices=LOSSES, help="metric to optimise, for methods that have the option"
+        "--criterion",
+        choices=LOSS_NAMES,
+        help="metric to optimise, for methods that have the option",
     )
     parser.add_argument("--seed", type=at_least(0), help="seed of random numbers (default: 0)")
 
@@ -89,7 +90,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-model-bytes",
         type=at_least(1),
-        default=MAX_BYTES,
+        default=MAX_MODEL_BYTES,
         metavar="N",
         help="refuse a model that needs more bytes of memory (default: 4 GiB)",
     )

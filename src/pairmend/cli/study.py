@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pairmend._utils.defaults import SHIPPED_STUDIES
 from pairmend.cli.display import show_table, show_text
 from pairmend.cli.live import study_display
-from pairmend.cli.shared_options import at_least, split_names
+from pairmend.cli.shared_options import split_names
 from pairmend.study import (
     FailedTasksWarning,
     Plan,
@@ -28,99 +29,11 @@ from pairmend.study.requirements import require_extra
 from pairmend.study.resume import resumed_study
 from pairmend.study.run import reason_not_to_run
 from pairmend.study.store import read_progress
-from pairmend.study.studyfile import SHIPPED
 from pairmend.study.trusted_files import add_trusted_file
 
-DESCRIPTION = """\
-Cross-validate algorithms on sets, and write a report. Without a study file it is the experiment
-of the paper, on those of its sets that are available. An interrupted study continues when it is
-started again with the same --out."""
 
-
-def add_command(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "study",
-        help="compare algorithms on many sets, and write a report",
-        description=DESCRIPTION,
-        epilog="A study file names code to import: run only those you trust. See docs/study.md. "
-        "Exit status: 0 if all tasks succeeded, 1 if some failed, 2 if the study could not run.",
-    )
-    parser.add_argument(
-        "file", type=Path, nargs="?", help=f"a study file (TOML), or {' or '.join(SHIPPED)}"
-    )
-    parser.add_argument(
-        "--sets", nargs="+", metavar="NAME", help="only these sets, of the study or the catalogue"
-    )
-    parser.add_argument("--algorithms", nargs="+", metavar="NAME", help="only these algorithms")
-    parser.add_argument(
-        "--folds", type=at_least(2), help="folds of a cross-validation (the study's, or 10)"
-    )
-    parser.add_argument(
-        "--repeats", type=at_least(1), help="repeats of the cross-validation (the study's, or 1)"
-    )
-    parser.add_argument(
-        "--seed", type=at_least(0), help="seed of random numbers (the study's, or 0)"
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=_seconds,
-        metavar="SECONDS",
-        help="a task that takes longer has failed (default: the study's, or no limit)",
-    )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--jobs",
-        type=at_least(1),
-        help="number of worker processes (default: one for each processor)",
-    )
-    where.add_argument(
-        "--dask", metavar="ADDRESS", help="run on the Dask cluster with this scheduler"
-    )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="FOLDER",
-        help="folder with the sets' files, directly or in sub-folders named after the sets",
-    )
-    parser.add_argument("--download", action="store_true", help="download missing sets")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FOLDER",
-        help="output folder (default: pairmend- and the study's name)",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue the study in --out as it was last started: with its study file, sets, "
-        "algorithms and --data",
-    )
-    parser.add_argument(
-        "--trust",
-        action="store_true",
-        help="with --resume: import and call the classes that the results folder names, without a "
-        "study file; only for folders that you trust like a script",
-    )
-    parser.add_argument(
-        "--accept-changes",
-        action="store_true",
-        help="continue although code or versions of packages changed since results were stored",
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would run, without running it"
-    )
-    parser.set_defaults(run=_run)
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text}")
-    return seconds
-
-
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run a study, write its report and return the exit status."""
     _check_options(options)
     study = _chosen(options)
     out = options.out or Path("pairmend-" + re.sub(r"[^\w.-]+", "-", study.name))
@@ -187,7 +100,7 @@ def _named(file: Path | None, instantiate: bool) -> Study:
     """Return the study of a file, or of a name if there is no such file."""
     if file is None:
         return shipped_study("paper", instantiate=instantiate)
-    if str(file) in SHIPPED and not file.exists():
+    if str(file) in SHIPPED_STUDIES and not file.exists():
         return shipped_study(str(file), instantiate=instantiate)
     return load_study(file, instantiate=instantiate)
 
@@ -212,7 +125,7 @@ def _resume_command(study: Study, plan: Plan, out: Path, options: argparse.Names
 def _file_words(study: Study) -> list[str]:
     if study.file is not None:
         return [str(study.file.absolute())]
-    return [study.name] if study.name in SHIPPED else []
+    return [study.name] if study.name in SHIPPED_STUDIES else []
 
 
 def _covers(definition: dict[str, Any], study: Study, plan: Plan) -> bool:

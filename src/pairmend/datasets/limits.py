@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from pairmend._utils.defaults import MAX_FILE_BYTES, MAX_FILE_CELLS
+
 TEXT_CELLS = 16
 """Cells that a stored text counts as, a category or a string: about 128 bytes."""
 COLUMN_CELLS = 64
@@ -42,8 +44,8 @@ class ReadLimits:
     pairmend.datasets.limits.ReadLimitError: ...photos.csv: more than 10 bytes when unpacked...
     """
 
-    max_bytes: int = 2**32
-    max_cells: int = 2**28
+    max_bytes: int = MAX_FILE_BYTES
+    max_cells: int = MAX_FILE_CELLS
 
     def __post_init__(self) -> None:
         for name in ("max_bytes", "max_cells"):
@@ -56,16 +58,18 @@ class ReadLimits:
 
         Parameters
         ----------
-        path : Path
-            The file, for the message.
-        n_bytes : int
-            Number of bytes.
+                path : Path
+                    The file, for the message.
+                n_bytes : int
+                    Number of bytes.
 
         Examples
         --------
-        >>> from pathlib import Path
-        >>> from pairmend.datasets import ReadLimits
-        >>> ReadLimits(max_bytes=10).check_bytes(Path("photos.csv"), 10)
+                >>> from pathlib import Path
+
+        from pairmend._utils.defaults import MAX_FILE_BYTES, MAX_FILE_CELLS
+                >>> from pairmend.datasets import ReadLimits
+                >>> ReadLimits(max_bytes=10).check_bytes(Path("photos.csv"), 10)
         """
         if n_bytes > self.max_bytes:
             raise ReadLimitError(
@@ -79,16 +83,18 @@ class ReadLimits:
 
         Parameters
         ----------
-        path : Path
-            The file, for the message.
-        n_cells : int
-            Number of cells.
+                path : Path
+                    The file, for the message.
+                n_cells : int
+                    Number of cells.
 
         Examples
         --------
-        >>> from pathlib import Path
-        >>> from pairmend.datasets import ReadLimits
-        >>> ReadLimits(max_cells=10).check_cells(Path("photos.csv"), 10)
+                >>> from pathlib import Path
+
+        from pairmend._utils.defaults import MAX_FILE_BYTES, MAX_FILE_CELLS
+                >>> from pairmend.datasets import ReadLimits
+                >>> ReadLimits(max_cells=10).check_cells(Path("photos.csv"), 10)
         """
         if n_cells > self.max_cells:
             raise ReadLimitError(

@@ -1,4 +1,4 @@
-"""save_model and load_model; MAX_BYTES, the default limit of memory. skops writes the objects."""
+"""save_model and load_model. skops writes the objects."""
 
 import json
 import sys
@@ -15,6 +15,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.columns import FrameColumns, describe_frame
+from pairmend._utils.defaults import MAX_MODEL_BYTES
 from pairmend.persistence.archive import TooLargeError
 from pairmend.persistence.audit import audit
 from pairmend.persistence.container import (
@@ -33,7 +34,6 @@ from pairmend.persistence.trust import UntrustedTypesError
 PACKAGES = ("pairmend", "scikit-learn", "numpy", "scipy", "skops")
 VERSIONS_COMPARED = ("pairmend", "scikit-learn")
 """Packages of which another version may predict differently."""
-MAX_BYTES = 4 * 2**30
 
 
 def save_model(
@@ -177,7 +177,7 @@ def load_model(
     trusted: Sequence[str | type] | None = None,
     *,
     sha256: str | None = None,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int = MAX_MODEL_BYTES,
 ) -> SavedModel:
     """Load a model that was saved with `save_model`.
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pairmend._utils.interrupts import is_interrupt
 from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend._utils.typing import IntArray
 from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend.model_selection.splits import shuffled_folds, stratified_folds
 from pairmend.study.array_cache import CachedSet
 from pairmend.study.definition import Study
-from pairmend.study.interrupts import is_interrupt
 from pairmend.study.memory import peak_bytes, reset_peak
 from pairmend.study.tasks import Batch, Task, prediction_params, seed_of
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pairmend._utils.defaults import SHIPPED_STUDIES
 from pairmend.study.definition import Study
 from pairmend.study.store import read_progress, read_study
 from pairmend.study.studyfile import (
-    SHIPPED,
     catalogue_source,
     load_study,
     parse_study,
@@ -61,13 +61,13 @@ def _study_file(
     out: Path, definition: dict[str, Any], file: Path | None, named: Path | None, instantiate: bool
 ) -> Study:
     if file is not None:
-        shipped = str(file) in SHIPPED and not file.exists()
+        shipped = str(file) in SHIPPED_STUDIES and not file.exists()
         return (
             shipped_study(str(file), instantiate=instantiate)
             if shipped
             else load_study(file, instantiate=instantiate)
         )
-    if named is None and definition.get("name") in SHIPPED:
+    if named is None and definition.get("name") in SHIPPED_STUDIES:
         return shipped_study(definition["name"], instantiate=instantiate)
     if named is None:
         raise ValueError(

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pairmend._utils.interrupts import interrupts_restored
 from pairmend.datasets import MultiLabelData, characteristics, find_entry
 from pairmend.published import CHARACTERISTICS
 from pairmend.study.array_cache import ArrayCache
@@ -19,7 +20,6 @@ from pairmend.study.definition_changes import merged_definition
 from pairmend.study.environment import machine
 from pairmend.study.execution import Outcome, failures, folds_of, now
 from pairmend.study.importing import importable
-from pairmend.study.interrupts import interrupts_restored
 from pairmend.study.lock import locked
 from pairmend.study.plan import Plan, plan_study
 from pairmend.study.process_pool import run_in_processes

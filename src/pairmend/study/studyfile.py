@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from pairmend._utils.defaults import SHIPPED_STUDIES
 from pairmend.datasets import find_entry
 from pairmend.study.criteria import CRITERIA, Criterion
 from pairmend.study.definition import Study
@@ -23,9 +24,6 @@ SET_KEYS = {
     "function": {"function", "params"},
 }
 """Keys of a set, by the key that determines its kind."""
-
-SHIPPED = ("paper", "mended", "family")
-"""Studies that come with the package."""
 
 CRITERION_KEYS = {"function", "title", "greater_is_better", "needs", "params"}
 
@@ -74,7 +72,7 @@ def load_study(path: str | Path, *, instantiate: bool = True) -> Study:
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no study file {path}; studies that come with pairmend are "
-            f"{', '.join(SHIPPED)}"
+            f"{', '.join(SHIPPED_STUDIES)}"
         )
     try:
         plain = {"name": path.stem, **tomllib.loads(path.read_bytes().decode("utf-8"))}
@@ -107,8 +105,10 @@ def shipped_study(name: str, *, instantiate: bool = True) -> Study:
     >>> shipped_study("mended").folds
     10
     """
-    if name not in SHIPPED:
-        raise ValueError(f"no study {name!r} comes with pairmend; there are {', '.join(SHIPPED)}")
+    if name not in SHIPPED_STUDIES:
+        raise ValueError(
+            f"no study {name!r} comes with pairmend; there are {', '.join(SHIPPED_STUDIES)}"
+        )
     text = resources.files("pairmend.study").joinpath(f"{name}.toml").read_text("utf-8")
     return parse_study(tomllib.loads(text), Path(), instantiate=instantiate)
 

@@ -1,0 +1,114 @@
+"""The parsers of ``pairmend fit``, ``predict``, ``evaluate`` and ``explain``."""
+
+from pathlib import Path
+from typing import Any
+
+from pairmend.cli.shared_options import (
+    add_data,
+    add_model_options,
+    add_training_options,
+    at_least,
+)
+
+FIT = """\
+Fit a classifier that predicts labels from the other columns of a file, and save it as a model file.
+Columns of text become categories, missing values are filled with means. The model file has no code
+and can be used on other machines."""
+
+PREDICT = """\
+Predict the labels of rows with a model that 'pairmend fit' has saved. Columns are found by name, so
+their order does not matter; other columns and labels are ignored."""
+
+EVALUATE = """\
+Measure the quality of predictions. With MODEL: of a saved model, on rows with labels that were not
+used to fit it. Without MODEL: of a method, by cross-validation on DATA."""
+
+EXPLAIN = """\
+Explain the prediction for a row: the labels' probabilities before and after correction, and the
+training rows with the greatest weights, by their numbers. Rows are counted from 0."""
+
+
+def add_fit(commands: Any) -> None:
+    """Add the command fit."""
+    parser = commands.add_parser(
+        "fit",
+        help="fit a classifier to a file, and save a model",
+        description=FIT,
+        epilog="example: pairmend fit photos.csv --labels sea sun --model photos.model",
+    )
+    add_data(parser)
+    parser.add_argument(
+        "--model", type=Path, required=True, metavar="FILE", help="the model file to write"
+    )
+    add_training_options(parser)
+    parser.set_defaults(run="pairmend.cli.fit.run")
+
+
+def add_predict(commands: Any) -> None:
+    """Add the command predict."""
+    parser = commands.add_parser(
+        "predict",
+        help="predict labels with a model",
+        description=PREDICT,
+        epilog="example: pairmend predict photos.model new.csv --out labels.csv --keep id",
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a model file")
+    add_data(parser)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the .csv or .parquet file to write: a row for each of DATA, a column for each label",
+    )
+    parser.add_argument("--proba", action="store_true", help="write scores instead of 0 and 1")
+    parser.add_argument(
+        "--keep",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of DATA to write before the labels, such as an identifier",
+    )
+    add_model_options(parser)
+    parser.set_defaults(run="pairmend.cli.predict.run")
+
+
+def add_evaluate(commands: Any) -> None:
+    """Add the command evaluate."""
+    parser = commands.add_parser(
+        "evaluate",
+        help="measure the losses of a model or a method",
+        description=EVALUATE,
+        epilog="examples: pairmend evaluate photos.model new.csv; "
+        "pairmend evaluate photos.csv --labels sea sun --folds 5",
+    )
+    parser.add_argument("model", type=Path, nargs="?", metavar="MODEL", help="a model file")
+    add_data(parser)
+    parser.add_argument(
+        "--folds", type=at_least(2), help="folds of the cross-validation (default: 10)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the losses to this file")
+    add_training_options(parser)
+    add_model_options(parser)
+    parser.set_defaults(run="pairmend.cli.evaluate.run")
+
+
+def add_explain(commands: Any) -> None:
+    """Add the command explain."""
+    parser = commands.add_parser(
+        "explain", help="explain the prediction for a row", description=EXPLAIN
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a model file")
+    add_data(parser)
+    parser.add_argument(
+        "--row",
+        type=at_least(0),
+        required=True,
+        metavar="N",
+        help="number of the row; the first is 0",
+    )
+    parser.add_argument(
+        "--figure", type=Path, metavar="FILE", help="also draw it: a .png, .svg or .pdf file"
+    )
+    add_model_options(parser)
+    parser.set_defaults(run="pairmend.cli.explain.run")
