@@ -16,6 +16,9 @@ from pairmend._utils.shared_preprocessing import fitted_parts
 from pairmend._utils.typing import FloatArray, MatrixLike
 from pairmend._utils.validation import check_probabilities, is_valid
 
+MIN_ROWS = 256
+"""Smallest number of rows of a chunk: each is checked and transformed on its own."""
+
 
 @dataclass(frozen=True)
 class StackedClassifiers:
@@ -25,14 +28,15 @@ class StackedClassifiers:
     classifier: Any
     """The classifier of the first label. The rows are checked as it checks them."""
     coef: FloatArray
+    """Coefficients, (n_features, n_models)."""
     intercept: FloatArray
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of class 1, (n_rows, n_models)."""
         if type(X) is not np.ndarray or X.ndim != 2 or X.size <= CACHED_CELLS:
             return self._predict_chunk(X)
-        proba = np.empty((len(X), len(self.coef)))
-        for rows in batches(len(X), max(1, CACHED_CELLS // X.shape[1])):
+        proba = np.empty((len(X), len(self.intercept)))
+        for rows in batches(len(X), max(MIN_ROWS, CACHED_CELLS // X.shape[1])):
             proba[rows] = self._predict_chunk(X[rows])
         return proba
 
@@ -41,7 +45,7 @@ class StackedClassifiers:
             X = transformer.transform(X)
         if not is_valid(self.classifier, X):
             X = validate_data(self.classifier, X, accept_sparse="csr", reset=False)
-        scores = X @ self.coef.T if sparse.issparse(X) else multiply(X, self.coef.T)
+        scores = X @ self.coef if sparse.issparse(X) else multiply(X, self.coef)
         scores += self.intercept
         return check_probabilities(expit(scores).astype(np.float64, copy=False), self.classifier)
 
@@ -67,7 +71,9 @@ def stack_classifiers(models: Sequence[Any]) -> StackedClassifiers | None:
     forms = {(each.coef_.shape, each.coef_.dtype, each.intercept_.dtype) for each in classifiers}
     if len(forms) > 1 or not _have_same_features(classifiers):
         return None
-    coef = np.concatenate([each.coef_ for each in classifiers])
+    # In the order that products with sparse rows need; they would copy any other.
+    coef = np.empty((first.coef_.shape[1], len(classifiers)), dtype=first.coef_.dtype)
+    np.concatenate([each.coef_.T for each in classifiers], axis=1, out=coef)
     intercept = np.concatenate([each.intercept_ for each in classifiers])
     return StackedClassifiers(transformers, first, coef, intercept)
 
