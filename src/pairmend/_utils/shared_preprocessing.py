@@ -1,4 +1,4 @@
-"""Preprocessing that is fitted once for the classifiers of all labels."""
+"""prepare_fit: preprocessing without the target, fitted once for all labels; fitted_parts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

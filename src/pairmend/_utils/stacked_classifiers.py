@@ -1,4 +1,4 @@
-"""Predictions of many logistic models with the same preprocessing by one matrix product."""
+"""Logistic models of many labels with the same preprocessing, predicted by one product."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

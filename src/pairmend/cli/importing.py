@@ -1,4 +1,4 @@
-"""import_object: objects by their import paths, imported when a command needs them."""
+"""import_object: an object by its import path."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""make_parser: all commands and options, without an import of the code that runs them."""
+"""Parsers of all commands (make_parser), which import no code that runs them."""
 
 import argparse
 
