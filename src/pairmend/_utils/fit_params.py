@@ -1,4 +1,4 @@
-"""Parameters of fit: checks of sample_weight, routing of the others to the base classifier."""
+"""Parameters of fit: checks of sample weights, their rows in a split, routing."""
 
 from inspect import Parameter, signature
 from typing import Any

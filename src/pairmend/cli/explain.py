@@ -1,4 +1,4 @@
-"""``pairmend explain``: explanation of the prediction for one row."""
+"""``pairmend explain``: explanation of one row's prediction (its text: explanation/text.py)."""
 
 import argparse
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Sums over the rows of each label and of each two labels that share rows.
+"""Sums over rows by label and pair; Gaussians and Laplace-smoothed frequencies from them.
 
 The rows of label i without label j, one class of a pair's binary problem, are all rows of i
 except those that both share; the same holds for sums over them. Only labels and the pairs that

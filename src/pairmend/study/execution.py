@@ -1,4 +1,4 @@
-"""Execution of a batch: fit on a fold's training rows, score on its test rows; seeds."""
+"""Execution of a task: folds (the same for all algorithms), fit, predict, losses, seeds."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""Planning a study: which datasets are available, which tasks are done."""
+"""Plan of a study: which datasets are available, how many tasks are done (tasks.py: which)."""
 
 from collections.abc import Set
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Continuing the study of a results folder.
+"""The definition of the study in a results folder, to continue it (tasks left: tasks.py).
 
 A results folder is data. Import paths in it are not imported: classifiers, metrics and files come
 from a study file that the user names or has run before, or from the studies of the package. Only

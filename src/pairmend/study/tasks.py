@@ -1,4 +1,4 @@
-"""Tasks of a study, and batches of tasks that share a fit."""
+"""Tasks of a study, batches of tasks that share a fit, and which of them are left to do."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Threshold classes: fixed, by cardinality, by F1, top k, never empty.
+"""Threshold classes: FixedThreshold, F1Thresholds, TopLabels, ... (cuts: kernels/threshold.py).
 
 Each has ``fit(scores, Y, sample_weight=None)`` and ``decide(scores)``. Fit them on out-of-fold
 scores, as :class:`~pairmend.ThresholdedClassifier` does. Scores of
