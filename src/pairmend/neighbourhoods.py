@@ -90,8 +90,20 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
     def _check_rows(self, n_rows: int) -> None:
         """Raise an error if there are too few validation rows for the parameters."""
 
-    def _points(self, X: MatrixLike) -> Matrix:
-        """Return rows as points in the scaled space."""
+    def to_points(self, X: MatrixLike) -> Matrix:
+        """Return rows as points in the scaled space.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray or CSR of shape (n_samples, n_coordinates)
+            Points, comparable with ``points_``.
+        """
+        check_is_fitted(self)
         rows = X if self.transform_ is None else self.transform_.transform(X)
         numbers, categories = self._split(rows)
         if numbers.shape[1] != len(self.mean_):
@@ -203,7 +215,7 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
             Weights relative to that of the nearest validation row, which is 1.
         """
         check_is_fitted(self)
-        return gaussian_weights(self._points(X), self.points_, float(self.beta))
+        return gaussian_weights(self.to_points(X), self.points_, float(self.beta))
 
 
 class AdaptiveNeighbourhood(_DistanceNeighbourhood):
@@ -273,7 +285,7 @@ class AdaptiveNeighbourhood(_DistanceNeighbourhood):
             Weights of at most 1.
         """
         check_is_fitted(self)
-        return adaptive_weights(self._points(X), self.points_, self.k)
+        return adaptive_weights(self.to_points(X), self.points_, self.k)
 
 
 class GlobalNeighbourhood(BaseEstimator):

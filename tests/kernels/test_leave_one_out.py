@@ -34,49 +34,61 @@ def confusion_by_loop(Y, p_decide, weights):
     return out
 
 
-def weights_by_loop(points, row, beta, masses=None):
+def weights_by_loop(points, row, beta, masses):
     squared = [((p - points[row]) ** 2).sum() for p in points]
     nearest = min(s for k, s in enumerate(squared) if k != row)
     near = np.array([0 if k == row else np.exp(-beta * (s - nearest)) for k, s in
                      enumerate(squared)])  # fmt: skip
-    if masses is None:
-        return near
     # The largest weight times mass, masses capped at 1, is scaled to 1.
     return near / max(n * min(mass, 1) for n, mass in zip(near, masses, strict=True))
 
 
-@given(st.integers(0, 100), st.floats(0.01, 30))
-def test_confusion_matrices_around_rows_equal_a_loop(seed, beta):
-    points, Y, p_decide, weights = problem(seed)
-    rows = np.array([3, 0, 11])
-    table = tabulate(Y, p_decide, weights)
-    for doubling, sums in enumerate(sums_around(points, rows, table, beta, 2)):
-        for row, found in zip(rows, confusion_from_sums(sums), strict=True):
-            near = weights_by_loop(points, row, beta * 2**doubling) * weights
-            np.testing.assert_allclose(found, confusion_by_loop(Y, p_decide, near), atol=1e-10)
+def sums_of_rows(points, rows, table, beta, n_doublings=0):
+    """Return sums around rows if each row is a point of its own."""
+    return sums_around(points[rows], rows, table[rows], points, table, beta, n_doublings)
 
 
 @given(st.integers(0, 100), st.floats(0.01, 30), st.sampled_from([1e-6, 0.1, 1.0, 5.0]))
-def test_light_rows_do_not_set_the_scale_of_weights(seed, beta, light):
+def test_confusion_matrices_around_rows_equal_a_loop(seed, beta, light):
     points, Y, p_decide, weights = problem(seed)
     weights = weights + 0.2
-    points[5] = points[3] + 1e-3  # a light neighbour of a query row
+    points[5] = points[3] + 1e-3  # a light neighbour of a query row does not set the scale
     weights[5] *= light
     rows = np.array([3, 0, 11])
     table = tabulate(Y, p_decide, weights)
-    for doubling, sums in enumerate(sums_around(points, rows, table, beta, 2, weights)):
+    for doubling, sums in enumerate(sums_of_rows(points, rows, table, beta, 2)):
         for row, found in zip(rows, confusion_from_sums(sums), strict=True):
             near = weights_by_loop(points, row, beta * 2**doubling, weights) * weights
             expected = confusion_by_loop(Y, p_decide, near)
             np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
 
+@given(st.integers(0, 100), st.floats(0.01, 30), st.booleans())
+def test_rows_represented_by_points_equal_a_loop(seed, beta, weighted):
+    """Each row has the weight of the point that represents it, and is left out of its sums."""
+    points, Y, p_decide, weights = problem(seed)
+    weights = weights + 0.9 if weighted else np.ones(12)  # at least one row at each point
+    queries = np.random.RandomState(seed).randn(12, 2)
+    own = np.array([0, 0, 0, 1, 1, 2, 3, 3, 3, 3, 4, 4])
+    summands = tabulate(Y, p_decide, weights)
+    table = np.array([summands[own == k].sum(axis=0) for k in range(5)])
+    found = sums_around(queries, own, summands, points[:5], table, beta, 1)
+    for doubling, sums in enumerate(found):
+        for row, confusion in enumerate(confusion_from_sums(sums)):
+            rest = np.delete(np.arange(12), row)
+            used = np.unique(own[rest])
+            squared = ((points[:5] - queries[row]) ** 2).sum(axis=1)
+            near = np.exp(-beta * 2**doubling * (squared - squared[used].min()))[own[rest]]
+            expected = confusion_by_loop(Y[rest], p_decide[rest], near * weights[rest])
+            np.testing.assert_allclose(confusion, expected, rtol=1e-6, atol=1e-8)
+
+
 def test_sparse_and_float32_points():
     points, Y, p_decide, weights = problem(1, n_features=5)
     rows, table = np.arange(12), tabulate(Y, p_decide, weights)
-    expected = list(sums_around(points, rows, table, 0.5, 8))
+    expected = list(sums_of_rows(points, rows, table, 0.5, 8))
     for same in (sparse.csr_array(points), points.astype(np.float32)):
-        for a, b in zip(sums_around(same, rows, table, 0.5, 8), expected, strict=True):
+        for a, b in zip(sums_of_rows(same, rows, table, 0.5, 8), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6)
 
 
@@ -84,9 +96,10 @@ def test_sparse_and_float32_points():
 @pytest.mark.parametrize("beta", [1e-300, 1e300])
 def test_extreme_betas(beta, dtype):
     points, Y, p_decide, weights = problem(2)
+    weights += 1
     table = tabulate(Y, p_decide, weights)
-    (sums,) = sums_around(points.astype(dtype), np.arange(12), table, beta)
-    nearest = [np.argmax(weights_by_loop(points, row, 1.0)) for row in range(12)]
+    (sums,) = sums_of_rows(points.astype(dtype), np.arange(12), table, beta)
+    nearest = [np.argmax(weights_by_loop(points, row, 1.0, weights)) for row in range(12)]
     expected = table.sum(axis=0) - table if beta < 1 else table[nearest]
     np.testing.assert_allclose(sums, expected, atol=1e-6)
 
@@ -94,7 +107,7 @@ def test_extreme_betas(beta, dtype):
 def test_coinciding_rows_have_equal_weights():
     Y, p_decide = np.eye(3, dtype=bool), np.full((3, 3), 0.5)
     table = tabulate(Y, p_decide, np.ones(3))
-    for sums in sums_around(np.zeros((3, 2)), np.arange(3), table, 7.0, 3):
+    for sums in sums_of_rows(np.zeros((3, 2)), np.arange(3), table, 7.0, 3):
         np.testing.assert_allclose(sums, table.sum(axis=0) - table)
 
 
@@ -102,14 +115,14 @@ def test_coinciding_rows_have_equal_weights():
 def test_global_confusion_without_one_row_equals_a_loop(seed):
     _, Y, p_decide, weights = problem(seed)
     table = tabulate(Y, p_decide, weights)
-    for row, found in enumerate(global_confusion(table, np.arange(12))):
+    for row, found in enumerate(global_confusion(table.sum(axis=0) - table)):
         rest = np.delete(np.arange(12), row)
         expected = confusion_by_loop(Y[rest], p_decide[rest], weights[rest])
         share = (weights[rest] @ Y[rest]) / weights[rest].sum()
         expected[:, 0, :] += share[:, np.newaxis]
         expected[:, 1, :] += 1 - share[:, np.newaxis]
         np.testing.assert_allclose(found, expected, atol=1e-12)
-    (of_all_rows,) = global_confusion(table)
+    (of_all_rows,) = global_confusion(table.sum(axis=0, keepdims=True))
     share = (weights @ Y) / weights.sum()
     expected = confusion_by_loop(Y, p_decide, weights)
     np.testing.assert_allclose(of_all_rows[:, 0].T, expected[:, 0].T + share)
@@ -132,8 +145,8 @@ def test_prior_mass_is_split_as_the_prior(mass):
 def test_correction_from_sums_equals_the_three_steps(seed, mass):
     points, Y, p_decide, weights = problem(seed)
     rows, table = np.arange(12), tabulate(Y, p_decide, weights)
-    (sums,) = sums_around(points, rows, table, 2.0)
-    towards = global_confusion(table, rows)
+    (sums,) = sums_of_rows(points, rows, table, 2.0)
+    towards = global_confusion(table.sum(axis=0) - table)
     expected = correct(p_decide, shrink(confusion_from_sums(sums), towards, mass))
     for found in (sums, sums.astype(np.float32)):
         corrected = corrected_by(p_decide, found, p_true_given_decision(towards), mass)
@@ -148,7 +161,7 @@ def test_decision_that_never_occurs_is_assumed_true(sure, dtype):
     rng = np.random.RandomState(0)
     Y, weights = rng.rand(200, 3) < 0.5, rng.rand(200)
     table = tabulate(Y, np.full((200, 3), sure), weights)
-    (sums,) = sums_around(rng.randn(200, 2), np.arange(200), table, 0.1)
+    (sums,) = sums_of_rows(rng.randn(200, 2), np.arange(200), table, 0.1)
     prior = (np.full((1, 3), 0.5), np.full((1, 3), 0.5))
     corrected = corrected_by(np.full((200, 3), 1 - sure), sums.astype(dtype), prior, 0.0)
     np.testing.assert_array_equal(corrected, 1 - sure)

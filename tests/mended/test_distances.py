@@ -23,10 +23,9 @@ def test_scalings_suit_the_rows(rng):
 
 
 @pytest.mark.parametrize("name", ["range", "standard", "unit", "log_odds"])
-def test_weights_are_gaussian_in_the_scaled_space(name, rng):
+def test_points_and_distances_of_the_scaled_space(name, rng):
     X, proba = rng.randn(30, 4), rng.rand(30, 2)
     scaling = Scaling(name).fit(X, proba, None)
-    scaling.neighbourhood.set_params(beta=0.7)
     clipped = np.clip(proba, 1e-3, 1 - 1e-3)
     points = {
         "range": X / np.ptp(X, axis=0),
@@ -35,9 +34,11 @@ def test_weights_are_gaussian_in_the_scaled_space(name, rng):
         "log_odds": np.log(clipped / (1 - clipped)),
     }[name]
     squared = ((points[:5, np.newaxis] - points) ** 2).sum(axis=2)
-    np.testing.assert_allclose(
-        scaling.weights(X[:5], proba[:5]), np.exp(-0.7 * squared), rtol=1e-6, atol=1e-9
-    )
+    found = scaling.points(X[:5], proba[:5])
+    fitted = scaling.neighbourhood.points_
+    distances = ((found[:, np.newaxis] - fitted) ** 2).sum(axis=2)
+    np.testing.assert_allclose(distances, squared, rtol=1e-6, atol=1e-9)
+    assert scaling.nearest(X[3:9], proba[3:9]).tolist() == [3, 4, 5, 6, 7, 8]
     whole = ((points[:, np.newaxis] - points) ** 2).sum(axis=2)
     expected = np.median(whole[np.triu_indices(30, k=1)])
     assert scaling.median_squared_distance(np.random.RandomState(0)) == pytest.approx(expected)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.special import logit
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -111,7 +112,7 @@ def test_confusion_matrices_equal_the_loops(rings, parameters, weighted):
     weights = np.random.RandomState(1).randint(1, 4, len(Y)) * 0.5 if weighted else None
     clf = fitted(X, Y, weights, **parameters)
     own = np.ones(len(Y)) if weights is None else weights / 0.5  # the lightest weight is one row
-    corrector, V = clf._corrector, clf.validation_indices_
+    corrector, V = clf._corrector.by_label, clf.validation_indices_
     base = clf.estimator_.predict_proba(X[:2])
     slow_references = {name: cache(slow) for name, slow in references.RRC.items()}
     for z, explanation in enumerate(clf.explain(X[:2], n_neighbors=len(X))):
@@ -122,11 +123,13 @@ def test_confusion_matrices_equal_the_loops(rings, parameters, weighted):
             assert problem.reference == correction.reference
             label = problem.labels[0]
             r = slow_references[correction.reference]
-            around = corrector.scalings[name].weights(X[[z]], base[[z]])[0] * own[V]
+            around = corrector.scalings[name].neighbourhood.weights(
+                X[[z]] if name != "log_odds" else logit(np.clip(base[[z]], 1e-3, 1 - 1e-3))
+            )[0] * own[V]  # fmt: skip
             around /= (around / own[V] * np.minimum(own[V], 1)).max()
             local, everywhere = np.zeros((2, 2)), np.zeros((2, 2))
             share = np.average(Y[V, label], weights=own[V])
-            proba = corrector.validation.proba[:, label].tolist()
+            proba = corrector.landmarks.proba[:, label].tolist()
             for k, row in enumerate(V.tolist()):
                 p_decide = r(proba[k])
                 truth = 0 if Y[row, label] else 1
@@ -323,7 +326,7 @@ def test_text_and_frames_name_the_corrections(rings):
     clf = fitted(X, pd.DataFrame(Y, columns=["a", "b", "c", "d"]))
     explanation = max(clf.explain(X), key=lambda e: sum(label.changed for label in e.labels))
     text = str(explanation)
-    (scaling, *_) = clf._corrector.scalings
+    (scaling, *_) = clf._corrector.by_label.scalings
     assert f"a or not a, by neighbours ({scaling}):" in explanation.text(n_problems=99)
     label = next(lb for lb in explanation.most_changed_labels() if lb.changed)
     assert f"Steps of the score of {label.name}, before and after:" in text
@@ -338,6 +341,6 @@ def test_text_and_frames_name_the_corrections(rings):
     assert set(steps["step"]) >= {"uncorrected", "shrinkage of rare labels"}
     problems = explanation.to_frame()
     assert set(problems["correction"]) == {
-        f"neighbours ({name})" for name in clf._corrector.scalings
+        f"neighbours ({name})" for name in clf._corrector.by_label.scalings
     }
     assert set(explanation.to_frame("neighbours")["correction"]) == set(problems["correction"])

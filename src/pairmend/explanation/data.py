@@ -24,7 +24,8 @@ class Neighbour:
     row : int
         Position among the rows given to fit.
     weight : float
-        Weight of the row in the neighbourhood.
+        Weight of the row in the neighbourhood. A landmark of a MendedClassifier has the weight of
+        all validation rows that it represents.
     share : float
         Share of the mass of the confusion matrix that comes from the row, in [0, 1].
     truth : tuple of two bools

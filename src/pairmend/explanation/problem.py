@@ -23,6 +23,7 @@ def explain_problem(
     weights: FloatArray,
     truth: BoolArray,
     decisions: FloatArray,
+    confusion: FloatArray | None = None,
     rows: IntArray | None = None,
     overlap: float = 0.0,
     class_weights: tuple[float, float] = (1.0, 1.0),
@@ -53,6 +54,9 @@ def explain_problem(
     decisions : ndarray of shape (n_validation,) or (n_validation, 2)
         Probability of deciding for the first class at each validation row; or for the first and
         for the second class, which keeps more digits of small ones.
+    confusion : ndarray of shape (2, 2), default=None
+        Local confusion matrix without prior masses, [truth, decision]. None means to sum up the
+        validation rows. It is needed if a listed row stands for several, with their weights.
     rows : ndarray of int, shape (n_validation,), default=None
         Positions of the validation rows in the training data; None means 0, 1, 2, ...
     overlap : float, default=0.0
@@ -96,7 +100,7 @@ def explain_problem(
     membership = np.where(truth.all(axis=1, keepdims=True), overlap, truth) * class_weights
     mass = weights[:, np.newaxis] * membership
     prior: Any = np.asarray(shrinkage, dtype=np.float64)
-    confusion = mass.T @ decisions + prior
+    confusion = (mass.T @ decisions if confusion is None else confusion) + prior
     (e_ii, e_ij), (e_ji, e_jj) = confusion.tolist()
     if after is None:
         after = float(correct(np.asarray(p_decide), confusion))

@@ -12,6 +12,8 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.kernels.correction import p_true_given_decision
 from pairmend.kernels.neighbourhood import exponential, offsets_to
 
+SLACK = 1e-5
+"""Share of a point's mass below which what is left without a query is rounding."""
 ROUNDING = 64
 """Sums below this many units of the last place of the total are rounding of an exact zero."""
 
@@ -51,14 +53,12 @@ def shrink(confusion: FloatArray, towards: FloatArray, mass: float) -> FloatArra
     return confusion + mass * extra
 
 
-def global_confusion(table: FloatArray, leave_out: IntArray | None = None) -> FloatArray:
-    """Return confusion matrices over all rows, or all rows but one each, (t, L, 2, 2).
+def global_confusion(sums: FloatArray) -> FloatArray:
+    """Return confusion matrices (t, L, 2, 2) from sums of a table over all rows, (t, 3 L + 1).
 
     One row's mass, split by the label's prevalence, is added to each decision, so that
     P(true | decision) is defined for decisions that never occur.
     """
-    total = table.sum(axis=0, keepdims=True)
-    sums = total if leave_out is None else total - table[leave_out]
     n_labels = sums.shape[1] // 3
     confusion = confusion_from_sums(sums)
     all_rows = np.maximum(sums[:, -1:], np.finfo(np.float64).tiny)
@@ -117,20 +117,28 @@ def nearness_scale(weights: FloatArray, masses: FloatArray, axis: int) -> FloatA
 
 
 def sums_around(
+    queries: Matrix,
+    own: IntArray,
+    summands: FloatArray,
     points: Matrix,
-    rows: IntArray,
     table: FloatArray,
     beta: float,
     n_doublings: int = 0,
-    masses: FloatArray | None = None,
 ) -> Iterator[FloatArray]:
     """Yield sums of a table around rows, each row left out, at beta and at its doubles, (t, C).
 
+    Each row of `table` (M, C) is the sum over the rows that a point represents, its last column
+    their mass. `own` (t,) is the point that represents each query, `summands` (t, C) what the query
+    added to it. A point that represents nothing but the query is left out of its neighbourhood.
     Weights at the double of beta are the squares of those at beta, so that one exponential
     suffices.
     """
-    exponents = offsets_to(points[rows], points)
-    exponents[rows, np.arange(len(rows))] = np.inf
+    masses, places = table[:, -1], np.arange(len(own))
+    others = masses[own] - summands[:, -1]
+    is_alone = others <= SLACK * masses[own]
+    shared, shared_own = places[~is_alone], own[~is_alone]
+    exponents = offsets_to(queries, points)
+    exponents[own[is_alone], places[is_alone]] = np.inf
     exponents -= exponents.min(axis=0)
     info = np.finfo(exponents.dtype)
     with np.errstate(over="ignore"):  # so far away that the weight is 0
@@ -142,6 +150,9 @@ def sums_around(
             # Their squares would be subnormal, which is slow.
             weights[weights < vanished] = 0
             np.square(weights, out=weights)
-        scale = None if masses is None else nearness_scale(weights, masses, axis=0)
+        scale = nearness_scale(weights, masses, axis=0)
         sums = weights.T @ table
+        if len(shared):
+            sums[shared] -= weights[shared_own, shared, np.newaxis] * summands[shared]
+            np.maximum(sums, 0, out=sums)  # differences of nearly equal sums
         yield sums if scale is None else sums * scale[:, np.newaxis]

@@ -1,30 +1,34 @@
 """fit_corrector: search corrections of the probabilities and stack them; predict with them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
 from pairmend._utils.chunking import row_chunks
+from pairmend._utils.lazy import lazy
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend._utils.weights import draw_rows
-from pairmend.kernels.correction import correct, p_true_given_decision
-from pairmend.kernels.leave_one_out import corrected_by, nearness_scale
+from pairmend.kernels.correction import p_true_given_decision
+from pairmend.kernels.landmarks import LandmarkSums
+from pairmend.kernels.leave_one_out import corrected_by
+from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
 from pairmend.mended.distances import Scaling
 from pairmend.mended.label_sets import LabelSets, OwnSets
+from pairmend.mended.landmarks import LandmarkTables
 from pairmend.mended.search import (
     Correction,
+    Neighbourhoods,
     best_by_scaling,
     beta_grid,
-    leave_one_out_global,
-    leave_one_out_local,
+    correct_globally,
     search_global,
-    search_local,
 )
 from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
-from pairmend.mended.validation_set import ValidationSet
+from pairmend.mended.validation_set import GlobalSums, ValidationRows
 
 N_SEARCH_ROWS = 1000
 """Largest number of rows on which corrections are scored; more rows do not change the choice. With
@@ -32,7 +36,7 @@ sample weights, heavier rows are more likely to be drawn."""
 N_STACKING_ROWS = 2500
 """Largest number of rows on which stacking weights are fitted and decisions are chosen."""
 MAX_PAIRS = 2_500_000
-"""Number of pairs of a scored row and a neighbour above which fewer rows are scored, at least half
+"""Number of pairs of a scored row and a landmark above which fewer rows are scored, at least half
 of N_SEARCH_ROWS."""
 RARE_LABEL_MASS = 10.0
 """Prior mass of uncorrected probabilities: with examples of this weight, the corrected and the
@@ -65,32 +69,105 @@ class SearchSpace:
 
 
 @dataclass(frozen=True)
-class Corrector:
-    """Corrects the base classifier's probabilities by stacked corrections.
+class LabelCorrector:
+    """Corrects the base classifier's probabilities label by label, by stacked corrections.
 
     Attributes
     ----------
-    validation : ValidationSet
-        Validation rows.
+    landmarks : ValidationRows
+        Landmarks, without their features.
     scalings : mapping of Scaling
         By name, those that local corrections of positive weight use.
+    tables : mapping of ndarray of shape (n_landmarks, 3 * n_labels + 1)
+        Confusion sums of the landmarks by scaling.
+    total : GlobalSums
+        Confusion sums over all validation rows.
     corrections : mapping of Correction
         By name of the scaling, the best of each; "global" is that over all rows.
     stacking_weights : mapping of float
         Weights of "uncorrected", "global" and the scalings.
     guard : bool
         Whether rare labels are shrunk towards uncorrected probabilities.
+    """
+
+    landmarks: ValidationRows
+    scalings: Mapping[str, Scaling]
+    tables: Mapping[str, FloatArray]
+    total: GlobalSums
+    corrections: Mapping[str, Correction]
+    stacking_weights: Mapping[str, float]
+    guard: bool
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without what is computed at first access."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def corrected(self, X: MatrixLike, proba: FloatArray) -> FloatArray:
+        """Correct the base classifier's probabilities of rows."""
+        by_label = np.empty(proba.shape)
+        for rows in row_chunks(len(proba), 4 * len(self.landmarks) + 12 * proba.shape[1]):
+            by_label[rows] = self.stacked(self.terms(take_rows(X, rows), proba[rows]))
+        return by_label
+
+    def terms(self, X: MatrixLike, proba: FloatArray) -> dict[str, FloatArray]:
+        """Return uncorrected probabilities, and each correction whose stacking weight is not 0."""
+        terms = {"uncorrected": proba}
+        for name, weight in self.stacking_weights.items():
+            if weight == 0 or name == "uncorrected":
+                continue
+            correction = self.corrections[name]
+            p_decide = REFERENCES[correction.reference](proba)
+            p_true = self._p_true[correction.reference]
+            if name == "global":
+                terms[name] = p_decide * p_true[0] + (1 - p_decide) * p_true[1]
+                continue
+            sums = self._sums[name].around(self.scalings[name].points(X, proba))
+            terms[name] = corrected_by(p_decide, sums, p_true, correction.shrinkage)
+        return terms
+
+    def landmark_weights(self, name: str, X: MatrixLike, proba: FloatArray) -> FloatArray:
+        """Return the weights of landmarks around rows, (n_rows, n_landmarks)."""
+        return self._sums[name].weights(self.scalings[name].points(X, proba))
+
+    def stacked(self, terms: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the weighted sum of terms, with rare labels shrunk towards uncorrected."""
+        corrected = stack(terms, self.stacking_weights)
+        if not self.guard:
+            return corrected
+        n_examples = self.total.n_examples
+        return shrink_rare_labels(terms["uncorrected"], corrected, n_examples, RARE_LABEL_MASS)
+
+    @lazy
+    def _p_true(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """P(true | decision) over all validation rows, by reference."""
+        return {name: p_true_given_decision(self.total.confusion(name)) for name in self.total.sums}
+
+    @lazy
+    def _sums(self) -> dict[str, LandmarkSums]:
+        """Sums around rows, by scaling."""
+        return {
+            name: LandmarkSums(
+                scaling.neighbourhood.points_, self.tables[name], self.corrections[name].beta
+            )
+            for name, scaling in self.scalings.items()
+        }
+
+
+@dataclass(frozen=True)
+class Corrector:
+    """Corrects the base classifier's probabilities by label, and by label sets.
+
+    Attributes
+    ----------
+    by_label : LabelCorrector
+        Corrects the probabilities of labels.
     label_sets : LabelSets
         Label sets seen in training.
     label_set_weights : mapping of float
         Stacking weights of the probabilities of "labels" and of the marginals of "sets".
     """
 
-    validation: ValidationSet
-    scalings: Mapping[str, Scaling]
-    corrections: Mapping[str, Correction]
-    stacking_weights: Mapping[str, float]
-    guard: bool
+    by_label: LabelCorrector
     label_sets: LabelSets
     label_set_weights: Mapping[str, float]
 
@@ -101,42 +178,7 @@ class Corrector:
 
     def corrected_proba(self, X: MatrixLike, proba: FloatArray) -> CorrectedProba:
         """Correct the base classifier's probabilities of rows."""
-        n_validation, n_labels = self.validation.Y.shape
-        by_label = np.empty(proba.shape)
-        for rows in row_chunks(len(proba), 4 * n_validation + 12 * n_labels):
-            by_label[rows] = self.stacked(self.terms(take_rows(X, rows), proba[rows]))
-        return self.with_label_sets(by_label, None)
-
-    def terms(self, X: MatrixLike, proba: FloatArray) -> dict[str, FloatArray]:
-        """Return uncorrected probabilities, and each correction whose stacking weight is not 0."""
-        terms = {"uncorrected": proba}
-        for name, weight in self.stacking_weights.items():
-            if weight == 0 or name == "uncorrected":
-                continue
-            correction = self.corrections[name]
-            reference = self.validation.references[correction.reference]
-            p_decide = reference.p_decide(proba)
-            if name == "global":
-                terms[name] = correct(p_decide, reference.global_confusion)
-                continue
-            sums = self.neighbour_weights(name, X, proba) @ reference.table
-            p_true = p_true_given_decision(reference.global_confusion)
-            terms[name] = corrected_by(p_decide, sums, p_true, correction.shrinkage)
-        return terms
-
-    def neighbour_weights(self, name: str, X: MatrixLike, proba: FloatArray) -> FloatArray:
-        """Return the weights of validation rows around rows, (n_rows, n_validation)."""
-        weights = self.scalings[name].weights(X, proba)
-        scale = nearness_scale(weights, self.validation.weights, axis=1)
-        return weights if scale is None else weights * scale[:, np.newaxis]
-
-    def stacked(self, terms: Mapping[str, FloatArray]) -> FloatArray:
-        """Return the weighted sum of terms, with rare labels shrunk towards uncorrected."""
-        corrected = stack(terms, self.stacking_weights)
-        if not self.guard:
-            return corrected
-        n_examples = self.validation.n_examples
-        return shrink_rare_labels(terms["uncorrected"], corrected, n_examples, RARE_LABEL_MASS)
+        return self.with_label_sets(self.by_label.corrected(X, proba), None)
 
     def with_label_sets(self, by_label: FloatArray, own: OwnSets | None) -> CorrectedProba:
         """Stack probabilities of labels with the marginals of label sets."""
@@ -146,115 +188,152 @@ class Corrector:
         return CorrectedProba(stack(parts, self.label_set_weights), by_label, own)
 
 
+@dataclass(frozen=True)
+class DrawnRows:
+    """Validation rows on which corrections are compared and stacked.
+
+    Attributes
+    ----------
+    rows : ValidationRows
+        The rows, with their own weights.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows in a mean over all validation rows.
+    searched : ndarray of int
+        Positions of the rows of the search.
+    search_weights : ndarray of float
+        Weights of these rows in a mean over all validation rows.
+    own : mapping of ndarray of int, shape (n_rows,)
+        The landmark of each row, by scaling.
+    own_sets : OwnSets
+        The label set of each row.
+    folds : ndarray of int, shape (n_rows,)
+        The fold of each row.
+    """
+
+    rows: ValidationRows
+    weights: FloatArray
+    searched: IntArray
+    search_weights: FloatArray
+    own: Mapping[str, IntArray]
+    own_sets: OwnSets
+    folds: IntArray
+
+    @lazy
+    def search_rows(self) -> ValidationRows:
+        """The rows of the search."""
+        return self.rows.take(self.searched)
+
+
+def draw_rows_to_compare(
+    weights: FloatArray, n_landmarks: int, rng: np.random.RandomState
+) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+    """Draw validation rows for stacking, in ascending order, and those among them for the search.
+
+    Returns the rows, their weights, positions of the rows of the search, and their weights.
+    """
+    order = rng.permutation(len(weights))
+    # The search compares each row with all landmarks.
+    n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // n_landmarks))
+    n_stacking = N_STACKING_ROWS * n_search // N_SEARCH_ROWS
+    rows, weights = draw_rows(order, weights, n_stacking, rng)
+    searched, search_weights = draw_rows(np.arange(len(rows)), weights[rows], n_search, rng)
+    ascending = np.argsort(rows)
+    searched = np.sort(np.argsort(ascending)[searched])
+    rows, search_weights = rows[ascending], search_weights[ascending][searched]
+    return rows, weights[rows], searched, search_weights
+
+
 def fit_corrector(
-    validation: ValidationSet,
-    folds: IntArray,
-    scalings: Sequence[Scaling],
+    landmarks: ValidationRows,
+    tables: LandmarkTables,
+    drawn: DrawnRows,
+    label_sets: LabelSets,
     space: SearchSpace,
     rng: np.random.RandomState,
 ) -> tuple[Corrector, list[Correction], OutOfFoldPredictions]:
     """Search for the best corrections, and stack them.
 
-    `folds` holds the fold number of each validation row. Also returned are all corrections that
-    were scored, and the out-of-fold predictions on which to choose a decision.
+    Also returned are all corrections that were scored, and the out-of-fold predictions on which to
+    choose a decision.
     """
-    drawn = _DrawnRows.draw(validation, rng)
-    rows = drawn.rows
-    search = _search(validation, scalings, space, drawn, rng)
+    neighbourhoods = {
+        scaling.name: Neighbourhoods(
+            scaling, tables.tables[scaling.name], tables.total, drawn.own[scaling.name]
+        )
+        for scaling in tables.scalings
+    }
+    search = _search(neighbourhoods, landmarks, tables.total, space, drawn, rng)
     best = best_by_scaling(search)
     if not space.guard:
         only = min(best.values(), key=lambda correction: correction.loss)
         best = {only.scaling: only}
-    by_name = {scaling.name: scaling for scaling in scalings}
-    terms = {"uncorrected": validation.proba[rows]}
+    terms = {"uncorrected": drawn.rows.proba}
     for name, correction in best.items():
         if name == "global":
-            terms[name] = leave_one_out_global(validation, correction.reference, rows)
+            terms[name] = correct_globally(drawn.rows, tables.total, correction.reference)
             continue
-        by_name[name].neighbourhood.set_params(beta=correction.beta)
-        terms[name] = leave_one_out_local(validation, by_name[name], correction, rows)
+        neighbourhoods[name].scaling.neighbourhood.set_params(beta=correction.beta)
+        terms[name] = neighbourhoods[name].corrected(drawn.rows, correction)
     stacking_weights = (
-        fit_stacking_weights(terms, validation.Y[rows], drawn.weights)
+        fit_stacking_weights(terms, drawn.rows.Y, drawn.weights)
         if space.guard
         else dict.fromkeys(best, 1.0)
     )
-    used = {name: by_name[name] for name in best if stacking_weights[name] > 0 and name in by_name}
-    label_sets, indices = LabelSets.from_indicators(validation.Y, validation.weights)
-    corrector = Corrector(
-        validation, used, best, stacking_weights, space.guard, label_sets, {"labels": 1.0}
+    used = [name for name in best if stacking_weights[name] > 0 and name in neighbourhoods]
+    by_label = LabelCorrector(
+        landmarks.without_features(),
+        {name: neighbourhoods[name].scaling for name in used},
+        {name: tables.tables[name][best[name].reference] for name in used},
+        tables.total,
+        best,
+        stacking_weights,
+        space.guard,
     )
-    by_label = corrector.stacked(terms)
-    own = OwnSets(indices[rows], validation.weights[rows])
+    corrector = Corrector(by_label, label_sets, {"labels": 1.0})
+    stacked = by_label.stacked(terms)
     if space.use_label_sets:
-        corrector, corrected = _fit_label_sets(corrector, by_label, own, drawn)
+        corrector, corrected = _fit_label_sets(corrector, stacked, drawn)
     else:
-        corrected = corrector.with_label_sets(by_label, own)
-    rows_by_fold = [np.flatnonzero(folds[rows] == fold) for fold in np.unique(folds[rows])]
-    predictions = OutOfFoldPredictions(validation.Y[rows], drawn.weights, rows_by_fold, corrected)
+        corrected = corrector.with_label_sets(stacked, drawn.own_sets)
+    folds = [np.flatnonzero(drawn.folds == fold) for fold in np.unique(drawn.folds)]
+    predictions = OutOfFoldPredictions(drawn.rows.Y, drawn.weights, folds, corrected)
     return corrector, search, predictions
 
 
-@dataclass(frozen=True)
-class _DrawnRows:
-    """Validation rows for stacking, in ascending order, and those among them for the search.
-
-    `searched` holds positions in `rows`, `search_rows` the validation rows themselves.
-    """
-
-    rows: IntArray
-    weights: FloatArray
-    searched: IntArray
-    search_rows: IntArray
-    search_weights: FloatArray
-
-    @classmethod
-    def draw(cls, validation: ValidationSet, rng: np.random.RandomState) -> "_DrawnRows":
-        order = rng.permutation(len(validation.Y))
-        # The search compares each row with all validation rows.
-        n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // len(order)))
-        n_stacking = N_STACKING_ROWS * n_search // N_SEARCH_ROWS
-        rows, weights = draw_rows(order, validation.weights, n_stacking, rng)
-        searched, search_weights = draw_rows(np.arange(len(rows)), weights[rows], n_search, rng)
-        ascending = np.argsort(rows)
-        searched = np.sort(np.argsort(ascending)[searched])
-        rows, search_weights = rows[ascending], search_weights[ascending][searched]
-        return cls(rows, weights[rows], searched, rows[searched], search_weights)
-
-
 def _search(
-    validation: ValidationSet,
-    scalings: Sequence[Scaling],
+    neighbourhoods: Mapping[str, Neighbourhoods],
+    landmarks: ValidationRows,
+    total: GlobalSums,
     space: SearchSpace,
-    drawn: _DrawnRows,
+    drawn: DrawnRows,
     rng: np.random.RandomState,
 ) -> list[Correction]:
     """Score all corrections of the search space."""
     rows, weights = drawn.search_rows, drawn.search_weights
-    search = search_global(validation, rows, weights) if space.guard else []
-    for scaling in scalings:
-        distance = scaling.median_squared_distance(rng, validation.weights)
+    search = search_global(rows, total, weights) if space.guard else []
+    for neighbourhood in neighbourhoods.values():
+        distance = neighbourhood.scaling.median_squared_distance(rng, landmarks.weights)
         # If all rows are equal, every beta gives the same weights.
         betas = beta_grid(distance or 1.0) if space.beta is None else [space.beta]
-        search += search_local(validation, scaling, rows, weights, betas, space.shrinkages)
+        search += neighbourhood.take(drawn.searched).search(rows, weights, betas, space.shrinkages)
     return search
 
 
 def _fit_label_sets(
-    corrector: Corrector, by_label: FloatArray, own: OwnSets, drawn: _DrawnRows
+    corrector: Corrector, by_label: FloatArray, drawn: DrawnRows
 ) -> tuple[Corrector, CorrectedProba]:
     """Search for the exponent of the lift, and stack labels with the marginals of label sets."""
-    validation, label_sets = corrector.validation, corrector.label_sets
-    searched, rows, weights = drawn.searched, drawn.search_rows, drawn.search_weights
+    label_sets, own, searched = corrector.label_sets, drawn.own_sets, drawn.searched
 
     def loss(exponent: float) -> float:
         sets = replace(label_sets, lift_exponent=exponent)
         marginals = sets.marginals(by_label[searched], own.take(searched))
         parts = {"labels": by_label[searched], "sets": marginals}
-        both = fit_stacking_weights(parts, validation.Y[rows], weights)
-        return validation.brier_score(stack(parts, both), rows, weights)
+        both = fit_stacking_weights(parts, drawn.search_rows.Y, drawn.search_weights)
+        return drawn.search_rows.brier_score(stack(parts, both), drawn.search_weights)
 
     best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=loss))
     parts = {"labels": by_label, "sets": best.marginals(by_label, own)}
-    both = fit_stacking_weights(parts, validation.Y[drawn.rows], drawn.weights)
+    both = fit_stacking_weights(parts, drawn.rows.Y, drawn.weights)
     corrected = CorrectedProba(stack(parts, both), by_label, own)
     return replace(corrector, label_sets=best, label_set_weights=both), corrected

@@ -10,8 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from pairmend._utils.frames import EncodedFrame
-from pairmend._utils.typing import FloatArray, MatrixLike
+from pairmend._utils.typing import FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._utils.weights import draw_rows, weighted_median
+from pairmend.kernels.landmarks import nearest_landmark
 from pairmend.kernels.neighbourhood import offsets_to, squared_norms
 from pairmend.neighbourhoods import GaussianNeighbourhood
 
@@ -27,7 +28,7 @@ MAX_ROWS = 250
 
 
 class Scaling:
-    """A Gaussian neighbourhood of the validation rows in one scaling.
+    """A Gaussian neighbourhood of the landmarks in one scaling.
 
     `name` is one of :data:`SCALINGS`, `transformer` turns rows into numbers ("log_odds" needs
     none). The beta of `neighbourhood` may be changed after fit.
@@ -48,18 +49,27 @@ class Scaling:
     def fit(
         self, X: MatrixLike, proba: FloatArray, y: Any, row_weights: FloatArray | None = None
     ) -> "Scaling":
-        """Fit the neighbourhood on validation rows with these probabilities."""
+        """Fit the neighbourhood on landmarks with these probabilities."""
         self.neighbourhood.fit(self._coordinates(X, proba), y, sample_weight=row_weights)
         return self
 
-    def weights(self, X: MatrixLike, proba: FloatArray) -> FloatArray:
-        """Return the weights of the validation rows around rows, (n_rows, n_validation)."""
-        return np.asarray(self.neighbourhood.weights(self._coordinates(X, proba)))
+    @property
+    def n_points(self) -> int:
+        """Number of landmarks."""
+        return int(self.neighbourhood.points_.shape[0])
+
+    def points(self, X: MatrixLike, proba: FloatArray) -> Matrix:
+        """Return rows as points, (n_rows, n_coordinates)."""
+        return self.neighbourhood.to_points(self._coordinates(X, proba))
+
+    def nearest(self, X: MatrixLike, proba: FloatArray) -> IntArray:
+        """Return the nearest landmark of each row."""
+        return nearest_landmark(self.points(X, proba), self.neighbourhood.points_)
 
     def median_squared_distance(
         self, rng: np.random.RandomState, row_weights: FloatArray | None = None
     ) -> float:
-        """Return the median squared distance of unequal validation rows, 0 if all are equal.
+        """Return the median squared distance of unequal landmarks, 0 if all are equal.
 
         A distance is weighted by the product of its rows' weights.
         """
@@ -93,7 +103,7 @@ def fit_scalings(
     y: Any,
     row_weights: FloatArray | None = None,
 ) -> list[Scaling]:
-    """Fit the scaling of this name, or with "auto" all that suit the validation rows.
+    """Fit the scaling of this name, or with "auto" all that suit the landmarks.
 
     "auto" gives "log_odds" alone where rows are not numeric, texts for instance.
     """

@@ -25,7 +25,7 @@ from pairmend._utils.sklearn_private import (
     fit_context,
 )
 from pairmend._utils.targets import check_target
-from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
     check_base_classifier,
     check_features,
@@ -41,7 +41,13 @@ from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one
-from pairmend.mended.corrector import Corrector, SearchSpace, fit_corrector
+from pairmend.mended.corrector import (
+    Corrector,
+    DrawnRows,
+    SearchSpace,
+    draw_rows_to_compare,
+    fit_corrector,
+)
 from pairmend.mended.decisions import (
     CorrectedProba,
     Decision,
@@ -51,10 +57,17 @@ from pairmend.mended.decisions import (
 )
 from pairmend.mended.distances import SCALINGS, fit_scalings
 from pairmend.mended.explain import explain_rows
+from pairmend.mended.label_sets import LabelSets, OwnSets
+from pairmend.mended.landmarks import (
+    MAX_LANDMARKS,
+    LandmarkTables,
+    draw_landmarks,
+    own_landmarks,
+)
 from pairmend.mended.rows import RowEncoder
 from pairmend.mended.scoring import DecisionScorer
 from pairmend.mended.search import SHRINKAGES, Correction
-from pairmend.mended.validation_set import ValidationSet
+from pairmend.mended.validation_set import ValidationRows
 from pairmend.metrics import LOSSES
 from pairmend.model_selection.out_of_fold import cross_fit, split_rows
 from pairmend.thresholds.strategies import FixedThreshold
@@ -113,6 +126,11 @@ class MendedClassifier(MultiLabelClassifier):
         Whether the uncorrected probability and a global correction are stacked with the local
         corrections, and the probabilities of rare labels are shrunk towards the uncorrected ones.
         If not, the best local correction is used alone.
+    max_landmarks : int or None, default=2500
+        Largest number of landmarks, the validation rows that a predicted row is compared with. Of
+        more validation rows, this many are drawn, and the others add their errors to their nearest
+        landmark. The time and the memory of prediction, and the size of the model, grow with it.
+        None means all validation rows.
     transformer : transformer, default=None
         Scikit-learn transformer that turns rows into numbers for distances, for texts or images
         for example. None encodes frames by a :class:`~pairmend.frames.FrameEncoder`, for distances
@@ -153,6 +171,8 @@ class MendedClassifier(MultiLabelClassifier):
         All decisions that were compared: "decision", "threshold", and "loss" by the metric.
     validation_indices_ : ndarray of int
         Rows of the validation set: the training rows with an out-of-fold prediction.
+    landmark_indices_ : ndarray of int
+        Rows of the validation set that are landmarks.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
         classes, the classes.
@@ -214,6 +234,7 @@ class MendedClassifier(MultiLabelClassifier):
         "threshold": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"),
                       HasMethods(["fit", "decide"])],
         "guard": ["boolean"],
+        "max_landmarks": [Interval(Integral, 2, None, closed="left"), None],
         "transformer": [HasMethods(["fit", "transform"]), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -236,6 +257,7 @@ class MendedClassifier(MultiLabelClassifier):
         decision: str = "auto",
         threshold: Any = "auto",
         guard: bool = True,
+        max_landmarks: int | None = MAX_LANDMARKS,
         transformer: Any = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -250,6 +272,7 @@ class MendedClassifier(MultiLabelClassifier):
         self.decision = decision
         self.threshold = threshold
         self.guard = guard
+        self.max_landmarks = max_landmarks
         self.transformer = transformer
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -299,30 +322,15 @@ class MendedClassifier(MultiLabelClassifier):
             model, base_rows, labels, params, splits, method="predict_proba",
             purpose="the probabilities of labels", n_jobs=self.n_jobs,
         )  # fmt: skip
-        predicted = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in splits)])
-        # A row predicted twice would be its own neighbour: the first prediction is kept.
-        rows, first = np.unique(predicted, return_index=True)
-        if len(rows) < 2:
-            raise ValueError(
-                f"n_samples = {len(rows)} in the test parts of the splits; the correction needs "
-                "out-of-fold predictions of at least 2 rows. Pass a cv with larger test parts."
-            )
-        folds = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])[first]
-        validation = ValidationSet.from_rows(
-            target.Y[rows], np.clip(np.concatenate(parts)[first], 0, 1), weights[rows],
-            COMPARED_REFERENCES if self.reference == "auto" else (self.reference,),
+        rows, proba, folds = _first_predictions(splits, parts)
+        validation = ValidationRows(
+            distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows),
+            target.Y[rows], np.clip(proba, 0, 1, out=proba), weights[rows],
         )  # fmt: skip
-        scalings = fit_scalings(
-            self.scaling, self.transformer, take_rows(distance_rows, rows), validation.proba,
-            target.as_given(rows), weights[rows],
-        )  # fmt: skip
-        space = SearchSpace(
-            beta=None if self.beta == "auto" else float(self.beta),
-            shrinkages=SHRINKAGES if self.shrinkage == "auto" else (float(self.shrinkage),),
-            guard=self.guard,
-            use_label_sets=target.multilabel,
+        landmarks = draw_landmarks(validation.weights, self.max_landmarks, rng)
+        corrector, search, out_of_fold = self._fit_corrector(
+            validation, landmarks, target.as_given(rows[landmarks]), folds, target.multilabel, rng
         )
-        corrector, search, out_of_fold = fit_corrector(validation, folds, scalings, space, rng)
         decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
             decision = self._choose_decision(out_of_fold, corrector)
@@ -332,15 +340,17 @@ class MendedClassifier(MultiLabelClassifier):
             params = take_params(X, params, present)
         model.fit(rows_to_fit, labels.as_given(present), **params)
 
-        local = {name: each for name, each in corrector.corrections.items() if name != "global"}
+        corrections = corrector.by_label.corrections
+        local = {name: each for name, each in corrections.items() if name != "global"}
         return self._set_fitted(
             X,
             target,
             estimator_=model,
             validation_indices_=rows,
+            landmark_indices_=rows[landmarks],
             frame_encoder_=encoder.encoder,
             beta_={name: correction.beta for name, correction in local.items()},
-            stacking_weights_=dict(corrector.stacking_weights),
+            stacking_weights_=dict(corrector.by_label.stacking_weights),
             search_=_columns(search),
             _row_encoder=encoder,
             _corrector=corrector,
@@ -428,8 +438,8 @@ class MendedClassifier(MultiLabelClassifier):
         X : array-like of shape (n_samples, n_features)
             Rows. Time and memory grow with their number times the number of labels.
         n_neighbors : int, default=5
-            How many validation rows to list for each label and scaling: those of largest weight,
-            by their positions among the rows given to fit.
+            How many landmarks to list for each label and scaling: those of largest weight, by
+            their positions among the rows given to fit.
         n_problems : int, default=None
             How many local corrections of a row to explain: those with the largest change. None
             means all, one for each label and each scaling of positive stacking weight.
@@ -458,6 +468,42 @@ class MendedClassifier(MultiLabelClassifier):
             self, distance_rows, self._base_proba(base_rows),
             n_neighbors=n_neighbors, n_problems=n_problems,
         )  # fmt: skip
+
+    def _fit_corrector(
+        self,
+        validation: ValidationRows,
+        landmarks: IntArray,
+        y: TargetLike,
+        folds: IntArray,
+        multilabel: bool,
+        rng: np.random.RandomState,
+    ) -> tuple[Corrector, list[Correction], OutOfFoldPredictions]:
+        """Choose and stack corrections; `y` holds the targets of the landmarks, as given to fit."""
+        at = validation.take(landmarks)
+        scalings = fit_scalings(self.scaling, self.transformer, at.X, at.proba, y, at.weights)
+        references = COMPARED_REFERENCES if self.reference == "auto" else (self.reference,)
+        is_other = np.ones(len(validation), dtype=bool)
+        is_other[landmarks] = False
+        tables = LandmarkTables.from_landmarks(at, scalings, references).with_rows(
+            validation, np.flatnonzero(is_other)
+        )
+        label_sets, sets = LabelSets.from_indicators(validation.Y, validation.weights)
+        rows, weights, searched, search_weights = draw_rows_to_compare(
+            validation.weights, len(landmarks), rng
+        )
+        drawn = DrawnRows(
+            validation.take(rows), weights, searched, search_weights,
+            own=own_landmarks(validation.take(rows), rows, landmarks, scalings),
+            own_sets=OwnSets(sets[rows], validation.weights[rows]),
+            folds=folds[rows],
+        )  # fmt: skip
+        space = SearchSpace(
+            beta=None if self.beta == "auto" else float(self.beta),
+            shrinkages=SHRINKAGES if self.shrinkage == "auto" else (float(self.shrinkage),),
+            guard=self.guard,
+            use_label_sets=multilabel,
+        )
+        return fit_corrector(at, tables, drawn, label_sets, space, rng)
 
     def _find_metric(self) -> Any:
         """Return the name of a loss, or a scorer."""
@@ -537,6 +583,30 @@ def _for_all_labels(base: Any, n_labels: int) -> Any:
     if tags is not None and tags.multi_label and n_labels > 1:
         return base
     return PerLabelClassifier(base)
+
+
+def _first_predictions(
+    splits: Sequence[tuple[IntArray, IntArray]], parts: list[FloatArray]
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the rows of the test parts, the first prediction of each, and its fold.
+
+    A row predicted twice would be its own neighbour. `parts` is emptied.
+    """
+    tests = [test for _, test in splits]
+    rows = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *tests]))
+    if len(rows) < 2:
+        raise ValueError(
+            f"n_samples = {len(rows)} in the test parts of the splits; the correction needs "
+            "out-of-fold predictions of at least 2 rows. Pass a cv with larger test parts."
+        )
+    proba = np.empty((len(rows), parts[0].shape[1]))
+    folds = np.empty(len(rows), dtype=np.int64)
+    while parts:
+        fold = len(parts) - 1
+        places = np.searchsorted(rows, tests[fold])
+        # Of a row that a fold predicts twice, the first prediction is kept.
+        proba[places[::-1]], folds[places] = parts.pop()[::-1], fold
+    return rows, proba, folds
 
 
 def _columns(records: Sequence[Any]) -> dict[str, np.ndarray[Any, Any]]:

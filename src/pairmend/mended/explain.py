@@ -16,9 +16,10 @@ from pairmend.explanation import (
     SetExplanation,
     explain_problem,
 )
-from pairmend.kernels.leave_one_out import shrink
+from pairmend.kernels.leave_one_out import confusion_from_sums, shrink
+from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one, vote
-from pairmend.mended.corrector import Corrector
+from pairmend.mended.corrector import Corrector, LabelCorrector
 from pairmend.mended.decisions import CorrectedProba
 from pairmend.mended.stacking import stack
 from pairmend.thresholds.strategies import CardinalityThreshold, F1Thresholds, FixedThreshold
@@ -51,16 +52,16 @@ def explain_rows(
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
             raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
     corrector: Corrector = classifier._current_corrector()
-    n_validation, n_labels = corrector.validation.Y.shape
+    n_landmarks, n_labels = corrector.by_label.landmarks.Y.shape
     decision = _DecisionRule(classifier.decision_, classifier.threshold_, corrector)
     names = [str(name) for name in classifier.classes_.tolist()]
     problems = _ProblemExplainer(
-        corrector, names, classifier.validation_indices_, n_neighbors, n_problems
+        corrector.by_label, names, classifier.landmark_indices_, n_neighbors, n_problems
     )
     corrected = corrector.corrected_proba(X, proba)
     explained: list[Explanation] = []
-    for rows in row_chunks(len(proba), 4 * n_validation + 12 * n_labels):
-        terms = corrector.terms(take_rows(X, rows), proba[rows])
+    for rows in row_chunks(len(proba), 4 * n_landmarks + 12 * n_labels):
+        terms = corrector.by_label.terms(take_rows(X, rows), proba[rows])
         part = CorrectedProba(corrected.proba[rows], corrected.by_label[rows])
         labels = _explain_labels(corrector, names, terms, part, decision)
         sets = _explain_sets(corrector, names, terms["uncorrected"], part, decision)
@@ -113,11 +114,11 @@ def _explain_labels(
     # Name, kind and stacking weight of each step, and its summand before and after.
     steps: list[tuple[str, str, float | None, FloatArray, FloatArray]] = []
     for term in ("uncorrected", *(name for name in terms if name != "uncorrected")):
-        weight = corrector.stacking_weights.get(term, 0.0)
+        weight = corrector.by_label.stacking_weights.get(term, 0.0)
         first = base if term == "uncorrected" else zeros
         steps.append((step_name(term), "term", weight, first, weight * terms[term]))
-    if corrector.guard:
-        change = corrected.by_label - stack(terms, corrector.stacking_weights)
+    if corrector.by_label.guard:
+        change = corrected.by_label - stack(terms, corrector.by_label.stacking_weights)
         steps.append((RARE_LABELS, "change", None, zeros, change))
     if corrector.label_set_weights != {"labels": 1.0}:
         name = LABEL_SETS if corrector.label_set_weights.get("sets", 0.0) > 0 else SCALED
@@ -190,7 +191,7 @@ class _ProblemExplainer:
 
     def __init__(
         self,
-        corrector: Corrector,
+        corrector: LabelCorrector,
         names: list[str],
         rows: Any,
         n_neighbors: int,
@@ -198,30 +199,28 @@ class _ProblemExplainer:
     ):
         self.corrector, self.names, self.rows = corrector, names, rows
         self.n_neighbors, self.n_problems = n_neighbors, n_problems
-        self.validation_p_decide: dict[str, FloatArray] = {}
+        self.landmark_p_decide: dict[str, FloatArray] = {}
         self.prior_masses: dict[str, FloatArray] = {}
         for name in corrector.scalings:
             correction = corrector.corrections[name]
-            reference = corrector.validation.references[correction.reference]
-            self.validation_p_decide[name] = reference.p_decide(corrector.validation.proba)
-            zeros = np.zeros_like(reference.global_confusion)
-            prior = shrink(zeros, reference.global_confusion, correction.shrinkage)
-            self.prior_masses[name] = prior[0]
+            self.landmark_p_decide[name] = corrector.landmarks.p_decide(correction.reference)
+            everywhere = corrector.total.confusion(correction.reference)
+            self.prior_masses[name] = shrink(
+                np.zeros_like(everywhere), everywhere, correction.shrinkage
+            )[0]
 
     def explain(
         self, X: MatrixLike, terms: dict[str, FloatArray]
     ) -> Iterator[tuple[tuple[ProblemExplanation, ...], int, int]]:
         """Yield for each row its problems, their number, and how many changed their vote."""
         corrector, base = self.corrector, terms["uncorrected"]
-        validation = corrector.validation
         scalings = list(corrector.scalings)
-        weights = {
-            name: corrector.neighbour_weights(name, X, base) * validation.weights
-            for name in scalings
+        weights = {name: corrector.landmark_weights(name, X, base) for name in scalings}
+        confusion = {
+            name: confusion_from_sums(weights[name] @ corrector.tables[name]) for name in scalings
         }
         p_decide = {
-            name: validation.references[corrector.corrections[name].reference].p_decide(base)
-            for name in scalings
+            name: REFERENCES[corrector.corrections[name].reference](base) for name in scalings
         }
         # Label by label, and within a label scaling by scaling.
         every = [(label, name) for label in range(len(self.names)) for name in scalings]
@@ -240,6 +239,7 @@ class _ProblemExplainer:
                     after=float(after[k]),
                     p_decide=float(p_decide[every[k][1]][row, every[k][0]]),
                     weights=weights[every[k][1]][row],
+                    confusion=confusion[every[k][1]][row, every[k][0]],
                 )
                 for k in chosen.tolist()
             )
@@ -247,17 +247,18 @@ class _ProblemExplainer:
 
     def _problem(
         self, label: int, name: str, *, before: float, after: float, p_decide: float,
-        weights: FloatArray,
+        weights: FloatArray, confusion: FloatArray,
     ) -> ProblemExplanation:  # fmt: skip
-        has_label = self.corrector.validation.Y[:, label]
+        has_label = self.corrector.landmarks.Y[:, label]
         return explain_problem(
             (label, None),
             (self.names[label], f"not {self.names[label]}"),
             before=before,
             p_decide=p_decide,
-            weights=weights,
+            weights=weights * self.corrector.tables[name][:, -1],
             truth=np.column_stack([has_label, ~has_label]),
-            decisions=self.validation_p_decide[name][:, label],
+            decisions=self.landmark_p_decide[name][:, label],
+            confusion=confusion,
             rows=self.rows,
             shrinkage=self.prior_masses[name][label],
             after=after,

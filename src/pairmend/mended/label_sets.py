@@ -1,24 +1,36 @@
 """Label powerset decoding: the label sets seen in training, and their probabilities."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from pairmend._utils.chunking import row_chunks
+from pairmend._utils.chunking import batches
+from pairmend._utils.lazy import lazy
+from pairmend._utils.products import multiply
+from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.weights import SLACK
 
 PROBA_MARGIN = 1e-6
 """Probabilities are clipped to this distance from 0 and 1, so that one label excludes no set."""
 
+MAX_SETS = 2500
+"""Largest number of label sets; of more, the most frequent are kept."""
+MAX_DENSE_LABELS = 64
+"""Number of labels up to which the indicators of sets are multiplied as a dense array."""
+BLOCK = 64
+"""Rows at once: their scores stay in the processor's cache."""
+NANOSECONDS = 10.0
+"""Time of one score, from which the number of threads follows."""
+
 
 @dataclass(frozen=True)
 class OwnSets:
-    """Indices of the label sets of training rows, and the weights of these rows."""
+    """Indices of the label sets of training rows, -1 if not kept, and the weights of these rows."""
 
     indices: IntArray
     weights: FloatArray
@@ -58,18 +70,30 @@ class LabelSets:
     def from_indicators(
         cls, Y: BoolArray, weights: FloatArray | None = None
     ) -> tuple["LabelSets", IntArray]:
-        """Return the distinct label sets of rows, and the index of each row's set."""
+        """Return the distinct label sets of rows, and the index of each row's set.
+
+        Of more than MAX_SETS sets the most frequent are kept; the index of any other is -1.
+        """
         weights = np.ones(len(Y)) if weights is None else weights
-        distinct, indices = np.unique(Y, axis=0, return_inverse=True)
-        indices = indices.ravel()
-        counts: FloatArray = np.zeros(len(distinct))
-        np.add.at(counts, indices, weights)
-        total = weights.sum()
+        distinct, indices = distinct_rows(Y)
+        counts: FloatArray = np.bincount(indices, weights, len(distinct)).astype(np.float64)
+        if len(distinct) > MAX_SETS:
+            kept = np.sort(np.argsort(-counts, kind="stable")[:MAX_SETS])
+            places = np.full(len(distinct), -1)
+            places[kept] = np.arange(MAX_SETS)
+            distinct, counts, indices = distinct[kept], counts[kept], places[indices]
         members = sparse.csr_array(distinct.astype(np.float64))
-        share = (weights @ Y + 1) / (total + 2)
+        return cls.from_counts(members, counts, weights @ Y, weights.sum()), indices
+
+    @classmethod
+    def from_counts(
+        cls, members: Any, counts: FloatArray, label_counts: FloatArray, total: float
+    ) -> "LabelSets":
+        """Return label sets, given the weights of rows with each set, of each label, and of all."""
+        share = (label_counts + 1) / (total + 2)
         independent = members @ (np.log(share) - np.log1p(-share)) + np.log1p(-share).sum()
         log_lift = np.log(counts / total) - independent
-        return cls(members, counts, log_lift), indices
+        return cls(members, counts, log_lift)
 
     def most_likely(self, proba: FloatArray, own: OwnSets | None = None) -> IntArray:
         """Return the indicators of the most likely set of each row, (n_rows, n_labels).
@@ -77,52 +101,88 @@ class LabelSets:
         `own` holds the sets of training rows. Each row is then left out of the count of its set,
         and a set of no other row has the probability 0.
         """
-        best = [scores.argmax(axis=1) for _, scores in self._log_scores(proba, own)]
-        return self.members[np.concatenate(best)].toarray().astype(np.int64)
+        best = np.empty(len(proba), dtype=np.int64)
+
+        def fill(rows: slice) -> None:
+            best[rows] = self._log_scores(rows, proba, own).argmax(axis=1)
+
+        self._in_blocks(fill, len(proba))
+        return self.members[best].toarray().astype(np.int64)
 
     def marginals(self, proba: FloatArray, own: OwnSets | None = None) -> FloatArray:
         """Return the probability of each label over all sets; `own` as in `most_likely`."""
         out = np.empty(proba.shape)
-        for rows, scores in self._log_scores(proba, own):
+
+        def fill(rows: slice) -> None:
+            scores = self._log_scores(rows, proba, own)
             scores -= scores.max(axis=1, keepdims=True)
             np.exp(scores, out=scores)
             scores /= scores.sum(axis=1, keepdims=True)
-            out[rows] = scores @ self.members
+            out[rows] = self._times_members(scores)
+
+        self._in_blocks(fill, len(proba))
         return np.clip(out, 0, 1, out=out)
 
     def top_sets(self, proba: FloatArray, n_sets: int) -> IntArray:
         """Return the indices of the most likely sets of each row, the most likely first."""
         found = [
-            np.argsort(-scores, axis=1, kind="stable")[:, :n_sets]
-            for _, scores in self._log_scores(proba, None)
+            np.argsort(-self._log_scores(rows, proba, None), axis=1, kind="stable")[:, :n_sets]
+            for rows in batches(len(proba), BLOCK)
         ]
         return np.concatenate(found)
 
     def proba_of_sets(self, indices: IntArray, proba: FloatArray) -> FloatArray:
         """Return the probabilities of some sets of each row; both have the shape (n_rows, k)."""
         found = [
-            np.take_along_axis(softmax(scores, axis=1), indices[rows], axis=1)
-            for rows, scores in self._log_scores(proba, None)
+            np.take_along_axis(
+                softmax(self._log_scores(rows, proba, None), axis=1), indices[rows], axis=1
+            )
+            for rows in batches(len(proba), BLOCK)
         ]
         return np.concatenate(found)
 
-    def _log_scores(
-        self, proba: FloatArray, own: OwnSets | None
-    ) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield chunks of rows with the log-probabilities of sets, up to a constant per row."""
-        n_sets, n_labels = self.members.shape
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without what is computed at first access."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @lazy
+    def _dense_members(self) -> FloatArray | None:
+        """Indicators as an array if there are few labels: products with it are faster then."""
+        return self.members.toarray() if self.members.shape[1] <= MAX_DENSE_LABELS else None
+
+    @lazy
+    def _prior(self) -> FloatArray:
+        """Logarithm of the factor of each set that does not depend on the row."""
         # A set of less than one row counts in proportion to its weight.
-        log_counts = np.log(np.minimum(self.counts, 1.0))
-        prior = self.lift_exponent * self.log_lift + log_counts
-        for rows in row_chunks(len(proba), 3 * n_sets + 2 * n_labels):
-            p = np.clip(proba[rows], PROBA_MARGIN, 1 - PROBA_MARGIN)
-            # The product of all complements is a constant per row: only log-odds are added.
-            scores = np.ascontiguousarray((self.members @ (np.log(p) - np.log1p(-p)).T).T)
-            scores += prior
-            if own is not None and n_sets > 1:
-                here = own.take(rows)
-                scores[np.arange(len(here.indices)), here.indices] += self._leave_out(here)
-            yield rows, scores
+        return self.lift_exponent * self.log_lift + np.log(np.minimum(self.counts, 1.0))
+
+    def _times_members(self, scores: FloatArray) -> FloatArray:
+        """Add up the probabilities of sets by label."""
+        if self._dense_members is None:
+            return np.asarray(scores @ self.members)
+        return multiply(scores, self._dense_members)
+
+    def _in_blocks(self, fill: Callable[[slice], None], n_rows: int) -> None:
+        """Call a function for blocks of rows, in several threads if there is enough work."""
+        n_threads = thread_count(nanoseconds=NANOSECONDS * n_rows * self.members.shape[0])
+        in_threads(fill, batches(n_rows, BLOCK), n_threads)
+
+    def _log_scores(self, rows: slice, proba: FloatArray, own: OwnSets | None) -> FloatArray:
+        """Return the log-probabilities of sets, up to a constant per row, (n_rows, n_sets)."""
+        p = np.clip(proba[rows], PROBA_MARGIN, 1 - PROBA_MARGIN)
+        # The product of all complements is a constant per row: only log-odds are added.
+        log_odds = np.log(p) - np.log1p(-p)
+        if self._dense_members is None:
+            scores = np.ascontiguousarray((self.members @ log_odds.T).T)
+        else:
+            scores = multiply(log_odds, self._dense_members.T)
+        scores += self._prior
+        if own is not None and len(self.counts) > 1:
+            here = own.take(rows)
+            found = np.flatnonzero(here.indices >= 0)
+            here = here.take(found)
+            scores[found, here.indices] += self._leave_out(here)
+        return scores
 
     def _leave_out(self, own: OwnSets) -> FloatArray:
         """Return the change of the score of each row's own set when the row is left out."""
@@ -132,3 +192,21 @@ class LabelSets:
         left = np.where(has_others, left, 1.0)
         change = np.log(np.minimum(left * counts, 1.0)) - np.log(np.minimum(counts, 1.0))
         return np.where(has_others, self.lift_exponent * np.log(left) + change, -np.inf)
+
+
+def distinct_rows(Y: BoolArray) -> tuple[BoolArray, IntArray]:
+    """Return the distinct rows in ascending order, and the index of each row among them.
+
+    The result of ``np.unique(Y, axis=0, return_inverse=True)``, but faster: rows are compared as
+    packed bits.
+    """
+    packed = np.packbits(Y, axis=1)
+    n_bytes = packed.shape[1]
+    if n_bytes <= 8:
+        words = np.zeros((len(Y), 8), dtype=np.uint8)
+        words[:, :n_bytes] = packed
+        keys: Any = words.view(">u8").ravel().astype(np.uint64)
+    else:
+        keys = np.ascontiguousarray(packed).view(np.dtype((np.void, n_bytes))).ravel()
+    _, first, indices = np.unique(keys, return_index=True, return_inverse=True)
+    return Y[first], indices.ravel()

@@ -1,7 +1,7 @@
 """Grid search of beta, shrinkage and reference, each row left out of its own neighbourhood."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from pairmend._utils.chunking import row_chunks
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.kernels.leave_one_out import corrected_by, sums_around
 from pairmend.mended.distances import Scaling
-from pairmend.mended.validation_set import ValidationSet
+from pairmend.mended.validation_set import GlobalSums, ValidationRows
 
 SMALLEST_BETA = 0.5
 """Smallest beta of the grid, in units of one over the median squared distance."""
@@ -44,97 +44,130 @@ class Correction:
     loss: float
 
 
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """Validation rows in one scaling, each left out of the confusion sums around it.
+
+    Attributes
+    ----------
+    scaling : Scaling
+        The scaling, fitted on the landmarks.
+    tables : mapping of ndarray of shape (n_landmarks, 3 * n_labels + 1)
+        Confusion sums of the landmarks by reference classifier.
+    total : GlobalSums
+        Confusion sums over all validation rows.
+    own : ndarray of int, shape (n_rows,)
+        The landmark to which each of the rows was added.
+    """
+
+    scaling: Scaling
+    tables: Mapping[str, FloatArray]
+    total: GlobalSums
+    own: IntArray
+
+    def take(self, rows: IntArray) -> "Neighbourhoods":
+        """Select rows."""
+        return replace(self, own=self.own[rows])
+
+    def search(
+        self,
+        validation: ValidationRows,
+        weights: FloatArray,
+        betas: Sequence[float],
+        shrinkages: Sequence[float],
+    ) -> list[Correction]:
+        """Score all betas, shrinkages and references on rows; each beta doubles the last."""
+        names, n_labels = list(self.tables), validation.Y.shape[1]
+        # The last columns do not depend on the reference: they are summed once.
+        table = _side_by_side([self.tables[name] for name in names], n_labels)
+        shared = np.arange(2 * n_labels * len(names), table.shape[1])
+        columns = [
+            np.r_[np.arange(2 * n_labels) + 2 * n_labels * k, shared] for k in range(len(names))
+        ]
+        landmarks = self.scaling.neighbourhood.points_.astype(np.float32)
+        masses = np.array(shrinkages, dtype=np.float64)[:, np.newaxis, np.newaxis]
+        errors = np.empty((len(names), len(betas), len(shrinkages), len(validation)))
+        for chunk in self._chunks(len(validation), table):
+            here = validation.take(chunk)
+            summands = [here.summands(name) for name in names]
+            p_decide = [here.p_decide(name) for name in names]
+            p_true = [
+                self.total.p_true_without(name, own)
+                for name, own in zip(names, summands, strict=True)
+            ]
+            sums_by_beta = sums_around(
+                self._queries(here), self.own[chunk], _side_by_side(summands, n_labels),
+                landmarks, table, betas[0], len(betas) - 1,
+            )  # fmt: skip
+            for b, sums in enumerate(sums_by_beta):
+                for r, own in enumerate(columns):
+                    corrected = corrected_by(p_decide[r], sums[:, own], p_true[r], masses)
+                    errors[r, b, :, chunk] = here.squared_errors(corrected)
+        losses = np.average(errors, axis=3, weights=weights)
+        return [
+            Correction(self.scaling.name, beta, mass, name, float(losses[r, b, m]))
+            for r, name in enumerate(names)
+            for b, beta in enumerate(betas)
+            for m, mass in enumerate(shrinkages)
+        ]
+
+    def corrected(self, validation: ValidationRows, correction: Correction) -> FloatArray:
+        """Correct the probabilities of rows by all other rows."""
+        reference = correction.reference
+        corrected = np.empty(validation.Y.shape)
+        table = self.tables[reference].astype(np.float32)
+        landmarks = self.scaling.neighbourhood.points_.astype(np.float32)
+        for chunk in self._chunks(len(validation), table):
+            here = validation.take(chunk)
+            summands = here.summands(reference)
+            (sums,) = sums_around(
+                self._queries(here), self.own[chunk], summands.astype(np.float32),
+                landmarks, table, correction.beta,
+            )  # fmt: skip
+            corrected[chunk] = corrected_by(
+                here.p_decide(reference),
+                sums,
+                self.total.p_true_without(reference, summands),
+                correction.shrinkage,
+            )
+        return corrected
+
+    def _queries(self, validation: ValidationRows) -> Matrix:
+        """Return rows in single precision: it suffices for the search, in half the time."""
+        return self.scaling.points(validation.X, validation.proba).astype(np.float32)
+
+    def _chunks(self, n_rows: int, table: FloatArray) -> Iterator[slice]:
+        """Cut rows so that the sums around them and the corrections fit into memory."""
+        return row_chunks(n_rows, 3 * self.scaling.n_points + 20 * table.shape[1])
+
+
+def _side_by_side(tables: Sequence[FloatArray], n_labels: int) -> FloatArray:
+    """Return tables of several references as one; the columns that they share come last, once."""
+    parts = [table[:, : 2 * n_labels] for table in tables]
+    return np.hstack([*parts, tables[0][:, 2 * n_labels :]], dtype=np.float32)
+
+
 def search_global(
-    validation: ValidationSet, rows: IntArray, weights: FloatArray
+    validation: ValidationRows, total: GlobalSums, weights: FloatArray
 ) -> list[Correction]:
     """Score the global correction with each reference on rows with these weights."""
 
     def loss(reference: str) -> float:
-        corrected = leave_one_out_global(validation, reference, rows)
-        return validation.brier_score(corrected, rows, weights)
+        corrected = correct_globally(validation, total, reference)
+        return validation.brier_score(corrected, weights)
 
-    return [Correction("global", 0.0, 0.0, name, loss(name)) for name in validation.references]
-
-
-def search_local(
-    validation: ValidationSet,
-    scaling: Scaling,
-    rows: IntArray,
-    weights: FloatArray,
-    betas: Sequence[float],
-    shrinkages: Sequence[float],
-) -> list[Correction]:
-    """Score all betas, shrinkages and references in one scaling; each beta doubles the last."""
-    tables = list(validation.references.values())
-    n_labels = validation.Y.shape[1]
-    # The last columns do not depend on the reference: they are summed once.
-    parts = [each.table[:, : 2 * n_labels] for each in tables]
-    table = np.hstack([*parts, tables[0].table[:, 2 * n_labels :]], dtype=np.float32)
-    points = _single_precision(scaling)
-    masses = np.array(shrinkages, dtype=np.float64)[:, np.newaxis, np.newaxis]
-    shared = np.arange(2 * n_labels * len(tables), table.shape[1])
-    columns = [
-        np.r_[np.arange(2 * n_labels) + 2 * n_labels * k, shared] for k in range(len(tables))
-    ]
-    errors = np.empty((len(tables), len(betas), len(shrinkages), len(rows)))
-    for chunk in _chunks(scaling, len(rows), table):
-        here = rows[chunk]
-        p_decide = [each.p_decide(validation.proba[here]) for each in tables]
-        p_true = [each.p_true_without(here) for each in tables]
-        sums_by_beta = sums_around(
-            points, here, table, betas[0], len(betas) - 1, validation.weights
-        )
-        for b, sums in enumerate(sums_by_beta):
-            for r, own in enumerate(columns):
-                corrected = corrected_by(p_decide[r], sums[:, own], p_true[r], masses)
-                errors[r, b, :, chunk] = validation.squared_errors(corrected, here)
-    losses = np.average(errors, axis=3, weights=weights)
-    return [
-        Correction(scaling.name, beta, mass, each.reference, float(losses[r, b, m]))
-        for r, each in enumerate(tables)
-        for b, beta in enumerate(betas)
-        for m, mass in enumerate(shrinkages)
-    ]
+    return [Correction("global", 0.0, 0.0, name, loss(name)) for name in total.sums]
 
 
-def leave_one_out_global(validation: ValidationSet, reference: str, rows: IntArray) -> FloatArray:
-    """Correct validation rows by the global confusion matrix of all other rows."""
-    table = validation.references[reference]
-    corrected = np.empty((len(rows), validation.Y.shape[1]))
-    for chunk in row_chunks(len(rows), 3 * table.table.shape[1]):
-        here = rows[chunk]
-        p_decide = table.p_decide(validation.proba[here])
-        p_true_if_decided, p_true_if_not = table.p_true_without(here)
+def correct_globally(validation: ValidationRows, total: GlobalSums, reference: str) -> FloatArray:
+    """Correct the probabilities of rows by the global confusion matrix of all other rows."""
+    corrected = np.empty(validation.Y.shape)
+    for chunk in row_chunks(len(validation), 9 * validation.Y.shape[1]):
+        here = validation.take(chunk)
+        p_decide = here.p_decide(reference)
+        p_true_if_decided, p_true_if_not = total.p_true_without(reference, here.summands(reference))
         corrected[chunk] = p_decide * p_true_if_decided + (1 - p_decide) * p_true_if_not
     return corrected
-
-
-def leave_one_out_local(
-    validation: ValidationSet, scaling: Scaling, correction: Correction, rows: IntArray
-) -> FloatArray:
-    """Correct validation rows by the local confusion matrices of all other rows."""
-    reference = validation.references[correction.reference]
-    corrected = np.empty((len(rows), validation.Y.shape[1]))
-    points, table = _single_precision(scaling), reference.table.astype(np.float32)
-    for chunk in _chunks(scaling, len(rows), table):
-        here = rows[chunk]
-        sums = next(sums_around(points, here, table, correction.beta, masses=validation.weights))
-        p_decide = reference.p_decide(validation.proba[here])
-        corrected[chunk] = corrected_by(
-            p_decide, sums, reference.p_true_without(here), correction.shrinkage
-        )
-    return corrected
-
-
-def _single_precision(scaling: Scaling) -> Matrix:
-    """Return the points in single precision: it suffices for the search, in half the time."""
-    return scaling.neighbourhood.points_.astype(np.float32)
-
-
-def _chunks(scaling: Scaling, n_rows: int, table: FloatArray) -> Iterator[slice]:
-    """Cut rows so that the sums around them and the corrections fit into memory."""
-    n_points: int = scaling.neighbourhood.points_.shape[0]
-    return row_chunks(n_rows, 3 * n_points + 20 * table.shape[1])
 
 
 def beta_grid(squared_distance: float) -> list[float]:

@@ -1,89 +1,96 @@
-"""The validation set: true labels and out-of-fold probabilities, tabulated for confusion sums."""
+"""The validation set: rows with true labels and out-of-fold probabilities."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import take_rows
 from pairmend.kernels.correction import p_true_given_decision
 from pairmend.kernels.leave_one_out import global_confusion, tabulate
 from pairmend.kernels.rrc import REFERENCES
 
 
 @dataclass(frozen=True)
-class ReferenceTable:
-    """Decisions of one randomized reference classifier on the validation set.
+class ValidationRows:
+    """Some rows with out-of-fold probabilities, which estimate the base classifier's errors.
 
     Attributes
     ----------
-    reference : str
-        Name of the reference classifier.
-    table : ndarray of shape (n_validation, 3 * n_labels + 1)
-        Columns whose weighted sums give confusion matrices.
-    global_confusion : ndarray of shape (1, n_labels, 2, 2)
-        Confusion matrices over all rows, [truth, decision].
-    """
-
-    reference: str
-    table: FloatArray
-    global_confusion: FloatArray
-
-    @classmethod
-    def from_rows(
-        cls, reference: str, Y: BoolArray, proba: FloatArray, weights: FloatArray
-    ) -> "ReferenceTable":
-        """Tabulate the decisions of a reference classifier."""
-        table = tabulate(Y, REFERENCES[reference](proba), weights)
-        return cls(reference, table, global_confusion(table))
-
-    def p_decide(self, proba: FloatArray) -> FloatArray:
-        """Return the probability of deciding for each label."""
-        return REFERENCES[self.reference](proba)
-
-    def p_true_without(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return p_true_given_decision over all rows but one, for each of these rows."""
-        return p_true_given_decision(global_confusion(self.table, rows))
-
-
-@dataclass(frozen=True)
-class ValidationSet:
-    """Rows with out-of-fold probabilities, which estimate the base classifier's errors.
-
-    Attributes
-    ----------
-    Y : ndarray of bool, shape (n_validation, n_labels)
+    X : array-like of shape (n_rows, n_features)
+        Rows, in the form that distances take.
+    Y : ndarray of bool, shape (n_rows, n_labels)
         True labels.
-    proba : ndarray of shape (n_validation, n_labels)
+    proba : ndarray of shape (n_rows, n_labels)
         Out-of-fold probabilities of the base classifier.
-    weights : ndarray of shape (n_validation,)
+    weights : ndarray of shape (n_rows,)
         Weights of rows, in units of the weight that counts as one row.
-    references : dict of ReferenceTable
-        By the name of the reference classifier.
     """
 
+    X: MatrixLike
     Y: BoolArray
     proba: FloatArray
     weights: FloatArray
-    references: dict[str, ReferenceTable]
+
+    def __len__(self) -> int:
+        return len(self.Y)
+
+    def take(self, rows: IntArray | slice) -> "ValidationRows":
+        """Select rows."""
+        X = take_rows(self.X, rows)
+        return ValidationRows(X, self.Y[rows], self.proba[rows], self.weights[rows])
+
+    def without_features(self) -> "ValidationRows":
+        """Return the same without X."""
+        return replace(self, X=None)
+
+    def p_decide(self, reference: str) -> FloatArray:
+        """Return the probability that a reference classifier decides for each label."""
+        return REFERENCES[reference](self.proba)
+
+    def summands(self, reference: str) -> FloatArray:
+        """Return what each row adds to confusion sums, (n_rows, 3 * n_labels + 1)."""
+        return tabulate(self.Y, self.p_decide(reference), self.weights)
+
+    def brier_score(self, proba: FloatArray, weights: FloatArray) -> float:
+        """Return the weighted mean squared error of probabilities."""
+        return float(np.average(self.squared_errors(proba), weights=weights))
+
+    def squared_errors(self, proba: FloatArray) -> FloatArray:
+        """Return the squared error of each row, the mean over labels."""
+        return np.asarray(np.mean((proba - self.Y) ** 2, axis=-1))
+
+
+@dataclass(frozen=True)
+class GlobalSums:
+    """Confusion sums over all validation rows.
+
+    Attributes
+    ----------
+    sums : mapping of ndarray of shape (1, 3 * n_labels + 1)
+        By the name of the reference classifier.
+    """
+
+    sums: Mapping[str, FloatArray]
 
     @classmethod
-    def from_rows(
-        cls, Y: BoolArray, proba: FloatArray, weights: FloatArray, references: Sequence[str]
-    ) -> "ValidationSet":
-        """Tabulate the rows for some reference classifiers."""
-        tables = {name: ReferenceTable.from_rows(name, Y, proba, weights) for name in references}
-        return cls(Y, proba, weights, tables)
+    def zeros(cls, references: Sequence[str], n_labels: int) -> "GlobalSums":
+        """Return sums over no rows."""
+        return cls({name: np.zeros((1, 3 * n_labels + 1)) for name in references})
 
-    def brier_score(self, proba: FloatArray, rows: IntArray, weights: FloatArray) -> float:
-        """Return the weighted mean squared error of probabilities of some rows."""
-        return float(np.average(self.squared_errors(proba, rows), weights=weights))
+    def confusion(self, reference: str) -> FloatArray:
+        """Return the confusion matrices of labels, (1, n_labels, 2, 2), [truth, decision]."""
+        return global_confusion(self.sums[reference])
 
-    def squared_errors(self, proba: FloatArray, rows: IntArray) -> FloatArray:
-        """Return the squared error of each row, the mean over labels."""
-        return np.asarray(np.mean((proba - self.Y[rows]) ** 2, axis=-1))
+    def p_true_without(self, reference: str, summands: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return p_true_given_decision over all rows but one, for each row of summands."""
+        return p_true_given_decision(global_confusion(self.sums[reference] - summands))
 
     @property
     def n_examples(self) -> FloatArray:
         """Weight of the rarer class of each label, (n_labels,)."""
-        return np.minimum(self.weights @ self.Y, self.weights @ ~self.Y)
+        sums = next(iter(self.sums.values()))[0]
+        n_labels = len(sums) // 3
+        positive = sums[2 * n_labels : 3 * n_labels]
+        return np.minimum(positive, sums[-1] - positive)

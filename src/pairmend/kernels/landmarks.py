@@ -1,0 +1,146 @@
+"""Landmarks: points that represent all rows nearest to them, and sums of a table around queries."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._utils.chunking import batches
+from pairmend._utils.lazy import lazy
+from pairmend._utils.products import multiply
+from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.typing import FloatArray, IntArray, Matrix
+from pairmend.kernels.leave_one_out import nearness_scale
+from pairmend.kernels.neighbourhood import exponential, gaussian_weights, squared_norms
+
+BLOCK = 128
+"""Queries at once: their weights stay in the processor's cache."""
+NANOSECONDS = 0.8
+"""Time of one weight, from which the number of threads follows."""
+MIN_SINGLE = 500
+"""Number of landmarks from which on weights are computed in single precision."""
+TOLERANCE = 1e-4
+"""Largest error of an exponent in single precision; beyond it, double precision is used."""
+LARGEST = 1e30
+"""Largest number in products of single precision."""
+MAX_DENSE = 2**24
+"""Number of cells up to which sparse landmarks are made dense, which makes products faster."""
+
+
+def nearest_landmark(queries: Matrix, landmarks: Matrix) -> IntArray:
+    """Return the index of the nearest landmark of each query, of equals the first."""
+    nearest = np.empty(queries.shape[0], dtype=np.int64)
+    is_single = all(squared_norms(each).max(initial=0) < LARGEST for each in (queries, landmarks))
+    dtype = np.float32 if is_single else np.float64
+    points, queries = _Points(landmarks.astype(dtype), 0.5), queries.astype(dtype)
+
+    def fill(rows: slice) -> None:
+        nearest[rows] = points.exponents(queries[rows]).argmax(axis=1)
+
+    _in_blocks(fill, queries.shape[0], landmarks.shape[0])
+    return nearest
+
+
+class LandmarkSums:
+    """Sums of a table over landmarks with Gaussian weights around queries.
+
+    Parameters
+    ----------
+    landmarks : ndarray or CSR of shape (M, n_features)
+        Points.
+    table : ndarray of shape (M, C)
+        Summands of the landmarks; the last column is their mass.
+    beta : float
+        Inverse squared bandwidth.
+    """
+
+    def __init__(self, landmarks: Matrix, table: FloatArray, beta: float):
+        self.landmarks, self.table, self.beta = landmarks, table, beta
+
+    def around(self, queries: Matrix) -> FloatArray:
+        """Return the sums around each query, (t, C); the nearest landmark has the weight 1.
+
+        Most queries are computed in single precision, those far from the landmarks' mean in double
+        precision, because the digits of their distances cancel.
+        """
+        if not self._is_single:
+            return self._in_double_precision(queries)
+        error = self.beta * squared_norms(queries) * np.finfo(np.float32).eps
+        is_exact = error <= TOLERANCE
+        if is_exact.all():
+            return self._in_single_precision(queries)
+        sums = np.empty((queries.shape[0], self.table.shape[1]))
+        sums[is_exact] = self._in_single_precision(queries[is_exact])
+        sums[~is_exact] = self._in_double_precision(queries[~is_exact])
+        return sums
+
+    def weights(self, queries: Matrix) -> FloatArray:
+        """Return the weights of landmarks around queries in double precision, (t, M)."""
+        weights = gaussian_weights(queries, self.landmarks, self.beta)
+        scale = nearness_scale(weights, self.table[:, -1], axis=1)
+        return weights if scale is None else weights * scale[:, np.newaxis]
+
+    def _in_double_precision(self, queries: Matrix) -> FloatArray:
+        sums = np.empty((queries.shape[0], self.table.shape[1]))
+        for rows in batches(queries.shape[0], BLOCK):
+            sums[rows] = self.weights(queries[rows]) @ self.table
+        return sums
+
+    def _in_single_precision(self, queries: Matrix) -> FloatArray:
+        points, table = self._single
+        queries = queries.astype(np.float32)
+        sums = np.empty((queries.shape[0], table.shape[1]), dtype=np.float32)
+
+        def fill(rows: slice) -> None:
+            weights = points.exponents(queries[rows])
+            weights -= weights.max(axis=1, keepdims=True)
+            exponential(weights)
+            scale = nearness_scale(weights, table[:, -1], axis=1)
+            multiply(weights, table, out=sums[rows])
+            if scale is not None:
+                sums[rows] *= scale[:, np.newaxis]
+
+        _in_blocks(fill, queries.shape[0], len(table))
+        return sums
+
+    @lazy
+    def _is_single(self) -> bool:
+        """Whether there are many landmarks, and single precision can represent their exponents."""
+        largest = max(self.beta, 1 / self.beta, self.beta * squared_norms(self.landmarks).max())
+        return self.landmarks.shape[0] >= MIN_SINGLE and bool(largest < LARGEST)
+
+    @lazy
+    def _single(self) -> "tuple[_Points, FloatArray]":
+        landmarks = self.landmarks.astype(np.float32)
+        return _Points(landmarks, self.beta), self.table.astype(np.float32)
+
+
+class _Points:
+    """Landmarks, transposed for products with queries."""
+
+    def __init__(self, landmarks: Matrix, beta: float):
+        self.beta = beta
+        self.offsets = (beta * squared_norms(landmarks)).astype(landmarks.dtype)
+        if sparse.issparse(landmarks) and np.prod(landmarks.shape, dtype=float) <= MAX_DENSE:
+            landmarks = landmarks.toarray()
+        transposed = landmarks.T
+        if not sparse.issparse(transposed):
+            transposed = np.ascontiguousarray(transposed)
+        self.transposed = transposed * landmarks.dtype.type(2 * beta)
+
+    def exponents(self, queries: Matrix) -> FloatArray:
+        """Return -beta * squared distance, plus a constant for each query, (t, M)."""
+        if sparse.issparse(queries) or sparse.issparse(self.transposed):
+            exponents = queries @ self.transposed
+            if sparse.issparse(exponents):
+                exponents = exponents.toarray()
+        else:
+            exponents = multiply(queries, self.transposed)
+        exponents -= self.offsets
+        return exponents
+
+
+def _in_blocks(fill: Callable[[slice], None], n_queries: int, n_landmarks: int) -> None:
+    """Call a function for blocks of queries, in several threads if there is enough work."""
+    n_threads = thread_count(nanoseconds=NANOSECONDS * n_queries * n_landmarks)
+    in_threads(fill, batches(n_queries, BLOCK), n_threads)
