@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pairmend.mended.label_sets import PROBA_MARGIN, LabelSets, OwnSets
+from pairmend.mended import label_sets
+from pairmend.mended.label_sets import PROBA_MARGIN, LabelSets, OwnSets, distinct_rows
 
 # Few labels, so that some sets occur in several rows and some in one.
 problems = st.tuples(st.integers(2, 9), st.integers(1, 3)).flatmap(
@@ -70,15 +70,17 @@ def test_a_certain_label_excludes_no_set():
     assert np.isfinite(sets.marginals(np.array([[0.0, 1.0, 1.0]]))).all()
 
 
-def test_chunks_of_thousands_of_sets_change_nothing():
+def test_blocks_of_rows_and_dense_products_change_nothing(monkeypatch):
     rng = np.random.RandomState(0)
-    Y = rng.rand(4000, 30) < 0.3
+    Y = rng.rand(2400, 30) < 0.3
     sets, indices = LabelSets.from_indicators(Y)
-    assert len(sets.counts) > 3500
+    assert len(sets.counts) > 2200
     p, own = rng.rand(300, 30), OwnSets(indices[:300], np.ones(300))
     whole = sets.marginals(p, own), sets.most_likely(p, own)
-    with sklearn.config_context(working_memory=1):
-        pieces = sets.marginals(p, own), sets.most_likely(p, own)
+    monkeypatch.setattr(label_sets, "BLOCK", 7)
+    monkeypatch.setattr(label_sets, "MAX_DENSE_LABELS", 0)
+    sparse_sets, _ = LabelSets.from_indicators(Y)
+    pieces = sparse_sets.marginals(p, own), sparse_sets.most_likely(p, own)
     np.testing.assert_allclose(pieces[0], whole[0], atol=1e-12)
     np.testing.assert_array_equal(pieces[1], whole[1])
     # A set that only the row itself has is not predicted when the row is left out.
@@ -87,6 +89,34 @@ def test_chunks_of_thousands_of_sets_change_nothing():
     right = (sets.most_likely(sure, own.take(slice(50))) == Y[:50]).all(axis=1)
     np.testing.assert_array_equal(right, ~unique)
     assert (sets.most_likely(sure) == Y[:50]).all()
+
+
+def test_the_most_frequent_sets_are_kept(monkeypatch):
+    """Rows of other sets are predicted as they are without being left out of a count."""
+    rng = np.random.RandomState(0)
+    Y = rng.rand(200, 4) < 0.4
+    weights = rng.randint(1, 4, 200).astype(float)
+    every, indices = LabelSets.from_indicators(Y, weights)
+    monkeypatch.setattr(label_sets, "MAX_SETS", 5)
+    sets, kept_indices = LabelSets.from_indicators(Y, weights)
+    kept = sorted(np.argsort(-every.counts, kind="stable")[:5].tolist())
+    np.testing.assert_array_equal(sets.members.toarray(), every.members.toarray()[kept])
+    np.testing.assert_array_equal(sets.counts, every.counts[kept])
+    np.testing.assert_allclose(sets.log_lift, every.log_lift[kept])
+    expected = [kept.index(k) if k in kept else -1 for k in indices]
+    assert kept_indices.tolist() == expected
+    p, lost = rng.rand(200, 4), kept_indices == -1
+    own = OwnSets(kept_indices, weights)
+    np.testing.assert_array_equal(sets.marginals(p, own)[lost], sets.marginals(p)[lost])
+
+
+@pytest.mark.parametrize("n_labels", [1, 8, 20, 64, 70])
+def test_distinct_rows_are_those_of_numpy(n_labels, rng):
+    Y = rng.rand(300, n_labels) < 2 / n_labels
+    distinct, indices = distinct_rows(Y)
+    expected, expected_indices = np.unique(Y, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(distinct, expected)
+    np.testing.assert_array_equal(indices, expected_indices.ravel())
 
 
 def slow_scores(Y, weights, p, exponent, left_out=None):
