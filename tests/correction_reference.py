@@ -14,15 +14,16 @@ def unit(weights):
     return next(w for w in sorted(weights) if weights[weights <= w].sum() >= 0.02 * weights.sum())
 
 
-def coordinates(X, proba, X_new, proba_new, scaling, weights):
-    """Coordinates of validation rows and of new rows, scaled by the validation rows."""
+def coordinates(X, proba, X_new, proba_new, scaling, weights, landmarks):
+    """Coordinates of validation rows and of new rows, scaled by the landmarks."""
     if scaling == "log_odds":
         logit = [np.log(p / (1 - p)) for p in (np.clip(s, 1e-3, 1 - 1e-3) for s in
                                                (proba, proba_new))]  # fmt: skip
         return logit[0], logit[1]
-    mean = np.average(X, axis=0, weights=weights)
-    deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-    divisor = np.ptp(X, axis=0) if scaling == "range" else deviation
+    at, weights = X[landmarks], weights[landmarks]
+    mean = np.average(at, axis=0, weights=weights)
+    deviation = np.sqrt(np.average((at - mean) ** 2, axis=0, weights=weights))
+    divisor = np.ptp(at, axis=0) if scaling == "range" else deviation
     return X / divisor, X_new / divisor
 
 
@@ -36,6 +37,14 @@ def median_squared_distance(points, weights):
     high = next(s for k, (s, _) in enumerate(pairs)
                 if sum(w for _, w in pairs[: k + 1]) > half * (1 + 1e-9))  # fmt: skip
     return (low + high) / 2
+
+
+def moved_to_landmarks(points, landmarks):
+    """Move each row to its nearest landmark; a landmark stays where it is."""
+    moved = points.copy()
+    for row in set(range(len(points))) - set(landmarks.tolist()):
+        moved[row] = min(points[landmarks], key=lambda at: ((at - points[row]) ** 2).sum())
+    return moved
 
 
 def decision_masses(Y, p_decide, weights, label, decision):
@@ -68,15 +77,15 @@ def gaussian_kernel(points, point, beta, weights):
     return np.exp(exponents - (exponents + np.log(np.minimum(weights, 1))).max())
 
 
-def leave_one_out(Y, proba, weights, points, correction):
-    """Correct each validation row by all others."""
+def leave_one_out(Y, proba, weights, points, moved, correction):
+    """Correct each validation row by all others, which are moved to their landmarks."""
     beta, shrinkage, reference = correction
     corrected = []
     for row in range(len(Y)):
         rest = np.delete(np.arange(len(Y)), row)
         kernel = None
         if beta is not None:
-            kernel = gaussian_kernel(points[rest], points[row], beta, weights[rest])
+            kernel = gaussian_kernel(moved[rest], points[row], beta, weights[rest])
         corrected.append(correct_row(Y[rest], proba[rest], weights[rest], kernel, proba[row],
                                      shrinkage, reference))  # fmt: skip
     return np.array(corrected)
@@ -95,14 +104,15 @@ def set_marginals(Y, weights, proba):
     return likelihood @ seen / likelihood.sum()
 
 
-def correct(X, Y, proba, weights, X_new, proba_new, fit_stacking_weights):
+def correct(X, Y, proba, weights, X_new, proba_new, fit_stacking_weights, landmarks):
     """Correct new rows; also return the losses of all corrections, the best, and the weights."""
     weights = weights / unit(weights)
     losses = {("global", None, 0.0, name): None for name in REFERENCES}
-    points = {"global": (None, None)}
+    points = {"global": (None, None, None)}
     for scaling in ("range", "standard", "log_odds"):
-        points[scaling] = coordinates(X, proba, X_new, proba_new, scaling, weights)
-        distance = median_squared_distance(points[scaling][0], weights)
+        old, new = coordinates(X, proba, X_new, proba_new, scaling, weights, landmarks)
+        points[scaling] = old, moved_to_landmarks(old, landmarks), new
+        distance = median_squared_distance(old[landmarks], weights[landmarks])
         losses |= {
             (scaling, beta / distance, shrinkage, name): None
             for name in REFERENCES for beta in BETAS for shrinkage in SHRINKAGES
@@ -111,7 +121,7 @@ def correct(X, Y, proba, weights, X_new, proba_new, fit_stacking_weights):
     for scaling in points:
         corrected = {}
         for key in (key for key in losses if key[0] == scaling):
-            corrected[key] = leave_one_out(Y, proba, weights, points[scaling][0], key[1:])
+            corrected[key] = leave_one_out(Y, proba, weights, *points[scaling][:2], key[1:])
             losses[key] = brier_score(corrected[key], Y, weights)
         best[scaling] = min(corrected, key=losses.get)
         terms[scaling] = corrected[best[scaling]]
@@ -134,8 +144,8 @@ def correct(X, Y, proba, weights, X_new, proba_new, fit_stacking_weights):
     for row, own_proba in enumerate(proba_new):
         terms = {"uncorrected": own_proba}
         for scaling, (_, beta, shrinkage, reference) in best.items():
-            old, new = points[scaling]
-            kernel = None if beta is None else gaussian_kernel(old, new[row], beta, weights)
+            _, moved, new = points[scaling]
+            kernel = None if beta is None else gaussian_kernel(moved, new[row], beta, weights)
             terms[scaling] = correct_row(Y, proba, weights, kernel, own_proba, shrinkage, reference)
         p = stack(terms)
         out.append(set_weights["labels"] * p + set_weights["sets"] * set_marginals(Y, weights, p))

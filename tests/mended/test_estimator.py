@@ -51,8 +51,10 @@ def out_of_fold_proba(X, Y, folds, weights):
     return proba
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_against_a_slow_reference(weighted):
+@pytest.mark.parametrize(
+    ("weighted", "max_landmarks"), [(False, None), (True, None), (False, 10)], ids=str
+)
+def test_against_a_slow_reference(weighted, max_landmarks):
     rng = np.random.RandomState(4)
     X, new = rng.randn(26, 3), rng.randn(9, 3)
     Y = X @ rng.randn(3, 3) + rng.randn(26, 3) > 0.4
@@ -62,12 +64,13 @@ def test_against_a_slow_reference(weighted):
         weights[::4] = 0.01
         X[::4] = X[1::4][:7] + 0.05
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
-    clf = MendedClassifier(GaussianNB(), cv=folds)
+    clf = MendedClassifier(GaussianNB(), cv=folds, max_landmarks=max_landmarks, random_state=0)
     clf.fit(X, Y, **({"sample_weight": weights} if weighted else {}))
+    assert len(clf.landmark_indices_) == (max_landmarks or 26)
     proba = out_of_fold_proba(X, Y, folds, weights)
     final = np.column_stack([GaussianNB().fit(X, y, weights).predict_proba(new)[:, 1] for y in Y.T])
     expected, losses, best, stacking_weights, set_weights = correction_reference.correct(
-        X, Y, proba, weights, new, final, fit_stacking_weights
+        X, Y, proba, weights, new, final, fit_stacking_weights, clf.landmark_indices_
     )
     columns = ("scaling", "beta", "shrinkage", "reference")
     compared = zip(*(clf.search_[name] for name in columns), strict=True)
@@ -319,6 +322,23 @@ def test_more_rows_than_are_stacked(rng):
     clf = quick(cv=2, scaling="range", reference="identity", beta=9.0).fit(X, Y)
     assert len(clf.validation_indices_) == 5200
     assert (clf.predict(X) == Y).mean() > 0.8
+
+
+def test_landmarks_bound_the_model(rng):
+    """Its size does not grow with the rows, and repeated rows lose nothing."""
+    X = np.repeat(rng.randn(60, 3), 20, axis=0)
+    Y = np.repeat(rng.rand(60, 4) < 0.4, 20, axis=0)
+    order = rng.permutation(1200)
+    few = quick(max_landmarks=300).fit(X[order], Y[order])
+    assert len(few.landmark_indices_) == 300
+    assert len(few.validation_indices_) == 1200
+    assert len(pickle.dumps(few)) < 0.6 * len(pickle.dumps(quick().fit(X[order], Y[order])))
+    assert (few.predict(X) == Y).mean() > 0.95
+    (explanation,) = few.explain(X[:1])
+    listed = {n.row for problem in explanation.problems for n in problem.neighbours}
+    assert listed <= set(few.landmark_indices_.tolist())
+    with pytest.raises(ValueError, match="max_landmarks"):
+        quick(max_landmarks=1).fit(X, Y)
 
 
 def test_chunks_change_nothing(small_set):

@@ -1,0 +1,67 @@
+"""Nearest landmarks, and sums around queries in single and double precision, against loops."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from pairmend.kernels import landmarks
+from pairmend.kernels.landmarks import LandmarkSums, nearest_landmark
+
+FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("scale", [1.0, 1e-20, 1e40])
+def test_nearest_landmark_equals_a_loop(form, scale, rng):
+    points, queries = rng.randn(30, 4) * scale, rng.randn(400, 4) * scale
+    expected = [((points - query) ** 2).sum(axis=1).argmin() for query in queries]
+    found = nearest_landmark(FORMS[form](queries), FORMS[form](points))
+    assert found.tolist() == expected
+
+
+def sums_by_loop(points, table, beta, queries):
+    sums = []
+    for query in queries:
+        squared = ((points - query) ** 2).sum(axis=1)
+        weights = np.exp(-beta * (squared - squared.min()))
+        scale = (weights * np.minimum(table[:, -1], 1)).max()
+        sums.append(weights @ table / scale)
+    return np.array(sums)
+
+
+@pytest.mark.parametrize("is_light", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_landmarks", [40, 600])
+def test_sums_around_queries_equal_a_loop(n_landmarks, form, is_light, rng):
+    points, queries = rng.randn(n_landmarks, 5), rng.randn(300, 5)
+    queries[::10] *= 1e3  # too far for single precision
+    table = rng.rand(n_landmarks, 7) + (0 if is_light else 1)
+    sums = LandmarkSums(FORMS[form](points), table, 0.8).around(FORMS[form](queries))
+    tolerance = 1e-4 if n_landmarks >= landmarks.MIN_SINGLE else 1e-10
+    np.testing.assert_allclose(sums, sums_by_loop(points, table, 0.8, queries), rtol=tolerance)
+
+
+def test_sparse_landmarks_of_many_features(rng, monkeypatch):
+    points = sparse.random_array((600, 50), density=0.1, rng=0, format="csr")
+    queries = sparse.random_array((30, 50), density=0.1, rng=1, format="csr")
+    sums = LandmarkSums(points, rng.rand(600, 4) + 1, 2.0)
+    dense = sums.around(queries)
+    monkeypatch.setattr(landmarks, "MAX_DENSE", 0)
+    again = LandmarkSums(points, sums.table, 2.0)
+    np.testing.assert_allclose(again.around(queries), dense, rtol=1e-5)
+
+
+@pytest.mark.parametrize("beta", [1e-200, 1e200])
+def test_extreme_betas(beta, rng):
+    points, table = rng.randn(600, 3), rng.rand(600, 4) + 1
+    sums = LandmarkSums(points, table, beta).around(points[:5])
+    expected = np.tile(table.sum(axis=0), (5, 1)) if beta < 1 else table[:5]
+    np.testing.assert_allclose(sums, expected, rtol=1e-9)
+
+
+def test_a_sum_does_not_depend_on_the_other_rows(rng):
+    sums = LandmarkSums(rng.randn(700, 4), rng.rand(700, 9) + 1, 0.5)
+    queries = rng.randn(500, 4)
+    queries[7] *= 1e4
+    whole = sums.around(queries)
+    np.testing.assert_allclose(sums.around(queries[5:9]), whole[5:9], rtol=1e-6)
