@@ -142,5 +142,8 @@ class _Points:
 
 def _in_blocks(fill: Callable[[slice], None], n_queries: int, n_landmarks: int) -> None:
     """Call a function for blocks of queries, in several threads if there is enough work."""
+    if n_queries <= BLOCK:
+        fill(slice(0, n_queries))
+        return
     n_threads = thread_count(nanoseconds=NANOSECONDS * n_queries * n_landmarks)
     in_threads(fill, batches(n_queries, BLOCK), n_threads)

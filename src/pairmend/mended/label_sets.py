@@ -164,6 +164,9 @@ class LabelSets:
 
     def _in_blocks(self, fill: Callable[[slice], None], n_rows: int) -> None:
         """Call a function for blocks of rows, in several threads if there is enough work."""
+        if n_rows <= BLOCK:
+            fill(slice(0, n_rows))
+            return
         n_threads = thread_count(nanoseconds=NANOSECONDS * n_rows * self.members.shape[0])
         in_threads(fill, batches(n_rows, BLOCK), n_threads)
 
