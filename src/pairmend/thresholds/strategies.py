@@ -19,6 +19,7 @@ from pairmend._utils.fit_params import check_row_weights, fit_with_weights
 from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from pairmend._utils.targets import check_indicators
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
+from pairmend._utils.validation import is_plain
 from pairmend._utils.weights import all_equal, relative_weights
 from pairmend.kernels.threshold import (
     accept,
@@ -360,5 +361,7 @@ def _finite(thresholds: Any, lowest: Any) -> Any:
 
 
 def _check_scores(scores: ArrayLike) -> FloatArray:
+    if is_plain(scores):
+        return np.asarray(scores)
     checked: FloatArray = check_array(scores, input_name="scores", dtype=[np.float64, np.float32])
     return checked
