@@ -35,7 +35,7 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend._utils.weights import relative_weights
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regression
 from pairmend.explanation import Explanation
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.frames.encoder import takes_encoded_frames
@@ -310,6 +310,7 @@ class MendedClassifier(MultiLabelClassifier):
             X, row_weights, for_base=takes_encoded_frames(base),
             for_distances=self.transformer is None and self.scaling != "log_odds",
             is_optional=self.scaling == "auto",
+            sparse_for_base=type(base) is ScaledLogisticRegression,  # others may not take CSR
         )  # fmt: skip
         base_rows, distance_rows = encoder.encode(X)
         rng = check_random_state(self.random_state)
