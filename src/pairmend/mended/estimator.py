@@ -107,7 +107,7 @@ class MendedClassifier(MultiLabelClassifier):
         Space in which distances are measured: features divided by their range or standard
         deviation, rows normalized to length 1, or the log-odds of the base classifier's
         probabilities in place of features. "auto" stacks those that suit: "unit" and "log_odds"
-        for sparse rows, all but "unit" for others.
+        for sparse rows and arrays that are mostly zeros, all but "unit" for others.
     shrinkage : "auto" or float, default="auto"
         Prior mass: the mass added from the global confusion matrix to each local one. The nearest
         validation row has the mass 1.
@@ -190,6 +190,10 @@ class MendedClassifier(MultiLabelClassifier):
 
     Notes
     -----
+    An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
+    for the default base classifier, which scales dense features only. Other base classifiers get
+    it unchanged.
+
     The base classifier is fitted once per split and once on all rows. The search needs no further
     fits and takes less time than these.
 
