@@ -254,6 +254,19 @@ def check_sparse_rows(clf):
         )
 
 
+def check_arrays_of_mostly_zeros_equal_sparse_rows(clf):
+    rng = np.random.RandomState(0)
+    X = rng.randint(1, 4, size=(90, 40)) * (rng.rand(90, 40) < 0.035) * 1.0
+    Y = (X[:, :20] @ rng.rand(20, 4) + rng.rand(90, 4) > 0.8).astype(int)
+    rows = sparse.csr_array(X)
+    dense, csr = clone(clf).fit(X, Y), clone(clf).fit(rows, Y)
+    np.testing.assert_array_equal(dense.predict(X), csr.predict(rows))
+    expected = csr.predict_proba(rows)
+    for fitted, given in ((dense, X), (dense, rows), (csr, X), (dense, X[:1]), (csr, X[:1])):
+        found = fitted.predict_proba(given)
+        np.testing.assert_allclose(found, expected[: len(found)], atol=1e-5)
+
+
 def check_float32(clf):
     X, Y = _data()
     X = X / 10 + 0.1

@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.cells import densify
+from pairmend._utils.cells import by_density, densify, to_csr
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, is_frame
 from pairmend._utils.sklearn_private import (
@@ -79,6 +79,9 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         rows = X if self.transform_ is None else self.transform_.transform(X)
         self._encoder = _frame_encoder(rows)
         numbers, categories = self._split(rows)
+        if self._encoder is None:
+            # A transformer decides on the form of its output.
+            numbers = by_density(numbers) if self.transform is None else densify(numbers)
         self._sparse = sparse.issparse(numbers)
         weights = None
         if sample_weight is not None:
@@ -112,7 +115,7 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
                 f"{len(self.mean_)}."
             )
         if self._sparse != sparse.issparse(numbers):
-            numbers = sparse.csr_array(numbers) if self._sparse else numbers.toarray()
+            numbers = to_csr(numbers) if self._sparse else numbers.toarray()
         with np.errstate(over="ignore"):
             points = self._scaled(numbers, categories)
         values = points.data if self._sparse else points
@@ -143,7 +146,7 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         """Return the numeric features, and coordinates of the categories."""
         advice = _ADVICE.format(name=type(self).__name__)
         if self._encoder is None:
-            numbers = densify(_check_numbers(rows, advice))
+            numbers = _check_numbers(rows, advice)
             return numbers, np.empty((numbers.shape[0], 0))
         encoded = self._encoder.encode(rows)
         return encoded.numbers, encoded.coordinates()

@@ -121,6 +121,8 @@ def fit_scalings(
         if transformer is not None:
             raise
         return [log_odds]
-    if sparse.issparse(by_range.neighbourhood.points_):
+    # Arrays that are mostly zeros were made sparse before, see RowEncoder; others count as dense.
+    is_dense = transformer is None and isinstance(X, np.ndarray)
+    if sparse.issparse(by_range.neighbourhood.points_) and not is_dense:
         return [Scaling("unit", transformer).fit(*given), log_odds]
     return [by_range, Scaling("standard", transformer).fit(*given), log_odds]

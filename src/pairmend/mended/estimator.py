@@ -35,7 +35,7 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend._utils.weights import relative_weights
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regression
 from pairmend.explanation import Explanation
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.frames.encoder import takes_encoded_frames
@@ -107,7 +107,7 @@ class MendedClassifier(MultiLabelClassifier):
         Space in which distances are measured: features divided by their range or standard
         deviation, rows normalized to length 1, or the log-odds of the base classifier's
         probabilities in place of features. "auto" stacks those that suit: "unit" and "log_odds"
-        for sparse rows, all but "unit" for others.
+        for sparse rows and arrays that are mostly zeros, all but "unit" for others.
     shrinkage : "auto" or float, default="auto"
         Prior mass: the mass added from the global confusion matrix to each local one. The nearest
         validation row has the mass 1.
@@ -190,6 +190,10 @@ class MendedClassifier(MultiLabelClassifier):
 
     Notes
     -----
+    An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
+    for the default base classifier, which scales dense features only. Other base classifiers get
+    it unchanged.
+
     The base classifier is fitted once per split and once on all rows. The search needs no further
     fits and takes less time than these.
 
@@ -310,6 +314,7 @@ class MendedClassifier(MultiLabelClassifier):
             X, row_weights, for_base=takes_encoded_frames(base),
             for_distances=self.transformer is None and self.scaling != "log_odds",
             is_optional=self.scaling == "auto",
+            sparse_for_base=type(base) is ScaledLogisticRegression,  # others may not take CSR
         )  # fmt: skip
         base_rows, distance_rows = encoder.encode(X)
         rng = check_random_state(self.random_state)

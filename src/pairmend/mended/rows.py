@@ -2,9 +2,13 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from pairmend._utils.cells import by_density
 from pairmend._utils.frames import is_frame
 from pairmend._utils.typing import FloatArray, MatrixLike
 from pairmend._utils.validation import take_rows
@@ -13,19 +17,27 @@ from pairmend.frames import ColumnWarning, FrameEncoder
 
 @dataclass(frozen=True)
 class RowEncoder:
-    """Encodes frames once for the base classifier and for distances; other rows are unchanged.
+    """Encodes frames, and arrays that are mostly zeros, for the base classifier and for distances.
+
+    Other rows are unchanged.
 
     Attributes
     ----------
     encoder : FrameEncoder or None
         None if fit saw no frame, or if neither needs encoded rows.
     for_base, for_distances : bool
-        Whether the base classifier and distances take encoded rows.
+        Whether the base classifier and distances take encoded frames.
+    sparse_rows : SparseRows or None
+        None unless fit saw a sparse matrix, or an array that is mostly zeros.
+    sparse_for_base : bool
+        Whether the base classifier takes `sparse_rows`.
     """
 
     encoder: FrameEncoder | None
     for_base: bool
     for_distances: bool
+    sparse_rows: "SparseRows | None" = None
+    sparse_for_base: bool = False
 
     @classmethod
     def fit(
@@ -36,13 +48,19 @@ class RowEncoder:
         for_base: bool,
         for_distances: bool,
         is_optional: bool,
+        sparse_for_base: bool = False,
     ) -> "RowEncoder":
         """Fit an encoder on the rows of positive weight, if it is needed.
 
         If it `is_optional` for distances and the base classifier does not need it, a frame that
         cannot be encoded leads to a warning instead of an error.
         """
-        if not is_frame(X) or not (for_base or for_distances):
+        if not is_frame(X):
+            sparse_rows = None
+            if sparse_for_base or for_distances:
+                sparse_rows = SparseRows.fit(X, row_weights)
+            return cls(None, for_base, for_distances, sparse_rows, sparse_for_base)
+        if not (for_base or for_distances):
             return cls(None, for_base, for_distances)
         try:
             encoder = FrameEncoder().fit(take_rows(X, np.flatnonzero(row_weights > 0)))
@@ -60,7 +78,58 @@ class RowEncoder:
 
     def encode(self, X: MatrixLike) -> tuple[MatrixLike, MatrixLike]:
         """Return rows for the base classifier, and rows for distances."""
-        if self.encoder is None:
+        if self.encoder is not None:
+            encoded: Any = self.encoder.encode(X)
+            for_base = self.for_base
+        elif self.sparse_rows is not None and _is_matrix(X):
+            encoded = self.sparse_rows.encode(X)
+            for_base = self.sparse_for_base
+        else:
             return X, X
-        encoded = self.encoder.encode(X)
-        return encoded if self.for_base else X, encoded if self.for_distances else X
+        return encoded if for_base else X, encoded if self.for_distances else X
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Converts arrays that are mostly zeros to CSR, and replaces NaN by the mean of its feature.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,)
+        Means over the rows of fit; 0 for a feature without any value.
+    """
+
+    mean: FloatArray
+
+    @classmethod
+    def fit(cls, X: MatrixLike, row_weights: FloatArray) -> "SparseRows | None":
+        """Compute the means; None unless X is a sparse matrix, or an array that is mostly zeros."""
+        if not _is_matrix(X) or not sparse.issparse(rows := _as_sparse(X)):
+            return None
+        numbers = rows.astype(np.float64, copy=False)
+        mean, _ = mean_variance_axis(numbers, axis=0, weights=row_weights)
+        return cls(np.nan_to_num(mean))
+
+    def encode(self, X: MatrixLike) -> MatrixLike:
+        """Return rows without NaN: CSR if they are mostly zeros, else as they are."""
+        rows = _as_sparse(X)
+        if sparse.issparse(rows):
+            missing = np.flatnonzero(np.isnan(rows.data))
+            if len(missing):
+                rows = rows.copy()
+                rows.data[missing] = self.mean[rows.indices[missing]]
+        elif rows.dtype.kind == "f" and np.isnan(rows).any():
+            rows = np.where(np.isnan(rows), self.mean, rows)
+        return rows
+
+
+def _as_sparse(X: Any) -> Any:
+    """Return an array that is mostly zeros as CSR; a sparse matrix or another array unchanged."""
+    return X if sparse.issparse(X) else by_density(X)
+
+
+def _is_matrix(X: MatrixLike) -> bool:
+    """Return whether X is an array or a CSR matrix of numbers."""
+    if not (type(X) is np.ndarray or sparse.issparse(X)):
+        return False
+    return X.ndim == 2 and X.dtype.kind in "biuf"

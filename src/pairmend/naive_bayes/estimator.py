@@ -18,7 +18,7 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pairmend._utils.cells import Cells, densify
+from pairmend._utils.cells import Cells, by_density
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
 from pairmend._utils.sklearn_private import (
@@ -179,7 +179,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         Returns
         -------
         numbers : ndarray or CSR of shape (n_samples, n_features)
-            All rows; sparse rows with many stored cells become dense.
+            All rows: CSR if few cells are not 0, else dense.
         feature_statistics : FeatureStatistics
             As :meth:`feature_statistics` returns them.
 
@@ -191,7 +191,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         """
         check_params(self, self.get_params(deep=False))
         declared, encoder = self.declare(X)
-        numbers = densify(read_numbers(self, X, encoder))
+        numbers = by_density(read_numbers(self, X, encoder))
         if sample_weight is None:
             return numbers, self.statistics_of_values(DistinctValues.of(numbers), declared, encoder)
         weights = np.asarray(sample_weight, dtype=np.float64)
@@ -369,7 +369,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
                 set_feature_attributes(self, X)
             else:
                 check_columns(self, X)
-        return read_numbers(self, X, encoder)
+        return by_density(read_numbers(self, X, encoder))
 
     def declare(self, X: MatrixLike) -> tuple[BoolArray | None, FrameEncoder | None]:
         """Return which columns of a frame are categorical, and an encoder of the frame.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.cells import densify
+from pairmend._utils.cells import by_density
 from pairmend._utils.chunking import batches, row_chunks
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.threads import in_threads, thread_count
@@ -60,7 +60,7 @@ class SubspaceNBPairLearner:
         if weights is not None:
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
         if feature_statistics := fit_params.get("feature_statistics"):
-            numbers = densify(read_numbers(estimator, X, feature_statistics.encoder))
+            numbers = by_density(read_numbers(estimator, X, feature_statistics.encoder))
         else:
             numbers, feature_statistics = estimator.read_with_statistics(X, weights)
         if feature_statistics.unit is None:  # without weights, each row has weight 1
@@ -265,7 +265,8 @@ class SubspaceNBPairLearner:
                 f"X has {numbers.shape[1]} features, but the pairs were trained with "
                 f"{len(self.feature_statistics_.categorical)}."
             )
-        return numbers
+        # Rows relative to centres that are not 0 are dense.
+        return numbers if self._design.centre.any() else by_density(numbers)
 
     @property
     def row_size(self) -> int:
