@@ -152,6 +152,7 @@ AT_FIT = {
     "estimator": [SVC(), Perceptron(), GaussianNB()],
     "fit_intercept": False,
     "guard": False,
+    "max_landmarks": 10,
     "k": 2,
     "max_iter": 3,
     "max_samples": 0.3,
