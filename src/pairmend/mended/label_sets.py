@@ -1,4 +1,4 @@
-"""Label powerset decoding: the label sets seen in training, and their probabilities."""
+"""Label powerset decoding: label sets seen in training, their lift and probabilities."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields

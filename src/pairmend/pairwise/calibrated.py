@@ -1,4 +1,4 @@
-"""CalibratedLabelRanking: pairwise voting with a virtual label as threshold."""
+"""CalibratedLabelRanking: pairwise voting with a virtual label as threshold (base.py)."""
 
 from numbers import Integral
 from typing import Any, ClassVar

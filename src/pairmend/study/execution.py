@@ -1,4 +1,4 @@
-"""Execution of a task: folds (the same for all algorithms), fit, predict, losses, seeds."""
+"""Execution of a task: folds (the same for all algorithms), fit, predict, losses, errors."""
 
 import random
 import time
