@@ -1,4 +1,4 @@
-"""The default base classifier of MendedClassifier: logistic regression of scaled features."""
+"""ScaledLogisticRegression, which mended/estimator.py sets as default base classifier."""
 
 from typing import Any, Self
 

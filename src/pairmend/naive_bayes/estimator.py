@@ -1,4 +1,4 @@
-"""RandomSubspaceNB, the default base classifier of the pairwise classifiers."""
+"""RandomSubspaceNB: parameters, random subspaces, fit and predict."""
 
 from dataclasses import replace
 from numbers import Integral, Real
