@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pairmend._utils.products import multiply
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.kernels.correction import p_true_given_decision
 from pairmend.kernels.neighbourhood import exponential, offsets_to
@@ -147,11 +148,11 @@ def sums_around(
     vanished = np.sqrt(info.tiny)
     for doubling in range(n_doublings + 1):
         if doubling:
-            # Their squares would be subnormal, which is slow.
-            weights[weights < vanished] = 0
+            # Squares of smaller weights would be subnormal, which is slow; these are next to 0.
+            np.maximum(weights, vanished, out=weights)
             np.square(weights, out=weights)
         scale = nearness_scale(weights, masses, axis=0)
-        sums = weights.T @ table
+        sums = multiply(weights.T, table)
         if len(shared):
             sums[shared] -= weights[shared_own, shared, np.newaxis] * summands[shared]
             np.maximum(sums, 0, out=sums)  # differences of nearly equal sums

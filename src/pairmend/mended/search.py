@@ -1,11 +1,12 @@
 """Grid search of beta, shrinkage and reference, each row left out of its own neighbourhood."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pairmend._utils.chunking import row_chunks
+from pairmend._utils.chunking import batches, row_chunks
+from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.kernels.leave_one_out import corrected_by, sums_around
 from pairmend.mended.distances import Scaling
@@ -17,6 +18,10 @@ N_DOUBLINGS = 8
 """Number of further values of beta, each twice the one before."""
 SHRINKAGES = (0.25, 1.0, 4.0, 16.0)
 """Grid of prior masses; the nearest row has the mass 1."""
+BLOCK = 128
+"""Rows at once."""
+NANOSECONDS = 0.03
+"""Time of one product of a weight and a summand, from which the number of threads follows."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,8 @@ class Neighbourhoods:
         landmarks = self.scaling.neighbourhood.points_.astype(np.float32)
         masses = np.array(shrinkages, dtype=np.float64)[:, np.newaxis, np.newaxis]
         errors = np.empty((len(names), len(betas), len(shrinkages), len(validation)))
-        for chunk in self._chunks(len(validation), table):
+
+        def fill(chunk: slice) -> None:
             here = validation.take(chunk)
             summands = [here.summands(name) for name in names]
             p_decide = [here.p_decide(name) for name in names]
@@ -103,6 +109,8 @@ class Neighbourhoods:
                 for r, own in enumerate(columns):
                     corrected = corrected_by(p_decide[r], sums[:, own], p_true[r], masses)
                     errors[r, b, :, chunk] = here.squared_errors(corrected)
+
+        self._in_chunks(fill, len(validation), len(betas) * table.shape[1])
         losses = np.average(errors, axis=3, weights=weights)
         return [
             Correction(self.scaling.name, beta, mass, name, float(losses[r, b, m]))
@@ -117,7 +125,8 @@ class Neighbourhoods:
         corrected = np.empty(validation.Y.shape)
         table = self.tables[reference].astype(np.float32)
         landmarks = self.scaling.neighbourhood.points_.astype(np.float32)
-        for chunk in self._chunks(len(validation), table):
+
+        def fill(chunk: slice) -> None:
             here = validation.take(chunk)
             summands = here.summands(reference)
             (sums,) = sums_around(
@@ -130,15 +139,21 @@ class Neighbourhoods:
                 self.total.p_true_without(reference, summands),
                 correction.shrinkage,
             )
+
+        self._in_chunks(fill, len(validation), table.shape[1])
         return corrected
 
     def _queries(self, validation: ValidationRows) -> Matrix:
         """Return rows in single precision: it suffices for the search, in half the time."""
         return self.scaling.points(validation.X, validation.proba).astype(np.float32)
 
-    def _chunks(self, n_rows: int, table: FloatArray) -> Iterator[slice]:
-        """Cut rows so that the sums around them and the corrections fit into memory."""
-        return row_chunks(n_rows, 3 * self.scaling.n_points + 20 * table.shape[1])
+    def _in_chunks(self, fill: Callable[[slice], None], n_rows: int, n_columns: int) -> None:
+        """Call a function for chunks of rows, in several threads if there is enough work.
+
+        The weights of a chunk stay in the processor's cache.
+        """
+        work = NANOSECONDS * n_rows * self.scaling.n_points * n_columns
+        in_threads(fill, batches(n_rows, BLOCK), thread_count(nanoseconds=work))
 
 
 def _side_by_side(tables: Sequence[FloatArray], n_labels: int) -> FloatArray:
