@@ -177,6 +177,7 @@ AT_FIT = {
     "transform": np.log1p,
     "transformer": MaxAbsScaler(),
     "validation": 3,
+    "verbose": True,
 }
 
 

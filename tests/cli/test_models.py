@@ -362,6 +362,7 @@ def test_a_changed_model_is_refused(model, capsys):
         (["evaluate", "photos.model", "bare.csv"], "no columns named 'sea', 'sun', 'sand'"),
         (["evaluate", "photos.model", "new.csv", "--labels", "3"], "MODEL is fitted"),
         (["evaluate", "photos.model", "new.csv", "--method", "pairwise"], "only for fitting"),
+        (["evaluate", "photos.model", "new.csv", "--verbose"], "--verbose: only for fitting"),
         (["fit", "photos.csv", "--labels", "3", "--model", "photos.csv"], "is input and output"),
         (["predict", "photos.model", "new.csv", "--out", "new.csv"], "is input and output"),
         (["evaluate", "photos.csv", "--labels", "3", "--trust", "x"], "are for a model file"),
@@ -398,6 +399,52 @@ def test_a_terminal_shows_a_progress_bar(photos, terminal):
     shown = written.getvalue().decode()
     assert "cross-validating" in shown
     assert "━" in shown
+
+
+def test_a_terminal_shows_the_step_of_a_fit(photos, terminal, monkeypatch):
+    bar = pytest.importorskip("rich.progress").Progress
+    monkeypatch.setattr(bar, "update", redrawn(bar.update))
+    with terminal() as written:
+        assert main([*FIT, "3", "--method", "binary-relevance"]) == 0
+    shown = written.getvalue().decode()
+    assert "fitting 60 rows, 2 columns, 3 labels" in shown
+    assert "[BinaryRelevance] (label 3 of 3) trained" in shown
+
+
+def redrawn(update):
+    """Draw a bar after each update, however short a step is."""
+
+    def updated(bar, *args, **kwargs):
+        update(bar, *args, **kwargs)
+        bar.refresh()
+
+    return updated
+
+
+def test_verbose_prints_the_steps_of_a_fit(photos, capsys):
+    words = (*FIT, "3", "--method", "binary-relevance")
+    _, quiet, notes = run(capsys, *words)
+    assert notes == "fitting 60 rows, 2 columns, 3 labels ...\n"
+    _, printed, notes = run(capsys, *words, "--verbose")
+    assert printed == quiet  # the same model, silent after it is loaded
+    first, *lines = notes.splitlines()
+    assert first == "fitting 60 rows, 2 columns, 3 labels ..."
+    assert [line.split(",")[0] for line in lines] == [
+        f"[BinaryRelevance] (label {k} of 3) trained" for k in (1, 2, 3)
+    ]
+
+
+def test_verbose_prints_the_steps_of_a_cross_validation(photos, capsys):
+    words = ["evaluate", "photos.csv", "--labels", "3", "--ignore", "id", "--folds", "2"]
+    words += ["--method", "pairwise", "--base", "naive-bayes"]
+    _, quiet, notes = run(capsys, *words)
+    assert notes == " 50 %  fold 1 of 2\n100 %  fold 2 of 2\n"
+    _, printed, notes = run(capsys, *words, "--verbose")
+    assert printed == quiet
+    step = "[PairwiseClassifier] 3 pairs trained in closed form"
+    assert notes.splitlines() == [
+        f"fold 1 of 2: {step}", "fold 1 of 2", f"fold 2 of 2: {step}", "fold 2 of 2",
+    ]  # fmt: skip
 
 
 DOCS = Path(__file__).parents[2] / "docs"

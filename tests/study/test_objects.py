@@ -36,6 +36,12 @@ def test_only_parameters_other_than_defaults_are_described():
     assert describe(LogisticRegression(C=2.0))["params"] == {"C": 2.0}
 
 
+def test_what_fit_prints_is_not_described():
+    assert describe(LogisticRegression(verbose=1)) == describe(LogisticRegression())
+    params = describe(CorrectedPairwiseClassifier(overlap=0.5, verbose=True))["params"]
+    assert params == {"overlap": 0.5}
+
+
 @pytest.mark.parametrize(("one", "other"), [(1, 1.0), (True, 1), (0.0, False)])
 def test_equal_numbers_of_different_types_are_different_parameters(one, other):
     # max_features=1 is one feature, 1.0 all of them.

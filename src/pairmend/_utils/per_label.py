@@ -8,6 +8,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from pairmend._utils.progress import collect
 from pairmend._utils.shared_preprocessing import prepare_fit
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.stacked_classifiers import stack_classifiers
@@ -41,21 +42,24 @@ def fit_per_label(
     Y: BoolArray | IntArray,
     fit_params: dict[str, Any],
     n_jobs: int | None = None,
+    owner: Any = None,
 ) -> list[Any]:
     """Fit a clone of a classifier for each column of Y.
 
     Preprocessing that does not depend on the target is fitted once, and shared by the models.
+    Progress is reported for `owner`.
     """
     if not Y.shape[1]:
         return []
     prepared = prepare_fit(estimator, X, fit_params)
-    classifiers = Parallel(n_jobs=n_jobs)(
+    classifiers = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_fit_clone)(
             prepared.classifier, prepared.rows, y.astype(np.int64), prepared.fit_params
         )
         for y in Y.T
     )
-    return [prepared.complete(classifier) for classifier in classifiers]
+    fitted = collect(owner, classifiers, Y.shape[1], "label", "trained")
+    return [prepared.complete(classifier) for classifier in fitted]
 
 
 def predict_per_label(

@@ -12,6 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.per_label import smoothed_share, varying_labels
+from pairmend._utils.progress import collect
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
@@ -42,6 +43,8 @@ class ClassifierChainEnsemble(MultiLabelMetaClassifier):
         Number of chains.
     max_samples : float, default=0.67
         Share of the rows that each chain is trained on, drawn without replacement.
+    verbose : bool or int, default=False
+        Whether to print the progress of ``fit``.
     n_jobs : int, default=None
         Number of processes that train chains, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -89,6 +92,7 @@ class ClassifierChainEnsemble(MultiLabelMetaClassifier):
         "estimator": [HasMethods(["fit"]), None],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "max_samples": [Interval(Real, 0, 1, closed="right")],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -102,12 +106,14 @@ class ClassifierChainEnsemble(MultiLabelMetaClassifier):
         *,
         n_chains: int = 10,
         max_samples: float = 0.67,
+        verbose: bool | int = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.estimator = estimator
         self.n_chains = n_chains
         self.max_samples = max_samples
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -135,10 +141,11 @@ class ClassifierChainEnsemble(MultiLabelMetaClassifier):
         orders = [rng.permutation(n_labels) for _ in range(self.n_chains)]
         samples = [np.sort(rng.permutation(n_rows)[:size]) for _ in range(self.n_chains)]
         varying = [varying_labels(Y[rows]) for rows in samples]
-        chains = Parallel(n_jobs=self.n_jobs)(
+        trained = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_train_chain)(base, order, labels, rows, X, Y, fit_params)
             for order, labels, rows in zip(orders, varying, samples, strict=True)
         )
+        chains = collect(self, trained, self.n_chains, "chain", "trained")
         return {"chains_": chains, "chain_labels_": varying, "_share": smoothed_share(Y, weights)}
 
     def _scores(self, X: MatrixLike) -> FloatArray:

@@ -11,6 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.per_label import smoothed_share
+from pairmend._utils.progress import collect
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import new_seed
@@ -33,6 +34,8 @@ class RAkEL(MultiLabelMetaClassifier):
     n_models : int, default=None
         Number of labelsets, all different, or all there are if these are fewer. None means
         twice the number of labels.
+    verbose : bool or int, default=False
+        Whether to print the progress of ``fit``.
     n_jobs : int, default=None
         Number of processes that train, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -81,6 +84,7 @@ class RAkEL(MultiLabelMetaClassifier):
         "estimator": [HasMethods(["fit", "predict"]), None],
         "k": [Interval(Integral, 1, None, closed="left")],
         "n_models": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -94,12 +98,14 @@ class RAkEL(MultiLabelMetaClassifier):
         *,
         k: int = 3,
         n_models: int | None = None,
+        verbose: bool | int = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.estimator = estimator
         self.k = k
         self.n_models = n_models
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -112,10 +118,11 @@ class RAkEL(MultiLabelMetaClassifier):
         n_models = 2 * n_labels if self.n_models is None else self.n_models
         labelsets = draw_labelsets(n_labels, min(self.k, n_labels), n_models, rng)
         base = self._base_classifier()
-        models = Parallel(n_jobs=self.n_jobs)(
+        trained = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_train)(LabelPowerset(base, random_state=seed), X, Y[:, labels], fit_params)
             for labels in labelsets
         )
+        models = collect(self, trained, len(labelsets), "model", "trained")
         return {"labelsets_": labelsets, "models_": models, "_share": smoothed_share(Y, weights)}
 
     def _scores(self, X: MatrixLike) -> FloatArray:

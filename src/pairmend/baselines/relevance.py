@@ -36,6 +36,8 @@ class BinaryRelevance(MultiLabelMetaClassifier):
     estimator : classifier, default=None
         Base classifier with ``predict_proba``, cloned for each label. None means
         :class:`~pairmend.RandomSubspaceNB`.
+    verbose : bool or int, default=False
+        Whether to print the progress of ``fit``.
     n_jobs : int, default=None
         Number of processes that train, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -79,6 +81,7 @@ class BinaryRelevance(MultiLabelMetaClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit"]), None],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -90,10 +93,12 @@ class BinaryRelevance(MultiLabelMetaClassifier):
         self,
         estimator: Any = None,
         *,
+        verbose: bool | int = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.estimator = estimator
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -104,7 +109,7 @@ class BinaryRelevance(MultiLabelMetaClassifier):
         check_base_classifier(base)
         base = seed_estimator(base, new_seed(check_random_state(self.random_state)))
         varying = varying_labels(Y)
-        models = fit_per_label(base, X, Y[:, varying], fit_params, self.n_jobs)
+        models = fit_per_label(base, X, Y[:, varying], fit_params, self.n_jobs, owner=self)
         return {"models_": models, "varying_": varying, "_share": smoothed_share(Y, weights)}
 
     def _scores(self, X: MatrixLike) -> FloatArray:

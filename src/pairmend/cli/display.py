@@ -64,8 +64,17 @@ def _show_plain(
 
 
 @contextmanager
-def progress(task: str, *, lines: bool = False) -> Iterator[Callable[[float, str], None]]:
-    """Show a progress bar; yield a function that is called with the share done and a text."""
+def progress(
+    task: str, *, lines: bool = False, verbose: bool = False
+) -> Iterator[Callable[[float, str], None]]:
+    """Show a progress bar; yield a function that is called with the share done and a text.
+
+    Without a terminal, `lines` prints a line for each tenth. `verbose` prints every text as a line,
+    instead of a bar.
+    """
+    if verbose:
+        yield lambda share, doing: _print_line(doing)
+        return
     if not HAS_RICH or not sys.stderr.isatty():
         yield _Lines() if lines else lambda share, doing: None
         return
@@ -86,11 +95,15 @@ def progress(task: str, *, lines: bool = False) -> Iterator[Callable[[float, str
 
 
 @contextmanager
-def waiting(task: str) -> Iterator[None]:
-    """Show that a task of unknown duration runs."""
-    if not HAS_RICH or not sys.stderr.isatty():
-        print(f"{task} ...", file=sys.stderr, flush=True)
-        yield
+def waiting(task: str, *, verbose: bool = False) -> Iterator[Callable[[str], None]]:
+    """Show that a task of unknown duration runs; yield a function that is called with messages.
+
+    A terminal shows the last message. `verbose` prints each as a line instead; without it and
+    without a terminal, they are not shown.
+    """
+    if verbose or not HAS_RICH or not sys.stderr.isatty():
+        _print_line(f"{task} ...")
+        yield _print_line if verbose else lambda message: None
         return
     from rich.console import Console
     from rich.markup import escape
@@ -98,8 +111,8 @@ def waiting(task: str) -> Iterator[None]:
 
     columns: tuple[Any, ...] = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        bar.add_task(escape(task), total=None)
-        yield
+        number = bar.add_task(escape(task), total=None)
+        yield lambda message: bar.update(number, description=escape(message))
 
 
 @contextmanager
@@ -114,7 +127,11 @@ def warnings_as_notes() -> Iterator[None]:
 
 def show_note(text: str) -> None:
     """Print a note to standard error."""
-    print(f"note: {text}", file=sys.stderr, flush=True)
+    _print_line(f"note: {text}")
+
+
+def _print_line(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 class _Lines:
@@ -126,4 +143,4 @@ class _Lines:
     def __call__(self, share: float, doing: str) -> None:
         if int(10 * share) > self.tenths:
             self.tenths = int(10 * share)
-            print(f"{10 * self.tenths:3d} %  {doing}", file=sys.stderr, flush=True)
+            _print_line(f"{10 * self.tenths:3d} %  {doing}")

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from pairmend._utils.files import written
 from pairmend._utils.predictions import predicted_labels
+from pairmend._utils.progress import messages_to
 from pairmend._utils.typing import IntArray
 from pairmend.cli.display import progress, show_table, show_text, warnings_as_notes
 from pairmend.cli.input_files import read_model, read_rows, read_training
@@ -31,7 +33,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
-    training = ("labels", "ignore", "categorical", "method", "base", "criterion", "seed", "folds")
+    training = (
+        "labels", "ignore", "categorical", "method", "base", "criterion", "seed", "folds",
+        "verbose",
+    )  # fmt: skip
     if given := [f"--{name}" for name in training if getattr(options, name) not in (None, [])]:
         raise ValueError(
             f"{', '.join(given)}: only for fitting, but MODEL is fitted; leave out the options, or "
@@ -77,13 +82,15 @@ def _cross_validate(options: argparse.Namespace) -> dict[str, Any]:
     X = one_hot(data).X
     classifier, n_folds = chosen_classifier(options), options.folds or 10
     folds = []
-    with progress("cross-validating", lines=True) as update:
+    with progress("cross-validating", lines=True, verbose=bool(options.verbose)) as update:
         splits = stratified_folds(data.Y, n_folds, options.seed or 0)
         for fold, (train, test) in enumerate(splits, start=1):
-            fitted = clone(classifier).fit(X[train], data.Y[train])
+            doing = f"fold {fold} of {n_folds}"
+            with messages_to(_listener(update, (fold - 1) / n_folds, doing)):
+                fitted = clone(classifier).fit(X[train], data.Y[train])
             predicted = predicted_labels(fitted, X[test], data.Y.shape[1])
             folds.append(_losses(data.Y[test], predicted))
-            update(fold / n_folds, f"fold {fold} of {n_folds}")
+            update(fold / n_folds, doing)
     losses = {
         name: {
             "mean": float(np.mean([each[name] for each in folds])),
@@ -112,6 +119,13 @@ def _cross_validate(options: argparse.Namespace) -> dict[str, Any]:
         "rows": len(data.Y),
         "losses": losses,
     }
+
+
+def _listener(
+    update: Callable[[float, str], None], share: float, doing: str
+) -> Callable[[str], None]:
+    """Return a function that shows messages of a fit; the share done does not change."""
+    return lambda message: update(share, f"{doing}: {message}")
 
 
 def _losses(truth: IntArray, predicted: IntArray) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import argparse
 
+from pairmend._utils.progress import messages_to
 from pairmend.cli.display import show_text, waiting, warnings_as_notes
 from pairmend.cli.input_files import read_training, refuse_overwriting
 from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier
@@ -20,7 +21,11 @@ def run(options: argparse.Namespace) -> None:
     X = one_hot(data).X
     classifier = chosen_classifier(options)
     size = f"{len(data.Y)} rows, {len(data.feature_names)} columns, {len(data.label_names)} labels"
-    with warnings_as_notes(), waiting(f"fitting {size}"):
+    with (
+        warnings_as_notes(),
+        waiting(f"fitting {size}", verbose=bool(options.verbose)) as show,
+        messages_to(show),
+    ):
         classifier.fit(X, data.Y)
     digest = save_model(
         classifier,

@@ -60,6 +60,13 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
         help="metric to optimise, for methods that have the option",
     )
     parser.add_argument("--seed", type=at_least(0), help="seed of random numbers (default: 0)")
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        default=None,
+        help="print the steps of fitting, each as a line, to standard error (default: a terminal "
+        "shows the current step)",
+    )
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

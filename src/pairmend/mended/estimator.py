@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Integral, Real
+from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from pairmend._utils.fit_params import route_fit_params, take_params
 from pairmend._utils.parameters import same_parameters
 from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
+from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import (
     HasMethods,
     Interval,
@@ -64,6 +66,7 @@ from pairmend.mended.landmarks import (
     draw_landmarks,
     own_landmarks,
 )
+from pairmend.mended.progress import report_corrector, report_decision
 from pairmend.mended.rows import RowEncoder
 from pairmend.mended.scoring import DecisionScorer
 from pairmend.mended.search import SHRINKAGES, Correction
@@ -135,6 +138,8 @@ class MendedClassifier(MultiLabelClassifier):
         Scikit-learn transformer that turns rows into numbers for distances, for texts or images
         for example. None encodes frames by a :class:`~pairmend.frames.FrameEncoder`, for distances
         and for the default base classifier.
+    verbose : bool or int, default=False
+        Whether to print the progress of ``fit``.
     n_jobs : int, default=None
         Number of processes that fit the base classifier on the splits.
     random_state : int, RandomState or None, default=None
@@ -240,6 +245,7 @@ class MendedClassifier(MultiLabelClassifier):
         "guard": ["boolean"],
         "max_landmarks": [Interval(Integral, 2, None, closed="left"), None],
         "transformer": [HasMethods(["fit", "transform"]), None],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }  # fmt: skip
@@ -263,6 +269,7 @@ class MendedClassifier(MultiLabelClassifier):
         guard: bool = True,
         max_landmarks: int | None = MAX_LANDMARKS,
         transformer: Any = None,
+        verbose: bool | int = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
@@ -278,6 +285,7 @@ class MendedClassifier(MultiLabelClassifier):
         self.guard = guard
         self.max_landmarks = max_landmarks
         self.transformer = transformer
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -303,6 +311,7 @@ class MendedClassifier(MultiLabelClassifier):
         self
             Fitted classifier.
         """
+        start = perf_counter()
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()
@@ -325,7 +334,7 @@ class MendedClassifier(MultiLabelClassifier):
         splits = split_rows(self.cv, X, target, row_weights > 0, new_seed(rng))
         parts = cross_fit(
             model, base_rows, labels, params, splits, method="predict_proba",
-            purpose="the probabilities of labels", n_jobs=self.n_jobs,
+            purpose="the probabilities of labels", n_jobs=self.n_jobs, owner=self,
         )  # fmt: skip
         rows, proba, folds = _first_predictions(splits, parts)
         validation = ValidationRows(
@@ -333,18 +342,23 @@ class MendedClassifier(MultiLabelClassifier):
             target.Y[rows], np.clip(proba, 0, 1, out=proba), weights[rows],
         )  # fmt: skip
         landmarks = draw_landmarks(validation.weights, self.max_landmarks, rng)
+        report(self, f"validation set: {len(rows)} rows, {len(landmarks)} of them landmarks")
         corrector, search, out_of_fold = self._fit_corrector(
             validation, landmarks, target.as_given(rows[landmarks]), folds, target.multilabel, rng
         )
+        report_corrector(self, corrector, search)
         decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
             decision = self._choose_decision(out_of_fold, corrector)
+            report_decision(self, *decision)
         rows_to_fit = base_rows
         if len(present) < count_rows(X):
             rows_to_fit = take_rows(base_rows, present)
             params = take_params(X, params, present)
+        report(self, f"fitting {type(base).__name__} on {len(present)} rows")
         model.fit(rows_to_fit, labels.as_given(present), **params)
 
+        report(self, f"fitted in {perf_counter() - start:.1f} s")
         corrections = corrector.by_label.corrections
         local = {name: each for name, each in corrections.items() if name != "global"}
         return self._set_fitted(

@@ -11,6 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.predictions import label_scores
+from pairmend._utils.progress import collect
 from pairmend._utils.targets import Target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
@@ -54,20 +55,21 @@ def cross_fit(
     method: str,
     purpose: str,
     n_jobs: int | None,
+    owner: Any = None,
 ) -> list[FloatArray]:
     """Return a list with the scores (n_test, L) of each split's test rows.
 
-    A clone of the estimator is fitted on the training rows of each split.
+    A clone of the estimator is fitted on the training rows of each split. Progress is reported for
+    `owner`.
 
     ``cross_val_predict`` is not used because it encodes the labels of each fold: a label that all
     rows have becomes one that no row has. `purpose` is part of the note on an error in training.
     """
-    return list(
-        Parallel(n_jobs=n_jobs)(
-            delayed(_fit_and_score)(estimator, X, target, params, train, test, method, purpose)
-            for train, test in splits
-        )
+    parts = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_fit_and_score)(estimator, X, target, params, train, test, method, purpose)
+        for train, test in splits
     )
+    return collect(owner, parts, len(splits), "split", "out-of-fold predictions")
 
 
 def _fit_and_score(

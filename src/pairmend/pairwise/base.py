@@ -91,7 +91,7 @@ class PairwiseVoting(MultiLabelClassifier):
         """
         data = self._check_fit(X, y, fit_params)
         learner = make_pair_learner(data.base, n_jobs=self.n_jobs, seed=data.seed)
-        learner.fit(data.X, data.target.Y, data.pairs, data.fit_params)
+        learner.fit(data.X, data.target.Y, data.pairs, data.fit_params, owner=self)
         return self._set_fitted(data.X, data.target, pairs_=data.pairs, learner_=learner)
 
     def predict_each(

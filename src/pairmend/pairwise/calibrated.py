@@ -26,6 +26,8 @@ class CalibratedLabelRanking(PairwiseVoting):
     voting : {"soft", "votes"}, default="soft"
         Whether to average supports, or votes: 1 for the label with the larger support, 1/2 for
         each in a tie. "votes" is the published method.
+    verbose : bool or int, default=False
+        Whether to print the progress of ``fit``.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict.
     random_state : int, RandomState or None, default=None
@@ -86,6 +88,7 @@ class CalibratedLabelRanking(PairwiseVoting):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit"]), None],
         "voting": [StrOptions({"soft", "votes"})],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -98,11 +101,13 @@ class CalibratedLabelRanking(PairwiseVoting):
         estimator: Any = None,
         *,
         voting: str = "soft",
+        verbose: bool | int = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.estimator = estimator
         self.voting = voting
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 

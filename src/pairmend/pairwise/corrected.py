@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from pairmend._utils.fit_params import fit_with_weights, take_params
+from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import seed_estimator, take_rows
@@ -82,6 +84,8 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         Whether to add a virtual label, as in :class:`CalibratedLabelRanking`: its pair with
         label i is the binary problem "i or not i", corrected like any other pair. Labels that
         rank above it have scores above 1/2, so leave `threshold` there.
+    verbose : bool or int, default=False
+        Whether to print the progress of ``fit``.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict. None means one, but
         for :class:`RandomSubspaceNB` as many threads as matrix products may take.
@@ -185,6 +189,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         "weighting": [StrOptions(set(WEIGHTINGS)), None],
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "calibration_label": ["boolean"],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -216,6 +221,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         weighting: str | None = None,
         threshold: float = 0.5,
         calibration_label: bool = False,
+        verbose: bool | int = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
@@ -230,6 +236,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         self.weighting = weighting
         self.threshold = threshold
         self.calibration_label = calibration_label
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -264,10 +271,15 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         def take(rows: IntArray) -> tuple[MatrixLike, BoolArray]:
             return take_rows(X, rows), Y[rows]
 
+        n_trainings = 1 + self.validation if isinstance(self.validation, Integral) else 1
+        numbers = count(1)
+
         def train(rows: IntArray) -> PairLearner:
+            training = f"(training {next(numbers)} of {n_trainings})"
+            report(self, f"{training} {len(pairs)} pairs on {len(rows)} rows")
             learner = make_pair_learner(data.base, n_jobs=self.n_jobs, seed=data.seed)
             params = take_params(X, data.fit_params, rows)
-            return learner.fit(take_rows(X, rows), Y[rows], pairs, params)
+            return learner.fit(take_rows(X, rows), Y[rows], pairs, params, owner=self)
 
         return self._fit_parts(data, take, train, lambda learner, rows: learner)
 
@@ -307,6 +319,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             REFERENCES[self.reference],
             has_virtual=self.has_virtual_label,
         )
+        report(self, f"validation set of {len(validation_indices)} rows predicted")
         state = None
         if not folds:
             indices = train_indices, validation_indices

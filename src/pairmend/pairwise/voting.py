@@ -28,6 +28,8 @@ class PairwiseClassifier(PairwiseVoting):
         each in a tie.
     threshold : float, default=0.5
         Labels with a score above it are predicted. Not used after a fit on 1-D classes.
+    verbose : bool or int, default=False
+        Whether to print the progress of ``fit``.
     n_jobs : int, default=None
         Number of processes that train pairs, and of threads that predict. None means one, but
         for :class:`RandomSubspaceNB` as many threads as matrix products may take.
@@ -87,6 +89,7 @@ class PairwiseClassifier(PairwiseVoting):
         "estimator": [HasMethods(["fit"]), None],
         "voting": [StrOptions({"soft", "votes"})],
         "threshold": [Interval(Real, 0, 1, closed="both")],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -100,12 +103,14 @@ class PairwiseClassifier(PairwiseVoting):
         *,
         voting: str = "soft",
         threshold: float = 0.5,
+        verbose: bool | int = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.estimator = estimator
         self.voting = voting
         self.threshold = threshold
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 

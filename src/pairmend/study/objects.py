@@ -111,7 +111,8 @@ def _only(value: Mapping[str, Any], known: set[str], place: str) -> None:
 def describe(value: Any) -> Any:
     """Return an object as plain data for `build`, estimators with non-default parameters only.
 
-    An object without import path is ``{"opaque": type, "hash": …}``, which `build` refuses.
+    The parameter ``verbose`` is left out. An object without import path is
+    ``{"opaque": type, "hash": …}``, which `build` refuses.
     """
     if isinstance(value, PLAIN):
         return value
@@ -147,8 +148,13 @@ def _describe_estimator(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     own = {
         name: value
         for name, value in params.items()
-        # As texts: 1, 1.0 and True are equal numbers, but not the same parameter.
-        if name not in defaults or as_text(value) != as_text(describe(defaults[name]))
+        if name not in defaults
+        # Results do not depend on what fit prints.
+        or (
+            name != "verbose"
+            # As texts: 1, 1.0 and True are equal numbers, but not the same parameter.
+            and as_text(value) != as_text(describe(defaults[name]))
+        )
     }
     path = public_path(cls)
     named = {"class": path} if path else {"opaque": cls.__qualname__, "hash": _hash(cls)}

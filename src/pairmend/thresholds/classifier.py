@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.fit_params import fit_with_weights, route_fit_params, take_params
 from pairmend._utils.predictions import label_scores
+from pairmend._utils.progress import fitted_text, report
 from pairmend._utils.sklearn_private import (
     HasMethods,
     Interval,
@@ -74,6 +75,8 @@ class ThresholdedClassifier(MultiLabelClassifier):
     method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Method of the classifier that returns scores. "auto" means ``predict_proba`` if the
         classifier has it, else ``decision_function``.
+    verbose : bool or int, default=False
+        Whether to print the progress of ``fit``.
     n_jobs : int, default=None
         Number of processes that fit on the splits.
     random_state : int, RandomState or None, default=None
@@ -121,6 +124,7 @@ class ThresholdedClassifier(MultiLabelClassifier):
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "array-like",
                Iterator],
         "method": [StrOptions({"auto", *METHODS})],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }  # fmt: skip
@@ -132,6 +136,7 @@ class ThresholdedClassifier(MultiLabelClassifier):
         *,
         cv: Any = 5,
         method: str = "auto",
+        verbose: bool | int = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
@@ -139,6 +144,7 @@ class ThresholdedClassifier(MultiLabelClassifier):
         self.threshold = threshold
         self.cv = cv
         self.method = method
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -172,18 +178,20 @@ class ThresholdedClassifier(MultiLabelClassifier):
             splits = split_rows(self.cv, X, target, row_weights > 0, self.random_state)
             parts = cross_fit(
                 self.estimator, X, target, params, splits, method=method,
-                purpose="scores for a threshold", n_jobs=self.n_jobs,
+                purpose="scores for a threshold", n_jobs=self.n_jobs, owner=self,
             )  # fmt: skip
             rows, scores = np.concatenate([test for _, test in splits]), np.concatenate(parts)
             weights = None if all_equal(row_weights[rows]) else row_weights[rows]
             given = scores, target.as_given(rows)
             threshold = fit_with_weights(self._unfitted_threshold(), given, weights)
+            report(self, lambda: f"threshold: {fitted_text(threshold)}")
         # With 1-D classes, the classifier itself handles rows of weight 0.
         kept = present if target.multilabel else np.arange(count_rows(X))
         if len(kept) < count_rows(X):
             rows_to_fit, params = take_rows(X, kept), take_params(X, params, kept)
         else:
             rows_to_fit = X
+        report(self, f"fitting {type(self.estimator).__name__} on {len(kept)} rows")
         estimator = clone(self.estimator).fit(rows_to_fit, target.as_given(kept), **params)
         return self._set_fitted(
             X, target, estimator_=estimator, threshold_=threshold, _method=method

@@ -42,12 +42,17 @@ class PairLearner(ValidationLearner, Protocol):
         """Number of floats that a row needs in memory during prediction, without its supports."""
 
     def fit(
-        self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
+        self,
+        X: MatrixLike,
+        Y: BoolArray,
+        pairs: IntArray,
+        fit_params: dict[str, Any],
+        owner: Any = None,
     ) -> "PairLearner":
         """Train all pairs, each on the rows that have exactly one of its labels.
 
         Pairs may have one label more than `Y` has columns, the virtual one: against it, a label is
-        trained on all rows, those with it and those without.
+        trained on all rows, those with it and those without. Progress is reported for `owner`.
         """
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:

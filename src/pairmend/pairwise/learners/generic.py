@@ -11,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 from pairmend._utils.constant_classifier import ConstantClassifier
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.frames import EncodedFrame, is_frame
+from pairmend._utils.progress import collect
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import class_probabilities, seed_estimator, take_rows
 from pairmend._utils.weights import unit_weight
@@ -84,7 +85,12 @@ class GenericPairLearner:
         self.seed = seed
 
     def fit(
-        self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
+        self,
+        X: MatrixLike,
+        Y: BoolArray,
+        pairs: IntArray,
+        fit_params: dict[str, Any],
+        owner: Any = None,
     ) -> "GenericPairLearner":
         """Train all pairs, each on the rows that have exactly one of its labels."""
         estimator = seed_estimator(self.estimator, self.seed)
@@ -97,13 +103,13 @@ class GenericPairLearner:
             )
         weights = fit_params.get("sample_weight")
         unit = 1.0 if weights is None else unit_weight(weights)
-        models = Parallel(n_jobs=self.n_jobs)(
+        trained = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_train_pair)(
                 estimator, X, _name(pair, Y), rows, y, fit_params, feature_statistics, unit
             )
             for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
         )
-        self.set_models(pairs, models)
+        self.set_models(pairs, collect(owner, trained, len(pairs), "pair", "trained"))
         self._encoder = X.encoder if isinstance(X, EncodedFrame) else None
         return self
 

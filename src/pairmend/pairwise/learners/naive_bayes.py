@@ -9,6 +9,7 @@ import numpy as np
 from pairmend._utils.cells import by_density
 from pairmend._utils.chunking import batches, row_chunks
 from pairmend._utils.fit_params import check_sample_weight
+from pairmend._utils.progress import report
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import seed_estimator
@@ -52,7 +53,12 @@ class SubspaceNBPairLearner:
         self.seed = seed
 
     def fit(
-        self, X: MatrixLike, Y: BoolArray, pairs: IntArray, fit_params: dict[str, Any]
+        self,
+        X: MatrixLike,
+        Y: BoolArray,
+        pairs: IntArray,
+        fit_params: dict[str, Any],
+        owner: Any = None,
     ) -> "SubspaceNBPairLearner":
         """Train all pairs, each on the rows that have exactly one of its labels."""
         estimator = seed_estimator(self.estimator, self.seed)
@@ -71,6 +77,7 @@ class SubspaceNBPairLearner:
         design = Design.from_rows(feature_statistics, numbers)
         has_virtual = Y.shape[1] in pairs
         sums = add_up_labels(numbers, Y, weights, design, has_virtual=has_virtual)
+        report(owner, f"{len(pairs)} pairs trained in closed form")
         return self.set_sums(pairs, design, sums)
 
     def set_sums(self, pairs: IntArray, design: Design, sums: LabelSums) -> "SubspaceNBPairLearner":

@@ -1,0 +1,75 @@
+"""Progress of fit: messages are printed if ``verbose`` is set, or passed to a listener."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Real
+from time import perf_counter
+from typing import Any, TypeVar
+
+import numpy as np
+
+MAX_MESSAGES = 100
+"""Largest number of messages about the items of one step, such as the pairs of labels."""
+
+T = TypeVar("T")
+Listener = Callable[[str], None]
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def messages_to(listener: Listener) -> Iterator[None]:
+    """Pass messages to a listener instead of printing them, whatever ``verbose`` is."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def report(owner: Any, message: str | Callable[[], str]) -> None:
+    """Report the progress of a classifier, as one line; None as the classifier reports nothing.
+
+    A function that returns a message is called only if the message is printed or listened to.
+
+    Joblib prints whole loops only, and logging prints nothing unless it is configured; scikit-learn
+    prints.
+    """
+    listener = _listener.get()
+    if owner is None or (listener is None and not getattr(owner, "verbose", False)):
+        return
+    text = message if isinstance(message, str) else message()
+    line = f"[{type(owner).__name__}] {' '.join(text.split())}"
+    if listener is None:
+        print(line, flush=True)
+    else:
+        listener(line)
+
+
+def collect(owner: Any, results: Iterable[T], n_results: int, unit: str, doing: str) -> list[T]:
+    """Return results as a list and report their number, with the seconds since the start.
+
+    `results` may be computed while they are iterated over. Of more than MAX_MESSAGES, some numbers
+    are left out.
+    """
+    start = perf_counter()
+    collected = []
+    for number, result in enumerate(results, start=1):
+        collected.append(result)
+        if number * MAX_MESSAGES // n_results > (number - 1) * MAX_MESSAGES // n_results:
+            seconds = perf_counter() - start
+            report(owner, f"({unit} {number} of {n_results}) {doing}, {seconds:.1f} s")
+    return collected
+
+
+def fitted_text(estimator: Any) -> str:
+    """Return the parameters of an estimator and its fitted numbers as a text."""
+    parts = []
+    for name, value in getattr(estimator, "__dict__", {}).items():
+        if name.startswith("_") or not name.endswith("_"):
+            continue
+        if hasattr(value, "get_params"):
+            parts.append(fitted_text(value))
+        elif isinstance(value, Real | np.ndarray):
+            parts.append(f"{name}={np.array2string(np.asarray(value), precision=3, threshold=10)}")
+    return ", ".join([repr(estimator), *parts])
