@@ -145,12 +145,13 @@ def sums_around(
     with np.errstate(over="ignore"):  # so far away that the weight is 0
         exponents *= -np.clip(beta, info.tiny, info.max)
     weights = exponential(exponents)
-    vanished = np.sqrt(info.tiny)
+    vanished = info.tiny**0.4
     for doubling in range(n_doublings + 1):
         if doubling:
-            # Squares of smaller weights would be subnormal, which is slow; these are next to 0.
+            # Squares of smaller weights, or their products, would be subnormal, which is slow.
             np.maximum(weights, vanished, out=weights)
             np.square(weights, out=weights)
+            weights[own[is_alone], places[is_alone]] = 0
         scale = nearness_scale(weights, masses, axis=0)
         sums = multiply(weights.T, table)
         if len(shared):
