@@ -306,7 +306,7 @@ def test_invalid_arguments_raise(small_set):
         distributed.fit(clf, X, labels)
     with pytest.raises(TypeError, match="y must be a dask array or dataframe, got ndarray"):
         distributed.fit(clf, rows, Y)
-    with pytest.raises(TypeError, match="takes a PairwiseClassifier .* got GaussianNB"):
+    with pytest.raises(TypeError, match="takes a classifier of pairmend, got GaussianNB"):
         distributed.fit(GaussianNB(), rows, labels)
     with pytest.raises(ValueError, match="X has 80 rows, y has 70"):
         distributed.fit(clf, rows, labels[:70])

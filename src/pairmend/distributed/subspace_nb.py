@@ -42,7 +42,7 @@ def train_subspace_nb(
     """
     seeded = seed_estimator(estimator, seed)
     declared, encoder = seeded.declare(like)
-    _check_columns(like, encoder)
+    check_frame(like, encoder)
     read = delayed(_Reader(seeded, encoder), pure=False, traverse=False)
 
     groups = np.array_split(np.arange(like.shape[1]), min(like.shape[1], len(blocks), MOST_GROUPS))
@@ -75,7 +75,7 @@ def train_subspace_nb(
     return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed).set_sums(pairs, design, sums)
 
 
-def _check_columns(like: Any, encoder: FrameEncoder | None) -> None:
+def check_frame(like: Any, encoder: FrameEncoder | None) -> None:
     """Raise a ValueError for columns of a frame that can only be encoded with all their rows."""
     for place, summary in enumerate(() if encoder is None else encoder.columns_):
         column = like.iloc[:, place]
