@@ -18,6 +18,7 @@ from pairmend import (
     MendedClassifier,
     MLkNN,
     PairwiseClassifier,
+    RandomSubspaceNB,
     ThresholdedClassifier,
 )
 from pairmend.mended.label_sets import LabelSets
@@ -98,6 +99,7 @@ def assert_same_correction(ours, local):
         ("frame", None, True),
         ("sparse", LOGISTIC, False),
         ("unknown sizes", BY_BLOCKS, False),
+        ("frame", RandomSubspaceNB(5), False),
         ("dense", BY_BLOCKS, True),
         ("dense", DecisionTreeClassifier(max_depth=3), False),  # takes indicators
     ],
@@ -218,7 +220,7 @@ def test_thresholded_draws_folds_and_takes_classes(data):
     [
         BinaryRelevance(LOGISTIC),
         BinaryRelevance(BY_BLOCKS),
-        BinaryRelevance(random_state=0),
+        BinaryRelevance(random_state=0),  # RandomSubspaceNB
         LabelPowerset(DecisionTreeClassifier(max_depth=3), random_state=0),
         ClassifierChainEnsemble(LOGISTIC, n_chains=2, random_state=0),
     ],
@@ -232,12 +234,14 @@ def test_baselines_equal_local_fits(clf, weighted, data):
     assert_same(ours, expected, X)
 
 
-def test_baseline_on_a_frame(data):
+@pytest.mark.parametrize("kind", ["frame", "sparse"])
+def test_naive_bayes_from_sums_over_blocks(kind, data, monkeypatch):
+    monkeypatch.setattr(base_training, "_memory_limit", lambda: 1)  # no rows are gathered
     X, Y, _ = data
-    local, rows, labels = collections("frame", X, Y)
+    local, rows, labels = collections(kind, X, Y)
     ours = distributed.fit(BinaryRelevance(random_state=0), rows, labels)
     expected = BinaryRelevance(random_state=0).fit(local, Y)
-    np.testing.assert_array_equal(ours.classes_, list("stuvw"))
+    np.testing.assert_array_equal(ours.classes_, list("stuvw") if kind == "frame" else range(5))
     assert_same(ours, expected, local)
 
 

@@ -1,7 +1,7 @@
 """Training of a classifier on the splits of rows in blocks.
 
-A classifier with ``partial_fit`` is trained block by block. For any other, all rows are gathered on
-a worker.
+A classifier with ``partial_fit`` is trained block by block, RandomSubspaceNB from sums over blocks.
+For any other, all rows are gathered on a worker.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from pairmend._utils.frames import is_frame
 from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.targets import Target
@@ -25,9 +26,12 @@ from pairmend._utils.validation import new_seed, seed_estimator, take_rows
 from pairmend._utils.weights import unit_weight
 from pairmend.baselines.relevance import BinaryRelevance
 from pairmend.distributed.blocks import Block, stack
+from pairmend.distributed.subspace_nb import check_frame, train_subspace_nb_labels
 from pairmend.distributed.training_rows import SplitBlock, SplitSummary, TrainingRows
+from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.mended.rows import RowEncoder
 from pairmend.model_selection.out_of_fold import fit_on_rows
+from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
 BLOCKS_AT_ONCE = 16
 """Blocks between two copies of the models in this process. If a worker dies, training continues
@@ -47,24 +51,60 @@ def train_on_splits(
     """
     summary = rows.summary()
     used = [split for split in range(rows.n_splits) if summary.n_test[split]] + [rows.n_splits]
-    if is_incremental(model):
-        fitted = _train_by_blocks(model, rows, encoder, target, summary, used)
-    else:
+    if not is_trained_by_blocks(model, rows):
         fitted = _train_on_gathered_rows(model, rows, encoder, target, used, purpose)
+    else:
+        encoder = _encoder_of(model, rows.X.like, encoder)
+        base = _seeded_base(model)
+        if _is_sum_of_blocks(model, rows):
+            states = _train_by_sums(base, rows, encoder, summary, used)
+        else:
+            states = _train_by_blocks(base, rows, encoder, summary, used, base is model)
+        unit = 1.0 if rows.sample_weight is None else unit_weight(rows.sample_weight)
+        shares = [summary.smoothed_share(split, unit) for split in used]
+        fitted = [
+            _finished(model, state, share, rows.X.like, target, encoder)
+            for state, share in zip(states, shares, strict=True)
+        ]
     by_split = dict(zip(used, fitted, strict=True))
     return [by_split.get(split) for split in range(rows.n_splits + 1)]
 
 
-def is_incremental(model: Any) -> bool:
-    """Return whether a classifier can be trained block by block."""
-    return hasattr(_incremental_part(model), "partial_fit")
+def is_trained_by_blocks(model: Any, rows: TrainingRows) -> bool:
+    """Return whether a classifier is trained without all rows in the memory of a worker."""
+    return hasattr(_trained_part(model), "partial_fit") or _is_sum_of_blocks(model, rows)
 
 
-def _incremental_part(model: Any) -> Any:
-    """Return the classifier whose ``partial_fit`` is called."""
+def _is_sum_of_blocks(model: Any, rows: TrainingRows) -> bool:
+    """Return whether a classifier is estimated from sums over blocks."""
+    part = _trained_part(model)
+    return part is not model and type(part) is RandomSubspaceNB and rows.sample_weight is None
+
+
+def _trained_part(model: Any) -> Any:
+    """Return the classifier that is trained: that of each label, if there is one."""
     if isinstance(model, PerLabelClassifier):
         return model.estimator
     return model._base_classifier() if isinstance(model, BinaryRelevance) else model
+
+
+def _seeded_base(model: Any) -> Any:
+    """Return the classifier that is trained, seeded as the model's own fit does."""
+    part = _trained_part(model)
+    if not isinstance(model, BinaryRelevance):
+        return part
+    return seed_estimator(part, new_seed(check_random_state(model.random_state)))
+
+
+def _encoder_of(model: Any, like: Any, encoder: RowEncoder) -> RowEncoder:
+    """Return the encoder of frames; BinaryRelevance has its own."""
+    if not isinstance(model, BinaryRelevance) or not is_frame(like):
+        return encoder
+    if not takes_encoded_frames(_trained_part(model)):
+        return encoder
+    fitted = FrameEncoder().fit(like)
+    check_frame(like, fitted)
+    return RowEncoder(fitted, for_base=True, for_distances=False)
 
 
 @dataclass(frozen=True)
@@ -87,28 +127,23 @@ class _Incremental:
 
 
 def _train_by_blocks(
-    model: Any,
+    base: Any,
     rows: TrainingRows,
     encoder: RowEncoder,
-    target: Target,
     summary: SplitSummary,
     used: list[int],
-) -> list[Any]:
+    has_all_labels: bool,
+) -> list[_Incremental]:
     """Train on one block after the other, in one pass over the blocks, all splits at once."""
-    base = _incremental_part(model)
-    if isinstance(model, BinaryRelevance):
-        base = seed_estimator(base, new_seed(check_random_state(model.random_state)))
-    if (
-        rows.sample_weight is not None
-        and "sample_weight" not in signature(base.partial_fit).parameters
-    ):
+    takes_weights = "sample_weight" in signature(base.partial_fit).parameters
+    if rows.sample_weight is not None and not takes_weights:
         raise ValueError(
             f"The base classifier {type(base).__name__} takes no sample_weight in partial_fit. "
             "Choose one that does."
         )
     states = []
     for split in used:
-        labels = None if base is model else summary.varying(split)
+        labels = None if has_all_labels else summary.varying(split)
         n_models = 1 if labels is None else len(labels)
         states.append(_Incremental([clone(base) for _ in range(n_models)], labels))
     as_task, blocks = delayed(encoder, pure=False, traverse=False), rows.blocks()
@@ -120,11 +155,32 @@ def _train_by_blocks(
                 for chain, split in zip(chains, used, strict=True)
             ]
         states = list(dask.compute(*chains))
-    unit = 1.0 if rows.sample_weight is None else unit_weight(rows.sample_weight)
-    return [
-        _finished(model, state, summary.smoothed_share(split, unit), rows.X.like, target)
-        for state, split in zip(states, used, strict=True)
-    ]
+    return states
+
+
+def _train_by_sums(
+    base: RandomSubspaceNB,
+    rows: TrainingRows,
+    encoder: RowEncoder,
+    summary: SplitSummary,
+    used: list[int],
+) -> list[_Incremental]:
+    """Estimate RandomSubspaceNB from sums over blocks, one split after the other."""
+    as_task, like = delayed(encoder, pure=False, traverse=False), encoder.encode(rows.X.like)[0]
+    states = []
+    for split in used:
+        labels = summary.varying(split)
+        blocks = [delayed(_training_part)(block, as_task, split) for block in rows.blocks()]
+        models = train_subspace_nb_labels(base, blocks, like, labels) if len(labels) else []
+        states.append(_Incremental(models, labels))
+    return states
+
+
+def _training_part(block: SplitBlock, encoder: RowEncoder, split: int) -> Block:
+    """Return the encoded training rows of a split, and their labels."""
+    train = block.splits.train(split)
+    X, _ = encoder.encode(block.X) if len(train) else (block.X, block.X)
+    return Block(X if len(train) == len(block.Y) else take_rows(X, train), block.Y[train])
 
 
 def _continue(
@@ -133,22 +189,26 @@ def _continue(
     train = block.splits.train(split)
     if len(train) == 0:
         return state
-    X, _ = encoder.encode(block.X)
-    if len(train) < len(block.Y):
-        X = take_rows(X, train)
     params = {} if block.weights is None else {"sample_weight": block.weights[train]}
-    return state.continued(X, block.Y[train], params)
+    return state.continued(*_training_part(block, encoder, split), params)
 
 
-def _finished(model: Any, state: _Incremental, share: FloatArray, like: Any, target: Target) -> Any:
-    """Return a fitted classifier with models that were trained block by block."""
+def _finished(
+    model: Any,
+    state: _Incremental,
+    share: FloatArray,
+    like: Any,
+    target: Target,
+    encoder: RowEncoder,
+) -> Any:
+    """Return a fitted classifier with models that were trained on blocks."""
     if state.labels is None:
         return state.models[0]
     if isinstance(model, PerLabelClassifier):
         return clone(model).set_models(state.models, state.labels, share)
     return clone(model)._set_fitted(
         like, target, models_=state.models, varying_=state.labels, _share=share,
-        frame_encoder_=None,
+        frame_encoder_=encoder.encoder if encoder.for_base else None,
     )  # fmt: skip
 
 
@@ -231,7 +291,7 @@ def check_memory(model: Any, rows: TrainingRows) -> None:
     needed = COPIES * size * sum(rows.sizes)
     if needed > limit:
         raise MemoryError(
-            f"Training {type(_incremental_part(model)).__name__} needs all {sum(rows.sizes)} rows "
+            f"Training {type(_trained_part(model)).__name__} needs all {sum(rows.sizes)} rows "
             f"on one worker, about {needed / 2**30:.2g} GiB with a copy of the training part, but "
             f"a worker has {limit / 2**30:.2g} GiB. Choose a base classifier with partial_fit, "
             "such as SGDClassifier(loss='log_loss'), which is trained block by block, or workers "

@@ -14,7 +14,7 @@ from pairmend._utils.validation import new_seed
 from pairmend._utils.weights import all_equal
 from pairmend.distributed.base_training import (
     fit_on_worker,
-    is_incremental,
+    is_trained_by_blocks,
     scores_of_block,
     take_over,
     train_on_splits,
@@ -31,7 +31,7 @@ def fit_meta_classifier(
 ) -> Any:
     """Fit block by block if that is possible, else with all rows on a worker."""
     rows = TrainingRows.read(classifier, classifier._base_classifier(), X, y, sample_weight)
-    if not is_incremental(classifier):
+    if not is_trained_by_blocks(classifier, rows):
         return take_over(classifier, fit_on_worker(classifier, rows))
     (fitted,) = train_on_splits(classifier, rows, NO_ENCODER, rows.target, purpose="labels")
     return take_over(classifier, fitted)
