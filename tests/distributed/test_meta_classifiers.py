@@ -311,6 +311,16 @@ def test_strings_in_a_frame_raise(data):
         distributed.fit(MendedClassifier(), dd.from_pandas(frame, npartitions=3), labels)
 
 
+@pytest.mark.parametrize("clf", [MendedClassifier(), BinaryRelevance(), PairwiseClassifier()])
+def test_more_categories_than_are_used_raise(clf, data):
+    X, Y, _ = data
+    frame = as_frame(X)
+    frame["b"] = pd.Categorical(np.arange(80) % 3, categories=np.arange(101))
+    labels = dd.from_pandas(pd.DataFrame(Y), npartitions=3)
+    with pytest.raises(ValueError, match="Column 'b' has 101 categories"):
+        distributed.fit(clf, dd.from_pandas(frame, npartitions=3), labels)
+
+
 def test_label_sets_are_counted_in_blocks(data, monkeypatch):
     _, Y, weights = data
     Y, parts = Y.astype(bool), np.split(np.arange(80), np.cumsum(CHUNKS)[:-1])

@@ -16,6 +16,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import seed_estimator
 from pairmend.distributed.blocks import Block, in_a_tree
 from pairmend.frames import FrameEncoder
+from pairmend.frames.kinds import MAX_CATEGORIES
 from pairmend.naive_bayes.class_sums import ClassSums
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
@@ -135,6 +136,12 @@ def check_frame(like: Any, encoder: FrameEncoder | None) -> None:
             raise ValueError(
                 f"The categories of column {column.name!r} are not known. Compute them first: "
                 f"X = X.categorize(columns=[{column.name!r}])."
+            )
+        if len(column.cat.categories) > MAX_CATEGORIES:
+            raise ValueError(
+                f"Column {column.name!r} has {len(column.cat.categories)} categories, of which "
+                f"only the {MAX_CATEGORIES} most frequent would be used, but columns of Dask "
+                "collections are not counted. Merge rare categories, or remove the column."
             )
 
 
