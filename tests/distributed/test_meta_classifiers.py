@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pairmend import (
     BinaryRelevance,
     ClassifierChainEnsemble,
+    CorrectedPairwiseClassifier,
     LabelPowerset,
     MendedClassifier,
     MLkNN,
@@ -192,6 +193,7 @@ def test_rows_that_exceed_the_memory_of_a_worker_raise(data, monkeypatch):
         (BinaryRelevance(LOGISTIC), True),
         (BinaryRelevance(BY_BLOCKS), True),
         (MLkNN(3), False),
+        (CorrectedPairwiseClassifier(random_state=0), False),  # its partial_fit is not used
     ],
 )
 def test_thresholded_equals_local_fit(estimator, weighted, data):
@@ -277,6 +279,12 @@ def test_invalid_arguments_raise_and_leave_an_earlier_fit(data):
         distributed.fit(clone(clf).set_params(cv=[(range(5), [7])]), rows, labels)
     with pytest.raises(ValueError, match="SGDOneSample takes no sample_weight in partial_fit"):
         distributed.fit(BinaryRelevance(SGDOneSample()), rows, labels, sample_weight=weights)
+    for wrapped in (
+        BinaryRelevance(SGDClassifier()),
+        ThresholdedClassifier(BinaryRelevance(SGDClassifier())),
+    ):
+        with pytest.raises(ValueError, match="SGDClassifier has no predict_proba"):
+            distributed.fit(wrapped, rows, labels)
     with pytest.raises(ValueError, match="0 rows in all its blocks"):
         distributed.fit(clf, rows[:0], labels[:0])
     with pytest.raises(ValueError, match="y must hold 0 and 1 only"):

@@ -17,12 +17,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from pairmend._base import MultiLabelClassifier
 from pairmend._utils.frames import is_frame
 from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.targets import Target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import new_seed, seed_estimator, take_rows
+from pairmend._utils.validation import check_base_classifier, new_seed, seed_estimator, take_rows
 from pairmend._utils.weights import unit_weight
 from pairmend.baselines.relevance import BinaryRelevance
 from pairmend.distributed.blocks import Block, stack
@@ -71,7 +72,13 @@ def train_on_splits(
 
 
 def is_trained_by_blocks(model: Any, rows: TrainingRows) -> bool:
-    """Return whether a classifier is trained without all rows in the memory of a worker."""
+    """Return whether a classifier is trained without all rows in the memory of a worker.
+
+    Of the classifiers of this library only BinaryRelevance is; ``partial_fit`` of others keeps
+    rows.
+    """
+    if isinstance(model, MultiLabelClassifier) and not isinstance(model, BinaryRelevance):
+        return False
     return hasattr(_trained_part(model), "partial_fit") or _is_sum_of_blocks(model, rows)
 
 
@@ -93,6 +100,7 @@ def _seeded_base(model: Any) -> Any:
     part = _trained_part(model)
     if not isinstance(model, BinaryRelevance):
         return part
+    check_base_classifier(part)
     return seed_estimator(part, new_seed(check_random_state(model.random_state)))
 
 
