@@ -56,8 +56,9 @@ def test_a_block_may_have_fewer_rows_than_folds():
 
 def test_given_splits_are_cut_to_blocks():
     splits = [(np.array([5, 0, 3]), np.array([4, 1])), (np.array([1, 2]), np.array([0, 1]))]
-    present = np.array([1, 1, 1, 0, 1, 1], dtype=bool)
-    blocks = cut_splits(splits, present, [2, 0, 4])
+    present = np.split(np.array([1, 1, 1, 0, 1, 1], dtype=bool), [2, 2])
+    plans = cut_splits(splits, [2, 0, 4])
+    blocks = [plan.of_block(None, part) for plan, part in zip(plans, present, strict=True)]
     found = [[[b.train(s).tolist(), b.test(s).tolist()] for s in range(2)] for b in blocks]
     assert found == [
         [[[0], [1]], [[1], [0, 1]]],

@@ -75,9 +75,22 @@ class GivenSplits:
         """Return the rows in any test part, in ascending order."""
         return np.unique(np.concatenate([test for _, test in self.parts]))
 
-    def of_block(self, Y: BoolArray, present: BoolArray) -> "GivenSplits":
-        """Return the splits, which do not depend on the labels."""
-        return self
+
+@dataclass(frozen=True)
+class GivenRows:
+    """Row numbers of the splits of a block; none if rows are not split.
+
+    Attributes
+    ----------
+    parts : sequence of tuple
+        Training and test rows of each split.
+    """
+
+    parts: Sequence[tuple[IntArray, IntArray]] = ()
+
+    def of_block(self, Y: BoolArray, present: BoolArray) -> GivenSplits:
+        """Return the splits of the rows with these labels."""
+        return GivenSplits(self.parts, np.flatnonzero(present))
 
 
 @dataclass(frozen=True)
@@ -113,17 +126,13 @@ class FoldDraw:
 
 
 def cut_splits(
-    splits: Sequence[tuple[IntArray, IntArray]], present: BoolArray, sizes: Sequence[int]
-) -> list[GivenSplits]:
+    splits: Sequence[tuple[IntArray, IntArray]], sizes: Sequence[int]
+) -> list[GivenRows]:
     """Return the splits of all rows by block, each part in ascending order."""
-    ends = np.cumsum(sizes)
     cut = [(cut_rows(train, sizes), cut_rows(test, sizes)) for train, test in splits]
     return [
-        GivenSplits(
-            [(train[block], test[block]) for train, test in cut],
-            np.flatnonzero(present[end - size : end]),
-        )
-        for block, (size, end) in enumerate(zip(sizes, ends, strict=True))
+        GivenRows([(train[block], test[block]) for train, test in cut])
+        for block in range(len(sizes))
     ]
 
 

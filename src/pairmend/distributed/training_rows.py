@@ -22,7 +22,7 @@ from pairmend.distributed.blocks import (
     read_labels,
     read_target,
 )
-from pairmend.distributed.splits import BlockSplits, FoldDraw, cut_splits
+from pairmend.distributed.splits import BlockSplits, FoldDraw, GivenRows, cut_splits
 from pairmend.model_selection.out_of_fold import split_rows
 
 
@@ -70,7 +70,7 @@ class TrainingRows:
         Numbers of rows of the blocks.
     sample_weight : ndarray of shape (n_rows,) or None
         Checked sample weights, 0 for rows that are left out.
-    plans : list of FoldDraw or GivenSplits
+    plans : list of FoldDraw or GivenRows
         How to split each block.
     n_splits : int
         Number of splits.
@@ -102,9 +102,8 @@ class TrainingRows:
             (sample_weight,) = dask.compute(sample_weight)
             given = {"sample_weight": np.asarray(sample_weight)}
             _, sample_weight = route_fit_params(classifier, base, np.empty((sum(sizes), 0)), given)
-        unsplit = cls(rows, labels, target, sizes, sample_weight, [], 0, np.empty(0, dtype=int))
-        plans = cut_splits([], unsplit.weights > 0, sizes)
-        return replace(unsplit, plans=plans)
+        plans = [GivenRows()] * len(sizes)
+        return cls(rows, labels, target, sizes, sample_weight, plans, 0, np.empty(0, dtype=int))
 
     @property
     def weights(self) -> FloatArray:
@@ -144,7 +143,7 @@ class TrainingRows:
         tests = [test for _, test in splits]
         return replace(
             self,
-            plans=cut_splits(splits, present, self.sizes),
+            plans=cut_splits(splits, self.sizes),
             n_splits=len(splits),
             indices=np.unique(np.concatenate([np.empty(0, dtype=np.int64), *tests])),
         )
