@@ -1,10 +1,11 @@
-"""Fit and predict rows that exceed the memory of all Dask workers.
+"""Fit and predict rows on Dask workers whose memory cannot hold them.
 
     python benchmarks/larger_than_memory.py [fit | predict] [--rows N] [--features D]
                                             [--memory MIB] [--out FILE]
 
 Starts a local Dask cluster of two worker processes with limited memory. Rows are generated block by
-block, and are several times as large as the memory of both workers.
+block. With the defaults they are larger than the memory of a worker (fit), and three times as large
+as that of both (predict).
 
 `fit` fits a MendedClassifier of SGDClassifier(loss="log_loss") on all rows, and predicts them. The
 table gives the sizes, the times, the processor time of all processes, the peak memory of a worker
