@@ -31,7 +31,10 @@ ALLOWED_IMPORTS = {
         "_base", "_utils", "base_classifiers", "explanation", "frames", "kernels", "metrics",
         "model_selection", "neighbourhoods", "thresholds",
     ],
-    "distributed": ["_utils", "frames", "kernels", "naive_bayes", "pairwise"],
+    "distributed": [
+        "_base", "_utils", "baselines", "frames", "kernels", "mended", "model_selection",
+        "naive_bayes", "pairwise", "thresholds",
+    ],
     "metrics": ["_utils"],
     "plots": ["_utils", "explanation", "metrics"],
     "datasets": ["_utils", "plots"],

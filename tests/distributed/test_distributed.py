@@ -12,12 +12,14 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from pairmend import (
     CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
+    MendedClassifier,
     PairwiseClassifier,
     RandomSubspaceNB,
 )
@@ -27,6 +29,7 @@ dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[d
 
 from dask_tasks import slow  # noqa: E402
 from pairmend import distributed  # noqa: E402
+from pairmend.distributed import base_training  # noqa: E402
 
 TOLERANCE = 1e-9
 CHUNKS = (30, 7, 1, 42)  # of the 80 rows
@@ -276,6 +279,30 @@ def test_killed_worker_does_not_change_the_result(small_set, labels, on_cluster)
         np.testing.assert_allclose(result, local.predict_proba(X), atol=TOLERANCE, rtol=0)
 
 
+def test_killed_worker_does_not_change_a_fit_on_splits(small_set, on_cluster, monkeypatch):
+    monkeypatch.setattr(base_training, "BLOCKS_AT_ONCE", 3)
+    X, Y = small_set
+    cv = list(KFold(3, shuffle=True, random_state=1).split(X))
+    base = GaussianNB(var_smoothing=0)  # its partial_fit on blocks equals its fit, to rounding
+    clf = MendedClassifier(base, cv=cv, max_landmarks=30, random_state=0)
+    expected = clone(clf).fit(X, Y)
+    rows = da.from_array(X, chunks=(10, -1)).map_blocks(slow, dtype=float)
+    on_cluster.wait_for_workers(2, timeout=60)
+    victim = next(iter(on_cluster.run(os.getpid).values()))
+    killer = threading.Timer(0.7, os.kill, (victim, signal.SIGKILL))
+    killer.start()
+    ours = distributed.fit(clf, rows, in_chunks(Y))
+    assert not killer.is_alive(), "the work was done before the worker was killed"
+    np.testing.assert_array_equal(ours.landmark_indices_, expected.landmark_indices_)
+    np.testing.assert_allclose(ours.predict_proba(X), expected.predict_proba(X), atol=TOLERANCE)
+    np.testing.assert_array_equal(ours.predict(X), expected.predict(X))
+
+
+def test_memory_limit_of_the_workers(on_cluster):
+    workers = on_cluster.scheduler_info()["workers"].values()
+    assert base_training._memory_limit() == min(worker["memory_limit"] for worker in workers) > 0
+
+
 def test_later_changes_of_the_classifier_do_not_change_a_lazy_prediction(small_set):
     X, Y = small_set
     clf = PairwiseClassifier(random_state=0).fit(X, Y)
@@ -306,7 +333,7 @@ def test_invalid_arguments_raise(small_set):
         distributed.fit(clf, X, labels)
     with pytest.raises(TypeError, match="y must be a dask array or dataframe, got ndarray"):
         distributed.fit(clf, rows, Y)
-    with pytest.raises(TypeError, match="takes a PairwiseClassifier .* got GaussianNB"):
+    with pytest.raises(TypeError, match="takes a classifier of pairmend, got GaussianNB"):
         distributed.fit(GaussianNB(), rows, labels)
     with pytest.raises(ValueError, match="X has 80 rows, y has 70"):
         distributed.fit(clf, rows, labels[:70])

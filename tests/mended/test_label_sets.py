@@ -64,6 +64,19 @@ def test_training_rows_are_left_out_of_their_own_sets(problem):
         assert likely[tuple(found)] >= max(likely.values()) - 1e-12
 
 
+@given(problems)
+def test_indices_of_rows_are_those_of_their_sets(problem):
+    Y, p = problem
+    sets, indices = LabelSets.from_indicators(Y)
+    np.testing.assert_array_equal(sets.indices_of(Y), indices)
+    others = p > 0.5
+    expected = [
+        next((i for i, s in enumerate(sets.members.toarray()) if (s == y).all()), -1)
+        for y in others
+    ]
+    np.testing.assert_array_equal(sets.indices_of(others), expected)
+
+
 def test_a_certain_label_excludes_no_set():
     sets, _ = LabelSets.from_indicators(np.array([[1, 1, 0], [0, 0, 0]], dtype=bool))
     assert sets.most_likely(np.array([[0.9, 0.9, 1.0], [0.0, 1.0, 0.0]])).tolist()[0] == [1, 1, 0]

@@ -26,9 +26,14 @@ class PerLabelClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: MatrixLike, Y: IntArray, **fit_params: Any) -> Self:
         """Fit the clones on 0/1 indicators; rows of weight 0 must be left out."""
         weights = fit_params.get("sample_weight", np.ones(len(Y)))
-        self.varying_, self.share_ = varying_labels(Y), smoothed_share(Y, weights)
-        self.models_ = fit_per_label(self.estimator, X, Y[:, self.varying_], fit_params)
-        self.classes_ = np.arange(Y.shape[1])
+        varying = varying_labels(Y)
+        models = fit_per_label(self.estimator, X, Y[:, varying], fit_params)
+        return self.set_models(models, varying, smoothed_share(Y, weights))
+
+    def set_models(self, models: list[Any], varying: IntArray, share: FloatArray) -> Self:
+        """Set the fitted classifiers of the labels that vary, and the shares of all labels."""
+        self.models_, self.varying_, self.share_ = models, varying, share
+        self.classes_ = np.arange(len(share))
         return self
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:

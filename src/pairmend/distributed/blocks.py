@@ -1,7 +1,7 @@
 """Dask collections as blocks of rows; checks of their shapes and chunks."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import dask
@@ -10,8 +10,9 @@ import numpy as np
 from dask import delayed
 from scipy import sparse
 
+from pairmend._utils.frames import EncodedFrame
 from pairmend._utils.sklearn_private import count_rows
-from pairmend._utils.targets import check_target
+from pairmend._utils.targets import Target, check_row_order, check_target
 from pairmend._utils.typing import BoolArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_training_rows, take_rows
 
@@ -88,29 +89,55 @@ def aligned(X: Any, y: Any) -> Any:
 
 def pair_up(X: Collection, y: Collection, classes: Any) -> list[Any]:
     """Return blocks of rows with their labels, delayed; `classes` are those of a 1-D target."""
+    check_same_blocks(X, y)
+    return [delayed(read_block)(x, t, classes) for x, t in zip(X.blocks, y.blocks, strict=True)]
+
+
+def check_same_blocks(X: Collection, y: Collection) -> None:
+    """Raise an error for different numbers of blocks."""
     if len(X.blocks) != len(y.blocks):
         raise ValueError(
             f"X has {len(X.blocks)} blocks of rows, y has {len(y.blocks)}; they must have the "
             "same blocks. Derive both from one collection, or repartition them."
         )
-    return [delayed(_read)(x, t, classes) for x, t in zip(X.blocks, y.blocks, strict=True)]
 
 
-def _read(X: MatrixLike, y: Any, classes: Any) -> Block:
+def read_block(X: MatrixLike, y: Any, classes: Any) -> Block:
+    """Check a block of rows and its targets; `classes` are those of a 1-D target."""
     n_rows = count_rows(X)
     if n_rows != count_rows(y):
         raise ValueError(
             f"A block of X has {n_rows} rows, that of y has {count_rows(y)}; they must have the "
             "same blocks. Derive both from one collection, or repartition them."
         )
+    if n_rows:
+        check_row_order(X, y, "y")
+        X = check_training_rows(X)
+    return Block(X, read_labels(y, classes))
+
+
+def read_labels(y: Any, classes: Any) -> BoolArray:
+    """Return the label indicators of a block of targets; `classes` are those of a 1-D target."""
+    n_rows = count_rows(y)
     if classes is not None:
-        return Block(X, np.asarray(y).reshape(n_rows, 1) == classes)
+        return np.asarray(np.asarray(y).reshape(n_rows, 1) == classes)
     if n_rows == 0:
-        return Block(X, np.zeros((0, y.shape[1]), dtype=bool))
-    X = check_training_rows(X)
-    return Block(
-        X, check_target(None, X, y, min_labels=1).Y
-    )  # the number of labels is checked before
+        return np.zeros((0, y.shape[1]), dtype=bool)
+    # The number of labels is checked before.
+    return check_target(None, y, y, min_labels=1).Y
+
+
+def read_target(classifier: Any, labels: Collection, *, min_labels: int) -> Target:
+    """Return the target's labels, which are its columns, or the classes in its rows."""
+    if labels.like.ndim == 2:
+        return check_target(classifier, labels.like, labels.like, min_labels=min_labels)
+    found = in_a_tree(_union_of_classes, [delayed(np.unique)(block) for block in labels.blocks])
+    classes = found.compute()
+    return check_target(classifier, classes, classes)
+
+
+def _union_of_classes(parts: list[Any]) -> Any:
+    return np.unique(np.concatenate(parts))
 
 
 def sizes_of(blocks: Sequence[Any]) -> list[int]:
@@ -143,16 +170,21 @@ def stack(blocks: Sequence[Block]) -> Block:
     blocks = [block for block in blocks if len(block.Y)]
     if not blocks:
         raise ValueError("X has 0 rows in all its blocks, at least 1 is needed.")
-    parts = [block.X for block in blocks]
+    X = stack_rows([block.X for block in blocks])
+    return Block(X, np.concatenate([block.Y for block in blocks]))
+
+
+def stack_rows(parts: Sequence[MatrixLike]) -> MatrixLike:
+    """Concatenate rows: arrays, CSR matrices, frames or encoded frames."""
+    if isinstance(parts[0], EncodedFrame):
+        return replace(parts[0], values=np.concatenate([part.values for part in parts]))
     if hasattr(parts[0], "columns"):
         import pandas as pd
 
-        X = pd.concat(parts)
-    elif any(sparse.issparse(part) for part in parts):
-        X = sparse.vstack(parts, format="csr")
-    else:
-        X = np.concatenate(parts)
-    return Block(X, np.concatenate([block.Y for block in blocks]))
+        return pd.concat(parts)
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
 
 
 def in_a_tree(combine: Callable[[list[Any]], Any], parts: Sequence[Any]) -> Any:

@@ -8,21 +8,22 @@ import numpy as np
 from dask import delayed
 from sklearn.utils.validation import check_is_fitted
 
+from pairmend._base import MultiLabelClassifier
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import MatrixLike
 from pairmend._utils.validation import check_columns
 from pairmend.distributed.blocks import is_frame, with_whole_rows, without_rows
-from pairmend.pairwise.base import PairwiseVoting
+from pairmend.mended.estimator import MendedClassifier
 
 
-def predict(classifier: PairwiseVoting, X: Any) -> Any:
+def predict(classifier: MultiLabelClassifier, X: Any) -> Any:
     """Predict the labels of the rows of a Dask collection.
 
     The result is lazy. One block of rows at a time must fit into memory.
 
     Parameters
     ----------
-    classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
+    classifier : classifier of pairmend
         Fitted classifier. It is sent once to each worker.
     X : dask array or dataframe of shape (n_samples, n_features)
         Rows; chunks of an array may be scipy's CSR.
@@ -54,14 +55,14 @@ def predict(classifier: PairwiseVoting, X: Any) -> Any:
     return _by_blocks(classifier, X, "predict", like)
 
 
-def predict_proba(classifier: PairwiseVoting, X: Any) -> Any:
+def predict_proba(classifier: MultiLabelClassifier, X: Any) -> Any:
     """Return the labels' scores for the rows of a Dask collection.
 
     The result is lazy. One block of rows at a time must fit into memory.
 
     Parameters
     ----------
-    classifier : PairwiseClassifier, CalibratedLabelRanking or CorrectedPairwiseClassifier
+    classifier : classifier of pairmend
         Fitted classifier. It is sent once to each worker.
     X : dask array or dataframe of shape (n_samples, n_features)
         Rows; chunks of an array may be scipy's CSR.
@@ -86,7 +87,7 @@ def predict_proba(classifier: PairwiseVoting, X: Any) -> Any:
     return _by_blocks(classifier, X, "predict_proba", np.empty((0, len(classifier.classes_))))
 
 
-def _by_blocks(classifier: PairwiseVoting, X: Any, method: str, like: Any) -> Any:
+def _by_blocks(classifier: MultiLabelClassifier, X: Any, method: str, like: Any) -> Any:
     X = with_whole_rows(X, "X")
     check_columns(classifier, without_rows(X))
     model = _as_task(classifier)
@@ -112,10 +113,14 @@ def _by_blocks(classifier: PairwiseVoting, X: Any, method: str, like: Any) -> An
     )
 
 
-def _as_task(classifier: PairwiseVoting) -> Any:
+def _as_task(classifier: MultiLabelClassifier) -> Any:
     """Return a task that holds a copy of the classifier; workers can recompute it if lost."""
-    return delayed(copy(classifier), pure=False, traverse=False)
+    sent = copy(classifier)
+    if isinstance(sent, MendedClassifier):
+        # One number for each training row, which prediction does not use.
+        sent.validation_indices_ = np.empty(0, dtype=np.int64)
+    return delayed(sent, pure=False, traverse=False)
 
 
-def _predict_block(block: MatrixLike, model: PairwiseVoting, method: str, like: Any) -> Any:
+def _predict_block(block: MatrixLike, model: MultiLabelClassifier, method: str, like: Any) -> Any:
     return getattr(model, method)(block) if count_rows(block) else like

@@ -8,16 +8,19 @@ import dask
 import numpy as np
 from dask import delayed
 from scipy import sparse
+from sklearn.base import clone
 
-from pairmend._utils.cells import SPARSE_SHARE
-from pairmend._utils.frames import has_categories
+from pairmend._utils.cells import SPARSE_SHARE, Cells
+from pairmend._utils.frames import EncodedFrame, has_categories
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import seed_estimator
 from pairmend.distributed.blocks import Block, in_a_tree
 from pairmend.frames import FrameEncoder
+from pairmend.frames.kinds import MAX_CATEGORIES
+from pairmend.naive_bayes.class_sums import ClassSums
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
-from pairmend.naive_bayes.feature_statistics import DistinctValues
+from pairmend.naive_bayes.feature_statistics import DistinctValues, FeatureStatistics
 from pairmend.naive_bayes.sums import LabelSums, Sums, sum_exclusive
 from pairmend.pairwise.learners import SubspaceNBPairLearner
 
@@ -41,8 +44,60 @@ def train_subspace_nb(
     The learner equals one that is trained on all rows at once, but for the order of additions.
     """
     seeded = seed_estimator(estimator, seed)
+    read, feature_statistics, centre_sums = _statistics_of_blocks(seeded, blocks, like)
+    design = Design(feature_statistics, centre_sums.centre(~feature_statistics.categorical))
+
+    kept_design = delayed(design, pure=False, traverse=False)
+    n_labels = int(pairs.max()) + 1
+    parts = [delayed(_sum_labels)(read, kept_design, block, n_labels) for block in blocks]
+    sums = in_a_tree(_plus, parts).compute().with_exclusive_numbers()
+    exclusive_pairs = sums.exclusive_pairs
+    if len(exclusive_pairs):
+        parts = [
+            delayed(_sum_exclusive)(read, kept_design, block, exclusive_pairs) for block in blocks
+        ]
+        sums = replace(sums, exclusive=in_a_tree(_plus_exclusive, parts).compute())
+    return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed).set_sums(pairs, design, sums)
+
+
+def train_subspace_nb_labels(
+    seeded: RandomSubspaceNB, blocks: list[Any], like: Any, labels: IntArray
+) -> list[RandomSubspaceNB]:
+    """Train a classifier for each of some labels on delayed blocks of rows, in two passes.
+
+    Each equals one that is trained on all rows at once, but for the order of additions.
+    """
+    read, feature_statistics, _ = _statistics_of_blocks(seeded, blocks, like)
+    feature_statistics = replace(feature_statistics, unit=1.0)
+    kept = delayed(feature_statistics, pure=False, traverse=False)
+    parts = [delayed(_sum_classes)(read, kept, block, labels) for block in blocks]
+    sums: ClassSums = in_a_tree(_plus_classes, parts).compute()
+    return [
+        clone(seeded)._set_sums(like, [0, 1], sums.at(place), feature_statistics)
+        for place in range(len(labels))
+    ]
+
+
+def _sum_classes(
+    read: "_Reader", feature_statistics: FeatureStatistics, block: Block, labels: IntArray
+) -> ClassSums:
+    cells, weights = Cells.of(read(block)), np.ones(len(block.Y))
+    codes = block.Y[:, labels].T.astype(np.int64)
+    return ClassSums.stack(
+        [ClassSums.over(cells, c, weights, 2, feature_statistics) for c in codes]
+    )
+
+
+def _plus_classes(parts: list[ClassSums]) -> ClassSums:
+    return reduce(ClassSums.plus, parts)
+
+
+def _statistics_of_blocks(
+    seeded: RandomSubspaceNB, blocks: list[Any], like: Any
+) -> tuple[Any, FeatureStatistics, "_CentreSums"]:
+    """Return a delayed reader of blocks, feature statistics, and sums for the centres."""
     declared, encoder = seeded.declare(like)
-    _check_columns(like, encoder)
+    check_frame(like, encoder)
     read = delayed(_Reader(seeded, encoder), pure=False, traverse=False)
 
     groups = np.array_split(np.arange(like.shape[1]), min(like.shape[1], len(blocks), MOST_GROUPS))
@@ -60,23 +115,13 @@ def train_subspace_nb(
     if not centre_sums.n_rows:
         raise ValueError("X has 0 rows in all its blocks, at least 1 is needed.")
     feature_statistics = seeded.statistics_of_values(_concatenate(found), declared, encoder)
-    design = Design(feature_statistics, centre_sums.centre(~feature_statistics.categorical))
-
-    kept_design = delayed(design, pure=False, traverse=False)
-    n_labels = int(pairs.max()) + 1
-    parts = [delayed(_sum_labels)(read, kept_design, block, n_labels) for block in blocks]
-    sums = in_a_tree(_plus, parts).compute().with_exclusive_numbers()
-    exclusive_pairs = sums.exclusive_pairs
-    if len(exclusive_pairs):
-        parts = [
-            delayed(_sum_exclusive)(read, kept_design, block, exclusive_pairs) for block in blocks
-        ]
-        sums = replace(sums, exclusive=in_a_tree(_plus_exclusive, parts).compute())
-    return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed).set_sums(pairs, design, sums)
+    return read, feature_statistics, centre_sums
 
 
-def _check_columns(like: Any, encoder: FrameEncoder | None) -> None:
+def check_frame(like: Any, encoder: FrameEncoder | None) -> None:
     """Raise a ValueError for columns of a frame that can only be encoded with all their rows."""
+    if isinstance(like, EncodedFrame):  # the frame was checked before it was encoded
+        return
     for place, summary in enumerate(() if encoder is None else encoder.columns_):
         column = like.iloc[:, place]
         if summary.kind not in ("number", "category"):
@@ -91,6 +136,12 @@ def _check_columns(like: Any, encoder: FrameEncoder | None) -> None:
             raise ValueError(
                 f"The categories of column {column.name!r} are not known. Compute them first: "
                 f"X = X.categorize(columns=[{column.name!r}])."
+            )
+        if len(column.cat.categories) > MAX_CATEGORIES:
+            raise ValueError(
+                f"Column {column.name!r} has {len(column.cat.categories)} categories, of which "
+                f"only the {MAX_CATEGORIES} most frequent would be used, but columns of Dask "
+                "collections are not counted. Merge rare categories, or remove the column."
             )
 
 

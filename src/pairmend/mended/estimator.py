@@ -26,7 +26,7 @@ from pairmend._utils.sklearn_private import (
     count_rows,
     fit_context,
 )
-from pairmend._utils.targets import check_target
+from pairmend._utils.targets import Target, check_target
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
     check_base_classifier,
@@ -59,20 +59,21 @@ from pairmend.mended.decisions import (
 )
 from pairmend.mended.distances import SCALINGS, fit_scalings
 from pairmend.mended.explain import explain_rows
-from pairmend.mended.label_sets import LabelSets, OwnSets
+from pairmend.mended.label_sets import OwnSets
 from pairmend.mended.landmarks import (
     MAX_LANDMARKS,
     LandmarkTables,
     draw_landmarks,
     own_landmarks,
 )
+from pairmend.mended.out_of_fold_rows import LocalRows, OutOfFoldRows
 from pairmend.mended.progress import report_corrector, report_decision
 from pairmend.mended.rows import RowEncoder
 from pairmend.mended.scoring import DecisionScorer
 from pairmend.mended.search import SHRINKAGES, Correction
 from pairmend.mended.validation_set import ValidationRows
 from pairmend.metrics import LOSSES
-from pairmend.model_selection.out_of_fold import cross_fit, split_rows
+from pairmend.model_selection.out_of_fold import cross_fit, first_predictions, split_rows
 from pairmend.thresholds.strategies import FixedThreshold
 
 COMPARED_REFERENCES = ("identity", "beta")
@@ -327,7 +328,7 @@ class MendedClassifier(MultiLabelClassifier):
         )  # fmt: skip
         base_rows, distance_rows = encoder.encode(X)
         rng = check_random_state(self.random_state)
-        model = _for_all_labels(seed_estimator(base, new_seed(rng)), len(target.classes))
+        model = for_all_labels(seed_estimator(base, new_seed(rng)), len(target.classes))
 
         # Each of 1-D classes is a label, of which every row has one.
         labels = replace(target, multilabel=True)
@@ -336,47 +337,25 @@ class MendedClassifier(MultiLabelClassifier):
             model, base_rows, labels, params, splits, method="predict_proba",
             purpose="the probabilities of labels", n_jobs=self.n_jobs, owner=self,
         )  # fmt: skip
-        rows, proba, folds = _first_predictions(splits, parts)
+        rows, proba, folds = first_predictions(
+            [test for _, test in splits], parts, len(target.classes)
+        )
         validation = ValidationRows(
             distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows),
             target.Y[rows], np.clip(proba, 0, 1, out=proba), weights[rows],
         )  # fmt: skip
-        landmarks = draw_landmarks(validation.weights, self.max_landmarks, rng)
-        report(self, f"validation set: {len(rows)} rows, {len(landmarks)} of them landmarks")
-        corrector, search, out_of_fold = self._fit_corrector(
-            validation, landmarks, target.as_given(rows[landmarks]), folds, target.multilabel, rng
-        )
-        report_corrector(self, corrector, search)
-        decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
-        if target.multilabel:
-            decision = self._choose_decision(out_of_fold, corrector)
-            report_decision(self, *decision)
+        fitted = self._fit_correction(LocalRows(validation, folds), rows, target, rng)
         rows_to_fit = base_rows
         if len(present) < count_rows(X):
             rows_to_fit = take_rows(base_rows, present)
             params = take_params(X, params, present)
         report(self, f"fitting {type(base).__name__} on {len(present)} rows")
         model.fit(rows_to_fit, labels.as_given(present), **params)
-
         report(self, f"fitted in {perf_counter() - start:.1f} s")
-        corrections = corrector.by_label.corrections
-        local = {name: each for name, each in corrections.items() if name != "global"}
         return self._set_fitted(
-            X,
-            target,
-            estimator_=model,
-            validation_indices_=rows,
-            landmark_indices_=rows[landmarks],
-            frame_encoder_=encoder.encoder,
-            beta_={name: correction.beta for name, correction in local.items()},
-            stacking_weights_=dict(corrector.by_label.stacking_weights),
-            search_=_columns(search),
-            _row_encoder=encoder,
-            _corrector=corrector,
-            _out_of_fold=out_of_fold,
-            _fitted_decision=decision,
-            _fitted_parameters=self._decision_parameters(),
-        )
+            X, target, estimator_=model, frame_encoder_=encoder.encoder, _row_encoder=encoder,
+            **fitted,
+        )  # fmt: skip
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
         """Predict the labels of rows.
@@ -488,40 +467,70 @@ class MendedClassifier(MultiLabelClassifier):
             n_neighbors=n_neighbors, n_problems=n_problems,
         )  # fmt: skip
 
+    def _fit_correction(
+        self,
+        validation: OutOfFoldRows,
+        indices: IntArray,
+        target: Target,
+        rng: np.random.RandomState,
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of the correction and of the decision.
+
+        `indices` are the rows of the validation set among all rows. Of `target` only its classes
+        are used.
+        """
+        landmarks = draw_landmarks(validation.weights, self.max_landmarks, rng)
+        report(self, f"validation set: {len(indices)} rows, {len(landmarks)} of them landmarks")
+        corrector, search, out_of_fold = self._fit_corrector(validation, landmarks, target, rng)
+        report_corrector(self, corrector, search)
+        decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
+        if target.multilabel:
+            decision = self._choose_decision(out_of_fold, corrector)
+            report_decision(self, *decision)
+        corrections = corrector.by_label.corrections
+        local = {name: each for name, each in corrections.items() if name != "global"}
+        return {
+            "validation_indices_": indices,
+            "landmark_indices_": indices[landmarks],
+            "beta_": {name: correction.beta for name, correction in local.items()},
+            "stacking_weights_": dict(corrector.by_label.stacking_weights),
+            "search_": _columns(search),
+            "_corrector": corrector,
+            "_out_of_fold": out_of_fold,
+            "_fitted_decision": decision,
+            "_fitted_parameters": self._decision_parameters(),
+        }
+
     def _fit_corrector(
         self,
-        validation: ValidationRows,
+        validation: OutOfFoldRows,
         landmarks: IntArray,
-        y: TargetLike,
-        folds: IntArray,
-        multilabel: bool,
+        target: Target,
         rng: np.random.RandomState,
     ) -> tuple[Corrector, list[Correction], OutOfFoldPredictions]:
-        """Choose and stack corrections; `y` holds the targets of the landmarks, as given to fit."""
-        at = validation.take(landmarks)
-        scalings = fit_scalings(self.scaling, self.transformer, at.X, at.proba, y, at.weights)
-        references = COMPARED_REFERENCES if self.reference == "auto" else (self.reference,)
-        is_other = np.ones(len(validation), dtype=bool)
-        is_other[landmarks] = False
-        tables = LandmarkTables.from_landmarks(at, scalings, references).with_rows(
-            validation, np.flatnonzero(is_other)
-        )
-        label_sets, sets = LabelSets.from_indicators(validation.Y, validation.weights)
+        """Choose and stack corrections."""
         rows, weights, searched, search_weights = draw_rows_to_compare(
             validation.weights, len(landmarks), rng
         )
+        at, compared, folds = validation.gather(landmarks, rows)
+        y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
+        scalings = fit_scalings(self.scaling, self.transformer, at.X, at.proba, y, at.weights)
+        references = COMPARED_REFERENCES if self.reference == "auto" else (self.reference,)
+        tables = LandmarkTables.from_landmarks(at, scalings, references)
+        label_sets, sets = validation.label_sets(rows, compared)
         drawn = DrawnRows(
-            validation.take(rows), weights, searched, search_weights,
-            own=own_landmarks(validation.take(rows), rows, landmarks, scalings),
-            own_sets=OwnSets(sets[rows], validation.weights[rows]),
-            folds=folds[rows],
+            compared, weights, searched, search_weights,
+            own=own_landmarks(compared, rows, landmarks, scalings),
+            own_sets=OwnSets(sets, compared.weights),
+            folds=folds,
         )  # fmt: skip
         space = SearchSpace(
             beta=None if self.beta == "auto" else float(self.beta),
             shrinkages=SHRINKAGES if self.shrinkage == "auto" else (float(self.shrinkage),),
             guard=self.guard,
-            use_label_sets=multilabel,
+            use_label_sets=target.multilabel,
         )
+        tables = validation.add_others(tables, landmarks)
         return fit_corrector(at, tables, drawn, label_sets, space, rng)
 
     def _find_metric(self) -> Any:
@@ -593,7 +602,7 @@ class MendedClassifier(MultiLabelClassifier):
         return np.clip(proba, 0, 1)
 
 
-def _for_all_labels(base: Any, n_labels: int) -> Any:
+def for_all_labels(base: Any, n_labels: int) -> Any:
     """Return a classifier of all labels: the base itself if it can, else one clone per label.
 
     Most classifiers that take indicators read a single label as a binary problem.
@@ -602,30 +611,6 @@ def _for_all_labels(base: Any, n_labels: int) -> Any:
     if tags is not None and tags.multi_label and n_labels > 1:
         return base
     return PerLabelClassifier(base)
-
-
-def _first_predictions(
-    splits: Sequence[tuple[IntArray, IntArray]], parts: list[FloatArray]
-) -> tuple[IntArray, FloatArray, IntArray]:
-    """Return the rows of the test parts, the first prediction of each, and its fold.
-
-    A row predicted twice would be its own neighbour. `parts` is emptied.
-    """
-    tests = [test for _, test in splits]
-    rows = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *tests]))
-    if len(rows) < 2:
-        raise ValueError(
-            f"n_samples = {len(rows)} in the test parts of the splits; the correction needs "
-            "out-of-fold predictions of at least 2 rows. Pass a cv with larger test parts."
-        )
-    proba = np.empty((len(rows), parts[0].shape[1]))
-    folds = np.empty(len(rows), dtype=np.int64)
-    while parts:
-        fold = len(parts) - 1
-        places = np.searchsorted(rows, tests[fold])
-        # Of a row that a fold predicts twice, the first prediction is kept.
-        proba[places[::-1]], folds[places] = parts.pop()[::-1], fold
-    return rows, proba, folds
 
 
 def _columns(records: Sequence[Any]) -> dict[str, np.ndarray[Any, Any]]:

@@ -77,13 +77,12 @@ class LabelSets:
         weights = np.ones(len(Y)) if weights is None else weights
         distinct, indices = distinct_rows(Y)
         counts: FloatArray = np.bincount(indices, weights, len(distinct)).astype(np.float64)
-        if len(distinct) > MAX_SETS:
-            kept = np.sort(np.argsort(-counts, kind="stable")[:MAX_SETS])
-            places = np.full(len(distinct), -1)
-            places[kept] = np.arange(MAX_SETS)
-            distinct, counts, indices = distinct[kept], counts[kept], places[indices]
-        members = sparse.csr_array(distinct.astype(np.float64))
-        return cls.from_counts(members, counts, weights @ Y, weights.sum()), indices
+        kept = most_frequent(counts, MAX_SETS)
+        places = np.full(len(distinct), -1)
+        places[kept] = np.arange(len(kept))
+        members = sparse.csr_array(distinct[kept].astype(np.float64))
+        sets = cls.from_counts(members, counts[kept], weights @ Y, weights.sum())
+        return sets, places[indices]
 
     @classmethod
     def from_counts(
@@ -94,6 +93,14 @@ class LabelSets:
         independent = members @ (np.log(share) - np.log1p(-share)) + np.log1p(-share).sum()
         log_lift = np.log(counts / total) - independent
         return cls(members, counts, log_lift)
+
+    def indices_of(self, Y: BoolArray) -> IntArray:
+        """Return the index of the label set of each row, -1 for a set that is not kept."""
+        n_sets = len(self.counts)
+        found, indices = distinct_rows(np.vstack([self.members.toarray() > 0, Y]))
+        places = np.full(len(found), -1)
+        places[indices[:n_sets]] = np.arange(n_sets)
+        return places[indices[n_sets:]]
 
     def most_likely(self, proba: FloatArray, own: OwnSets | None = None) -> IntArray:
         """Return the indicators of the most likely set of each row, (n_rows, n_labels).
@@ -195,6 +202,13 @@ class LabelSets:
         left = np.where(has_others, left, 1.0)
         change = np.log(np.minimum(left * counts, 1.0)) - np.log(np.minimum(counts, 1.0))
         return np.where(has_others, self.lift_exponent * np.log(left) + change, -np.inf)
+
+
+def most_frequent(counts: FloatArray, n_sets: int) -> IntArray:
+    """Return the numbers of the label sets of largest counts, ascending; of equals the first."""
+    if len(counts) <= n_sets:
+        return np.arange(len(counts))
+    return np.sort(np.argsort(-counts, kind="stable")[:n_sets])
 
 
 def distinct_rows(Y: BoolArray) -> tuple[BoolArray, IntArray]:

@@ -63,9 +63,10 @@ class LandmarkTables:
 
     def with_rows(self, validation: ValidationRows, rows: IntArray) -> "LandmarkTables":
         """Return the sums with further validation rows, each added to its nearest landmarks."""
-        if len(rows) == 0:
-            return self
-        sums = self.sums_of(validation, rows)
+        return self if len(rows) == 0 else self.plus(self.sums_of(validation, rows))
+
+    def plus(self, sums: "LandmarkTables") -> "LandmarkTables":
+        """Return the sums over the rows of both, which have the same landmarks."""
         total = {name: own + sums.total.sums[name] for name, own in self.total.sums.items()}
         tables = {
             scaling: {name: own + sums.tables[scaling][name] for name, own in by_name.items()}

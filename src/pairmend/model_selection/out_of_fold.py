@@ -1,6 +1,7 @@
 """Out-of-fold scores: scores of rows by classifiers that were not trained on them."""
 
 import re
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -83,8 +84,21 @@ def _fit_and_score(
     purpose: str,
 ) -> FloatArray:
     """Fit a clone on training rows and return the scores of the test rows."""
+    fitted = fit_on_rows(estimator, X, target, params, train, purpose)
+    return label_scores(fitted, take_rows(X, test), method, len(target.classes))
+
+
+def fit_on_rows(
+    estimator: Any,
+    X: MatrixLike,
+    target: Target,
+    params: dict[str, Any],
+    train: IntArray,
+    purpose: str,
+) -> Any:
+    """Return a clone that is fitted on some rows; `purpose` is part of the note on an error."""
     try:
-        fitted = clone(estimator).fit(
+        return clone(estimator).fit(
             take_rows(X, train), target.as_given(train), **take_params(X, params, train)
         )
     except Exception as error:
@@ -92,7 +106,25 @@ def _fit_and_score(
         if note := _note_on_constant_labels(error, target, train):
             error.add_note(note)
         raise
-    return label_scores(fitted, take_rows(X, test), method, len(target.classes))
+
+
+def first_predictions(
+    tests: Sequence[IntArray], parts: list[FloatArray], n_labels: int
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the rows of the test parts, the first prediction of each, and its split.
+
+    Rows are in ascending order. A row predicted twice would be its own neighbour. `parts` is
+    emptied.
+    """
+    rows = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *tests]))
+    proba = np.empty((len(rows), n_labels))
+    folds = np.empty(len(rows), dtype=np.int64)
+    while parts:
+        fold = len(parts) - 1
+        places = np.searchsorted(rows, tests[fold])
+        # Of a row that a fold predicts twice, the first prediction is kept.
+        proba[places[::-1]], folds[places] = parts.pop()[::-1], fold
+    return rows, proba, folds
 
 
 def _note_on_constant_labels(error: Exception, target: Target, train: IntArray) -> str | None:

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -38,6 +38,7 @@ from pairmend._utils.validation import (
 )
 from pairmend._utils.weights import unit_weight, without_negligible
 from pairmend.frames import FrameEncoder
+from pairmend.naive_bayes.class_sums import ClassSums
 from pairmend.naive_bayes.feature_statistics import (
     DistinctValues,
     FeatureStatistics,
@@ -297,7 +298,10 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
             numbers, y, weights = numbers[present], np.asarray(y)[present], weights[present]
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.feature_statistics_ = feature_statistics
-        self._count(Cells.of(numbers), codes, weights)
+        n_classes = len(self.classes_)
+        self._estimate(
+            ClassSums.over(Cells.of(numbers), codes, weights, n_classes, feature_statistics)
+        )
         return self
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
@@ -458,71 +462,29 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         drawn = [rng.permutation(n_features)[:size] for _ in range(self.n_subspaces)]
         return np.sort(drawn, axis=1)
 
-    def _count(self, cells: Cells, codes: IntArray, weights: FloatArray) -> None:
-        """Estimate all parameters from the cells of the training rows."""
+    def _set_sums(
+        self, X: MatrixLike, classes: Any, sums: ClassSums, feature_statistics: FeatureStatistics
+    ) -> Self:
+        """Fit from sums that were computed elsewhere; X has the columns, and may have no rows."""
+        set_feature_attributes(self, X)
+        self.classes_, self.feature_statistics_ = np.asarray(classes), feature_statistics
+        self._estimate(sums)
+        return self
+
+    def _estimate(self, sums: ClassSums) -> None:
+        """Estimate all parameters."""
         feature_statistics = self.feature_statistics_
-        n_classes, n_features = len(self.classes_), cells.shape[1]
-        shape = (n_classes, n_features)
-        present = ~np.isnan(cells.value)
-        column, value, row = cells.column[present], cells.value[present], cells.row[present]
-        weight = weights[row]
-        group = codes[row] * n_features + column
-
-        def total(amount: FloatArray) -> NDArray[np.float64]:
-            # bincount of an empty array returns integers
-            return np.bincount(group, amount, n_classes * n_features).astype(float)
-
-        class_weight = np.bincount(codes, weights=weights, minlength=n_classes)
-        listed = total(weight)
-        zeros = np.zeros_like(listed)
-        if cells.implicit_zeros:
-            missing = np.bincount(
-                (codes[cells.row] * n_features + cells.column)[~present],
-                weights=weights[cells.row[~present]],
-                minlength=n_classes * n_features,
-            )
-            zeros = np.maximum(np.repeat(class_weight, n_features) - listed - missing, 0)
-        count = listed + zeros
-        divisor = np.where(count > 0, count, 1)
-        mean = total(weight * value) / divisor
-        variance = (total(weight * (value - mean[group]) ** 2) + zeros * mean**2) / divisor
-        self.mean_ = mean.reshape(shape)
-        self.scale_ = np.maximum(np.sqrt(variance).reshape(shape), feature_statistics.floor)
+        variance = sums.squares / np.where(sums.count > 0, sums.count, 1)
+        self.mean_ = sums.mean
+        self.scale_ = np.maximum(np.sqrt(variance), feature_statistics.floor)
         # A numeric feature that has no value in some class is ignored.
-        self._usable = feature_statistics.categorical | (count.reshape(shape) > 0).all(axis=0)
-
-        self.class_log_prior_ = np.log((class_weight + 1) / (class_weight.sum() + n_classes))
-        self.value_log_prob_ = self._value_log_prob(
-            codes[row], column, value, weight, zeros.reshape(shape)
-        )
-
-    def _value_log_prob(
-        self,
-        code: IntArray,
-        column: IntArray,
-        value: FloatArray,
-        weight: FloatArray,
-        zeros: FloatArray,
-    ) -> FloatArray:
-        feature_statistics = self.feature_statistics_
-        n_classes, n_values = len(self.classes_), len(feature_statistics.values)
-        counted = feature_statistics.categorical[column]
-        slot = code[counted] * (n_values + 1) + feature_statistics.positions(
-            column[counted], value[counted]
-        )
-        count = np.bincount(slot, weight[counted], n_classes * (n_values + 1)).astype(float)
-        count = count.reshape(n_classes, n_values + 1)[:, :-1]
-        # Implicit zeros of a sparse matrix.
-        features = np.flatnonzero(feature_statistics.categorical)
-        place = feature_statistics.positions(features, np.zeros(len(features)))
-        present = place < n_values
-        count[:, place[present]] += zeros[:, features[present]]
-
+        self._usable = feature_statistics.categorical | (sums.count > 0).all(axis=0)
+        self.class_log_prior_ = np.log((sums.mass + 1) / (sums.mass.sum() + len(sums.mass)))
         n_of_feature = np.diff(feature_statistics.offsets)
         feature = np.repeat(np.arange(len(n_of_feature)), n_of_feature)
-        total = np.stack([np.bincount(feature, weights=row) for row in count])
-        smoothed = (count + 1) / (total[:, feature] + n_of_feature[feature])
-        return np.log(smoothed)
+        total = np.stack([np.bincount(feature, weights=row) for row in sums.values])
+        smoothed = (sums.values + 1) / (total[:, feature] + n_of_feature[feature])
+        self.value_log_prob_ = np.log(smoothed)
 
     def _subspace_masks(self) -> FloatArray:
         """Return which usable features are in which subspace, (n_features, n_subspaces)."""

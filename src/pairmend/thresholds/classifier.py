@@ -33,7 +33,7 @@ from pairmend.thresholds.strategies import CardinalityThreshold, FixedThreshold
 METHODS = ("predict_proba", "decision_function")
 
 
-def _scoring_method(classifier: "ThresholdedClassifier") -> str:
+def scoring_method(classifier: "ThresholdedClassifier") -> str:
     """Return the name of the method that scores rows, or raise if there is none."""
     methods = METHODS if classifier.method == "auto" else (classifier.method,)
     estimator = classifier.estimator
@@ -174,7 +174,7 @@ class ThresholdedClassifier(MultiLabelClassifier):
         present = np.flatnonzero(row_weights > 0)
         threshold, method = None, ""
         if target.multilabel:
-            method = _scoring_method(self)
+            method = scoring_method(self)
             splits = split_rows(self.cv, X, target, row_weights > 0, self.random_state)
             parts = cross_fit(
                 self.estimator, X, target, params, splits, method=method,

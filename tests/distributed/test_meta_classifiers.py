@@ -1,0 +1,358 @@
+"""MendedClassifier, ThresholdedClassifier and baselines on Dask collections equal local fits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from pairmend import (
+    BinaryRelevance,
+    ClassifierChainEnsemble,
+    CorrectedPairwiseClassifier,
+    LabelPowerset,
+    MendedClassifier,
+    MLkNN,
+    PairwiseClassifier,
+    RandomSubspaceNB,
+    ThresholdedClassifier,
+)
+from pairmend.mended.label_sets import LabelSets
+from pairmend.persistence import load_model, save_model
+
+da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
+dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[dask]'")
+
+from pairmend import distributed  # noqa: E402
+from pairmend.distributed import base_training, mended  # noqa: E402
+from pairmend.distributed.splits import FoldDraw  # noqa: E402
+from pairmend.distributed.training_rows import TrainingRows  # noqa: E402
+
+TOLERANCE = 1e-9
+CHUNKS = (30, 7, 1, 42)  # of the 80 rows
+SPLITS = list(KFold(3, shuffle=True, random_state=1).split(np.empty((80, 1))))
+LOGISTIC = LogisticRegression(C=0.1)
+BY_BLOCKS = GaussianNB(var_smoothing=0)  # its partial_fit on blocks equals its fit, to rounding
+
+
+@pytest.fixture(scope="module")
+def data(small_set):
+    """Rows, labels one of which never occurs, and weights some of which are 0."""
+    X, Y = small_set
+    weights = np.random.RandomState(3).choice([0, 1.0, 2.5], len(Y), p=[0.1, 0.5, 0.4])
+    return X, np.column_stack([Y, np.zeros(len(Y), dtype=int)]), weights
+
+
+def in_chunks(array):
+    return da.from_array(array, chunks=(CHUNKS, *array.shape[1:]))
+
+
+def as_frame(X):
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame["b"] = pd.Categorical(np.where(X[:, 1] > 9, "much", "little"))
+    return frame
+
+
+def collections(kind, X, Y):
+    """Return local rows, rows and labels in blocks."""
+    if kind == "frame":
+        frame, labels = as_frame(X), pd.DataFrame(Y, columns=list("stuvw"))
+        return frame, *(dd.from_pandas(part, npartitions=3) for part in (frame, labels))
+    if kind == "sparse":
+        X = np.where(X > 9, X, 0)
+        rows = in_chunks(X).map_blocks(sparse.csr_array, meta=sparse.csr_array((0, X.shape[1])))
+        return sparse.csr_array(X), rows, in_chunks(Y)
+    if kind == "unknown sizes":
+        every = da.from_array(np.ones(len(X), dtype=bool), chunks=(CHUNKS,))
+        return X, in_chunks(X)[every], in_chunks(Y)[every]
+    return X, in_chunks(X), in_chunks(Y)
+
+
+def assert_same(ours, local, X):
+    assert vars(ours).keys() == vars(local).keys()
+    assert ours.n_features_in_ == local.n_features_in_
+    np.testing.assert_allclose(
+        ours.predict_proba(X), local.predict_proba(X), rtol=0, atol=TOLERANCE
+    )
+    np.testing.assert_array_equal(ours.predict(X), local.predict(X))
+
+
+def assert_same_correction(ours, local):
+    np.testing.assert_array_equal(ours.validation_indices_, local.validation_indices_)
+    np.testing.assert_array_equal(ours.landmark_indices_, local.landmark_indices_)
+    np.testing.assert_allclose(ours.search_["loss"], local.search_["loss"], rtol=1e-6)
+    assert ours.decision_ == local.decision_
+    ours, local = ours._corrector.label_sets, local._corrector.label_sets
+    np.testing.assert_array_equal(ours.members.toarray(), local.members.toarray())
+    np.testing.assert_allclose(ours.counts, local.counts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "base", "weighted"),
+    [
+        ("dense", None, False),
+        ("dense", None, True),
+        ("frame", None, True),
+        ("sparse", LOGISTIC, False),
+        ("unknown sizes", BY_BLOCKS, False),
+        ("frame", RandomSubspaceNB(5), False),
+        ("dense", BY_BLOCKS, True),
+        ("dense", DecisionTreeClassifier(max_depth=3), False),  # takes indicators
+    ],
+)
+def test_mended_equals_local_fit_with_the_same_splits(kind, base, weighted, data):
+    X, Y, weights = data
+    local, rows, labels = collections(kind, X, Y)
+    clf = MendedClassifier(base, cv=SPLITS, criterion="micro_f1", max_landmarks=30, random_state=0)
+    params = {"sample_weight": weights} if weighted else {}
+    expected = clone(clf).fit(local, Y, **params)
+    in_blocks = {"sample_weight": in_chunks(weights)} if weighted else {}
+    ours = distributed.fit(clf, rows, labels, **in_blocks)
+    assert_same(ours, expected, local)
+    assert_same_correction(ours, expected)
+    if kind == "frame":
+        np.testing.assert_array_equal(ours.classes_, list("stuvw"))
+        np.testing.assert_array_equal(ours.feature_names_in_, list("abcdef"))
+
+
+def test_mended_with_all_rows_as_landmarks_and_overlapping_test_parts(data):
+    X, Y, _ = data
+    cv = [(np.arange(40, 80), np.arange(0, 40)), (np.arange(0, 50), np.arange(30, 70))]
+    clf = MendedClassifier(LOGISTIC, cv=cv, random_state=0)
+    expected = clone(clf).fit(X, Y)
+    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y))
+    assert_same(ours, expected, X)
+    assert_same_correction(ours, expected)
+
+
+def test_folds_are_drawn_in_each_block(data):
+    X, Y, _ = data
+    clf = MendedClassifier(LOGISTIC, cv=3, max_landmarks=30, random_state=0)
+    ours = distributed.fit(clone(clf), in_chunks(X), in_chunks(Y))
+    again = distributed.fit(clone(clf), in_chunks(X), in_chunks(Y))
+    np.testing.assert_array_equal(ours.predict_proba(X), again.predict_proba(X))
+    rng = np.random.RandomState(0)
+    _, seed = (int(rng.randint(np.iinfo(np.int32).max)) for _ in range(2))
+    blocks = np.split(Y.astype(bool), np.cumsum(CHUNKS)[:-1])
+    fold = np.concatenate(
+        [
+            FoldDraw(3, seed, number).of_block(block, np.ones(len(block), bool)).fold
+            for number, block in enumerate(blocks)
+        ]
+    )
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    expected = clone(clf).set_params(cv=splits).fit(X, Y)
+    assert_same_correction(ours, expected)
+    np.testing.assert_allclose(ours.predict_proba(X), expected.predict_proba(X), atol=TOLERANCE)
+
+
+def test_mended_takes_a_splitter_and_classes(data):
+    X, Y, _ = data
+    y = np.array(["red", "green", "blue"])[Y[:, 0] + Y[:, 1]]
+    cv = KFold(3, shuffle=True, random_state=0)
+    clf = MendedClassifier(BinaryRelevance(BY_BLOCKS), cv=cv, random_state=0)
+    expected = clone(clf).fit(X, y)
+    ours = distributed.fit(clf, in_chunks(X), in_chunks(y))
+    assert_same(ours, expected, X)
+    np.testing.assert_array_equal(distributed.predict(ours, in_chunks(X)), expected.predict(X))
+
+
+def test_fitted_mended_is_saved_and_predicts_by_blocks(data, tmp_path):
+    X, Y, _ = data
+    clf = MendedClassifier(BY_BLOCKS, cv=3, max_landmarks=30, random_state=0)
+    clf = distributed.fit(clf, in_chunks(X), in_chunks(Y))
+    save_model(clf, tmp_path / "model")
+    loaded = load_model(tmp_path / "model").estimator
+    np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
+    scores = distributed.predict_proba(clf, in_chunks(X)).compute()
+    np.testing.assert_allclose(scores, clf.predict_proba(X), rtol=0, atol=TOLERANCE)
+    np.testing.assert_array_equal(clf.validation_indices_, np.arange(len(X)))
+
+
+def test_rows_that_exceed_the_memory_of_a_worker_raise(data, monkeypatch):
+    X, Y, _ = data
+    monkeypatch.setattr(base_training, "_memory_limit", lambda: 8000)
+    for clf in (MendedClassifier(LOGISTIC), LabelPowerset(), MLkNN()):
+        # 80 rows of 6 floats and 5 bools, twice
+        with pytest.raises(MemoryError, match=r"all 80 rows .* 7.9e-06 GiB .* 7.5e-06 GiB"):
+            distributed.fit(clf, in_chunks(X), in_chunks(Y))
+    distributed.fit(BinaryRelevance(BY_BLOCKS), in_chunks(X), in_chunks(Y))
+    monkeypatch.setattr(base_training, "_memory_limit", lambda: 9000)
+    distributed.fit(BinaryRelevance(LOGISTIC), in_chunks(X), in_chunks(Y))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "weighted"),
+    [
+        (BinaryRelevance(LOGISTIC), False),
+        (BinaryRelevance(LOGISTIC), True),
+        (BinaryRelevance(BY_BLOCKS), True),
+        (MLkNN(3), False),
+        (CorrectedPairwiseClassifier(random_state=0), False),  # its partial_fit is not used
+    ],
+)
+def test_thresholded_equals_local_fit(estimator, weighted, data):
+    X, Y, weights = data
+    clf = ThresholdedClassifier(estimator, cv=SPLITS)
+    params = {"sample_weight": weights} if weighted else {}
+    expected = clone(clf).fit(X, Y, **params)
+    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y), **params)
+    assert_same(ours, expected, X)
+    assert ours.threshold_.__dict__ == pytest.approx(expected.threshold_.__dict__)
+
+
+def test_thresholded_draws_folds_and_takes_classes(data):
+    X, Y, _ = data
+    clf = ThresholdedClassifier(BinaryRelevance(BY_BLOCKS), cv=3, random_state=0)
+    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y))
+    assert abs(ours.predict(X).sum() - Y.sum()) < 0.2 * Y.sum()
+    y = Y[:, 0] + Y[:, 1]
+    expected = clone(clf).fit(X, y)
+    assert_same(distributed.fit(clf, in_chunks(X), in_chunks(y)), expected, X)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "clf",
+    [
+        BinaryRelevance(LOGISTIC),
+        BinaryRelevance(BY_BLOCKS),
+        BinaryRelevance(random_state=0),  # RandomSubspaceNB
+        LabelPowerset(DecisionTreeClassifier(max_depth=3), random_state=0),
+        ClassifierChainEnsemble(LOGISTIC, n_chains=2, random_state=0),
+    ],
+)
+def test_baselines_equal_local_fits(clf, weighted, data):
+    X, Y, weights = data
+    params = {"sample_weight": weights} if weighted else {}
+    expected = clone(clf).fit(X, Y, **params)
+    ours = clone(clf).fit(X[:, :3], Y[:, ::-1])  # nothing of an earlier fit is left
+    ours = distributed.fit(ours, in_chunks(X), in_chunks(Y), **params)
+    assert_same(ours, expected, X)
+
+
+@pytest.mark.parametrize("kind", ["frame", "sparse"])
+def test_naive_bayes_from_sums_over_blocks(kind, data, monkeypatch):
+    monkeypatch.setattr(base_training, "_memory_limit", lambda: 1)  # no rows are gathered
+    X, Y, _ = data
+    local, rows, labels = collections(kind, X, Y)
+    ours = distributed.fit(BinaryRelevance(random_state=0), rows, labels)
+    expected = BinaryRelevance(random_state=0).fit(local, Y)
+    np.testing.assert_array_equal(ours.classes_, list("stuvw") if kind == "frame" else range(5))
+    assert_same(ours, expected, local)
+
+
+def test_block_by_block_is_one_partial_fit_for_each_block(data, monkeypatch):
+    monkeypatch.setattr(base_training, "BLOCKS_AT_ONCE", 3)
+    X, Y, _ = data
+    base = SGDClassifier(loss="log_loss", random_state=0)
+    ours = distributed.fit(BinaryRelevance(base), in_chunks(X), in_chunks(Y))
+    ends = np.cumsum(CHUNKS)
+    assert ours.varying_.tolist() == [0, 1, 2, 3]
+    for label, model in enumerate(ours.models_):
+        reference = clone(base)
+        for start, end in zip(ends - CHUNKS, ends, strict=True):
+            reference.partial_fit(X[start:end], Y[start:end, label], classes=[0, 1])
+        np.testing.assert_array_equal(model.coef_, reference.coef_)
+    np.testing.assert_allclose(ours.predict_proba(X)[:, 4], 1 / 82)
+
+
+def test_invalid_arguments_raise_and_leave_an_earlier_fit(data):
+    X, Y, weights = data
+    rows, labels = in_chunks(X), in_chunks(Y)
+    clf = MendedClassifier(LOGISTIC, cv=SPLITS, random_state=0).fit(X, Y)
+    before = clf.predict_proba(X)
+    with pytest.raises(ValueError, match="takes no sample_weight on Dask collections"):
+        distributed.fit(PairwiseClassifier(), rows, labels, sample_weight=weights)
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+        distributed.fit(clf, rows, labels, sample_weight=weights - 1)
+    with pytest.raises(ValueError, match="81 folds need at least as many samples, got 80"):
+        distributed.fit(clone(clf).set_params(cv=81), rows, labels)
+    with pytest.raises(ValueError, match="criterion='nothing' is neither"):
+        distributed.fit(clone(clf).set_params(criterion="nothing"), rows, labels)
+    with pytest.raises(ValueError, match="at least 2 rows"):
+        distributed.fit(clone(clf).set_params(cv=[(range(5), [7])]), rows, labels)
+    with pytest.raises(ValueError, match="SGDOneSample takes no sample_weight in partial_fit"):
+        distributed.fit(BinaryRelevance(SGDOneSample()), rows, labels, sample_weight=weights)
+    for wrapped in (
+        BinaryRelevance(SGDClassifier()),
+        ThresholdedClassifier(BinaryRelevance(SGDClassifier())),
+    ):
+        with pytest.raises(ValueError, match="SGDClassifier has no predict_proba"):
+            distributed.fit(wrapped, rows, labels)
+    with pytest.raises(ValueError, match="0 rows in all its blocks"):
+        distributed.fit(clf, rows[:0], labels[:0])
+    with pytest.raises(ValueError, match="y must hold 0 and 1 only"):
+        distributed.fit(clf, rows, labels * 2)
+    np.testing.assert_array_equal(clf.predict_proba(X), before)
+
+
+class SGDOneSample(SGDClassifier):
+    def fit(self, X, y, sample_weight=None): ...
+
+    def partial_fit(self, X, y, classes=None): ...
+
+    def predict_proba(self, X): ...
+
+
+def test_a_base_of_all_labels_with_partial_fit(data):
+    X, Y, _ = data
+    base = MLPClassifier((3,), random_state=0)
+    clf = MendedClassifier(base, cv=SPLITS[:2], random_state=0)
+    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y))
+    reference = clone(base)
+    for start, end in zip(np.cumsum(CHUNKS) - CHUNKS, np.cumsum(CHUNKS), strict=True):
+        reference.partial_fit(X[start:end], Y[start:end], classes=np.arange(5))
+    np.testing.assert_array_equal(ours.estimator_.predict_proba(X), reference.predict_proba(X))
+
+
+def test_strings_in_a_frame_raise(data):
+    X, Y, _ = data
+    frame = as_frame(X).assign(b="much")
+    labels = dd.from_pandas(pd.DataFrame(Y), npartitions=3)
+    with pytest.raises(ValueError, match="categories of column 'b' are not known"):
+        distributed.fit(MendedClassifier(), dd.from_pandas(frame, npartitions=3), labels)
+
+
+@pytest.mark.parametrize("clf", [MendedClassifier(), BinaryRelevance(), PairwiseClassifier()])
+def test_more_categories_than_are_used_raise(clf, data):
+    X, Y, _ = data
+    frame = as_frame(X)
+    frame["b"] = pd.Categorical(np.arange(80) % 3, categories=np.arange(101))
+    labels = dd.from_pandas(pd.DataFrame(Y), npartitions=3)
+    with pytest.raises(ValueError, match="Column 'b' has 101 categories"):
+        distributed.fit(clf, dd.from_pandas(frame, npartitions=3), labels)
+
+
+def test_label_sets_are_counted_in_blocks(data, monkeypatch):
+    _, Y, weights = data
+    Y, parts = Y.astype(bool), np.split(np.arange(80), np.cumsum(CHUNKS)[:-1])
+    plan = FoldDraw(3, seed=0, number=0)
+
+    def counted():
+        blocks = [mended._count_sets(Y[part], plan, weights[part]) for part in parts]
+        return mended._add_counts([mended._add_counts(blocks[:2]), mended._add_counts(blocks[2:])])
+
+    present = weights > 0
+    expected, _ = LabelSets.from_indicators(Y[present], weights[present])
+    found = counted().label_sets()
+    np.testing.assert_array_equal(found.members.toarray(), expected.members.toarray())
+    np.testing.assert_allclose(found.counts, expected.counts)
+    np.testing.assert_allclose(found.log_lift, expected.log_lift)
+    monkeypatch.setattr(mended, "MAX_COUNTED_SETS", 4)
+    bounded = counted()
+    assert len(bounded.counts) == 4
+    assert bounded.total == pytest.approx(weights.sum())
+
+
+def test_a_million_row_numbers_are_not_in_the_graph():
+    X = da.zeros((1_000_000, 2), chunks=(500_000, -1))
+    Y = da.ones((1_000_000, 2), chunks=(500_000, -1), dtype=int)
+    rows = TrainingRows.read(MendedClassifier(), LOGISTIC, X, Y, None).split(5, seed=0)
+    assert all(isinstance(plan, FoldDraw) for plan in rows.plans)
+    assert rows.weights_by_block() == [None, None]
