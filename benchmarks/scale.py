@@ -34,14 +34,19 @@ N_NEW, N_REPEATS, N_SINGLE = 20_000, 5, 200
 
 
 def generate(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and labels; labels depend on features linearly and on the sign of one."""
+    """Return rows in 100 clusters and their labels, which depend on features and on the cluster.
+
+    The base classifier learns the features' part; the cluster's part is left to the correction.
+    """
     shape = np.random.RandomState(0)
-    linear, bent = shape.randn(2, N_FEATURES, N_LABELS) / np.sqrt(N_FEATURES)
+    linear = shape.randn(N_FEATURES, N_LABELS) / np.sqrt(N_FEATURES)
+    centres, offsets = shape.randn(100, N_FEATURES), shape.randn(100, N_LABELS)
     rng = np.random.RandomState(seed)
     X, Y = np.empty((n_rows, N_FEATURES)), np.empty((n_rows, N_LABELS), dtype=np.int8)
     for start in range(0, n_rows, 50_000):  # blocks, to keep the peak of memory low
-        block = rng.randn(min(50_000, n_rows - start), N_FEATURES)
-        scores = block @ linear + np.where(block[:, :1] > 0, block @ bent, 0) - 1.5
+        cluster = rng.randint(100, size=min(50_000, n_rows - start))
+        block = centres[cluster] + 0.7 * rng.randn(len(cluster), N_FEATURES)
+        scores = block @ linear + 2 * offsets[cluster] - 2
         X[start : start + len(block)] = block
         Y[start : start + len(block)] = scores + rng.logistic(size=scores.shape) > 0
     return X, Y

@@ -306,24 +306,41 @@ def _assign_rows(Y: BoolArray, n_folds: int, rng: np.random.RandomState) -> IntA
     room = np.full(n_folds, n_rows // n_folds)
     room[: n_rows % n_folds] += 1
     left_of_label = Y.sum(axis=0)
-    deficit = np.outer(left_of_label, room / n_rows)
+    deficit = np.outer(left_of_label, room / n_rows).tolist()
+    free = room.tolist()
     fold_of = np.empty(n_rows, dtype=np.int64)
     left = rng.permutation(n_rows)
     while left_of_label.any():
         label = int(np.argmin(np.where(left_of_label, left_of_label, n_rows + 1)))
         has_label = Y[left, label]
-        for row in left[has_label]:
-            needed = np.where(room > 0, deficit[label], -np.inf)
-            best = np.flatnonzero(needed == needed.max())
-            best = best[room[best] == room[best].max()]
-            fold = best[rng.randint(len(best))]
-            fold_of[row] = fold
-            room[fold] -= 1
-            deficit[Y[row], fold] -= 1
-        left_of_label -= Y[left[has_label]].sum(axis=0)
+        rows = left[has_label]
+        # Numbers of Python are faster than numpy's in a loop over rows.
+        sizes, labels = Y[rows].sum(axis=1).tolist(), np.nonzero(Y[rows])[1].tolist()
+        folds, start = [], 0
+        for size in sizes:
+            fold = _fold_of_largest_deficit(deficit[label], free, rng)
+            folds.append(fold)
+            free[fold] -= 1
+            for each in labels[start : start + size]:
+                deficit[each][fold] -= 1
+            start += size
+        fold_of[rows] = folds
+        left_of_label -= Y[rows].sum(axis=0)
         left = left[~has_label]
-    fold_of[left] = np.repeat(np.arange(n_folds), room)
+    fold_of[left] = np.repeat(np.arange(n_folds), free)
     return fold_of
+
+
+def _fold_of_largest_deficit(
+    deficits: list[float], free: list[int], rng: np.random.RandomState
+) -> int:
+    """Return a fold with free places; in a tie that with most of them, then a random one."""
+    most = max(deficit for deficit, places in zip(deficits, free, strict=True) if places)
+    best = [fold for fold, places in enumerate(free) if places and deficits[fold] == most]
+    if len(best) > 1:
+        largest = max(free[fold] for fold in best)
+        best = [fold for fold in best if free[fold] == largest]
+    return best[rng.randint(len(best))] if len(best) > 1 else best[0]
 
 
 def _fill_gaps(Y: BoolArray, fold_of: IntArray, n_folds: int) -> None:
