@@ -115,6 +115,22 @@ def test_density_decides_whether_the_default_base_scales_features(rows):
     )
 
 
+def test_density_does_not_depend_on_the_type_of_array_or_on_rows_of_weight_0(rows, tmp_path):
+    X, new, Y = rows
+    expected = CLASSIFIERS["mended"].fit(X, Y).predict_proba(new)
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    same = CLASSIFIERS["mended"].fit(mapped, Y).predict_proba(new)
+    np.testing.assert_allclose(same, expected, atol=1e-9)
+    splits = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
+    clf = clone(CLASSIFIERS["mended"]).set_params(cv=splits)
+    plain = clf.fit(X, Y).predict_proba(new)
+    more, labels = np.vstack([X, np.ones((30, 60))]), np.vstack([Y, Y[:30]])
+    weights = np.repeat([1.0, 0.0], [120, 30])
+    weighted = clf.fit(more, labels, sample_weight=weights).predict_proba(new)
+    np.testing.assert_allclose(weighted, plain, atol=1e-6)
+
+
 def peak_memory(clf, X, Y):
     tracemalloc.start()
     try:

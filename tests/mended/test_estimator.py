@@ -341,6 +341,32 @@ def test_landmarks_bound_the_model(rng):
         quick(max_landmarks=1).fit(X, Y)
 
 
+def test_extreme_rows_that_are_no_landmarks(rng):
+    X = rng.normal(size=(120, 3))
+    Y = (X[:, :2] + rng.normal(size=(120, 2)) > 0).astype(int)
+    for value in (1e45, -1e90):
+        X[5, 2] = value
+        clf = quick(cv=2, max_landmarks=30).fit(X, Y)
+        assert 5 not in clf.landmark_indices_
+        assert np.isfinite(clf.predict_proba(X)).all()
+
+
+def test_landmarks_of_weighted_rows_estimate_the_scaling_of_all_rows(rng):
+    X = np.column_stack([np.r_[rng.randn(400), 10 * rng.randn(400)], rng.randn(800)])
+    Y = (X + rng.randn(800, 2) > 0).astype(int)
+    weights = np.repeat([10.0, 1.0], 400)
+    fitted = quick(scaling="standard", beta=1.0, guard=False)
+    scale = {}
+    for n_landmarks in (None, 200):
+        found = []
+        for seed in range(5):
+            clf = clone(fitted).set_params(max_landmarks=n_landmarks, random_state=seed)
+            clf.fit(X, Y, sample_weight=weights)
+            found.append(clf._corrector.by_label.scalings["standard"].neighbourhood.scale_[0])
+        scale[n_landmarks] = np.mean(found)
+    assert scale[200] == pytest.approx(scale[None], rel=0.15)
+
+
 def test_chunks_change_nothing(small_set):
     X, Y = small_set
     whole = quick(criterion="macro_f1").fit(X, Y)

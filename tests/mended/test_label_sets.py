@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 
 from pairmend.mended import label_sets
 from pairmend.mended.label_sets import PROBA_MARGIN, LabelSets, OwnSets, distinct_rows
@@ -121,6 +122,16 @@ def test_the_most_frequent_sets_are_kept(monkeypatch):
     p, lost = rng.rand(200, 4), kept_indices == -1
     own = OwnSets(kept_indices, weights)
     np.testing.assert_array_equal(sets.marginals(p, own)[lost], sets.marginals(p)[lost])
+
+
+def test_more_sets_than_a_fit_keeps_are_refused():
+    """A model file of some kilobytes could otherwise need gigabytes at prediction."""
+    members = sparse.csr_array((100_000, 64))
+    for n_counts in (1, 100_000):
+        forged = LabelSets(members, np.ones(n_counts), np.zeros(n_counts))
+        for method in (forged.marginals, forged.most_likely):
+            with pytest.raises(ValueError, match="100000 label sets .* expected at most 2500"):
+                method(np.full((1, 64), 0.5))
 
 
 @pytest.mark.parametrize("n_labels", [1, 8, 20, 64, 70])

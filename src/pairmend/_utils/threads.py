@@ -51,6 +51,15 @@ def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int
         raise error
 
 
+def in_blocks(fill: Callable[[slice], None], n_rows: int, block: int, nanoseconds: float) -> None:
+    """Call `fill` for blocks of rows, in several threads if the work takes long enough."""
+    if n_rows <= block:
+        fill(slice(0, n_rows))
+        return
+    blocks = (slice(start, min(start + block, n_rows)) for start in range(0, n_rows, block))
+    in_threads(fill, blocks, thread_count(nanoseconds=nanoseconds))
+
+
 def _submit(function: Callable[[], None], n_jobs: int) -> "list[Future[None]]":
     """Start jobs, as many as possible."""
     jobs: list[Future[None]] = []

@@ -1,14 +1,12 @@
 """Landmarks: points that represent all rows nearest to them, and sums of a table around queries."""
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy import sparse
 
 from pairmend._utils.chunking import batches
 from pairmend._utils.lazy import lazy
 from pairmend._utils.products import multiply
-from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.kernels.leave_one_out import nearness_scale
 from pairmend.kernels.neighbourhood import exponential, gaussian_weights, squared_norms
@@ -37,7 +35,8 @@ def nearest_landmark(queries: Matrix, landmarks: Matrix) -> IntArray:
     def fill(rows: slice) -> None:
         nearest[rows] = points.exponents(queries[rows]).argmax(axis=1)
 
-    _in_blocks(fill, queries.shape[0], landmarks.shape[0])
+    n_queries = queries.shape[0]
+    in_blocks(fill, n_queries, BLOCK, NANOSECONDS * n_queries * landmarks.shape[0])
     return nearest
 
 
@@ -100,7 +99,8 @@ class LandmarkSums:
             if scale is not None:
                 sums[rows] *= scale[:, np.newaxis]
 
-        _in_blocks(fill, queries.shape[0], len(table))
+        n_queries = queries.shape[0]
+        in_blocks(fill, n_queries, BLOCK, NANOSECONDS * n_queries * len(table))
         return sums
 
     @lazy
@@ -138,12 +138,3 @@ class _Points:
             exponents = multiply(queries, self.transposed)
         exponents -= self.offsets
         return exponents
-
-
-def _in_blocks(fill: Callable[[slice], None], n_queries: int, n_landmarks: int) -> None:
-    """Call a function for blocks of queries, in several threads if there is enough work."""
-    if n_queries <= BLOCK:
-        fill(slice(0, n_queries))
-        return
-    n_threads = thread_count(nanoseconds=NANOSECONDS * n_queries * n_landmarks)
-    in_threads(fill, batches(n_queries, BLOCK), n_threads)

@@ -245,6 +245,7 @@ def draw_rows_to_compare(
 
 def fit_corrector(
     landmarks: ValidationRows,
+    landmark_weights: FloatArray,
     tables: LandmarkTables,
     drawn: DrawnRows,
     label_sets: LabelSets,
@@ -253,8 +254,8 @@ def fit_corrector(
 ) -> tuple[Corrector, list[Correction], OutOfFoldPredictions]:
     """Search for the best corrections, and stack them.
 
-    Also returned are all corrections that were scored, and the out-of-fold predictions on which to
-    choose a decision.
+    `landmark_weights` are those of `draw_landmarks`. Also returned are all corrections that were
+    scored, and the out-of-fold predictions on which to choose a decision.
     """
     neighbourhoods = {
         scaling.name: Neighbourhoods(
@@ -262,7 +263,7 @@ def fit_corrector(
         )
         for scaling in tables.scalings
     }
-    search = _search(neighbourhoods, landmarks, tables.total, space, drawn, rng)
+    search = _search(neighbourhoods, landmark_weights, tables.total, space, drawn, rng)
     best = best_by_scaling(search)
     if not space.guard:
         only = min(best.values(), key=lambda correction: correction.loss)
@@ -302,7 +303,7 @@ def fit_corrector(
 
 def _search(
     neighbourhoods: Mapping[str, Neighbourhoods],
-    landmarks: ValidationRows,
+    landmark_weights: FloatArray,
     total: GlobalSums,
     space: SearchSpace,
     drawn: DrawnRows,
@@ -312,7 +313,7 @@ def _search(
     rows, weights = drawn.search_rows, drawn.search_weights
     search = search_global(rows, total, weights) if space.guard else []
     for neighbourhood in neighbourhoods.values():
-        distance = neighbourhood.scaling.median_squared_distance(rng, landmarks.weights)
+        distance = neighbourhood.scaling.median_squared_distance(rng, landmark_weights)
         # If all rows are equal, every beta gives the same weights.
         betas = beta_grid(distance or 1.0) if space.beta is None else [space.beta]
         search += neighbourhood.take(drawn.searched).search(rows, weights, betas, space.shrinkages)

@@ -121,8 +121,9 @@ class MendedClassifier(MultiLabelClassifier):
         "beta".
     decision : {"auto", "labels", "sets"}, default="auto"
         Whether to decide on each label by a threshold, or to predict the most likely label set
-        seen in training (label powerset decoding). With "labels", label sets do not influence
-        probabilities either. "auto" compares both by the metric.
+        seen in training (label powerset decoding; of more than 2,500 sets the most frequent).
+        With "labels", label sets do not influence probabilities either. "auto" compares both by
+        the metric.
     threshold : "auto", float or threshold, default="auto"
         Threshold of the probabilities of labels: a number, or an object of
         :mod:`pairmend.thresholds`. "auto" compares those that suit the metric.
@@ -211,8 +212,12 @@ class MendedClassifier(MultiLabelClassifier):
     weights up to it hold at least 2 % of the total weight: all weights times a constant change
     nothing, if the base classifier has that property. Rows that weigh less than a millionth of
     that are left out, as rows of weight 0 are. A row is left out of its own neighbourhood with all
-    of its weight. Range scaling takes the range of all other rows, whatever they weigh; a
-    `transformer` is fitted without weights. A scorer as `criterion` gets weights if it takes them.
+    of its weight. Ranges, means and standard deviations of features are those of the landmarks;
+    ranges do not depend on weights. A `transformer` is fitted on the landmarks, without weights. A
+    scorer as `criterion` gets weights if it takes them.
+
+    With 500 landmarks or more, neighbours are weighted in single precision: the probability of a
+    row may differ by about 1e-6 from that of the same row in another batch.
 
     References
     ----------
@@ -479,9 +484,11 @@ class MendedClassifier(MultiLabelClassifier):
         `indices` are the rows of the validation set among all rows. Of `target` only its classes
         are used.
         """
-        landmarks = draw_landmarks(validation.weights, self.max_landmarks, rng)
+        landmarks, weights = draw_landmarks(validation.weights, self.max_landmarks, rng)
         report(self, f"validation set: {len(indices)} rows, {len(landmarks)} of them landmarks")
-        corrector, search, out_of_fold = self._fit_corrector(validation, landmarks, target, rng)
+        corrector, search, out_of_fold = self._fit_corrector(
+            validation, landmarks, weights, target, rng
+        )
         report_corrector(self, corrector, search)
         decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
@@ -505,6 +512,7 @@ class MendedClassifier(MultiLabelClassifier):
         self,
         validation: OutOfFoldRows,
         landmarks: IntArray,
+        landmark_weights: FloatArray,
         target: Target,
         rng: np.random.RandomState,
     ) -> tuple[Corrector, list[Correction], OutOfFoldPredictions]:
@@ -514,7 +522,7 @@ class MendedClassifier(MultiLabelClassifier):
         )
         at, compared, folds = validation.gather(landmarks, rows)
         y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
-        scalings = fit_scalings(self.scaling, self.transformer, at.X, at.proba, y, at.weights)
+        scalings = fit_scalings(self.scaling, self.transformer, at.X, at.proba, y, landmark_weights)
         references = COMPARED_REFERENCES if self.reference == "auto" else (self.reference,)
         tables = LandmarkTables.from_landmarks(at, scalings, references)
         label_sets, sets = validation.label_sets(rows, compared)
@@ -531,7 +539,7 @@ class MendedClassifier(MultiLabelClassifier):
             use_label_sets=target.multilabel,
         )
         tables = validation.add_others(tables, landmarks)
-        return fit_corrector(at, tables, drawn, label_sets, space, rng)
+        return fit_corrector(at, landmark_weights, tables, drawn, label_sets, space, rng)
 
     def _find_metric(self) -> Any:
         """Return the name of a loss, or a scorer."""

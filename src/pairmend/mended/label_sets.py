@@ -11,7 +11,7 @@ from scipy.special import softmax
 from pairmend._utils.chunking import batches
 from pairmend._utils.lazy import lazy
 from pairmend._utils.products import multiply
-from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.weights import SLACK
 
@@ -159,7 +159,17 @@ class LabelSets:
 
     @lazy
     def _prior(self) -> FloatArray:
-        """Logarithm of the factor of each set that does not depend on the row."""
+        """Logarithm of the factor of each set that does not depend on the row.
+
+        A model file may hold anything: more sets than a fit keeps would need too much memory.
+        """
+        n_sets = self.members.shape[0]
+        if n_sets > MAX_SETS or not self.counts.shape == self.log_lift.shape == (n_sets,):
+            raise ValueError(
+                f"{n_sets} label sets with counts of shape {self.counts.shape} and lifts of shape "
+                f"{self.log_lift.shape}; expected at most {MAX_SETS} sets, with a count and a lift "
+                "each. The model is damaged: fit the classifier again."
+            )
         # A set of less than one row counts in proportion to its weight.
         return self.lift_exponent * self.log_lift + np.log(np.minimum(self.counts, 1.0))
 
@@ -171,14 +181,11 @@ class LabelSets:
 
     def _in_blocks(self, fill: Callable[[slice], None], n_rows: int) -> None:
         """Call a function for blocks of rows, in several threads if there is enough work."""
-        if n_rows <= BLOCK:
-            fill(slice(0, n_rows))
-            return
-        n_threads = thread_count(nanoseconds=NANOSECONDS * n_rows * self.members.shape[0])
-        in_threads(fill, batches(n_rows, BLOCK), n_threads)
+        in_blocks(fill, n_rows, BLOCK, NANOSECONDS * n_rows * self.members.shape[0])
 
     def _log_scores(self, rows: slice, proba: FloatArray, own: OwnSets | None) -> FloatArray:
         """Return the log-probabilities of sets, up to a constant per row, (n_rows, n_sets)."""
+        prior = self._prior
         p = np.clip(proba[rows], PROBA_MARGIN, 1 - PROBA_MARGIN)
         # The product of all complements is a constant per row: only log-odds are added.
         log_odds = np.log(p) - np.log1p(-p)
@@ -186,7 +193,7 @@ class LabelSets:
             scores = np.ascontiguousarray((self.members @ log_odds.T).T)
         else:
             scores = multiply(log_odds, self._dense_members.T)
-        scores += self._prior
+        scores += prior
         if own is not None and len(self.counts) > 1:
             here = own.take(rows)
             found = np.flatnonzero(here.indices >= 0)

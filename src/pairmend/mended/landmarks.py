@@ -23,15 +23,18 @@ MAX_LANDMARKS = 2500
 
 def draw_landmarks(
     weights: FloatArray, max_landmarks: int | None, rng: np.random.RandomState
-) -> IntArray:
+) -> tuple[IntArray, FloatArray]:
     """Return the landmarks among validation rows, in ascending order; all rows if they are few.
 
-    With sample weights, heavier rows are more likely to be drawn.
+    With sample weights, heavier rows are more likely to be drawn. Also returned are the weights
+    with which means over the landmarks are unbiased estimates of those over all rows.
     """
     if max_landmarks is None or len(weights) <= max_landmarks:
-        return np.arange(len(weights))
-    rows, _ = draw_rows(rng.permutation(len(weights)), weights, max_landmarks, rng)
-    return np.sort(rows)
+        return np.arange(len(weights)), weights
+    order = rng.permutation(len(weights))
+    rows, weights = draw_rows(order, weights, max_landmarks, rng)
+    rows = np.sort(rows)
+    return rows, weights[rows]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from pairmend._utils.cells import by_density
+from pairmend._utils.cells import by_density, to_csr
 from pairmend._utils.frames import is_frame
 from pairmend._utils.typing import FloatArray, MatrixLike
 from pairmend._utils.validation import take_rows
@@ -91,7 +91,7 @@ class RowEncoder:
 
 @dataclass(frozen=True)
 class SparseRows:
-    """Converts arrays that are mostly zeros to CSR, and replaces NaN by the mean of its feature.
+    """Converts arrays to CSR, and replaces NaN by the mean of its feature.
 
     Attributes
     ----------
@@ -104,32 +104,29 @@ class SparseRows:
     @classmethod
     def fit(cls, X: MatrixLike, row_weights: FloatArray) -> "SparseRows | None":
         """Compute the means; None unless X is a sparse matrix, or an array that is mostly zeros."""
-        if not _is_matrix(X) or not sparse.issparse(rows := _as_sparse(X)):
+        if not _is_matrix(X):
+            return None
+        present = row_weights > 0
+        rows = X if present.all() else X[present]
+        rows = rows if sparse.issparse(rows) else by_density(rows)
+        if not sparse.issparse(rows):
             return None
         numbers = rows.astype(np.float64, copy=False)
-        mean, _ = mean_variance_axis(numbers, axis=0, weights=row_weights)
+        mean, _ = mean_variance_axis(numbers, axis=0, weights=row_weights[present])
         return cls(np.nan_to_num(mean))
 
     def encode(self, X: MatrixLike) -> MatrixLike:
-        """Return rows without NaN: CSR if they are mostly zeros, else as they are."""
-        rows = _as_sparse(X)
-        if sparse.issparse(rows):
-            missing = np.flatnonzero(np.isnan(rows.data))
-            if len(missing):
-                rows = rows.copy()
-                rows.data[missing] = self.mean[rows.indices[missing]]
-        elif rows.dtype.kind == "f" and np.isnan(rows).any():
-            rows = np.where(np.isnan(rows), self.mean, rows)
+        """Return rows as CSR, without NaN."""
+        rows = X if sparse.issparse(X) else to_csr(X)
+        missing = np.flatnonzero(np.isnan(rows.data))
+        if len(missing):
+            rows = rows.copy()
+            rows.data[missing] = self.mean[rows.indices[missing]]
         return rows
-
-
-def _as_sparse(X: Any) -> Any:
-    """Return an array that is mostly zeros as CSR; a sparse matrix or another array unchanged."""
-    return X if sparse.issparse(X) else by_density(X)
 
 
 def _is_matrix(X: MatrixLike) -> bool:
     """Return whether X is an array or a CSR matrix of numbers."""
-    if not (type(X) is np.ndarray or sparse.issparse(X)):
+    if not (isinstance(X, np.ndarray) or sparse.issparse(X)):
         return False
     return X.ndim == 2 and X.dtype.kind in "biuf"

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
-from pairmend._utils.chunking import batches, row_chunks
-from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.chunking import row_chunks
+from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
+from pairmend._utils.validation import LARGEST
 from pairmend.kernels.leave_one_out import corrected_by, sums_around
 from pairmend.mended.distances import Scaling
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
@@ -145,7 +147,13 @@ class Neighbourhoods:
 
     def _queries(self, validation: ValidationRows) -> Matrix:
         """Return rows in single precision: it suffices for the search, in half the time."""
-        return self.scaling.points(validation.X, validation.proba).astype(np.float32)
+        points = self.scaling.points(validation.X, validation.proba)
+        # At such a distance from the landmarks, only the direction matters.
+        largest = LARGEST["float32"]
+        if sparse.issparse(points):
+            points.data = points.data.clip(-largest, largest)
+            return points.astype(np.float32)
+        return points.clip(-largest, largest).astype(np.float32)
 
     def _in_chunks(self, fill: Callable[[slice], None], n_rows: int, n_columns: int) -> None:
         """Call a function for chunks of rows, in several threads if there is enough work.
@@ -153,7 +161,7 @@ class Neighbourhoods:
         The weights of a chunk stay in the processor's cache.
         """
         work = NANOSECONDS * n_rows * self.scaling.n_points * n_columns
-        in_threads(fill, batches(n_rows, BLOCK), thread_count(nanoseconds=work))
+        in_blocks(fill, n_rows, BLOCK, work)
 
 
 def _side_by_side(tables: Sequence[FloatArray], n_labels: int) -> FloatArray:

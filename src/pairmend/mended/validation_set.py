@@ -1,6 +1,6 @@
 """The validation set: rows with true labels and out-of-fold probabilities."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,11 +73,6 @@ class GlobalSums:
     """
 
     sums: Mapping[str, FloatArray]
-
-    @classmethod
-    def zeros(cls, references: Sequence[str], n_labels: int) -> "GlobalSums":
-        """Return sums over no rows."""
-        return cls({name: np.zeros((1, 3 * n_labels + 1)) for name in references})
 
     def confusion(self, reference: str) -> FloatArray:
         """Return the confusion matrices of labels, (1, n_labels, 2, 2), [truth, decision]."""
