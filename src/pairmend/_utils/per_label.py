@@ -8,7 +8,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from pairmend._utils.progress import collect
+from pairmend._utils.parallel import run_calls
 from pairmend._utils.shared_preprocessing import prepare_fit
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.stacked_classifiers import stack_classifiers
@@ -57,13 +57,13 @@ def fit_per_label(
     if not Y.shape[1]:
         return []
     prepared = prepare_fit(estimator, X, fit_params)
-    classifiers = Parallel(n_jobs=n_jobs, return_as="generator")(
+    calls = (
         delayed(_fit_clone)(
             prepared.classifier, prepared.rows, y.astype(np.int64), prepared.fit_params
         )
         for y in Y.T
     )
-    fitted = collect(owner, classifiers, Y.shape[1], "label", "trained")
+    fitted = run_calls(owner, calls, Y.shape[1], "label", "trained", n_jobs=n_jobs)
     return [prepared.complete(classifier) for classifier in fitted]
 
 

@@ -27,17 +27,24 @@ def messages_to(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
+def is_reported(owner: Any) -> bool:
+    """Return whether messages of a classifier are printed or passed to a listener."""
+    if owner is None:
+        return False
+    return _listener.get() is not None or bool(getattr(owner, "verbose", False))
+
+
 def report(owner: Any, message: str | Callable[[], str]) -> None:
     """Report the progress of a classifier, as one line; None as the classifier reports nothing.
 
     A function that returns a message is called only if the message is printed or listened to.
 
-    Joblib prints whole loops only, and logging prints nothing unless it is configured; scikit-learn
-    prints.
+    Printed as scikit-learn does: joblib prints whole loops only, and logging prints nothing unless
+    it is configured.
     """
-    listener = _listener.get()
-    if owner is None or (listener is None and not getattr(owner, "verbose", False)):
+    if not is_reported(owner):
         return
+    listener = _listener.get()
     text = message if isinstance(message, str) else message()
     line = f"[{type(owner).__name__}] {' '.join(text.split())}"
     if listener is None:

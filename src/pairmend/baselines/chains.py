@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.multioutput import ClassifierChain
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.fit_params import take_params
+from pairmend._utils.parallel import iterate_calls, run_calls
 from pairmend._utils.per_label import smoothed_share, varying_labels
-from pairmend._utils.progress import collect
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
@@ -141,17 +141,18 @@ class ClassifierChainEnsemble(MultiLabelMetaClassifier):
         orders = [rng.permutation(n_labels) for _ in range(self.n_chains)]
         samples = [np.sort(rng.permutation(n_rows)[:size]) for _ in range(self.n_chains)]
         varying = [varying_labels(Y[rows]) for rows in samples]
-        trained = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+        calls = (
             delayed(_train_chain)(base, order, labels, rows, X, Y, fit_params)
             for order, labels, rows in zip(orders, varying, samples, strict=True)
         )
-        chains = collect(self, trained, self.n_chains, "chain", "trained")
+        chains = run_calls(self, calls, self.n_chains, "chain", "trained", n_jobs=self.n_jobs)
         return {"chains_": chains, "chain_labels_": varying, "_share": smoothed_share(Y, weights)}
 
     def _scores(self, X: MatrixLike) -> FloatArray:
-        proba = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+        calls = (
             delayed(class_probabilities)(chain, X) for chain in self.chains_ if chain is not None
         )
+        proba = iterate_calls(calls, n_jobs=self.n_jobs, prefer="threads")
         scores = np.zeros((count_rows(X), len(self._share)))
         for chain, labels in zip(self.chains_, self.chain_labels_, strict=True):
             part = np.tile(self._share, (len(scores), 1))

@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._base import MultiLabelMetaClassifier
+from pairmend._utils.parallel import run_calls
 from pairmend._utils.per_label import smoothed_share
-from pairmend._utils.progress import collect
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import new_seed
@@ -118,11 +118,11 @@ class RAkEL(MultiLabelMetaClassifier):
         n_models = 2 * n_labels if self.n_models is None else self.n_models
         labelsets = draw_labelsets(n_labels, min(self.k, n_labels), n_models, rng)
         base = self._base_classifier()
-        trained = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+        calls = (
             delayed(_train)(LabelPowerset(base, random_state=seed), X, Y[:, labels], fit_params)
             for labels in labelsets
         )
-        models = collect(self, trained, len(labelsets), "model", "trained")
+        models = run_calls(self, calls, len(labelsets), "model", "trained", n_jobs=self.n_jobs)
         return {"labelsets_": labelsets, "models_": models, "_share": smoothed_share(Y, weights)}
 
     def _scores(self, X: MatrixLike) -> FloatArray:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from pairmend._utils.fit_params import take_params
+from pairmend._utils.parallel import run_calls
 from pairmend._utils.predictions import label_scores
-from pairmend._utils.progress import collect
 from pairmend._utils.targets import Target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
@@ -66,11 +66,12 @@ def cross_fit(
     ``cross_val_predict`` is not used because it encodes the labels of each fold: a label that all
     rows have becomes one that no row has. `purpose` is part of the note on an error in training.
     """
-    parts = Parallel(n_jobs=n_jobs, return_as="generator")(
+    calls = (
         delayed(_fit_and_score)(estimator, X, target, params, train, test, method, purpose)
         for train, test in splits
     )
-    return collect(owner, parts, len(splits), "split", "out-of-fold predictions")
+    doing = "out-of-fold predictions"
+    return run_calls(owner, calls, len(splits), "split", doing, n_jobs=n_jobs)
 
 
 def _fit_and_score(

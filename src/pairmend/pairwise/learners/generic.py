@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 from pairmend._utils.constant_classifier import ConstantClassifier
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.frames import EncodedFrame, is_frame
-from pairmend._utils.progress import collect
+from pairmend._utils.parallel import iterate_calls, run_calls
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import class_probabilities, seed_estimator, take_rows
 from pairmend._utils.weights import unit_weight
@@ -103,13 +103,14 @@ class GenericPairLearner:
             )
         weights = fit_params.get("sample_weight")
         unit = 1.0 if weights is None else unit_weight(weights)
-        trained = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+        calls = (
             delayed(_train_pair)(
                 estimator, X, _name(pair, Y), rows, y, fit_params, feature_statistics, unit
             )
             for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
         )
-        self.set_models(pairs, collect(owner, trained, len(pairs), "pair", "trained"))
+        models = run_calls(owner, calls, len(pairs), "pair", "trained", n_jobs=self.n_jobs)
+        self.set_models(pairs, models)
         self._encoder = X.encoder if isinstance(X, EncodedFrame) else None
         return self
 
@@ -141,12 +142,13 @@ class GenericPairLearner:
         out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
         rows = [label_rows.rows[label_rows.entries(label)] for label in range(label_rows.n_labels)]
         used = [m for m, (i, j) in enumerate(self._pairs) if len(rows[i]) or len(rows[j])]
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+        calls = (
             delayed(_predict_support_at)(
                 self.models_[m], X, np.union1d(*(rows[i] for i in self._pairs[m]))
             )
             for m in used
         )
+        results = iterate_calls(calls, n_jobs=self.n_jobs, prefer="threads")
         for (i, j), (where, support) in zip(self._pairs[used], results, strict=True):
             out[label_rows.entries(i), j] = support[np.searchsorted(where, rows[i])]
             out[label_rows.entries(j), i] = 1 - support[np.searchsorted(where, rows[j])]
