@@ -1,18 +1,36 @@
 """The public names of the package."""
 
 import inspect
+import sys
 from importlib import import_module
 
 import pytest
 
 import pairmend
 
-SUBMODULES = [name for name in dir(pairmend) if inspect.ismodule(getattr(pairmend, name))]
+SUBMODULES = [name for name, _ in inspect.getmembers(pairmend, inspect.ismodule)]
+OF_EVERY_MODULE = ["__all__", "__doc__", "__version__"]
 
 
 def test_dir_shows_the_public_names_and_nothing_else():
-    assert dir(pairmend) == sorted([*pairmend.__all__, *SUBMODULES])
-    assert not any(name.startswith("_") for name in dir(pairmend))
+    assert dir(pairmend) == sorted([*pairmend.__all__, *SUBMODULES, *OF_EVERY_MODULE])
+    assert not any(name.startswith("_") for name in [*pairmend.__all__, *SUBMODULES])
+
+
+def test_a_module_whose_requirement_is_not_installed(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("pairmend.distributed")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(pairmend, "distributed", raising=False)
+    monkeypatch.setitem(sys.modules, "dask.array", None)
+    message = r"needs dask, which is not installed.*pip install 'pairmend\[dask\]'"
+    assert not hasattr(pairmend, "distributed")
+    assert "distributed" not in dict(inspect.getmembers(pairmend))
+    with pytest.raises(AttributeError, match=message):
+        _ = pairmend.distributed
+    with pytest.raises(ImportError, match=message):
+        import_module("pairmend.distributed")
+    with pytest.raises(ImportError, match=message):
+        from pairmend import distributed  # noqa: F401
 
 
 @pytest.mark.parametrize("name", SUBMODULES)

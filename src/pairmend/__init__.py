@@ -116,10 +116,13 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     if name in _SUBMODULES or name in _PRIVATE_SUBMODULES:
-        return import_module(f"pairmend.{name}")
+        try:
+            return import_module(f"pairmend.{name}")
+        except ImportError as error:  # an extra is not installed; hasattr needs an AttributeError
+            raise AttributeError(str(error)) from error
     raise AttributeError(f"module 'pairmend' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
-    return sorted([*__all__, *_SUBMODULES])
+    """Return the public names, and those of a module that tools read."""
+    return sorted([*__all__, *_SUBMODULES, "__all__", "__doc__", "__version__"])
