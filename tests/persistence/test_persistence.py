@@ -60,7 +60,7 @@ from pairmend.persistence import (
 from pairmend.persistence.container import Container, read_container, write_container
 from pairmend.persistence.matching import match_features
 from pairmend.persistence.reproducible import pack
-from pairmend.persistence.trust import MODULES
+from pairmend.persistence.trust import MODULES, is_missing
 from pairmend.thresholds import (
     CardinalityThreshold,
     F1Thresholds,
@@ -350,6 +350,37 @@ def test_untrusted_types_are_named_in_the_error(tmp_path, thing, name):
 def test_classes_elsewhere_in_the_library_are_not_trusted(tmp_path):
     with pytest.raises(UntrustedTypesError, match="pairmend.datasets.data.MultiLabelData"):
         load_model(forge(tmp_path / "x", MultiLabelData))
+
+
+@pytest.mark.parametrize("name", ["mended.validation_set.ReferenceTable", "removed.part.Model"])
+@pytest.mark.parametrize("trusted", [False, True])
+def test_classes_of_other_versions_are_named_in_the_error(tmp_path, name, trusted):
+    module, _, cls = f"pairmend.{name}".rpartition(".")
+    schema = {
+        **{"__class__": cls, "__module__": module, "__loader__": "ObjectNode", "__id__": 1},
+        **{"content": None, "protocol": 2},
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("schema.json", json.dumps(schema))
+    path = forge(tmp_path / "x", buffer.getvalue())
+    expected = f"saved by another version of pairmend: .*{name}.* Fit and save the model again"
+    with pytest.raises(ModelFileError, match=expected) as caught:
+        load_model(path, trusted=[f"{module}.{cls}"] if trusted else None)
+    assert not isinstance(caught.value, UntrustedTypesError)
+
+
+@pytest.mark.parametrize("thing", [BinaryRelevance().fit, MultiLabelData])
+def test_classes_that_exist_are_not_of_other_versions(tmp_path, thing):
+    with pytest.raises(UntrustedTypesError, match="not on the list of trusted types"):
+        load_model(forge(tmp_path / "x", thing))
+
+
+def test_a_name_in_a_file_imports_no_further_module(monkeypatch):
+    monkeypatch.delitem(sys.modules, "pairmend.__main__", raising=False)
+    assert not is_missing("pairmend.__main__.Model")
+    assert is_missing("pairmend.__main__.removed.Model")
+    assert "pairmend.__main__" not in sys.modules
 
 
 def test_trusted_types_are_loaded(tmp_path, small_set):

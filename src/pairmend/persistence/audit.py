@@ -11,7 +11,7 @@ from pairmend.persistence.arrays import ArrayHead, check_sparse, read_head
 from pairmend.persistence.attributes import check_attributes
 from pairmend.persistence.nodes import check_tree, literal
 from pairmend.persistence.schema import Node, is_reference, members, type_name
-from pairmend.persistence.trust import is_scalar, is_trusted
+from pairmend.persistence.trust import is_missing, is_scalar, is_trusted
 
 SCHEMA = "schema.json"
 PROTOCOL = 2
@@ -29,10 +29,11 @@ ARRAYS = ("NdArrayNode", "SparseMatrixNode", "MaskedArrayNode", "DTypeNode", "Tr
 
 @dataclass
 class Audit:
-    """Full names of all types in a file, and of those that are not trusted."""
+    """Full names of all types in a file, of those that are not trusted, and of missing classes."""
 
     types: set[str] = field(default_factory=set)
     untrusted: set[str] = field(default_factory=set)
+    missing: set[str] = field(default_factory=set)
 
 
 def audit(content: bytes, trusted: frozenset[str], max_bytes: int) -> Audit:
@@ -115,6 +116,8 @@ class _Auditor:
             if not isinstance(node.get(key), str):
                 raise ValueError("an object has no type")
         loader, name = node["__loader__"], type_name(node)
+        if is_missing(name):
+            self.found.missing.add(name)
         if loader == "MethodNode":
             name = f"{name}.{_field(node, 'func')}"
         self.found.types.add(name)

@@ -206,7 +206,8 @@ def load_model(
     ------
     ModelFileError
         If it is not a model file, is damaged or changed, has another SHA-256 than `sha256`, holds
-        arrays with indices out of range, or is larger than `max_bytes`.
+        arrays with indices out of range, is larger than `max_bytes`, or holds classes of another
+        version of pairmend.
     UntrustedTypesError
         If it holds types that are not trusted; the message names them.
 
@@ -251,6 +252,12 @@ def load_model(
         ) from error
     except Exception as error:  # a forged file may fail in any way
         raise ModelFileError(f"{path}: the model cannot be read: {error}") from error
+    if found.missing:
+        raise ModelFileError(
+            f"{path}: saved by another version of pairmend: it holds "
+            f"{', '.join(sorted(found.missing))}, which this version does not have. Fit and save "
+            "the model again."
+        )
     if untrusted := sorted(found.untrusted):
         raise UntrustedTypesError(
             f"{path}: holds {', '.join(untrusted)}, which is not on the list of trusted types. If "

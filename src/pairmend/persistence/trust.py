@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 
@@ -301,6 +302,25 @@ def class_of(name: str) -> type | None:
         found = getattr(import_module(module), attribute, None)
         return found if isinstance(found, type) else None
     return None
+
+
+def is_missing(name: str) -> bool:
+    """Return whether a name is that of a class of pairmend which this version does not have.
+
+    Only trusted modules are imported: a file may name any module.
+    """
+    module, _, attribute = name.rpartition(".")
+    if module in MODULES:
+        return not hasattr(import_module(module), attribute)
+    return module.startswith("pairmend.") and module not in _own_modules()
+
+
+@cache
+def _own_modules() -> frozenset[str]:
+    """Return the names of all modules and packages of pairmend."""
+    root = Path(__file__).parents[2]
+    files = (path.relative_to(root).with_suffix("") for path in root.glob("pairmend/**/*.py"))
+    return frozenset(".".join(path.parts).removesuffix(".__init__") for path in files)
 
 
 def is_scalar(name: str) -> bool:
