@@ -35,6 +35,22 @@ def test_equals_the_pipeline(weighted, layout):
         np.testing.assert_array_equal(getattr(clf, method)(X), getattr(pipeline, method)(X))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+def test_only_nan_is_replaced_after_scaling(dtype):
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]], dtype)
+    large = np.finfo(dtype).max * dtype(0.9)
+    rows = np.array([[large, np.nan], [-large, 1.0]], dtype)
+    scaler = DenseScaler().fit(X)
+    expected = scaler.scaler_.transform(rows)  # by scikit-learn: NaN stays, overflow is infinite
+    assert np.isinf(expected[:, 0]).all()
+    expected[0, 1] = 0.0
+    np.testing.assert_array_equal(scaler.transform(rows), expected)
+    clf = ScaledLogisticRegression().fit(X, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="infinity or a value too large"):
+        clf.predict_proba(rows[:1])
+
+
 def test_invalid_parameters_are_refused():
     X, Y = rows()
     with pytest.raises(ValueError, match="'C' parameter of LogisticRegression"):

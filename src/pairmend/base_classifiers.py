@@ -138,13 +138,14 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         """Return standardized numbers, with NaN replaced by 0, the mean after scaling."""
         if type(numbers) is not np.ndarray or numbers.dtype != np.float64:
             dense = numbers.toarray() if sparse.issparse(numbers) else numbers
-            return np.nan_to_num(self.scaler_.transform(dense), copy=False, nan=0.0)
+            scaled = np.asarray(self.scaler_.transform(dense))
+            return np.where(np.isnan(scaled), 0.0, scaled)
         # As scaler_.transform does, without a further check; chunks stay in the cache.
         scaled = np.empty(numbers.shape)
         for rows in batches(len(numbers), max(1, CACHED_CELLS // numbers.shape[1])):
             part = np.subtract(numbers[rows], self.scaler_.mean_, out=scaled[rows])
             part /= self.scaler_.scale_
-            np.nan_to_num(part, copy=False, nan=0.0)
+            part[np.isnan(part)] = 0.0
         return scaled
 
     def _check(self, X: MatrixLike, *, reset: bool) -> MatrixLike:
