@@ -43,8 +43,7 @@ def test_messages_are_those_of_the_fitted_attributes(n_jobs):
         )
         local = "" if name == "global" else f"beta={beta:.3g}, shrinkage={shrinkage:g}, "
         expected.append(
-            f"best correction with scaling '{name}': {local}reference='{reference}', "
-            f"Brier score {loss:.4f}"
+            f"{name} correction: {local}reference='{reference}', Brier score {loss:.4f}"
         )
     for title, weights in (
         ("stacking weights", classifier.stacking_weights_),
@@ -76,9 +75,9 @@ def test_one_dimensional_classes_have_no_decision():
 def test_without_guard_only_the_used_correction_is_listed():
     classifier, messages = fitted(cv=2, guard=False)
     (name,) = classifier.beta_
-    best = [message for message in messages if message.startswith("best correction")]
+    best = [message for message in messages if " correction: " in message]
     assert len(best) == 1
-    assert f"scaling '{name}'" in best[0]
+    assert best[0].startswith(f"{name} correction: ")
 
 
 def test_verbose_prints_the_same_lines(capsys):

@@ -15,7 +15,7 @@ def report_corrector(owner: Any, corrector: Corrector, search: Sequence[Correcti
     for name, best in corrector.by_label.corrections.items():
         local = "" if name == "global" else f"beta={best.beta:.3g}, shrinkage={best.shrinkage:g}, "
         found = f"{local}reference={best.reference!r}, Brier score {best.loss:.4f}"
-        report(owner, f"best correction with scaling {name!r}: {found}")
+        report(owner, f"{name} correction: {found}")
     report(owner, f"stacking weights: {_weights(corrector.by_label.stacking_weights)}")
     report(owner, f"stacking weights of label sets: {_weights(corrector.label_set_weights)}")
 

@@ -46,7 +46,7 @@ def add_datasets(commands: Any) -> None:
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="an ARFF, CSV or MATLAB file")
-    parser.add_argument("--xml", type=Path, help="Mulan's label file, if not in the folder of DATA")
+    parser.add_argument("--xml", type=Path, help="Mulan's label file, if not in the folder of FILE")
     parser.add_argument(
         "--labels", type=lambda text: text.split(","), help="label columns of a CSV file: a,b,c"
     )
