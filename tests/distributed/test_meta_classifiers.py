@@ -7,6 +7,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import KFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -309,6 +311,72 @@ def test_a_base_of_all_labels_with_partial_fit(data):
     for start, end in zip(np.cumsum(CHUNKS) - CHUNKS, np.cumsum(CHUNKS), strict=True):
         reference.partial_fit(X[start:end], Y[start:end], classes=np.arange(5))
     np.testing.assert_array_equal(ours.estimator_.predict_proba(X), reference.predict_proba(X))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_classifier_for_each_output_with_partial_fit(weighted, data, monkeypatch):
+    monkeypatch.setattr(base_training, "_memory_limit", lambda: 1)  # no rows are gathered
+    X, Y, weights = data
+    base = MultiOutputClassifier(SGDClassifier(loss="log_loss", random_state=0))
+    params = {"sample_weight": weights} if weighted else {}
+    clf = ThresholdedClassifier(base, cv=SPLITS[:2])
+    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y), **params)
+    ends, present = np.cumsum(CHUNKS), weights > 0 if weighted else np.ones(80, dtype=bool)
+    for label, model in enumerate(ours.estimator_.estimators_):
+        reference = clone(base.estimator)
+        for start, end in zip(ends - CHUNKS, ends, strict=True):
+            rows = start + np.flatnonzero(present[start:end])
+            own = {name: values[rows] for name, values in params.items()}
+            if len(rows):
+                reference.partial_fit(X[rows], Y[rows, label], classes=[0, 1], **own)
+        np.testing.assert_array_equal(model.coef_, reference.coef_)
+
+
+class IndicatorTree(DecisionTreeClassifier):
+    """A classifier of all labels whose partial_fit has a convention of its own."""
+
+    def partial_fit(self, X, y, label_names=None):
+        raise AssertionError("partial_fit is not called")
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [IndicatorTree(max_depth=3), OneVsRestClassifier(GaussianNB())],  # both have partial_fit
+)
+def test_rows_are_gathered_for_an_unknown_partial_fit_of_all_labels(estimator, data):
+    X, Y, _ = data
+    Y = Y[:, :4]  # without the constant label
+    clf = ThresholdedClassifier(estimator, cv=SPLITS)
+    expected = clone(clf).fit(X, Y)
+    assert_same(distributed.fit(clf, in_chunks(X), in_chunks(Y)), expected, X)
+
+
+class FailsWith(DecisionTreeClassifier):
+    """A classifier that cannot be trained on this number of rows."""
+
+    def __init__(self, n_rows=0):
+        super().__init__()
+        self.n_rows = n_rows
+
+    def fit(self, X, y, sample_weight=None):
+        if len(X) == self.n_rows:
+            raise ValueError("too many rows")
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "notes"),
+    [
+        (80, []),  # the training on all rows is no cross-fitting
+        (54, ["while cross-fitting the probabilities of labels on 54 of 80 rows."]),
+    ],
+)
+def test_notes_on_errors_in_training(n_rows, notes, data):
+    X, Y, _ = data
+    clf = MendedClassifier(FailsWith(n_rows), cv=SPLITS)
+    with pytest.raises(ValueError, match="too many rows") as caught:
+        distributed.fit(clf, in_chunks(X), in_chunks(Y))
+    assert getattr(caught.value, "__notes__", []) == notes
 
 
 def test_strings_in_a_frame_raise(data):

@@ -25,10 +25,21 @@ def by_density(X: Matrix) -> Matrix:
     """
     if sparse.issparse(X):
         return densify(X)
-    if X.ndim != 2 or X.dtype.kind not in "biuf" or X.dtype == np.float16:
+    if not can_be_sparse(X):
         return X
     is_stored = X != 0
-    return X if np.count_nonzero(is_stored) > MOSTLY_ZEROS * X.size else _to_csr(X, is_stored)
+    n_nonzero = int(np.count_nonzero(is_stored))
+    return _to_csr(X, is_stored) if is_mostly_zeros(n_nonzero, X.size) else X
+
+
+def can_be_sparse(X: FloatArray) -> bool:
+    """Return whether an array has two dimensions and a dtype that sparse matrices support."""
+    return X.ndim == 2 and X.dtype.kind in "biuf" and X.dtype != np.float16
+
+
+def is_mostly_zeros(n_nonzero: int, n_cells: int) -> bool:
+    """Return whether a dense matrix with this many cells that are not 0 is made sparse."""
+    return n_nonzero <= MOSTLY_ZEROS * n_cells
 
 
 def to_csr(X: Matrix) -> Matrix:

@@ -15,9 +15,10 @@ import numpy as np
 from dask import delayed
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.utils import check_random_state
 
-from pairmend._base import MultiLabelClassifier
 from pairmend._utils.frames import is_frame
 from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
@@ -74,12 +75,23 @@ def train_on_splits(
 def is_trained_by_blocks(model: Any, rows: TrainingRows) -> bool:
     """Return whether a classifier is trained without all rows in the memory of a worker.
 
-    Of the classifiers of this library only BinaryRelevance is; ``partial_fit`` of others keeps
-    rows.
+    Of the classifiers of all labels, only those are for which `_classes_of_labels` has the
+    `classes` of ``partial_fit``. Other classes of scikit-learn do not define them, and
+    ``partial_fit`` of this library's classifiers keeps rows.
     """
-    if isinstance(model, MultiLabelClassifier) and not isinstance(model, BinaryRelevance):
+    part = _trained_part(model)
+    if part is model and _classes_of_labels(model, len(rows.target.classes)) is None:
         return False
-    return hasattr(_trained_part(model), "partial_fit") or _is_sum_of_blocks(model, rows)
+    return hasattr(part, "partial_fit") or _is_sum_of_blocks(model, rows)
+
+
+def _classes_of_labels(model: Any, n_labels: int) -> Any:
+    """Return the `classes` of ``partial_fit`` with indicators of labels, None if unknown."""
+    if isinstance(model, MLPClassifier) and n_labels > 1:
+        return np.arange(n_labels)
+    if isinstance(model, MultiOutputClassifier):
+        return [np.array([0, 1])] * n_labels
+    return None
 
 
 def _is_sum_of_blocks(model: Any, rows: TrainingRows) -> bool:
@@ -126,7 +138,8 @@ class _Incremental:
         """Return copies that are trained on further rows; a task may be repeated."""
         models = deepcopy(self.models)
         if self.labels is None:
-            models[0].partial_fit(X, Y.astype(np.int64), classes=np.arange(Y.shape[1]), **params)
+            classes = _classes_of_labels(models[0], Y.shape[1])
+            models[0].partial_fit(X, Y.astype(np.int64), classes=classes, **params)
         else:
             for model, label in zip(models, self.labels, strict=True):
                 y = Y[:, label].astype(np.int64)
@@ -230,9 +243,13 @@ def _train_on_gathered_rows(
 ) -> list[Any]:
     """Train each split in a task with all rows."""
     check_memory(model, rows)
-    gathered = delayed(_gather)(rows.blocks())
+    gathered = delayed(_gather_training_rows)(rows.blocks())
     kept = delayed((model, encoder, target), pure=False, traverse=False)
-    tasks = (delayed(_fit_gathered)(kept, gathered, split, purpose) for split in used)
+    purposes = [purpose if split < rows.n_splits else None for split in used]
+    tasks = (
+        delayed(_fit_gathered)(kept, gathered, split, each)
+        for split, each in zip(used, purposes, strict=True)
+    )
     return list(dask.compute(*tasks))
 
 
@@ -252,7 +269,7 @@ class _GatheredRows:
         return np.concatenate([s + part for s, part in zip(self.starts, parts, strict=True)])
 
 
-def _gather(blocks: Sequence[SplitBlock]) -> _GatheredRows:
+def _gather_training_rows(blocks: Sequence[SplitBlock]) -> _GatheredRows:
     X, Y = stack([Block(block.X, block.Y) for block in blocks])
     sizes = np.array([len(block.Y) for block in blocks])
     params = {}
@@ -262,7 +279,7 @@ def _gather(blocks: Sequence[SplitBlock]) -> _GatheredRows:
 
 
 def _fit_gathered(
-    given: tuple[Any, RowEncoder, Target], rows: _GatheredRows, split: int, purpose: str
+    given: tuple[Any, RowEncoder, Target], rows: _GatheredRows, split: int, purpose: str | None
 ) -> Any:
     model, encoder, target = given
     X, _ = encoder.encode(rows.X)
@@ -275,7 +292,7 @@ def fit_on_worker(classifier: Any, rows: TrainingRows) -> Any:
     check_memory(classifier, rows)
     target = delayed(rows.target, pure=False, traverse=False)
     task = delayed(classifier, pure=False, traverse=False)
-    return delayed(_fit_here)(task, delayed(_gather)(rows.blocks()), target).compute()
+    return delayed(_fit_here)(task, delayed(_gather_training_rows)(rows.blocks()), target).compute()
 
 
 def _fit_here(classifier: Any, rows: _GatheredRows, target: Target) -> Any:

@@ -11,6 +11,8 @@ from dask import delayed
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from pairmend._utils.cells import can_be_sparse
+from pairmend._utils.frames import is_frame
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
     check_base_classifier,
@@ -21,6 +23,7 @@ from pairmend._utils.validation import (
 from pairmend._utils.weights import relative_weights
 from pairmend.distributed.base_training import scores_of_block, train_on_splits
 from pairmend.distributed.blocks import in_a_tree, stack_rows
+from pairmend.distributed.column_sums import fit_sparse_rows
 from pairmend.distributed.splits import cut_rows
 from pairmend.distributed.subspace_nb import check_frame
 from pairmend.distributed.training_rows import SplitBlock, TrainingRows, splits_of
@@ -29,7 +32,7 @@ from pairmend.mended.estimator import MendedClassifier, for_all_labels
 from pairmend.mended.label_sets import MAX_SETS, LabelSets, distinct_rows, most_frequent
 from pairmend.mended.landmarks import LandmarkTables
 from pairmend.mended.out_of_fold_rows import check_number
-from pairmend.mended.rows import RowEncoder
+from pairmend.mended.rows import RowEncoder, takes_sparse_rows
 from pairmend.mended.validation_set import ValidationRows
 from pairmend.model_selection.out_of_fold import first_predictions
 
@@ -46,12 +49,7 @@ def fit_mended(
     check_base_classifier(base)
     classifier._find_metric()
     rows = TrainingRows.read(classifier, base, X, y, sample_weight)
-    encoder = RowEncoder.fit(
-        rows.X.like, np.empty(0), for_base=takes_encoded_frames(base),
-        for_distances=classifier.transformer is None and classifier.scaling != "log_odds",
-        is_optional=classifier.scaling == "auto",
-    )  # fmt: skip
-    check_frame(rows.X.like, encoder.encoder)
+    encoder = _fit_encoder(classifier, base, rows)
     rng = check_random_state(classifier.random_state)
     model = for_all_labels(seed_estimator(base, new_seed(rng)), len(rows.target.classes))
     rows = rows.split(classifier.cv, new_seed(rng))
@@ -66,6 +64,24 @@ def fit_mended(
         _row_encoder=encoder, **fitted,
     )  # fmt: skip
     return classifier
+
+
+def _fit_encoder(classifier: MendedClassifier, base: Any, rows: TrainingRows) -> RowEncoder:
+    """Fit the encoder of rows: of a frame by its columns, of an array by sums over all blocks."""
+    like = rows.X.like
+    for_base = takes_encoded_frames(base)
+    for_distances = classifier.transformer is None and classifier.scaling != "log_odds"
+    if is_frame(like):
+        encoder = RowEncoder.fit(
+            like, np.empty(0), for_base=for_base, for_distances=for_distances,
+            is_optional=classifier.scaling == "auto",
+        )  # fmt: skip
+        check_frame(like, encoder.encoder)
+        return encoder
+    sparse_for_base = takes_sparse_rows(base)
+    is_needed = (sparse_for_base or for_distances) and can_be_sparse(like)
+    sparse_rows = fit_sparse_rows(rows) if is_needed else None
+    return RowEncoder(None, for_base, for_distances, sparse_rows, sparse_for_base)
 
 
 @dataclass(frozen=True)
@@ -111,7 +127,7 @@ class RemoteRows:
         chosen = cut_rows(self.rows.indices[both], self.rows.sizes)
         parts = dask.compute(
             *(
-                delayed(_gather)(self.predictor, block, weights, part)
+                delayed(_gather_validation_rows)(self.predictor, block, weights, part)
                 for block, weights, part in zip(
                     self.rows.blocks(), self._weights_by_block(), chosen, strict=True
                 )
@@ -174,7 +190,7 @@ class _Predictor:
         return ValidationRows(take_rows(X, rows), block.Y[rows], proba, weights[rows]), folds
 
 
-def _gather(
+def _gather_validation_rows(
     predictor: _Predictor, block: SplitBlock, weights: FloatArray | None, rows: IntArray
 ) -> tuple[ValidationRows, IntArray]:
     chosen = np.zeros(len(block.Y), dtype=bool)

@@ -55,7 +55,8 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
       :class:`~pairmend.BinaryRelevance` with a base classifier that has ``partial_fit``, such as
       ``SGDClassifier(loss="log_loss")``: it is trained block by block, in one pass over the
       blocks, as by calls of ``partial_fit`` on one block after the other. With RandomSubspaceNB
-      they are trained from sums over blocks.
+      they are trained from sums over blocks. A classifier of all labels is trained block by block
+      if it is an ``MLPClassifier`` or a ``MultiOutputClassifier`` of scikit-learn.
     - Everything else: each training is a task on a worker that needs all rows in memory, and a
       copy of those it trains on. If an estimate of their size exceeds the memory limit of a worker,
       a MemoryError is raised before training. The result is that of a local fit, to rounding.

@@ -37,7 +37,7 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend._utils.weights import relative_weights
-from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regression
+from pairmend.base_classifiers import logistic_regression
 from pairmend.explanation import Explanation
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.frames.encoder import takes_encoded_frames
@@ -68,7 +68,7 @@ from pairmend.mended.landmarks import (
 )
 from pairmend.mended.out_of_fold_rows import LocalRows, OutOfFoldRows
 from pairmend.mended.progress import report_corrector, report_decision
-from pairmend.mended.rows import RowEncoder
+from pairmend.mended.rows import RowEncoder, takes_sparse_rows
 from pairmend.mended.scoring import DecisionScorer
 from pairmend.mended.search import SHRINKAGES, Correction
 from pairmend.mended.validation_set import ValidationRows
@@ -329,7 +329,7 @@ class MendedClassifier(MultiLabelClassifier):
             X, row_weights, for_base=takes_encoded_frames(base),
             for_distances=self.transformer is None and self.scaling != "log_odds",
             is_optional=self.scaling == "auto",
-            sparse_for_base=type(base) is ScaledLogisticRegression,  # others may not take CSR
+            sparse_for_base=takes_sparse_rows(base),
         )  # fmt: skip
         base_rows, distance_rows = encoder.encode(X)
         rng = check_random_state(self.random_state)

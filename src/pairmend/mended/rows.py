@@ -12,6 +12,7 @@ from pairmend._utils.cells import by_density, to_csr
 from pairmend._utils.frames import is_frame
 from pairmend._utils.typing import FloatArray, MatrixLike
 from pairmend._utils.validation import take_rows
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.frames import ColumnWarning, FrameEncoder
 
 
@@ -93,6 +94,8 @@ class RowEncoder:
 class SparseRows:
     """Converts arrays to CSR, and replaces NaN by the mean of its feature.
 
+    All arrays are converted, so that the form of rows does not depend on how many zeros they have.
+
     Attributes
     ----------
     mean : ndarray of shape (n_features,)
@@ -116,13 +119,21 @@ class SparseRows:
         return cls(np.nan_to_num(mean))
 
     def encode(self, X: MatrixLike) -> MatrixLike:
-        """Return rows as CSR, without NaN."""
-        rows = X if sparse.issparse(X) else to_csr(X)
+        """Return rows as CSR without NaN; CSR without NaN is not copied."""
+        rows: Any = X
+        if not sparse.issparse(rows):
+            # Sparse matrices do not support half precision.
+            rows = to_csr(rows.astype(np.float32) if rows.dtype == np.float16 else rows)
         missing = np.flatnonzero(np.isnan(rows.data))
         if len(missing):
             rows = rows.copy()
             rows.data[missing] = self.mean[rows.indices[missing]]
         return rows
+
+
+def takes_sparse_rows(base: Any) -> bool:
+    """Return whether a base classifier takes `SparseRows`; classifiers may not take CSR."""
+    return type(base) is ScaledLogisticRegression
 
 
 def _is_matrix(X: MatrixLike) -> bool:

@@ -95,15 +95,20 @@ def fit_on_rows(
     target: Target,
     params: dict[str, Any],
     train: IntArray,
-    purpose: str,
+    purpose: str | None,
 ) -> Any:
-    """Return a clone that is fitted on some rows; `purpose` is part of the note on an error."""
+    """Return a clone that is fitted on some rows.
+
+    `purpose` is part of the note on an error in cross-fitting; None means no cross-fitting.
+    """
     try:
         return clone(estimator).fit(
             take_rows(X, train), target.as_given(train), **take_params(X, params, train)
         )
     except Exception as error:
-        error.add_note(f"while cross-fitting {purpose} on {len(train)} of {len(target.Y)} rows.")
+        if purpose is not None:
+            rows = f"{len(train)} of {len(target.Y)} rows"
+            error.add_note(f"while cross-fitting {purpose} on {rows}.")
         if note := _note_on_constant_labels(error, target, train):
             error.add_note(note)
         raise

@@ -1,0 +1,112 @@
+"""On Dask arrays, rows have the form, dense or CSR, and the means that a local fit gives them."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+
+from pairmend import MendedClassifier
+from pairmend.mended.rows import SparseRows
+
+da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
+
+from pairmend import distributed  # noqa: E402
+from pairmend.distributed.column_sums import ColumnSums, _add_sums  # noqa: E402
+
+CHUNKS = (0, 30, 7, 1, 42)  # of the 80 rows
+N_ROWS, N_FEATURES = sum(CHUNKS), 40
+SPLITS = list(KFold(3, shuffle=True, random_state=1).split(np.empty((N_ROWS, 1))))
+LOGISTIC = LogisticRegression(C=0.1)
+
+
+def labels():
+    return np.random.RandomState(7).rand(N_ROWS, 3) < 0.4
+
+
+def mostly_zeros(shares, n_missing=0):
+    """Return rows in which these shares of cells are not 0, some NaN."""
+    rng = np.random.RandomState(0)
+    values = rng.rand(N_ROWS, N_FEATURES) + 3 * labels()[:, rng.randint(3, size=N_FEATURES)]
+    X = np.where(rng.rand(N_ROWS, N_FEATURES) < np.reshape(shares, (-1, 1)), values, 0)
+    stored = np.flatnonzero(X)
+    X.ravel()[rng.choice(stored, n_missing, replace=False)] = np.nan
+    return X
+
+
+def with_missing():
+    """Return rows of large numbers, 20 % of them NaN."""
+    X = mostly_zeros(1)[:, :6] + 100
+    X[np.random.RandomState(2).rand(*X.shape) < 0.2] = np.nan
+    return X
+
+
+def in_chunks(array):
+    return da.from_array(array, chunks=(CHUNKS, *array.shape[1:]))
+
+
+EARLY_SPARSE = np.where(np.arange(N_ROWS) < 38, 0.02, 0.12)  # more than 5 % in all
+LATE_DENSE = np.where(np.arange(N_ROWS) < 70, 0.02, 0.12)  # less than 5 % in all
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("X", "base", "scaling"),
+    [
+        pytest.param(with_missing(), None, "range", id="missing"),
+        pytest.param(mostly_zeros(0.04), None, "auto", id="mostly zeros"),
+        pytest.param(mostly_zeros(0.04, n_missing=40), None, "unit", id="zeros and missing"),
+        pytest.param(mostly_zeros(EARLY_SPARSE), LOGISTIC, "auto", id="dense with sparse blocks"),
+        pytest.param(mostly_zeros(LATE_DENSE), None, "auto", id="sparse with dense blocks"),
+    ],
+)
+def test_mended_equals_local_fit(X, base, scaling, weighted):
+    clf = MendedClassifier(
+        base, cv=SPLITS, scaling=scaling, guard=False, max_landmarks=30, random_state=0
+    )
+    weights = np.random.RandomState(3).choice([0, 1.0, 2.5], N_ROWS)
+    params = {"sample_weight": weights} if weighted else {}
+    Y = labels().astype(int)
+    local = clone(clf).fit(X, Y, **params)
+    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y), **params)
+    np.testing.assert_allclose(ours.predict_proba(X), local.predict_proba(X), rtol=0, atol=1e-9)
+    assert (ours._row_encoder.sparse_rows is None) == (local._row_encoder.sparse_rows is None)
+    assert ours._row_encoder.sparse_for_base == local._row_encoder.sparse_for_base
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_means_and_density_equal_those_of_all_rows(form):
+    X = mostly_zeros(0.02, n_missing=20)
+    X[:, 0] = np.nan  # no value at all
+    X[3] = 1  # many cells in a row of weight 0
+    weights = np.random.RandomState(1).choice([1.0, 3.0], N_ROWS)
+    weights[3] = 0
+    ends = np.cumsum(CHUNKS)
+    blocks = [
+        ColumnSums.of(form(X[start:end]), weights[start:end])
+        for start, end in zip(ends - CHUNKS, ends, strict=True)
+    ]
+    sums = _add_sums([_add_sums(blocks[:2]), _add_sums(blocks[2:])])
+    present = weights > 0
+    assert (sums.n_nonzero, sums.n_cells) == (np.sum(X[present] != 0), X[present].size)
+    means = np.ma.average(np.ma.masked_invalid(X), axis=0, weights=weights).filled(0)
+    np.testing.assert_allclose(sums.sparse_rows().mean, means, rtol=1e-12)
+    assert sums.masses[0] == 0
+
+
+def test_dense_matrices_have_no_sparse_rows():
+    assert ColumnSums.of(mostly_zeros(0.2), None).sparse_rows() is None
+    assert ColumnSums.of(sparse.csr_array(mostly_zeros(0.2)), None).sparse_rows() is not None
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "bool"])
+def test_form_of_rows_does_not_depend_on_their_density(dtype):
+    encoder = SparseRows(np.full(N_FEATURES, 2.0))
+    for share in (0.01, 0.9):
+        X = mostly_zeros(share).astype(dtype)
+        if np.issubdtype(dtype, np.floating):
+            X[0, 0] = np.nan
+        rows = encoder.encode(X)
+        assert sparse.issparse(rows)
+        np.testing.assert_array_equal(rows.toarray(), np.where(np.isnan(X), 2, X))
