@@ -134,14 +134,14 @@ class DenseScaler(TransformerMixin, BaseEstimator):
             parts.insert(0, self._scaled(rows.numbers))
         return np.hstack(parts)
 
-    def _scaled(self, numbers: Any) -> FloatArray:
+    def _scaled(self, numbers: Any, out: FloatArray | None = None) -> FloatArray:
         """Return standardized numbers, with NaN replaced by 0, the mean after scaling."""
         if type(numbers) is not np.ndarray or numbers.dtype != np.float64:
             dense = numbers.toarray() if sparse.issparse(numbers) else numbers
             scaled = np.asarray(self.scaler_.transform(dense))
             return np.where(np.isnan(scaled), 0.0, scaled)
         # As scaler_.transform does, without a further check; chunks stay in the cache.
-        scaled = np.empty(numbers.shape)
+        scaled = np.empty(numbers.shape) if out is None else out
         for rows in batches(len(numbers), max(1, CACHED_CELLS // numbers.shape[1])):
             part = np.subtract(numbers[rows], self.scaler_.mean_, out=scaled[rows])
             part /= self.scaler_.scale_
@@ -238,9 +238,11 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         classifier = LogisticRegression(**self.get_params(deep=False)).fit(rows, y, weights)
         return self._set_fitted(X, scaler, classifier)
 
-    def _prepare_fit(self, X: MatrixLike, sample_weight: Any = None) -> PreparedFit:
-        """Fit the scaler for the classifiers of several labels."""
-        scaler, rows, weights = _fit_scaler(X, sample_weight)
+    def _prepare_fit(
+        self, X: MatrixLike, sample_weight: Any = None, *, overwrite: bool = False
+    ) -> PreparedFit:
+        """Fit the scaler for the classifiers of several labels; `overwrite` allows to scale X in place."""
+        scaler, rows, weights = _fit_scaler(X, sample_weight, overwrite=overwrite)
         params = {} if weights is None else {"sample_weight": weights}
         classifier = LogisticRegression(**self.get_params(deep=False))
         return PreparedFit(
@@ -319,12 +321,18 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
 
 
 def _fit_scaler(
-    X: MatrixLike, sample_weight: Any
+    X: MatrixLike, sample_weight: Any, *, overwrite: bool = False
 ) -> tuple[DenseScaler, MatrixLike, FloatArray | None]:
-    """Return a fitted scaler, the scaled rows, and checked weights."""
+    """Return a fitted scaler, the scaled rows, and checked weights.
+
+    With `overwrite`, an array is scaled in place, which saves a copy of the rows.
+    """
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
     scaler = DenseScaler().fit(X, sample_weight=sample_weight)
+    is_plain_array = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
+    if overwrite and is_plain_array and scaler.scaler_ is not None:
+        return scaler, scaler._scaled(X, out=X), sample_weight
     return scaler, scaler.transform(X), sample_weight
 
 

@@ -243,3 +243,17 @@ def test_one_scaled_copy_of_the_rows_is_held(monkeypatch):
     assert len(held) == 3
     assert all(rows is held[0] for rows in held)
     assert held[0].flags.c_contiguous
+
+
+def test_overwritten_rows_give_the_same_models(rng):
+    X, Y = rng.randn(60, 4), rng.rand(60, 3) < 0.5
+    X[::7, 1] = np.nan
+    base = ScaledLogisticRegression()
+    expected = PerLabelClassifier(base).fit(X, Y).predict_proba(X)
+    own = X.copy()
+    found = PerLabelClassifier(base).fit_overwriting(own, Y).predict_proba(X)
+    np.testing.assert_array_equal(found, expected)
+    assert not np.isnan(own).any(), "scaled in place"
+    fortran = np.asfortranarray(X)
+    found = PerLabelClassifier(base).fit_overwriting(fortran, Y).predict_proba(X)
+    np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -23,11 +23,20 @@ class PerLabelClassifier(ClassifierMixin, BaseEstimator):
     def __init__(self, estimator: Any):
         self.estimator = estimator
 
-    def fit(self, X: MatrixLike, Y: IntArray, **fit_params: Any) -> Self:
+    def fit(self, X: MatrixLike, Y: BoolArray | IntArray, **fit_params: Any) -> Self:
         """Fit the clones on 0/1 indicators; rows of weight 0 must be left out."""
+        return self._fit(X, Y, fit_params, overwrite=False)
+
+    def fit_overwriting(self, X: MatrixLike, Y: BoolArray | IntArray, **fit_params: Any) -> Self:
+        """Fit the clones; X may be changed in place, which saves a copy of the rows."""
+        return self._fit(X, Y, fit_params, overwrite=True)
+
+    def _fit(
+        self, X: MatrixLike, Y: BoolArray | IntArray, fit_params: dict[str, Any], *, overwrite: bool
+    ) -> Self:
         weights = fit_params.get("sample_weight", np.ones(len(Y)))
         varying = varying_labels(Y)
-        models = fit_per_label(self.estimator, X, Y[:, varying], fit_params)
+        models = fit_per_label(self.estimator, X, Y[:, varying], fit_params, overwrite=overwrite)
         return self.set_models(models, varying, smoothed_share(Y, weights))
 
     def set_models(self, models: list[Any], varying: IntArray, share: FloatArray) -> Self:
@@ -48,15 +57,17 @@ def fit_per_label(
     fit_params: dict[str, Any],
     n_jobs: int | None = None,
     owner: Any = None,
+    *,
+    overwrite: bool = False,
 ) -> list[Any]:
     """Fit a clone of a classifier for each column of Y.
 
-    Preprocessing that does not depend on the target is fitted once, and shared by the models.
-    Progress is reported for `owner`.
+    Preprocessing that does not depend on the target is fitted once, and shared by the models. With
+    `overwrite`, X may be changed in place. Progress is reported for `owner`.
     """
     if not Y.shape[1]:
         return []
-    prepared = prepare_fit(estimator, X, fit_params)
+    prepared = prepare_fit(estimator, X, fit_params, overwrite=overwrite)
     calls = (
         delayed(_fit_clone)(
             prepared.classifier, prepared.rows, y.astype(np.int64), prepared.fit_params

@@ -44,15 +44,18 @@ class PreparedFit:
     """Returns the model of a label, given its fitted classifier."""
 
 
-def prepare_fit(estimator: Any, X: MatrixLike, fit_params: dict[str, Any]) -> PreparedFit:
+def prepare_fit(
+    estimator: Any, X: MatrixLike, fit_params: dict[str, Any], *, overwrite: bool = False
+) -> PreparedFit:
     """Fit the preprocessing of a classifier that does not depend on the target.
 
-    A class may define ``_prepare_fit(X, sample_weight)`` and ``_fitted_parts()``. They are not used
+    With `overwrite`, X may be changed in place. A class may define
+    ``_prepare_fit(X, sample_weight, overwrite)`` and ``_fitted_parts()``. They are not used
     for its subclasses, which may override ``fit``. The first steps of a pipeline are fitted if they
     are in :data:`WITHOUT_TARGET`.
     """
     if "_prepare_fit" in vars(type(estimator)) and set(fit_params) <= {"sample_weight"}:
-        prepared: PreparedFit = estimator._prepare_fit(X, **fit_params)
+        prepared: PreparedFit = estimator._prepare_fit(X, **fit_params, overwrite=overwrite)
         return prepared
     if type(estimator) is Pipeline and (n_shared := _count_shared(estimator, fit_params)):
         return _prepare_pipeline(estimator, n_shared, X, fit_params)

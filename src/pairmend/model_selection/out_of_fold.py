@@ -12,6 +12,7 @@ from sklearn.utils.parallel import delayed
 
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.parallel import run_calls
+from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.targets import Target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
@@ -101,14 +102,15 @@ def fit_on_rows(
 
     `purpose` is part of the note on an error in cross-fitting; None means no cross-fitting.
     """
+    rows, own_params = take_rows(X, train), take_params(X, params, train)  # rows are a copy
     try:
-        return clone(estimator).fit(
-            take_rows(X, train), target.as_given(train), **take_params(X, params, train)
-        )
+        if isinstance(estimator, PerLabelClassifier):
+            return clone(estimator).fit_overwriting(rows, target.Y[train], **own_params)
+        return clone(estimator).fit(rows, target.as_given(train), **own_params)
     except Exception as error:
         if purpose is not None:
-            rows = f"{len(train)} of {len(target.Y)} rows"
-            error.add_note(f"while cross-fitting {purpose} on {rows}.")
+            number = f"{len(train)} of {len(target.Y)} rows"
+            error.add_note(f"while cross-fitting {purpose} on {number}.")
         if note := _note_on_constant_labels(error, target, train):
             error.add_note(note)
         raise
