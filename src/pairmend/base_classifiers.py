@@ -241,7 +241,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
     def _prepare_fit(
         self, X: MatrixLike, sample_weight: Any = None, *, overwrite: bool = False
     ) -> PreparedFit:
-        """Fit the scaler for the classifiers of several labels; `overwrite` allows to scale X in place."""
+        """Fit the scaler for the classifiers of several labels; `overwrite` scales X in place."""
         scaler, rows, weights = _fit_scaler(X, sample_weight, overwrite=overwrite)
         params = {} if weights is None else {"sample_weight": weights}
         classifier = LogisticRegression(**self.get_params(deep=False))

@@ -350,12 +350,16 @@ class MendedClassifier(MultiLabelClassifier):
             target.Y[rows], np.clip(proba, 0, 1, out=proba), weights[rows],
         )  # fmt: skip
         fitted = self._fit_correction(LocalRows(validation, folds), rows, target, rng)
+        del validation, proba  # before the largest training
         rows_to_fit = base_rows
         if len(present) < count_rows(X):
             rows_to_fit = take_rows(base_rows, present)
             params = take_params(X, params, present)
         report(self, f"fitting {type(base).__name__} on {len(present)} rows")
-        model.fit(rows_to_fit, labels.as_given(present), **params)
+        per_label = isinstance(model, PerLabelClassifier)
+        model.fit(
+            rows_to_fit, labels.Y[present] if per_label else labels.as_given(present), **params
+        )
         report(self, f"fitted in {perf_counter() - start:.1f} s")
         return self._set_fitted(
             X, target, estimator_=model, frame_encoder_=encoder.encoder, _row_encoder=encoder,
