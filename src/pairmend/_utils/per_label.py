@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._utils.parallel import run_calls
@@ -48,6 +49,17 @@ class PerLabelClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of labels, (n_rows, n_labels)."""
         return predict_per_label(self.models_, self.varying_, self.share_, X)
+
+
+def for_all_labels(base: Any, n_labels: int) -> Any:
+    """Return a classifier of all labels: the base itself if it can, else one clone per label.
+
+    Most classifiers that take indicators read a single label as a binary problem.
+    """
+    tags = get_tags(base).classifier_tags
+    if tags is not None and tags.multi_label and n_labels > 1:
+        return base
+    return PerLabelClassifier(base)
 
 
 def fit_per_label(

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from pairmend._utils.cells import can_be_sparse
 from pairmend._utils.frames import is_frame
+from pairmend._utils.per_label import for_all_labels
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
     check_base_classifier,
@@ -28,11 +29,12 @@ from pairmend.distributed.splits import cut_rows
 from pairmend.distributed.subspace_nb import check_frame
 from pairmend.distributed.training_rows import SplitBlock, TrainingRows, splits_of
 from pairmend.frames.encoder import takes_encoded_frames
-from pairmend.mended.estimator import MendedClassifier, for_all_labels
+from pairmend.mended.estimator import MendedClassifier
 from pairmend.mended.label_sets import MAX_SETS, LabelSets, distinct_rows, most_frequent
 from pairmend.mended.landmarks import LandmarkTables
 from pairmend.mended.out_of_fold_rows import check_number
 from pairmend.mended.rows import RowEncoder, takes_sparse_rows
+from pairmend.mended.scoring import find_metric
 from pairmend.mended.validation_set import ValidationRows
 from pairmend.model_selection.out_of_fold import first_predictions
 
@@ -47,7 +49,7 @@ def fit_mended(
     """Fit on Dask collections, as the classifier's own `fit` does on arrays."""
     base = classifier._base_classifier()
     check_base_classifier(base)
-    classifier._find_metric()
+    find_metric(classifier)
     rows = TrainingRows.read(classifier, base, X, y, sample_weight)
     encoder = _fit_encoder(classifier, base, rows)
     rng = check_random_state(classifier.random_state)

@@ -1,21 +1,20 @@
 """MendedClassifier: parameters, defaults, fit, predict, predict_proba."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import check_scoring, get_scorer
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.fit_params import route_fit_params, take_params
 from pairmend._utils.parameters import same_parameters
-from pairmend._utils.per_label import PerLabelClassifier
+from pairmend._utils.per_label import PerLabelClassifier, for_all_labels
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import (
@@ -69,10 +68,9 @@ from pairmend.mended.landmarks import (
 from pairmend.mended.out_of_fold_rows import LocalRows, OutOfFoldRows
 from pairmend.mended.progress import report_corrector, report_decision
 from pairmend.mended.rows import RowEncoder, takes_sparse_rows
-from pairmend.mended.scoring import DecisionScorer
-from pairmend.mended.search import SHRINKAGES, Correction
+from pairmend.mended.scoring import DecisionScorer, find_metric
+from pairmend.mended.search import SHRINKAGES, Correction, as_columns
 from pairmend.mended.validation_set import ValidationRows
-from pairmend.metrics import LOSSES
 from pairmend.model_selection.out_of_fold import cross_fit, first_predictions, split_rows
 from pairmend.thresholds.strategies import FixedThreshold
 
@@ -322,7 +320,7 @@ class MendedClassifier(MultiLabelClassifier):
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()
         check_base_classifier(base)
-        self._find_metric()
+        find_metric(self)
         params, row_weights = route_fit_params(self, base, X, fit_params)
         present, weights = np.flatnonzero(row_weights > 0), relative_weights(row_weights)
         encoder = RowEncoder.fit(
@@ -505,7 +503,7 @@ class MendedClassifier(MultiLabelClassifier):
             "landmark_indices_": indices[landmarks],
             "beta_": {name: correction.beta for name, correction in local.items()},
             "stacking_weights_": dict(corrector.by_label.stacking_weights),
-            "search_": _columns(search),
+            "search_": as_columns(search),
             "_corrector": corrector,
             "_out_of_fold": out_of_fold,
             "_fitted_decision": decision,
@@ -545,21 +543,6 @@ class MendedClassifier(MultiLabelClassifier):
         tables = validation.add_others(tables, landmarks)
         return fit_corrector(at, landmark_weights, tables, drawn, label_sets, space, rng)
 
-    def _find_metric(self) -> Any:
-        """Return the name of a loss, or a scorer."""
-        if callable(self.criterion):
-            return check_scoring(self, self.criterion)
-        if self.criterion in LOSSES:
-            return self.criterion
-        try:
-            return get_scorer(self.criterion)
-        except ValueError as error:
-            raise ValueError(
-                f"criterion={self.criterion!r} is neither one of {', '.join(map(repr, LOSSES))} "
-                "nor the name of a scorer of scikit-learn, which "
-                "sklearn.metrics.get_scorer_names() lists."
-            ) from error
-
     def _decision(self) -> tuple[Decision, list[Decision]]:
         """Return the best decision for the current parameters, and all candidates."""
         check_is_fitted(self)
@@ -585,7 +568,7 @@ class MendedClassifier(MultiLabelClassifier):
     def _choose_decision(
         self, out_of_fold: OutOfFoldPredictions, corrector: Corrector
     ) -> tuple[Decision, list[Decision]]:
-        metric = self._find_metric()
+        metric = find_metric(self)
         if isinstance(self.threshold, str):
             thresholds = candidate_thresholds(metric)
         elif isinstance(self.threshold, Real):
@@ -612,20 +595,3 @@ class MendedClassifier(MultiLabelClassifier):
         """Return the base classifier's probabilities of checked rows."""
         proba = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
         return np.clip(proba, 0, 1)
-
-
-def for_all_labels(base: Any, n_labels: int) -> Any:
-    """Return a classifier of all labels: the base itself if it can, else one clone per label.
-
-    Most classifiers that take indicators read a single label as a binary problem.
-    """
-    tags = get_tags(base).classifier_tags
-    if tags is not None and tags.multi_label and n_labels > 1:
-        return base
-    return PerLabelClassifier(base)
-
-
-def _columns(records: Sequence[Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """Return corrections as one array for each of their fields."""
-    names = [field.name for field in fields(Correction)]
-    return {name: np.array([getattr(record, name) for record in records]) for name in names}

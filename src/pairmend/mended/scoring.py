@@ -6,14 +6,32 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring, get_scorer
 
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.weights import all_equal
 from pairmend.kernels.threshold import DIGITS
-from pairmend.metrics import WEIGHTED_LOSSES
+from pairmend.metrics import LOSSES, WEIGHTED_LOSSES
 
 N_FOLDS = 5
 """Number of parts into which a single fold is split."""
+
+
+def find_metric(classifier: Any) -> Any:
+    """Return the name of a loss, or a scorer, by the `criterion` of a classifier."""
+    criterion = classifier.criterion
+    if callable(criterion):
+        return check_scoring(classifier, criterion)
+    if criterion in LOSSES:
+        return criterion
+    try:
+        return get_scorer(criterion)
+    except ValueError as error:
+        raise ValueError(
+            f"criterion={criterion!r} is neither one of {', '.join(map(repr, LOSSES))} "
+            "nor the name of a scorer of scikit-learn, which "
+            "sklearn.metrics.get_scorer_names() lists."
+        ) from error
 
 
 class DecisionScorer:

@@ -1,7 +1,8 @@
 """Grid search of beta, shrinkage and reference, each row left out of its own neighbourhood."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -205,3 +206,9 @@ def best_by_scaling(corrections: Sequence[Correction]) -> dict[str, Correction]:
         name: min((each for each in corrections if each.scaling == name), key=lambda c: c.loss)
         for name in names
     }
+
+
+def as_columns(corrections: Sequence[Correction]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return corrections as one array for each of their fields."""
+    names = [field.name for field in fields(Correction)]
+    return {name: np.array([getattr(each, name) for each in corrections]) for name in names}
