@@ -138,6 +138,7 @@ def test_predictions_are_equal_with_all_backends_of_joblib(backend, rng):
 def test_work_after_the_end_of_the_main_thread(n_threads):
     program = """
 import threading, time
+import sklearn  # as with every classifier: older versions of threadpoolctl find scipy's BLAS only
 from pairmend._utils.threads import in_threads, thread_count
 done = []
 def work():

@@ -42,8 +42,8 @@ def test_sums_around_queries_equal_a_loop(n_landmarks, form, is_light, rng):
 
 
 def test_sparse_landmarks_of_many_features(rng, monkeypatch):
-    points = sparse.random_array((600, 50), density=0.1, rng=0, format="csr")
-    queries = sparse.random_array((30, 50), density=0.1, rng=1, format="csr")
+    points = sparse.csr_array(rng.rand(600, 50) * (rng.rand(600, 50) < 0.1))
+    queries = sparse.csr_array(rng.rand(30, 50) * (rng.rand(30, 50) < 0.1))
     sums = LandmarkSums(points, rng.rand(600, 4) + 1, 2.0)
     dense = sums.around(queries)
     monkeypatch.setattr(landmarks, "MAX_DENSE", 0)

@@ -58,7 +58,8 @@ def _to_csr(X: FloatArray, is_stored: BoolArray) -> Matrix:
     """Convert the cells of a dense matrix that a mask selects to CSR."""
     row, column = np.divmod(np.flatnonzero(is_stored), X.shape[1])
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(X)))])
-    index = sparse.get_index_dtype(maxval=max(len(row), X.shape[1]))
+    largest = max(len(row), X.shape[1])
+    index = np.int32 if largest <= np.iinfo(np.int32).max else np.int64  # as scipy chooses
     cells = X[row, column], column.astype(index), indptr.astype(index)
     return sparse.csr_array(cells, shape=X.shape)
 
