@@ -35,7 +35,7 @@ def probabilities(X, Y, n_folds: int) -> tuple[np.ndarray, np.ndarray]:
     for train, test in folds.split(np.zeros(len(Y)), Y):
         plain = BinaryRelevance(logistic_regression()).fit(X[train], Y[train])
         base[test] = plain.predict_proba(X[test])
-        clf = MendedClassifier(random_state=0).fit(X[train], Y[train])
+        clf = MendedClassifier(None, random_state=0).fit(X[train], Y[train])
         corrected[test] = clf.predict_proba(X[test])
     return base, corrected
 

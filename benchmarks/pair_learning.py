@@ -374,7 +374,7 @@ def compare_forms(folder: Path, rounds: int, console) -> list[dict]:
     models = {
         "LPW": PairwiseClassifier(random_state=0),
         "FCM-O": CorrectedPairwiseClassifier(overlap=0.5, random_state=0),
-        "MendedClassifier": MendedClassifier(random_state=0),
+        "MendedClassifier": MendedClassifier(None, random_state=0),
     }
     rows = []
     for name, model in track(models.items(), "density", console=console, transient=True):

@@ -27,7 +27,7 @@ def main() -> None:
     train, test = slice(0, None, 2), slice(1, None, 2)
     classifiers = {
         "base": BinaryRelevance(logistic_regression()),
-        "corrected": MendedClassifier(random_state=0),
+        "corrected": MendedClassifier(None, random_state=0),
     }
     proba = {
         name: clf.fit(X[train], Y[train]).predict_proba(X[test])

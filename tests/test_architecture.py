@@ -20,6 +20,7 @@ ALLOWED_IMPORTS = {
     "model_selection": ["_utils"],
     "explanation": ["_utils", "kernels"],
     "base_classifiers": ["_utils", "frames"],
+    "forests": ["_utils", "base_classifiers"],
     "thresholds": ["_base", "_utils", "kernels", "model_selection"],
     "_base": ["_utils", "frames", "kernels", "naive_bayes"],
     "baselines": ["_base", "_utils", "frames", "kernels", "naive_bayes"],
@@ -28,8 +29,8 @@ ALLOWED_IMPORTS = {
         "naive_bayes", "neighbourhoods",
     ],
     "mended": [
-        "_base", "_utils", "base_classifiers", "explanation", "frames", "kernels", "metrics",
-        "model_selection", "neighbourhoods", "thresholds",
+        "_base", "_utils", "base_classifiers", "explanation", "forests", "frames", "kernels",
+        "metrics", "model_selection", "neighbourhoods", "thresholds",
     ],
     "distributed": [
         "_base", "_utils", "baselines", "frames", "kernels", "mended", "model_selection",

@@ -173,11 +173,20 @@ def test_unseen_categories_count_as_missing(model, capsys):
     assert missing == mauve != red
 
 
+def test_base_of_another_method_is_refused(photos, capsys):
+    words = ["fit", "photos.csv", "--labels", "sea", "--method", "pairwise", "--base", "auto"]
+    assert main([*words, "--model", "photos.model"]) == 2
+    expected = "the method 'pairwise' has no base 'auto'; choose from logistic, naive-bayes"
+    assert expected in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [
         *(["--method", name] for name in METHODS),
-        *(["--method", "pairwise", "--base", name] for name in BASES),
+        *(["--method", "pairwise", "--base", name] for name in BASES if name != "auto"),
+        ["--base", "auto"],
+        ["--base", "logistic"],
     ],
 )
 def test_every_method_and_every_base_can_be_fitted_and_used(photos, capsys, monkeypatch, words):

@@ -300,8 +300,8 @@ def test_repeated_rows_and_constant_features(small_set):
     same = quick().fit(X[rows], Y[rows]).predict_proba(X[rows])
     np.testing.assert_allclose(same[:40], same[40:], atol=1e-12)
     padded = np.hstack([X, np.full((80, 2), 7.0)])
-    plain = MendedClassifier(random_state=0).fit(X, Y).predict_proba(X)
-    wide = MendedClassifier(random_state=0).fit(padded, Y).predict_proba(padded)
+    plain = MendedClassifier(None, random_state=0).fit(X, Y).predict_proba(X)
+    wide = MendedClassifier(None, random_state=0).fit(padded, Y).predict_proba(padded)
     np.testing.assert_allclose(wide, plain, atol=1e-4)
 
 

@@ -15,7 +15,7 @@ PREFIX = "[MendedClassifier] "
 def fitted(y=None, **params):
     """Fit, and return the classifier with its messages."""
     X, Y = rows()
-    classifier = MendedClassifier(random_state=0, **params)
+    classifier = MendedClassifier(**{"estimator": None, "random_state": 0, **params})
     messages = []
     with messages_to(messages.append):
         classifier.fit(X, Y if y is None else y)
@@ -82,9 +82,17 @@ def test_without_guard_only_the_used_correction_is_listed():
 
 def test_verbose_prints_the_same_lines(capsys):
     _, messages = fitted(cv=2)
-    MendedClassifier(random_state=0, cv=2, verbose=True).fit(*rows())
+    MendedClassifier(None, random_state=0, cv=2, verbose=True).fit(*rows())
     printed = capsys.readouterr().out.splitlines()
     seconds = re.compile(r"\d+\.\d s$")
     assert [seconds.sub("", line) for line in printed] == [
         PREFIX + seconds.sub("", message) for message in messages
     ]
+
+
+def test_messages_of_the_choice_of_a_base_classifier():
+    classifier, messages = fitted(estimator="auto", cv=3)
+    assert messages[0] == "fitting MultiLabelForest on 60 rows"
+    (chosen,) = [message for message in messages if message.startswith("base classifiers: ")]
+    for name, weight in classifier.base_weights_.items():
+        assert f"{weight:.2f} {name}" in chosen

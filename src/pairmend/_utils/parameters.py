@@ -14,7 +14,8 @@ class DefaultParts:
 
     ``get_params`` lists the parameters of that object, ``set_params`` of one of them sets the
     object first, and the HTML diagram shows it. The parameter stays None until then, so that
-    ``clone`` and ``repr`` are those of any scikit-learn estimator.
+    ``clone`` and ``repr`` are those of any scikit-learn estimator. Where the parameter is "auto",
+    ``set_params`` of a nested parameter sets the object first, too.
     """
 
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {}
@@ -47,7 +48,7 @@ class DefaultParts:
         ----------
         **params : dict
             Parameters. ``<name>__<parameter>`` is one of a nested object; where the object is
-            None, the one that None stands for is set first.
+            None or "auto", the one that None stands for is set first.
 
         Returns
         -------
@@ -57,8 +58,8 @@ class DefaultParts:
         after = {**self.get_params(deep=False), **params}
         parts = {
             name: self._default_parts[name]()
-            for name in self._missing_parts(after)
-            if name in nested
+            for name in self._default_parts
+            if name in nested and (after[name] is None or is_auto(after[name]))
         }
         changed: Self = super().set_params(**{**params, **parts})  # type: ignore[misc]
         return changed
@@ -82,6 +83,11 @@ class DefaultParts:
         for name in missing:
             setattr(shown, name, self._default_parts[name]())
         return lambda: get_visual_block(shown)
+
+
+def is_auto(value: Any) -> bool:
+    """Return whether the value of a parameter is "auto"."""
+    return isinstance(value, str) and value == "auto"
 
 
 def same_parameters(first: Any, second: Any) -> bool:

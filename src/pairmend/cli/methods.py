@@ -15,12 +15,16 @@ class Method:
     path: str
     about: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    bases: tuple[str, ...] = ()
+    """Base classifiers that only this method has, the default first."""
 
 
 # The first is the default.
 METHODS = {
     "mended": Method(
-        "pairmend.MendedClassifier", "binary relevance with local correction, for a chosen metric"
+        "pairmend.MendedClassifier",
+        "binary relevance with local correction, for a chosen metric",
+        bases=("auto",),
     ),
     "corrected": Method(
         "pairmend.CorrectedPairwiseClassifier",
@@ -39,12 +43,15 @@ METHODS = {
 }
 
 BASES: dict[str, Callable[[], Any]] = {
+    "auto": lambda: "auto",
     "logistic": lambda: import_object("pairmend.base_classifiers.logistic_regression")(),
     "naive-bayes": lambda: import_object("pairmend.RandomSubspaceNB")(),
     "tree": lambda: import_object("sklearn.tree.DecisionTreeClassifier")(min_samples_leaf=5),
     "forest": lambda: import_object("sklearn.ensemble.RandomForestClassifier")(),
 }
-"""Base classifiers; the first is the default."""
+"""Base classifiers."""
+DEFAULT_BASE = "logistic"
+"""The base classifier of methods without one of their own."""
 
 
 def make_classifier(method: str, base: str | None, *, criterion: str | None, seed: int) -> Any:
@@ -61,7 +68,11 @@ def make_classifier(method: str, base: str | None, *, criterion: str | None, see
             flag = "--base" if option == "estimator" else "--criterion"
             raise ValueError(f"the method {method!r} has no {flag}; leave it out")
     if "estimator" in known:
-        params["estimator"] = BASES[base or next(iter(BASES))]()
+        base = base or (*chosen.bases, DEFAULT_BASE)[0]
+        if base not in chosen.bases and any(base in each.bases for each in METHODS.values()):
+            others = ", ".join(name for name in BASES if name != base)
+            raise ValueError(f"the method {method!r} has no base {base!r}; choose from {others}")
+        params["estimator"] = BASES[base]()
     if criterion is not None:
         params["criterion"] = criterion
     if "random_state" in known:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pairmend._utils.defaults import LOSS_NAMES, MAX_MODEL_BYTES
 from pairmend.cli.limits import add_limit_options
-from pairmend.cli.methods import BASES, METHODS, make_classifier
+from pairmend.cli.methods import BASES, DEFAULT_BASE, METHODS, make_classifier
 
 DEFAULT_METHOD = next(iter(METHODS))
 DATA_HELP = "a CSV, ARFF or Parquet file"
@@ -52,7 +52,10 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
         help=f"multi-label method (default: {DEFAULT_METHOD}); {about}",
     )
     parser.add_argument(
-        "--base", choices=BASES, help=f"base classifier (default: {next(iter(BASES))})"
+        "--base",
+        choices=BASES,
+        help="base classifier (default: auto for mended, which compares a logistic regression and "
+        f"a forest; {DEFAULT_BASE} for others)",
     )
     parser.add_argument(
         "--criterion",

@@ -29,6 +29,7 @@ from pairmend.distributed.splits import cut_rows
 from pairmend.distributed.subspace_nb import check_frame
 from pairmend.distributed.training_rows import SplitBlock, TrainingRows, splits_of
 from pairmend.frames.encoder import takes_encoded_frames
+from pairmend.mended.base import GivenBase, base_attributes
 from pairmend.mended.estimator import MendedClassifier
 from pairmend.mended.label_sets import MAX_SETS, LabelSets, distinct_rows, most_frequent
 from pairmend.mended.landmarks import LandmarkTables
@@ -62,8 +63,9 @@ def fit_mended(
     validation = RemoteRows.of(rows, models, encoder)
     fitted = classifier._fit_correction(validation, rows.indices, rows.target, rng)
     classifier._set_fitted(
-        rows.X.like, rows.target, estimator_=final, frame_encoder_=encoder.encoder,
-        _row_encoder=encoder, **fitted,
+        rows.X.like, rows.target, estimator_=final,
+        **base_attributes(GivenBase(final, type(base).__name__)),
+        frame_encoder_=encoder.encoder, _row_encoder=encoder, **fitted,
     )  # fmt: skip
     return classifier
 

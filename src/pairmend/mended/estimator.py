@@ -12,9 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.fit_params import route_fit_params, take_params
-from pairmend._utils.parameters import same_parameters
-from pairmend._utils.per_label import PerLabelClassifier, for_all_labels
+from pairmend._utils.fit_params import route_fit_params
+from pairmend._utils.parameters import is_auto, same_parameters
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import (
@@ -32,7 +31,6 @@ from pairmend._utils.validation import (
     check_features,
     check_training_rows,
     new_seed,
-    seed_estimator,
     take_rows,
 )
 from pairmend._utils.weights import relative_weights
@@ -42,6 +40,8 @@ from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one
+from pairmend.mended.base import BaseRows, base_attributes, base_parts
+from pairmend.mended.base_choice import base_to_fit
 from pairmend.mended.corrector import (
     Corrector,
     DrawnRows,
@@ -71,7 +71,7 @@ from pairmend.mended.rows import RowEncoder, takes_sparse_rows
 from pairmend.mended.scoring import DecisionScorer, find_metric
 from pairmend.mended.search import SHRINKAGES, Correction, as_columns
 from pairmend.mended.validation_set import ValidationRows
-from pairmend.model_selection.out_of_fold import cross_fit, first_predictions, split_rows
+from pairmend.model_selection.out_of_fold import split_rows
 from pairmend.thresholds.strategies import FixedThreshold
 
 COMPARED_REFERENCES = ("identity", "beta")
@@ -89,10 +89,11 @@ class MendedClassifier(MultiLabelClassifier):
 
     Parameters
     ----------
-    estimator : classifier, default=None
+    estimator : "auto", classifier or None, default="auto"
         Base classifier with ``predict_proba``. A classifier that supports label indicators (a
         forest, a classifier of this library) is fitted on all labels at once; any other is cloned
-        for each label. None means
+        for each label. "auto" compares a logistic regression, a random forest of all labels and
+        their weighted sum on out-of-fold predictions; see Notes. None means
         :class:`~pairmend.base_classifiers.ScaledLogisticRegression`, whose parameters can be set
         and searched, as ``estimator__C``.
     criterion : {"hamming", "zero_one", "macro_f1", "micro_f1"}, str or scorer, default="hamming"
@@ -149,7 +150,14 @@ class MendedClassifier(MultiLabelClassifier):
     Attributes
     ----------
     estimator_ : classifier
-        The base classifier for all labels, fitted on all rows.
+        The base classifier for all labels, fitted on all rows. With ``estimator="auto"``,
+        ``estimator_.estimators`` holds the chosen classifiers by name.
+    base_weights_ : dict of float
+        Weights of the base classifiers: "logistic_regression" and "forest" with
+        ``estimator="auto"``, those of weight 0 left out; else the class of the base classifier.
+    base_search_ : dict of ndarray
+        All base classifiers that were compared: "classifier", and "loss", the Brier score of
+        out-of-fold predictions before correction. Empty unless ``estimator="auto"``.
     frame_encoder_ : FrameEncoder or None
         The encoder of frames for distances and the default base classifier;
         ``frame_encoder_.columns_`` lists how each column is encoded. None if fit saw no frame, or
@@ -195,8 +203,15 @@ class MendedClassifier(MultiLabelClassifier):
 
     Notes
     -----
+    With ``estimator="auto"`` the stacking weights of logistic regression and forest minimize the
+    squared error of out-of-fold predictions. One of them alone is used unless the weighted sum is
+    better by one standard error, and the logistic regression has its default `C` unless 0.1 or 10
+    is. If `cv` is an int, the predictions of the forest are out-of-bag predictions: it is grown
+    only once. Its bootstrap samples have 10,000 rows at most. On Dask collections "auto" is the
+    logistic regression.
+
     An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
-    for the default base classifier, which scales dense features only. Other base classifiers get
+    for the default base classifiers, which scale dense features only. Other base classifiers get
     it unchanged.
 
     The base classifier is fitted once per split and once on all rows. The search needs no further
@@ -231,11 +246,11 @@ class MendedClassifier(MultiLabelClassifier):
     >>> clf.predict(X[:2]).tolist()
     [[0, 0, 1, 1, 1], [0, 0, 1, 0, 0]]
     >>> clf.predict_proba(X[:1]).round(2).tolist()
-    [[0.11, 0.22, 0.53, 0.75, 0.81]]
+    [[0.12, 0.23, 0.61, 0.77, 0.82]]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit"]), None],
+        "estimator": [StrOptions({"auto"}), HasMethods(["fit"]), None],
         "criterion": [str, callable],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "array-like",
                Iterator],
@@ -260,7 +275,7 @@ class MendedClassifier(MultiLabelClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Any = "auto",
         *,
         criterion: Any = "hamming",
         cv: Any = 5,
@@ -322,7 +337,6 @@ class MendedClassifier(MultiLabelClassifier):
         check_base_classifier(base)
         find_metric(self)
         params, row_weights = route_fit_params(self, base, X, fit_params)
-        present, weights = np.flatnonzero(row_weights > 0), relative_weights(row_weights)
         encoder = RowEncoder.fit(
             X, row_weights, for_base=takes_encoded_frames(base),
             for_distances=self.transformer is None and self.scaling != "log_odds",
@@ -331,37 +345,23 @@ class MendedClassifier(MultiLabelClassifier):
         )  # fmt: skip
         base_rows, distance_rows = encoder.encode(X)
         rng = check_random_state(self.random_state)
-        model = for_all_labels(seed_estimator(base, new_seed(rng)), len(target.classes))
-
+        chosen = base_to_fit(self, base, len(target.classes), new_seed(rng))
         # Each of 1-D classes is a label, of which every row has one.
         labels = replace(target, multilabel=True)
         splits = split_rows(self.cv, X, target, row_weights > 0, new_seed(rng))
-        parts = cross_fit(
-            model, base_rows, labels, params, splits, method="predict_proba",
-            purpose="the probabilities of labels", n_jobs=self.n_jobs, owner=self,
-        )  # fmt: skip
-        rows, proba, folds = first_predictions(
-            [test for _, test in splits], parts, len(target.classes)
-        )
+        base_rows = BaseRows(base_rows, labels, params, row_weights, splits, self.n_jobs, self)
+        rows, proba, folds = chosen.out_of_fold(base_rows)
         validation = ValidationRows(
             distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows),
-            target.Y[rows], np.clip(proba, 0, 1, out=proba), weights[rows],
+            target.Y[rows], proba, relative_weights(row_weights)[rows],
         )  # fmt: skip
         fitted = self._fit_correction(LocalRows(validation, folds), rows, target, rng)
         del validation, proba  # before the largest training
-        rows_to_fit = base_rows
-        if len(present) < count_rows(X):
-            rows_to_fit = take_rows(base_rows, present)
-            params = take_params(X, params, present)
-        report(self, f"fitting {type(base).__name__} on {len(present)} rows")
-        per_label = isinstance(model, PerLabelClassifier)
-        model.fit(
-            rows_to_fit, labels.Y[present] if per_label else labels.as_given(present), **params
-        )
+        model = chosen.fit_on_all(base_rows)
         report(self, f"fitted in {perf_counter() - start:.1f} s")
         return self._set_fitted(
-            X, target, estimator_=model, frame_encoder_=encoder.encoder, _row_encoder=encoder,
-            **fitted,
+            X, target, estimator_=model, **base_attributes(chosen),
+            frame_encoder_=encoder.encoder, _row_encoder=encoder, **fitted,
         )  # fmt: skip
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
@@ -465,14 +465,19 @@ class MendedClassifier(MultiLabelClassifier):
         >>> clf = MendedClassifier(random_state=0).fit(X, Y)
         >>> (explanation,) = clf.explain(X[:1])
         >>> [round(label.after, 2) for label in explanation.labels]
-        [0.11, 0.22, 0.53, 0.75, 0.81]
+        [0.12, 0.23, 0.61, 0.77, 0.82]
         """
         check_is_fitted(self)
         base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
         return explain_rows(
             self, distance_rows, self._base_proba(base_rows),
+            base_parts(self.estimator_, base_rows),
             n_neighbors=n_neighbors, n_problems=n_problems,
         )  # fmt: skip
+
+    def _base_classifier(self) -> Any:
+        """Return the unfitted base classifier; the logistic regression stands for "auto"."""
+        return logistic_regression() if is_auto(self.estimator) else self._part("estimator")
 
     def _fit_correction(
         self,

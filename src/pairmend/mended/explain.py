@@ -1,6 +1,6 @@
 """MendedClassifier.explain."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,11 +43,15 @@ def explain_rows(
     classifier: Any,
     X: MatrixLike,
     proba: FloatArray,
+    parts: Mapping[str, FloatArray],
     *,
     n_neighbors: int,
     n_problems: int | None,
 ) -> list[Explanation]:
-    """Explain the predictions of a fitted MendedClassifier, given its base's probabilities."""
+    """Explain the predictions of a fitted MendedClassifier, given its base's probabilities.
+
+    `parts` are the probabilities by each of several base classifiers; it is empty if there is one.
+    """
     for name, value in (("n_neighbors", n_neighbors), ("n_problems", n_problems or 0)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
             raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
@@ -63,7 +67,10 @@ def explain_rows(
     for rows in row_chunks(len(proba), 4 * n_landmarks + 12 * n_labels):
         terms = corrector.by_label.terms(take_rows(X, rows), proba[rows])
         part = CorrectedProba(corrected.proba[rows], corrected.by_label[rows])
-        labels = _explain_labels(corrector, names, terms, part, decision)
+        by_base = {
+            name: (classifier.base_weights_[name], each[rows]) for name, each in parts.items()
+        }
+        labels = _explain_labels(corrector, names, by_base, terms, part, decision)
         sets = _explain_sets(corrector, names, terms["uncorrected"], part, decision)
         for k, found in enumerate(problems.explain(take_rows(X, rows), terms)):
             explained.append(Explanation(rows.start + k, labels[k], *found, sets[k]))
@@ -103,6 +110,7 @@ class _DecisionRule:
 def _explain_labels(
     corrector: Corrector,
     names: list[str],
+    by_base: Mapping[str, tuple[float, FloatArray]],
     terms: dict[str, FloatArray],
     corrected: CorrectedProba,
     decision: _DecisionRule,
@@ -115,6 +123,12 @@ def _explain_labels(
     steps: list[tuple[str, str, float | None, FloatArray, FloatArray]] = []
     for term in ("uncorrected", *(name for name in terms if name != "uncorrected")):
         weight = corrector.by_label.stacking_weights.get(term, 0.0)
+        if term == "uncorrected" and by_base:
+            for name, (share, proba) in by_base.items():
+                part = share * proba
+                own_name = f"{UNCORRECTED} ({name})"
+                steps.append((own_name, "term", weight * share, part, weight * part))
+            continue
         first = base if term == "uncorrected" else zeros
         steps.append((step_name(term), "term", weight, first, weight * terms[term]))
     if corrector.by_label.guard:

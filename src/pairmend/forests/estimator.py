@@ -1,0 +1,137 @@
+"""MultiLabelForest: a random forest with out-of-bag probabilities of all labels."""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+
+from pairmend._utils.typing import FloatArray, MatrixLike
+from pairmend._utils.validation import set_feature_attributes
+from pairmend.base_classifiers import DenseScaler
+from pairmend.forests.growing import ForestRows, grow_trees
+from pairmend.forests.trees import StackedTrees, as_single
+
+N_TREES = 100
+"""Number of trees."""
+MIN_SAMPLES_LEAF = 2
+"""Smallest number of rows in a leaf."""
+MAX_SAMPLES = 10_000
+"""Largest bootstrap sample of a tree, which bounds its size and the time to grow it."""
+
+
+class MultiLabelForest(ClassifierMixin, BaseEstimator):
+    """Random forest of label indicators.
+
+    It differs from scikit-learn's :class:`~sklearn.ensemble.RandomForestClassifier` in its size: a
+    few bytes for each leaf and each label in it, so that it can be used with hundreds of labels. It
+    also differs in its cost with many labels (trees are grown for random sums of more than 32
+    labels) and with many rows (bootstrap samples are bounded). Rows are encoded as
+    for :class:`~pairmend.base_classifiers.ScaledLogisticRegression`.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    min_samples_leaf : int, default=2
+        Smallest number of rows in a leaf.
+    max_samples : int, default=10000
+        Largest bootstrap sample of a tree.
+    n_jobs : int, default=None
+        Number of threads that grow trees.
+    random_state : int, RandomState or None, default=None
+        Draws samples and the features that a node compares.
+
+    Attributes
+    ----------
+    trees_ : StackedTrees
+        The trees.
+    scaler_ : DenseScaler
+        Encoder of rows.
+    classes_ : ndarray of shape (n_labels,)
+        Numbers of the labels.
+    """
+
+    takes_encoded_frames = True
+
+    def __init__(
+        self,
+        n_estimators: int = N_TREES,
+        *,
+        min_samples_leaf: int = MIN_SAMPLES_LEAF,
+        max_samples: int = MAX_SAMPLES,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.max_samples = max_samples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: MatrixLike, y: Any, sample_weight: FloatArray | None = None) -> Self:
+        """Grow the trees on label indicators of shape (n_samples, n_labels)."""
+        self.fit_out_of_bag(X, y, sample_weight)
+        return self
+
+    def fit_out_of_bag(
+        self, X: MatrixLike, y: Any, sample_weight: FloatArray | None = None
+    ) -> FloatArray:
+        """Grow the trees, and return the mean of those that were not grown on a row.
+
+        The few rows that are in the samples of all trees have the shares of labels in all rows.
+        """
+        Y = sparse.csr_array(y, dtype=np.float64)
+        n_rows, n_labels = Y.shape
+        weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+        self.scaler_ = DenseScaler().fit(X, sample_weight=sample_weight)
+        encoded = self.scaler_.transform(X)
+        n_features = encoded.shape[1]
+        seeds = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=self.n_estimators
+        )
+        sums = np.zeros((n_rows, n_labels), dtype=np.float32)
+        n_trees = np.zeros(n_rows)
+        trees = []
+        for tree, leaves, out_of_bag in grow_trees(
+            _forest_rows(encoded, Y, weights),
+            seeds,
+            min_samples_leaf=self.min_samples_leaf,
+            max_samples=self.max_samples,
+            n_jobs=self.n_jobs,
+        ):
+            sums[out_of_bag] += tree.leaf_proba[leaves[out_of_bag]].toarray()
+            n_trees[out_of_bag] += 1
+            trees.append(tree)
+        self.trees_ = StackedTrees.of(trees, n_features)
+        self.classes_ = np.arange(n_labels)
+        set_feature_attributes(self, X)
+        proba = sums / np.maximum(n_trees, 1)[:, np.newaxis]
+        if (n_trees == 0).any():
+            proba[n_trees == 0] = weights @ Y / weights.sum()
+        return proba
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the probabilities of labels, (n_samples, n_labels)."""
+        return self.trees_.predict_proba(self.scaler_.transform(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+
+def _forest_rows(encoded: MatrixLike, Y: Any, weights: FloatArray) -> ForestRows:
+    """Return encoded rows in the forms that scikit-learn's trees read without a copy."""
+    if not sparse.issparse(encoded):
+        X: Any = as_single(encoded, np.arange(encoded.shape[1]), encoded.shape[1])
+        return ForestRows(X, X, Y, weights)
+    # Trees accept sparse matrices with 32-bit indices only.
+    rows = sparse.csr_matrix(encoded, dtype=np.float32)
+    for matrix in (rows, columns := rows.tocsc()):
+        matrix.sort_indices()
+        matrix.indices = matrix.indices.astype(np.int32)
+        matrix.indptr = matrix.indptr.astype(np.int32)
+    return ForestRows(rows, columns, Y, weights)

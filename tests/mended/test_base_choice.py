@@ -1,0 +1,228 @@
+"""The base classifier that MendedClassifier(estimator="auto") chooses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold
+
+from pairmend import MendedClassifier
+from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.mended import base_choice
+from pairmend.mended.base_choice import FOREST, LINEAR, is_better
+from pairmend.mended.stacking import fit_stacking_weights
+
+
+@pytest.fixture(autouse=True)
+def small_forest(monkeypatch):
+    """Ten trees are enough here."""
+    original = base_choice.MultiLabelForest
+    monkeypatch.setattr(
+        base_choice, "MultiLabelForest", lambda **params: original(n_estimators=10, **params)
+    )
+
+
+def linear_rows(n_rows=200):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(n_rows, 8))
+    return X, (X @ rng.normal(size=(8, 3)) > 0).astype(int)
+
+
+def ball_rows(n_rows=300):
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, size=(n_rows, 2))
+    return X, np.column_stack([np.hypot(*X.T) < 0.6, np.abs(X[:, 0]) < 0.4]).astype(int)
+
+
+def mixed_rows(n_rows=400):
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, size=(n_rows, 6))
+    linear = X @ rng.normal(size=(6, 2)) > 0
+    return X, np.column_stack([linear, np.abs(X[:, :2]) < 0.5]).astype(int)
+
+
+def test_each_kind_of_data_gets_its_classifier():
+    def weights(rows):
+        return MendedClassifier(random_state=0).fit(*rows).base_weights_
+
+    assert weights(linear_rows()).keys() == {LINEAR}
+    assert weights(ball_rows()).keys() == {FOREST}
+    assert weights(mixed_rows()).keys() == {LINEAR, FOREST}
+
+
+def test_probabilities_are_the_weighted_sum():
+    X, Y = mixed_rows()
+    clf = MendedClassifier(random_state=0).fit(X, Y)
+    by_name = clf.estimator_.estimators
+    expected = sum(w * by_name[name].predict_proba(X) for name, w in clf.base_weights_.items())
+    np.testing.assert_allclose(clf.estimator_.predict_proba(X), expected, atol=1e-12)
+    assert sum(clf.base_weights_.values()) <= 1 + 1e-12
+
+
+def test_weights_minimize_the_squared_error():
+    X, Y = mixed_rows()
+    clf = MendedClassifier(random_state=0).fit(X, Y)
+    losses = dict(zip(*clf.base_search_.values(), strict=True))
+    both = losses["logistic_regression + forest"]
+    assert both < min(losses["logistic_regression"], losses["forest"])
+    assert sum("(trial)" in name for name in losses) == 3
+
+
+def test_classifiers_that_are_not_used_are_not_fitted_on_all_rows(monkeypatch):
+    fitted_on = []
+    original = LogisticRegression.fit
+    monkeypatch.setattr(
+        LogisticRegression,
+        "fit",
+        lambda self, X, *args: (fitted_on.append(len(X)), original(self, X, *args))[1],
+    )
+    X, Y = ball_rows()
+    clf = MendedClassifier(random_state=0).fit(X, Y)
+    assert clf.estimator_.estimators.keys() == {FOREST}
+    assert max(fitted_on) < len(X)
+    fitted_on.clear()
+    X, Y = linear_rows()
+    assert MendedClassifier(random_state=0).fit(X, Y).estimator_.estimators.keys() == {LINEAR}
+    assert max(fitted_on) == len(X)
+
+
+def test_forest_is_grown_once_unless_splits_are_given(monkeypatch):
+    grown = []
+    original = base_choice.MultiLabelForest
+    X, Y = mixed_rows(150)
+    groups = np.arange(150) // 2
+
+    def counted(**params):
+        forest = original(**params)
+        own = type(forest).fit_out_of_bag
+        monkeypatch.setattr(
+            type(forest),
+            "fit_out_of_bag",
+            lambda self, X, *args, **kwargs: (grown.append(len(X)), own(self, X, *args, **kwargs))[
+                1
+            ],
+        )
+        monkeypatch.setattr(base_choice, "MultiLabelForest", original)
+        return forest
+
+    monkeypatch.setattr(base_choice, "MultiLabelForest", counted)
+    MendedClassifier(random_state=0).fit(X, Y)
+    assert grown == [150]
+    grown.clear()
+    splits = list(GroupKFold(3).split(X, Y, groups))
+    MendedClassifier(cv=splits, random_state=0).fit(X, Y)
+    assert grown[:3] == [100, 100, 100]
+
+
+@pytest.mark.parametrize(("n_noise", "noise", "C"), [(0, 0.0, 10.0), (60, 2.0, 0.1), (0, 1.0, 1.0)])
+def test_penalty_suits_the_data(n_noise, noise, C):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(200, 8 + n_noise))
+    Y = X[:, :8] @ rng.normal(size=(8, 3)) + noise * rng.normal(size=(200, 3)) > 0
+    clf = MendedClassifier(random_state=0).fit(X, Y.astype(int))
+    assert {model.C for model in clf.estimator_.estimators[LINEAR].models_} == {C}
+
+
+def test_is_better_needs_a_standard_error_and_half_a_percent():
+    rng = np.random.RandomState(0)
+    ones = np.ones(100)
+    errors = rng.uniform(1, 2, size=100)
+    assert is_better(errors * 0.98, errors, ones)
+    assert not is_better(errors * 0.997, errors, ones)  # less than 0.5 %
+    noise = rng.normal(size=100)
+    noise -= noise.mean()
+    assert not is_better(errors - 0.05, errors + 2 * noise, ones)  # less than one standard error
+    assert not is_better(errors, errors, ones)
+    # A weight of 2 counts as two equal rows do in the mean.
+    weights = rng.randint(1, 3, size=100).astype(float)
+    shares = weights / weights.sum()
+    difference = 0.02 * errors + 0.1 * noise
+    expected = shares @ difference > max(
+        np.sqrt(shares**2 @ (difference - shares @ difference) ** 2), 0.005 * (shares @ errors)
+    )
+    assert is_better(errors - difference, errors, weights) == expected
+
+
+def test_stacking_weights_are_those_of_least_squares():
+    rng = np.random.RandomState(0)
+    Y = rng.uniform(size=(50, 3)) < 0.4
+    parts = {LINEAR: rng.uniform(size=Y.shape), FOREST: np.clip(Y + rng.normal(size=Y.shape), 0, 1)}
+    found = fit_stacking_weights(parts, Y, np.ones(50))
+    grid = [
+        (np.mean((a * parts[LINEAR] + b * parts[FOREST] - Y) ** 2), a, b)
+        for a in np.linspace(0, 1, 51)
+        for b in np.linspace(0, 1 - a, 51)
+    ]
+    _, a, b = min(grid)
+    assert found[LINEAR] == pytest.approx(a, abs=0.03)
+    assert found[FOREST] == pytest.approx(b, abs=0.03)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "frame", "nan", "classes", "weights", "one label"])
+def test_all_kinds_of_input(kind):
+    X, Y = make_multilabel_classification(120, n_features=6, n_classes=3, random_state=0)
+    params, expected = {}, (120, 3)
+    if kind == "sparse":
+        X = sparse.csr_array(X)
+    elif kind == "frame":
+        X = pd.DataFrame(X, columns=list("abcdef"))
+        X["place"] = np.where(Y[:, 0] == 1, "coast", "town")
+    elif kind == "nan":
+        X[::7, 2] = np.nan
+    elif kind == "classes":
+        Y = np.array(["x", "y", "z"])[np.arange(120) % 3]
+    elif kind == "weights":
+        params["sample_weight"] = np.r_[np.zeros(10), np.ones(110)]
+    else:
+        Y, expected = Y[:, :1], (120, 1)
+    clf = MendedClassifier(cv=3, random_state=0).fit(X, Y, **params)
+    assert clf.predict_proba(X).shape == expected
+    assert clf.base_weights_.keys() <= {LINEAR, FOREST}
+
+
+def test_rows_of_weight_zero_have_no_effect():
+    X, Y = mixed_rows(160)
+    weights = np.r_[np.ones(140), np.zeros(20)]
+    one = MendedClassifier(random_state=0).fit(X, Y, sample_weight=weights)
+    changed_X, changed_Y = X.copy(), Y.copy()
+    changed_X[140:], changed_Y[140:] = 7, 1
+    two = MendedClassifier(random_state=0).fit(changed_X, changed_Y, sample_weight=weights)
+    np.testing.assert_array_equal(one.predict_proba(X[:50]), two.predict_proba(X[:50]))
+
+
+def test_steps_of_an_explanation_add_up():
+    X, Y = mixed_rows()
+    clf = MendedClassifier(random_state=0).fit(X, Y)
+    assert clf.base_weights_.keys() == {LINEAR, FOREST}
+    before, after = clf.estimator_.predict_proba(X[:3]), clf.predict_proba(X[:3])
+    for row, explanation in enumerate(clf.explain(X[:3])):
+        for k, label in enumerate(explanation.labels):
+            names = [step.name for step in label.steps]
+            assert names[:2] == [f"uncorrected ({LINEAR})", f"uncorrected ({FOREST})"]
+            assert sum(step.before for step in label.steps) == pytest.approx(before[row, k])
+            assert sum(step.after for step in label.steps) == pytest.approx(after[row, k])
+
+
+def test_given_classifiers_have_the_weight_one():
+    X, Y = linear_rows(100)
+    clf = MendedClassifier(RandomForestClassifier(5, random_state=0), cv=2).fit(X, Y)
+    assert clf.base_weights_ == {"RandomForestClassifier": 1.0}
+    assert len(clf.base_search_["loss"]) == 0
+
+
+def test_nested_parameters_replace_auto_by_the_logistic_regression():
+    clf = MendedClassifier().set_params(estimator__C=3.0)
+    assert type(clf.estimator) is ScaledLogisticRegression
+    assert clf.estimator.C == 3.0
+    X, Y = linear_rows(80)
+    search = GridSearchCV(MendedClassifier(cv=2), {"estimator__C": [0.1, 1.0]}, cv=2).fit(X, Y)
+    assert type(search.best_estimator_.estimator) is ScaledLogisticRegression
+
+
+@pytest.mark.parametrize("name", ["automatic", "AUTO"])
+def test_other_texts_are_refused(name):
+    with pytest.raises(ValueError, match="'estimator' parameter of MendedClassifier must be"):
+        MendedClassifier(name).fit(*linear_rows(40))
