@@ -17,7 +17,7 @@ N_TREES = 100
 """Number of trees."""
 MIN_SAMPLES_LEAF = 2
 """Smallest number of rows in a leaf."""
-MAX_SAMPLES = 10_000
+MAX_SAMPLES = 2500
 """Largest bootstrap sample of a tree, which bounds its size and the time to grow it."""
 
 
@@ -36,7 +36,7 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         Number of trees.
     min_samples_leaf : int, default=2
         Smallest number of rows in a leaf.
-    max_samples : int, default=10000
+    max_samples : int, default=2500
         Largest bootstrap sample of a tree.
     n_jobs : int, default=None
         Number of threads that grow trees.

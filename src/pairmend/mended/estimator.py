@@ -207,7 +207,7 @@ class MendedClassifier(MultiLabelClassifier):
     squared error of out-of-fold predictions. One of them alone is used unless the weighted sum is
     better by one standard error, and the logistic regression has its default `C` unless 0.1 or 10
     is. If `cv` is an int, the predictions of the forest are out-of-bag predictions: it is grown
-    only once. Its bootstrap samples have 10,000 rows at most. On Dask collections "auto" is the
+    only once. Its bootstrap samples have 2,500 rows at most. On Dask collections "auto" is the
     logistic regression.
 
     An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
