@@ -1,6 +1,7 @@
 """One row at a time: all corrections at once equal those of the same row in a batch."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import FunctionTransformer
 
 from pairmend import MendedClassifier
+from pairmend.base_classifiers import logistic_regression
 from pairmend.mended import single_row
+
+quick = partial(MendedClassifier, logistic_regression())
 
 
 def local_data(seed, n_rows=120):
@@ -64,9 +68,9 @@ def test_forms_of_rows(form):
     X, Y, new = local_data(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clf = MendedClassifier(GaussianNB() if form != "frame" else None, random_state=0)
-        if form == "csr":
-            clf.set_params(estimator=None)
+        clf = MendedClassifier(
+            GaussianNB() if form not in ("csr", "frame") else logistic_regression(), random_state=0
+        )
         clf.fit(FORMS[form](X), Y)
     assert_rows_equal_batch(clf, FORMS[form](new))
 
@@ -75,35 +79,35 @@ def test_forms_of_rows(form):
 @pytest.mark.parametrize("seed", range(3))
 def test_parameters(parameters, seed):
     X, Y, new = local_data(seed)
-    clf = MendedClassifier(random_state=0, **parameters).fit(X, Y)
+    clf = quick(random_state=0, **parameters).fit(X, Y)
     assert_rows_equal_batch(clf, new)
 
 
 def test_sample_weights_below_the_weight_of_one_row():
     X, Y, new = local_data(1)
     weights = np.random.RandomState(0).rand(len(X)) ** 4
-    clf = MendedClassifier(random_state=0).fit(X, Y, sample_weight=weights)
+    clf = quick(random_state=0).fit(X, Y, sample_weight=weights)
     assert uses_single_row(clf)
     assert_rows_equal_batch(clf, new)
 
 
 def test_single_precision():
     X, Y, new = local_data(2, n_rows=700)
-    clf = MendedClassifier(random_state=0).fit(X, Y)
+    clf = quick(random_state=0).fit(X, Y)
     assert uses_single_row(clf)
     assert_rows_equal_batch(clf, new, atol=2e-5)
 
 
 def test_classes_in_one_dimension():
     X, Y, new = local_data(3)
-    clf = MendedClassifier(random_state=0).fit(X, Y.sum(axis=1))
+    clf = quick(random_state=0).fit(X, Y.sum(axis=1))
     assert_rows_equal_batch(clf, new)
 
 
 def test_missing_values_and_far_rows():
     X, Y, new = local_data(4)
     X[::7, 1] = np.nan
-    clf = MendedClassifier(scaling="range", guard=False, random_state=0).fit(X, Y)
+    clf = quick(scaling="range", guard=False, random_state=0).fit(X, Y)
     new[0, 1], new[1] = np.nan, np.nan
     new[2:6] *= np.array([1e5, 1e12, 1e60, 1e99])[:, np.newaxis]
     assert uses_single_row(clf)
@@ -118,7 +122,7 @@ def test_missing_values_and_far_rows():
 
 def test_other_numbers_of_features_are_left_to_the_general_path():
     X, Y, new = local_data(5)
-    clf = MendedClassifier(random_state=0).fit(X, Y)
+    clf = quick(random_state=0).fit(X, Y)
     corrected = clf._corrector.by_label._single_row.corrected
     assert corrected(new[:1, :3], np.full((1, 3), 0.5)) is None
     with pytest.raises(ValueError, match="features"):
@@ -127,7 +131,7 @@ def test_other_numbers_of_features_are_left_to_the_general_path():
 
 def test_all_corrections_of_a_dense_row_are_computed_at_once(monkeypatch):
     X, Y, new = local_data(6)
-    clf = MendedClassifier(random_state=0).fit(X, Y)
+    clf = quick(random_state=0).fit(X, Y)
     calls = []
     original = single_row.corrected_by
 
@@ -143,7 +147,7 @@ def test_all_corrections_of_a_dense_row_are_computed_at_once(monkeypatch):
 
 def test_parameters_set_after_fit_are_checked_and_used():
     X, Y, new = local_data(7)
-    clf = MendedClassifier(random_state=0)
+    clf = quick(random_state=0)
     with pytest.raises(NotFittedError):
         clf.predict_proba(new[:1])
     clf.fit(X, Y).set_params(decision="labels", threshold=0.9)

@@ -594,8 +594,7 @@ class MendedClassifier(MultiLabelClassifier):
 
     def _corrected(self, X: MatrixLike) -> CorrectedProba:
         base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
-        proba = self._base_proba(base_rows)
-        return self._current_corrector().corrected_proba(distance_rows, proba)
+        return self._current_corrector().corrected_proba(distance_rows, self._base_proba(base_rows))
 
     def _base_proba(self, X: MatrixLike) -> FloatArray:
         """Return the base classifier's probabilities of checked rows."""
