@@ -127,8 +127,7 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
 
     def _scaled(self, numbers: Any, categories: FloatArray) -> Matrix:
         """Return points from numeric features and the coordinates of categories."""
-        is_used = self.scale_ > np.finfo(self.scale_.dtype).tiny
-        factor = np.where(is_used, 1 / np.where(is_used, self.scale_, 1), 0)
+        factor = self._factor()
         if sparse.issparse(numbers):
             filled = numbers.copy()
             missing = np.isnan(filled.data)
@@ -141,6 +140,21 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         if missing.any():
             centred[missing] = 0
         return np.hstack([centred, categories]) if categories.shape[1] else centred
+
+    def _factor(self) -> FloatArray:
+        """Return the number by which each feature is multiplied, 0 for one that is ignored."""
+        is_used = self.scale_ > np.finfo(self.scale_.dtype).tiny
+        return np.where(is_used, 1 / np.where(is_used, self.scale_, 1), 0)
+
+    def _affine_map(self) -> tuple[FloatArray, FloatArray] | None:
+        """Return the mean and the factor by which finite dense rows become points.
+
+        A point is the row less the mean, times the factor. None if rows are encoded in another way:
+        by a transformer, from a frame, or as sparse rows.
+        """
+        if self.transform_ is not None or self._encoder is not None or self._sparse:
+            return None
+        return self.mean_, self._factor()
 
     def _split(self, rows: MatrixLike) -> tuple[Any, FloatArray]:
         """Return the numeric features, and coordinates of the categories."""

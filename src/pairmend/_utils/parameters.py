@@ -99,6 +99,8 @@ def same_parameters(first: Any, second: Any) -> bool:
         return True
     if type(first) is not type(second):
         return False
+    if isinstance(first, str):
+        return bool(first == second)
     if hasattr(first, "get_params"):
         ours, theirs = first.get_params(deep=False), second.get_params(deep=False)
         return ours.keys() == theirs.keys() and all(

@@ -40,7 +40,7 @@ def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> F
     If the method returns a list with an array for each label, as forests do, the column of class 1
     in ``classes_`` is used; 0 for a label whose ``classes_`` lacks 1.
     """
-    found = getattr(estimator, method)(X)
+    found, n_rows = getattr(estimator, method)(X), count_rows(X)
     if isinstance(found, list):
         classes = getattr(estimator, "classes_", [[0, 1]] * len(found))
         columns = [_column_of_one(part, own) for part, own in zip(found, classes, strict=True)]
@@ -48,11 +48,11 @@ def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> F
     else:
         scores = found.toarray() if sparse.issparse(found) else np.asarray(found)
         if n_labels == 1:  # many classifiers treat one label as two classes
-            scores = scores.reshape(count_rows(X), -1)[:, -1:]
-    if scores.shape != (count_rows(X), n_labels):
+            scores = scores.reshape(n_rows, -1)[:, -1:]
+    if scores.shape != (n_rows, n_labels):
         raise ValueError(
             f"{method} of {type(estimator).__name__} gave an array of shape {scores.shape}; "
-            f"expected a score for each of {count_rows(X)} rows and {n_labels} labels."
+            f"expected a score for each of {n_rows} rows and {n_labels} labels."
         )
     if np.isnan(scores).any():
         raise ValueError(

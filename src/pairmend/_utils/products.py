@@ -59,6 +59,8 @@ def _fill(a: Any, b: Any, out: FloatArray) -> None:
 def sum_squares(values: FloatArray) -> float:
     """Return the sum of the squares of all values, NaN or infinite if a value is."""
     flat = values.ravel(order="K")
+    if len(flat) <= LONGEST:
+        return float(np.vecdot(flat, flat))
     n_whole = len(flat) - len(flat) % LONGEST
     pieces, rest = flat[:n_whole].reshape(-1, LONGEST), flat[n_whole:]
     return float(np.vecdot(pieces, pieces).sum() + np.vecdot(rest, rest))

@@ -87,19 +87,21 @@ def corrected_by(
     hit, on, positive = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
     total = sums[:, -1:]
     off = total - on
-    off = np.where(off > ROUNDING * np.finfo(sums.dtype).eps * total, off, 0)
-    missed = np.clip(positive - hit, 0, off)
+    off *= off > ROUNDING * np.finfo(sums.dtype).eps * total
+    missed = positive - hit
+    np.minimum(np.maximum(missed, 0, out=missed), off, out=missed)
     mass = np.asarray(mass, dtype=np.float64)[()]  # may exceed the range of float32
     given_on = _share(hit + mass * towards[0], on + mass, 1.0)
     given_off = _share(missed + mass * towards[1], off + mass, 0.0)
-    return np.clip(given_off + p_decide * (given_on - given_off), 0, 1)
+    corrected = given_off + p_decide * (given_on - given_off)
+    return np.minimum(np.maximum(corrected, 0, out=corrected), 1, out=corrected)
 
 
 def _share(part: FloatArray, whole: FloatArray, undefined: float) -> FloatArray:
     """Divide; where the divisor is 0 the share is `undefined`."""
-    defined = whole > 0
-    if defined.all():
+    if np.minimum.reduce(whole, axis=None, initial=1) > 0:
         return part / whole
+    defined = whole > 0
     return np.where(defined, part / np.where(defined, whole, 1), undefined)
 
 

@@ -27,6 +27,7 @@ from pairmend.mended.search import (
     correct_globally,
     search_global,
 )
+from pairmend.mended.single_row import SingleRowCorrector
 from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
 
@@ -104,6 +105,8 @@ class LabelCorrector:
 
     def corrected(self, X: MatrixLike, proba: FloatArray) -> FloatArray:
         """Correct the base classifier's probabilities of rows."""
+        if len(proba) == 1:
+            return self.stacked(self.terms(X, proba))
         by_label = np.empty(proba.shape)
         for rows in row_chunks(len(proba), 4 * len(self.landmarks) + 12 * proba.shape[1]):
             by_label[rows] = self.stacked(self.terms(take_rows(X, rows), proba[rows]))
@@ -111,18 +114,30 @@ class LabelCorrector:
 
     def terms(self, X: MatrixLike, proba: FloatArray) -> dict[str, FloatArray]:
         """Return uncorrected probabilities, and each correction whose stacking weight is not 0."""
-        terms = {"uncorrected": proba}
-        for name, weight in self.stacking_weights.items():
-            if weight == 0 or name == "uncorrected":
-                continue
+        terms = {"uncorrected": proba, **self._local_terms(X, proba)}
+        if self.stacking_weights.get("global", 0) != 0:
+            reference = self.corrections["global"].reference
+            p_decide, p_true = REFERENCES[reference](proba), self._p_true[reference]
+            terms["global"] = p_decide * p_true[0] + (1 - p_decide) * p_true[1]
+        return terms
+
+    def _local_terms(self, X: MatrixLike, proba: FloatArray) -> dict[str, FloatArray]:
+        """Return the local corrections whose stacking weight is not 0."""
+        names = self._local_names
+        if len(proba) == 1 and self._single_row is not None:
+            found = self._single_row.corrected(X, proba)
+            if found is not None:
+                return {name: found[k : k + 1] for k, name in enumerate(names)}
+        p_decide = {
+            reference: REFERENCES[reference](proba)
+            for reference in {self.corrections[name].reference for name in names}
+        }
+        terms = {}
+        for name in names:
             correction = self.corrections[name]
-            p_decide = REFERENCES[correction.reference](proba)
-            p_true = self._p_true[correction.reference]
-            if name == "global":
-                terms[name] = p_decide * p_true[0] + (1 - p_decide) * p_true[1]
-                continue
             sums = self._sums[name].around(self.scalings[name].points(X, proba))
-            terms[name] = corrected_by(p_decide, sums, p_true, correction.shrinkage)
+            given = p_decide[correction.reference], sums, self._p_true[correction.reference]
+            terms[name] = corrected_by(*given, correction.shrinkage)
         return terms
 
     def landmark_weights(self, name: str, X: MatrixLike, proba: FloatArray) -> FloatArray:
@@ -134,13 +149,35 @@ class LabelCorrector:
         corrected = stack(terms, self.stacking_weights)
         if not self.guard:
             return corrected
-        n_examples = self.total.n_examples
+        n_examples = self._n_examples
         return shrink_rare_labels(terms["uncorrected"], corrected, n_examples, RARE_LABEL_MASS)
 
     @lazy
     def _p_true(self) -> dict[str, tuple[FloatArray, FloatArray]]:
         """P(true | decision) over all validation rows, by reference."""
         return {name: p_true_given_decision(self.total.confusion(name)) for name in self.total.sums}
+
+    @lazy
+    def _n_examples(self) -> FloatArray:
+        """Weight of the rarer class of each label."""
+        return self.total.n_examples
+
+    @lazy
+    def _local_names(self) -> list[str]:
+        """Names of the scalings whose stacking weight is not 0."""
+        weights = self.stacking_weights
+        return [name for name in self.scalings if weights.get(name, 0) != 0]
+
+    @lazy
+    def _single_row(self) -> SingleRowCorrector | None:
+        """The local corrections of one row at once; None if the scalings do not suit."""
+        names = self._local_names
+        scalings = [self.scalings[name] for name in names]
+        sums = [self._sums[name] for name in names]
+        if not SingleRowCorrector.suits(scalings, sums):
+            return None
+        corrections = [self.corrections[name] for name in names]
+        return SingleRowCorrector(scalings, sums, corrections, self._p_true)
 
     @lazy
     def _sums(self) -> dict[str, LandmarkSums]:

@@ -50,7 +50,7 @@ class Scaling:
         self, X: MatrixLike, proba: FloatArray, y: Any, row_weights: FloatArray | None = None
     ) -> "Scaling":
         """Fit the neighbourhood on landmarks with these probabilities."""
-        self.neighbourhood.fit(self._coordinates(X, proba), y, sample_weight=row_weights)
+        self.neighbourhood.fit(self.coordinates(X, proba), y, sample_weight=row_weights)
         return self
 
     @property
@@ -60,7 +60,11 @@ class Scaling:
 
     def points(self, X: MatrixLike, proba: FloatArray) -> Matrix:
         """Return rows as points, (n_rows, n_coordinates)."""
-        return self.neighbourhood.to_points(self._coordinates(X, proba))
+        return self.neighbourhood.to_points(self.coordinates(X, proba))
+
+    def affine_map(self) -> tuple[FloatArray, FloatArray] | None:
+        """Return the mean and the factor of the points of dense coordinates, if affine."""
+        return self.neighbourhood._affine_map()
 
     def nearest(self, X: MatrixLike, proba: FloatArray) -> IntArray:
         """Return the nearest landmark of each row."""
@@ -87,9 +91,10 @@ class Scaling:
         unequal = distances > 64 * np.finfo(lengths.dtype).eps * lengths.max()
         return weighted_median(distances[unequal], masses[unequal]) if unequal.any() else 0.0
 
-    def _coordinates(self, X: MatrixLike, proba: FloatArray) -> Any:
+    def coordinates(self, X: MatrixLike, proba: FloatArray) -> Any:
+        """Return the rows from which points are computed: log-odds in place of features."""
         if self.name == "log_odds":
-            return logit(np.clip(proba, PROBA_MARGIN, 1 - PROBA_MARGIN))
+            return logit(np.minimum(np.maximum(proba, PROBA_MARGIN), 1 - PROBA_MARGIN))
         if self.name == "unit" and isinstance(X, EncodedFrame):
             return np.hstack([X.numbers, X.coordinates()])
         return X

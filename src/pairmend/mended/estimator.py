@@ -230,7 +230,7 @@ class MendedClassifier(MultiLabelClassifier):
     scorer as `criterion` gets weights if it takes them.
 
     With 500 landmarks or more, neighbours are weighted in single precision: the probability of a
-    row may differ by about 1e-6 from that of the same row in another batch.
+    row may differ by about 1e-5 from that of the same row in another batch.
 
     References
     ----------
@@ -503,6 +503,7 @@ class MendedClassifier(MultiLabelClassifier):
             report_decision(self, *decision)
         corrections = corrector.by_label.corrections
         local = {name: each for name, each in corrections.items() if name != "global"}
+        threshold = clone(self.threshold, safe=False)  # set_params changes it in place
         return {
             "validation_indices_": indices,
             "landmark_indices_": indices[landmarks],
@@ -512,7 +513,7 @@ class MendedClassifier(MultiLabelClassifier):
             "_corrector": corrector,
             "_out_of_fold": out_of_fold,
             "_fitted_decision": decision,
-            "_fitted_parameters": self._decision_parameters(),
+            "_fitted_parameters": (self.criterion, self.decision, threshold),
         }
 
     def _fit_corrector(
@@ -550,19 +551,19 @@ class MendedClassifier(MultiLabelClassifier):
 
     def _decision(self) -> tuple[Decision, list[Decision]]:
         """Return the best decision for the current parameters, and all candidates."""
-        check_is_fitted(self)
-        check_prediction_parameters(self)
-        parameters = self._decision_parameters()
-        if not self.multilabel_ or same_parameters(self._fitted_parameters, parameters):
+        if self._check_parameters() or not self.multilabel_:
             return self._fitted_decision
         return self._choose_decision(self._out_of_fold, self._corrector)
 
-    def _decision_parameters(self) -> tuple[Any, ...]:
-        """Return the values of the parameters that a decision depends on.
-
-        A threshold is copied, because ``set_params`` changes its parameters in place.
-        """
-        return self.criterion, self.decision, clone(self.threshold, safe=False)
+    def _check_parameters(self) -> bool:
+        """Check the parameters of the decision, after fit; return whether they are those of fit."""
+        if not hasattr(self, "_fitted_parameters"):
+            check_is_fitted(self)
+        given = self.criterion, self.decision, self.threshold
+        if same_parameters(self._fitted_parameters, given):  # fit has checked them
+            return True
+        check_prediction_parameters(self)
+        return False
 
     def _current_corrector(self) -> Corrector:
         """Return the corrector, with or without label sets by the current `decision`."""
@@ -588,15 +589,14 @@ class MendedClassifier(MultiLabelClassifier):
         return choose_decision(kinds, thresholds, scorer, corrected, corrector.label_sets)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
+        self._check_parameters()
         return self._corrected(X).proba
 
     def _corrected(self, X: MatrixLike) -> CorrectedProba:
-        X = self._check_predict(X)
-        base_rows, distance_rows = self._row_encoder.encode(X)
-        proba = self._base_proba(base_rows)
-        return self._current_corrector().corrected_proba(distance_rows, proba)
+        base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
+        return self._current_corrector().corrected_proba(distance_rows, self._base_proba(base_rows))
 
     def _base_proba(self, X: MatrixLike) -> FloatArray:
         """Return the base classifier's probabilities of checked rows."""
         proba = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
-        return np.clip(proba, 0, 1)
+        return np.minimum(np.maximum(proba, 0), 1)

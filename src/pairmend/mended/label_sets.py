@@ -122,13 +122,13 @@ class LabelSets:
 
         def fill(rows: slice) -> None:
             scores = self._log_scores(rows, proba, own)
-            scores -= scores.max(axis=1, keepdims=True)
+            scores -= np.maximum.reduce(scores, axis=1, keepdims=True)
             np.exp(scores, out=scores)
-            scores /= scores.sum(axis=1, keepdims=True)
+            scores /= np.add.reduce(scores, axis=1, keepdims=True)
             out[rows] = self._times_members(scores)
 
         self._in_blocks(fill, len(proba))
-        return np.clip(out, 0, 1, out=out)
+        return np.minimum(np.maximum(out, 0, out=out), 1, out=out)
 
     def top_sets(self, proba: FloatArray, n_sets: int) -> IntArray:
         """Return the indices of the most likely sets of each row, the most likely first."""
@@ -186,7 +186,7 @@ class LabelSets:
     def _log_scores(self, rows: slice, proba: FloatArray, own: OwnSets | None) -> FloatArray:
         """Return the log-probabilities of sets, up to a constant per row, (n_rows, n_sets)."""
         prior = self._prior
-        p = np.clip(proba[rows], PROBA_MARGIN, 1 - PROBA_MARGIN)
+        p = np.minimum(np.maximum(proba[rows], PROBA_MARGIN), 1 - PROBA_MARGIN)
         # The product of all complements is a constant per row: only log-odds are added.
         log_odds = np.log(p) - np.log1p(-p)
         if self._dense_members is None:

@@ -43,7 +43,7 @@ def stack(predictions: Mapping[str, FloatArray], weights: Mapping[str, float]) -
     """Return the weighted sum of predictions; those of weight 0 may be missing."""
     total = sum(weight * predictions[name] for name, weight in weights.items() if weight > 0)
     if np.ndim(total):
-        return np.clip(total, 0, 1)
+        return np.minimum(np.maximum(total, 0), 1)
     return np.zeros_like(next(iter(predictions.values())))
 
 
