@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.metrics import get_scorer
+from sklearn.naive_bayes import GaussianNB
 
+from pairmend import MendedClassifier
 from pairmend.mended.decisions import CorrectedProba, candidate_thresholds, choose_decision
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.scoring import DecisionScorer
@@ -67,9 +69,20 @@ def test_of_equal_losses_the_first_is_chosen(validation):
 
 
 def test_candidate_thresholds():
-    assert [repr(t) for t in candidate_thresholds("hamming")] == ["FixedThreshold()"]
-    assert [repr(t) for t in candidate_thresholds("zero_one")] == ["FixedThreshold()"]
-    shared = {t.average for t in candidate_thresholds("micro_f1")[1:]}
+    assert [repr(t) for t in candidate_thresholds("hamming", 20)] == ["FixedThreshold()"]
+    assert [repr(t) for t in candidate_thresholds("zero_one", 20)] == ["FixedThreshold()"]
+    shared = {t.average for t in candidate_thresholds("micro_f1", 20)[1:]}
     assert shared == {"micro"}
-    for metric in ("macro_f1", get_scorer("f1_macro")):
-        assert {t.average for t in candidate_thresholds(metric)[1:]} == {"micro", "macro"}
+    names = [repr(t) for t in candidate_thresholds("macro_f1", 20)]
+    assert names == ["FixedThreshold()", "BatchF1Thresholds(batch_size=20)"]
+    scorer = get_scorer("f1_macro")
+    assert {t.average for t in candidate_thresholds(scorer, 20)[1:]} == {"micro", "macro"}
+
+
+def test_batches_have_the_size_of_a_fold(rng):
+    X = rng.normal(size=(60, 2))
+    Y = (X + rng.normal(size=X.shape) > 1).astype(int)
+    clf = MendedClassifier(GaussianNB(), criterion="macro_f1", cv=3, random_state=0).fit(X, Y)
+    assert clf.decisions_["threshold"].tolist() == [
+        "FixedThreshold()", "BatchF1Thresholds(batch_size=20.0)", "None",
+    ]  # fmt: skip

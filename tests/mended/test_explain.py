@@ -18,7 +18,13 @@ from sklearn.pipeline import make_pipeline
 
 import references
 from pairmend import BinaryRelevance, MendedClassifier
-from pairmend.thresholds import CardinalityThreshold, F1Thresholds, NeverEmpty, TopLabels
+from pairmend.thresholds import (
+    BatchF1Thresholds,
+    CardinalityThreshold,
+    F1Thresholds,
+    NeverEmpty,
+    TopLabels,
+)
 
 SETTINGS = [
     {},
@@ -207,6 +213,7 @@ def test_decisions_by_labels_list_no_sets(rings):
     [
         (0.35, [0.35] * 4),
         (F1Thresholds(), "thresholds_"),
+        (BatchF1Thresholds(), "thresholds_"),
         (CardinalityThreshold(), "threshold_"),
         (TopLabels(2), [None] * 4),
         (NeverEmpty(), [None] * 4),

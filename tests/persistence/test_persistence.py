@@ -62,6 +62,7 @@ from pairmend.persistence.matching import match_features
 from pairmend.persistence.reproducible import pack
 from pairmend.persistence.trust import MODULES, is_missing
 from pairmend.thresholds import (
+    BatchF1Thresholds,
     CardinalityThreshold,
     F1Thresholds,
     FixedThreshold,
@@ -184,6 +185,7 @@ MODELS = {
             FixedThreshold(0.4),
             CardinalityThreshold(),
             F1Thresholds(),
+            BatchF1Thresholds(),
             TopLabels(),
             NeverEmpty(),
         )

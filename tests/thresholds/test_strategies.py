@@ -3,14 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
+from scipy.stats import poisson
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from pairmend.kernels.threshold import mean_batch_f1
 from pairmend.thresholds import (
+    BatchF1Thresholds,
     CardinalityThreshold,
     F1Thresholds,
     FixedThreshold,
@@ -29,6 +32,7 @@ ALL = [
     F1Thresholds("micro"),
     F1Thresholds("micro", expected=True),
     F1Thresholds(expected=True, shrinkage=5.0),
+    BatchF1Thresholds(3),
 ]
 all_thresholds = pytest.mark.parametrize("threshold", ALL, ids=str)
 
@@ -142,6 +146,7 @@ THRESHOLDS = [
     F1Thresholds(shrinkage=3.0),
     F1Thresholds("micro", expected=True),
     F1Thresholds(expected=True, shrinkage=3.0),
+    BatchF1Thresholds(2.0, prior_mass=3.0),
     TopLabels(),
     NeverEmpty(F1Thresholds()),
 ]
@@ -179,6 +184,59 @@ def test_invalid_weights_are_refused():
 def test_expected_f1_needs_probabilities():
     with pytest.raises(ValueError, match=r"scores lie in \[-1, 2\]"):
         F1Thresholds(expected=True).fit([[-1.0, 0.5], [2.0, 0.5]], [[0, 1], [1, 0]])
+
+
+def f1_of_poisson_numbers(hits, errors, largest=60):
+    """Mean of 2H / (2H + E), 1 for H = E = 0, summed over all numbers up to the largest."""
+    numbers = np.arange(largest + 1)
+    H, E = np.meshgrid(numbers, numbers, indexing="ij")
+    f1 = np.where(H + E > 0, 2 * H / np.maximum(2 * H + E, 1), 1.0)
+    return poisson.pmf(numbers, hits) @ f1 @ poisson.pmf(numbers, errors)
+
+
+@pytest.mark.parametrize("hits", [0.0, 1e-9, 0.3, 2.0, 20.0])
+@pytest.mark.parametrize("errors", [0.0, 1e-9, 0.5, 3.0, 20.0])
+def test_mean_f1_over_batches(hits, errors):
+    expected = f1_of_poisson_numbers(hits, errors)
+    assert mean_batch_f1(hits, errors) == pytest.approx(expected, abs=1e-9)
+
+
+def test_mean_f1_over_large_batches_is_f1():
+    assert mean_batch_f1(3e6, 2e6) == pytest.approx(0.75, abs=1e-6)
+    assert mean_batch_f1(0.0, 1e6) == pytest.approx(0, abs=1e-9)
+
+
+@settings(max_examples=20)
+@given(tables, st.sampled_from([0.5, 4.0]), st.sampled_from([0.0, 2.0, 1e9]))
+def test_mean_f1_over_batches_is_maximal(table, batch_size, prior_mass):
+    proba, Y = table
+    fitted = BatchF1Thresholds(batch_size, prior_mass=prior_mass).fit(proba, Y)
+    for p, y, decided in zip(proba.T, Y.T, fitted.decide(proba).T, strict=True):
+
+        def mean_f1(accepted, p=p, y=y):
+            count = y.sum()
+            share = count / (count + prior_mass) if count + prior_mass else 1.0
+            truth = share * y + (1 - share) * p
+            hits = truth @ accepted
+            errors = sum(accepted) + truth.sum() - 2 * hits
+            scale = batch_size / len(y)
+            return f1_of_poisson_numbers(scale * hits, scale * max(errors, 0), 20)
+
+        best = max(mean_f1([int(v > t) for v in p]) for t in cuts(p))
+        assert mean_f1(decided) == pytest.approx(best, abs=1e-6)
+
+
+def test_a_rare_label_is_predicted_only_in_large_batches():
+    proba = np.linspace(0, 0.02, 100)[:, np.newaxis]
+    Y = np.arange(100)[:, np.newaxis] == 99
+    # Of ten batches of 10 rows, nine do not have the label.
+    assert BatchF1Thresholds(10).fit(proba, Y).thresholds_ == [np.inf]
+    assert BatchF1Thresholds(10_000).fit(proba, Y).thresholds_ < 0.02
+
+
+def test_batch_f1_needs_probabilities():
+    with pytest.raises(ValueError, match=r"BatchF1Thresholds needs .* scores lie in \[-1, 2\]"):
+        BatchF1Thresholds().fit([[-1.0, 0.5], [2.0, 0.5]], [[0, 1], [1, 0]])
 
 
 @given(tables, st.integers(1, 5))

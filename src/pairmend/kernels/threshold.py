@@ -2,11 +2,14 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import dawsn
 
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 
 DIGITS = 12
 """Decimal places to which shares of weights are compared."""
+FEWEST_HITS = 1e-12
+"""Smallest number of hits of a batch, by whose root is divided."""
 
 
 def accept(scores: FloatArray, threshold: float | FloatArray) -> NDArray[np.int64]:
@@ -67,6 +70,46 @@ def expected_f1_cut(probabilities: FloatArray, weights: FloatArray | None = None
     f1 = 2 * hits / (accepted + hits[-1])
     best = float(f1.max())
     return best / 2 if best > 0 else np.inf
+
+
+def batch_f1_cut(
+    probabilities: FloatArray,
+    y: BoolArray,
+    batch_size: float,
+    prior_mass: float,
+    weights: FloatArray | None = None,
+) -> float:
+    """Return the threshold of one label at which its mean F1 over batches of rows is largest.
+
+    Accepted rows with the label are counted, and expected from the probabilities with a prior mass,
+    in rows with the label. Of cuts with the same F1, the one that accepts least is returned.
+    """
+    ordered, order = _descending(probabilities)
+    counts, thresholds = _cuts(ordered)
+    weights = np.ones(len(ordered)) if weights is None else weights[order]
+    accepted = _up_to(weights)
+    hits, expected = _up_to(weights * y[order]), _up_to(weights * ordered)
+    total = hits[-1] + prior_mass
+    share = hits[-1] / total if total > 0 else 1.0
+    mixed = share * hits + (1 - share) * expected
+    per_batch = batch_size / accepted[-1]
+    errors = np.maximum(accepted[counts] + mixed[-1] - 2 * mixed[counts], 0)
+    f1 = mean_batch_f1(per_batch * mixed[counts], per_batch * errors)
+    return float(thresholds[np.argmax(np.round(f1, DIGITS))])
+
+
+def mean_batch_f1(hits: FloatArray, errors: FloatArray) -> FloatArray:
+    """Return the mean F1 of one label over random batches of rows, 1 in those without the label.
+
+    `hits` are the mean true positives of a batch, `errors` its mean false positives and negatives.
+    Both numbers H and E are taken as independent Poisson variables. The mean of 2H / (2H + E) is
+    one minus the integral of e * exp(-h (1 - s^2) - e (1 - s)) over s from 0 to 1, a difference of
+    two values of Dawson's function. F1 counts as 1 where H = E = 0.
+    """
+    root = np.sqrt(np.maximum(hits, FEWEST_HITS))
+    ratio = errors / (2 * root)
+    none_at_all = np.exp(-(root**2) - errors)
+    return np.asarray(1 - 2 * ratio * (dawsn(root + ratio) - none_at_all * dawsn(ratio)))
 
 
 def _descending(scores: FloatArray) -> tuple[FloatArray, IntArray]:

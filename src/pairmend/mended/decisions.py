@@ -12,26 +12,32 @@ from pairmend._utils.fit_params import fit_with_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.scoring import DecisionScorer
-from pairmend.thresholds.strategies import F1Thresholds, FixedThreshold
+from pairmend.thresholds.strategies import BatchF1Thresholds, F1Thresholds, FixedThreshold
 
 THRESHOLD_PRIOR_MASS = 10.0
 """Weight of a label's rows at which its own threshold and the common one have the same weight."""
 
 
-def candidate_thresholds(metric: Any) -> list[Any]:
+def candidate_thresholds(metric: Any, batch_size: float) -> list[Any]:
     """Return the unfitted thresholds that are compared under a metric, the simplest first.
 
-    For the Hamming and the zero-one loss 1/2 is optimal; F1 needs lower thresholds.
+    For the Hamming and the zero-one loss 1/2 is optimal; F1 needs lower thresholds. For macro F1
+    the number of rows on which it is measured, `batch_size`, decides about rare labels. Which F1 a
+    scorer gives to a label that does not occur is unknown: other thresholds are compared.
     """
     half = FixedThreshold(0.5)
+    if metric in ("hamming", "zero_one"):
+        return [half]
+    if metric == "macro_f1":
+        return [half, BatchF1Thresholds(batch_size)]
     common = [F1Thresholds("micro", expected=expected) for expected in (True, False)]
+    if metric == "micro_f1":
+        return [half, *common]
     per_label = [
         F1Thresholds("macro", expected=expected, shrinkage=shrinkage)
         for expected, shrinkage in product((True, False), (THRESHOLD_PRIOR_MASS, 0.0))
     ]
-    if metric in ("hamming", "zero_one"):
-        return [half]
-    return [half, *common] if metric == "micro_f1" else [half, *common, *per_label]
+    return [half, *common, *per_label]
 
 
 @dataclass(frozen=True)

@@ -576,7 +576,8 @@ class MendedClassifier(MultiLabelClassifier):
     ) -> tuple[Decision, list[Decision]]:
         metric = find_metric(self)
         if isinstance(self.threshold, str):
-            thresholds = candidate_thresholds(metric)
+            batch_size = corrector.by_label.total.rows_per_part(len(out_of_fold.folds))
+            thresholds = candidate_thresholds(metric, batch_size)
         elif isinstance(self.threshold, Real):
             thresholds = [FixedThreshold(float(self.threshold))]
         else:

@@ -22,7 +22,12 @@ from pairmend.kernels.votes import sum_to_one, vote
 from pairmend.mended.corrector import Corrector, LabelCorrector
 from pairmend.mended.decisions import CorrectedProba
 from pairmend.mended.stacking import stack
-from pairmend.thresholds.strategies import CardinalityThreshold, F1Thresholds, FixedThreshold
+from pairmend.thresholds.strategies import (
+    BatchF1Thresholds,
+    CardinalityThreshold,
+    F1Thresholds,
+    FixedThreshold,
+)
 
 BELOW_ZERO = float(np.nextafter(0, -1))
 """A threshold that every probability exceeds, 0 included."""
@@ -98,7 +103,7 @@ class _DecisionRule:
         match self.threshold:
             case FixedThreshold(value=cut) | CardinalityThreshold(threshold_=cut):
                 found = np.full(n_labels, cut, dtype=np.float64)
-            case F1Thresholds(thresholds_=cuts):
+            case F1Thresholds(thresholds_=cuts) | BatchF1Thresholds(thresholds_=cuts):
                 found = np.asarray(cuts, dtype=np.float64)
             case _:
                 return [None] * n_labels

@@ -82,6 +82,10 @@ class GlobalSums:
         """Return p_true_given_decision over all rows but one, for each row of summands."""
         return p_true_given_decision(global_confusion(self.sums[reference] - summands))
 
+    def rows_per_part(self, n_parts: int) -> float:
+        """Return the weight of all rows divided by a number of parts, in rows, at least 1."""
+        return max(1.0, round(float(next(iter(self.sums.values()))[0, -1]) / n_parts, 3))
+
     @property
     def n_examples(self) -> FloatArray:
         """Weight of the rarer class of each label, (n_labels,)."""

@@ -1,6 +1,7 @@
 """Thresholds that convert scores of labels to predictions."""
 
 from pairmend.thresholds.strategies import (
+    BatchF1Thresholds,
     CardinalityThreshold,
     F1Thresholds,
     FixedThreshold,
@@ -10,6 +11,7 @@ from pairmend.thresholds.strategies import (
 )
 
 __all__ = [
+    "BatchF1Thresholds",
     "CardinalityThreshold",
     "F1Thresholds",
     "FixedThreshold",

@@ -23,6 +23,7 @@ from pairmend._utils.validation import is_plain
 from pairmend._utils.weights import all_equal, relative_weights
 from pairmend.kernels.threshold import (
     accept,
+    batch_f1_cut,
     cardinality_cut,
     expected_f1_cut,
     f1_cut,
@@ -223,11 +224,8 @@ class F1Thresholds(Threshold):
         self.shrinkage = shrinkage
 
     def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
-        if self.expected and (scores.min() < 0 or scores.max() > 1):
-            raise ValueError(
-                "F1Thresholds(expected=True) needs probabilities in [0, 1], but scores lie in "
-                f"[{scores.min():g}, {scores.max():g}]. Use expected=False for other scores."
-            )
+        if self.expected:
+            _check_probabilities(scores, "F1Thresholds(expected=True)", "Use expected=False")
         shared = self.average == "micro" or self.shrinkage > 0
         each = None if weights is None else np.repeat(weights, scores.shape[1])
         common = self._cut(scores.ravel(), Y.ravel(), each) if shared else np.nan
@@ -254,11 +252,72 @@ class F1Thresholds(Threshold):
         return f1_cut(scores, y, weights)
 
     def _decide(self, scores: FloatArray) -> IntArray:
-        if scores.shape[1] != len(self.thresholds_):
-            raise ValueError(
-                f"scores have {scores.shape[1]} labels, but F1Thresholds was fitted on "
-                f"{len(self.thresholds_)}."
-            )
+        _check_number_of_labels(self, scores, len(self.thresholds_))
+        return accept(scores, self.thresholds_)
+
+
+class BatchF1Thresholds(Threshold):
+    """Thresholds of labels that maximize the mean F1 over batches of rows, for rare labels.
+
+    Macro F1 is measured on a number of rows in which a rare label may not occur. There its F1 is 1
+    if no row gets the label, else 0, see :func:`~pairmend.metrics.macro_f1_loss`. Each threshold
+    maximizes the mean F1 over random batches of `batch_size` rows: the threshold of a label that
+    is absent from most batches is higher, or infinite.
+
+    Parameters
+    ----------
+    batch_size : float, default=100.0
+        Number of rows on which F1 is measured.
+    prior_mass : float, default=30.0
+        Number of rows with a label at which the true positives counted in these rows, and those
+        expected from their probabilities, have the same weight. Few rows decide little about the
+        threshold of a rare label; its probabilities decide the rest. With sample weights, one
+        row is the smallest weight such that rows with weights up to it hold at least 2 % of the
+        total weight.
+
+    Attributes
+    ----------
+    thresholds_ : ndarray of shape (n_labels,)
+        Threshold of each label; infinity if no row is to get the label.
+
+    See Also
+    --------
+    F1Thresholds : The same for batches of many rows.
+
+    Notes
+    -----
+    Numbers of true positives and of errors in a batch are taken as independent Poisson variables.
+
+    Examples
+    --------
+    >>> from pairmend.thresholds import BatchF1Thresholds
+    >>> proba, Y = [[0.1, 0.1], [0.2, 0.3], [0.4, 0.8]], [[0, 0], [0, 0], [1, 1]]
+    >>> BatchF1Thresholds(batch_size=1).fit(proba, Y).thresholds_.round(2).tolist()
+    [inf, 0.55]
+    >>> BatchF1Thresholds(batch_size=100).fit(proba, Y).thresholds_.round(2).tolist()
+    [0.15, 0.55]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "batch_size": [Interval(Real, 0, None, closed="neither")],
+        "prior_mass": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, batch_size: float = 100.0, *, prior_mass: float = 30.0):
+        self.batch_size = batch_size
+        self.prior_mass = prior_mass
+
+    def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+        _check_probabilities(scores, "BatchF1Thresholds", "Use F1Thresholds()")
+        self.thresholds_ = np.array(
+            [
+                batch_f1_cut(p, y, self.batch_size, self.prior_mass, weights)
+                for p, y in zip(scores.T, Y.T, strict=True)
+            ]
+        )
+
+    def _decide(self, scores: FloatArray) -> IntArray:
+        _check_number_of_labels(self, scores, len(self.thresholds_))
         return accept(scores, self.thresholds_)
 
 
@@ -358,6 +417,22 @@ class NeverEmpty(Threshold):
 def _finite(thresholds: Any, lowest: Any) -> Any:
     """Replace thresholds of minus infinity by the largest numbers below the lowest scores."""
     return np.where(thresholds == -np.inf, np.nextafter(lowest, -np.inf), thresholds)
+
+
+def _check_probabilities(scores: FloatArray, name: str, remedy: str) -> None:
+    if scores.min() < 0 or scores.max() > 1:
+        raise ValueError(
+            f"{name} needs probabilities in [0, 1], but scores lie in "
+            f"[{scores.min():g}, {scores.max():g}]. {remedy} for other scores."
+        )
+
+
+def _check_number_of_labels(threshold: Threshold, scores: FloatArray, n_labels: int) -> None:
+    if scores.shape[1] != n_labels:
+        raise ValueError(
+            f"scores have {scores.shape[1]} labels, but {type(threshold).__name__} was fitted on "
+            f"{n_labels}."
+        )
 
 
 def _check_scores(scores: ArrayLike) -> FloatArray:
