@@ -1,3 +1,4 @@
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from pairmend.study import (
     shipped_study,
 )
 from pairmend.study.definition_changes import definition_changes
+from pairmend.study.requirements import BOOSTING
 from pairmend.study.tasks import shared_fits
 
 OWN = """
@@ -203,3 +205,50 @@ def test_subsets_of_sets_of_the_catalogue():
     plain["sets"]["yeast"] = {"one_hot": "yes"}
     with pytest.raises(ValueError, match="sets.yeast.one_hot must be true or false, got 'yes'"):
         parse_study(plain, Path())
+
+
+ABSENT = (
+    MINIMAL
+    + '[algorithms.B]\nclass = "pairmend.BinaryRelevance"\n'
+    + ('params = { estimator = { class = "no_such_package.Classifier" } }\n')
+)
+
+
+def test_algorithms_without_their_packages_are_left_out_or_refused(tmp_path):
+    path = tmp_path / "ours.toml"
+    path.write_text(ABSENT)
+    with pytest.raises(ValueError, match="No module named 'no_such_package'"):
+        load_study(path)
+    path.write_text("skip_missing = true\n" + ABSENT)
+    study = load_study(path)
+    assert list(study.algorithms) == ["A"]
+    assert study.left_out == {"B": ["no_such_package"]}
+    assert list(study.narrowed(algorithms=["a"]).algorithms) == ["A"]
+    with pytest.raises(ImportError, match="'b' needs packages that are not installed: no_such"):
+        study.narrowed(algorithms=["A", "b"])
+    path.write_text("skip_missing = true\n" + ABSENT.replace("pairmend.Pairwise", "no_such."))
+    with pytest.raises(ValueError, match="No module named 'no_such'"):
+        load_study(path)
+
+
+def test_the_study_mended_does_without_optional_packages(monkeypatch):
+    whole = shipped_study("mended")
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name: None if name in (*BOOSTING, "mlrl") else find_spec(name),
+    )
+    study = shipped_study("mended")
+    packages = {"LightGBM": ["lightgbm"], "CatBoost": ["catboost"], "BOOMER": ["mlrl"]}
+    assert study.left_out == packages
+    assert set(whole.algorithms) - set(study.algorithms) == set(packages) - set(whole.left_out)
+    with pytest.raises(ImportError, match=r"pip install 'pairmend\[boosting\]'"):
+        study.narrowed(algorithms=["LightGBM"])
+
+
+def test_variants_of_mended_classifier_share_a_fit():
+    fits = shared_fits(shipped_study("mended").algorithms)
+    for base in ("", "-LR", "-NB", "-RF"):
+        variants = {f"Mended-{kind}{base}" for kind in ("H", "Z", "Mi", "Ma")}
+        assert variants in [set(names) for names in fits]

@@ -25,7 +25,7 @@ from pairmend.study import (
     shipped_study,
 )
 from pairmend.study.failures import failures_of
-from pairmend.study.requirements import require_extra
+from pairmend.study.requirements import install_advice, require_extra
 from pairmend.study.resume import resumed_study
 from pairmend.study.run import reason_not_to_run
 from pairmend.study.store import read_progress
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if study.file is not None:
         add_trusted_file(study.file)
-    _show_start(plan)
+    _show_start(study, plan)
     try:
         return _run_and_report(study, out, options)
     except KeyboardInterrupt:
@@ -167,11 +167,21 @@ def _show_plan(study: Study, plan: Plan, out: Path) -> None:
         numbers=range(1, 4),
     )
     show_text(f"algorithms: {', '.join(study.algorithms)}")
+    _show_left_out(study)
     show_text(f"metrics: {', '.join(study.criteria)}")
     show_text(f"output folder: {out}")
 
 
-def _show_start(plan: Plan) -> None:
+def _show_left_out(study: Study) -> None:
+    if study.left_out:
+        named = [f"{name} ({', '.join(absent)})" for name, absent in study.left_out.items()]
+        show_text(f"packages not installed, left out: {', '.join(named)}")
+        absent = {package for packages in study.left_out.values() for package in packages}
+        show_text(f"({install_advice(absent)})")
+
+
+def _show_start(study: Study, plan: Plan) -> None:
+    _show_left_out(study)
     if skipped := [each.name for each in plan.sets if each.missing]:
         show_text(f"missing, left out: {', '.join(skipped)}")
         show_text("(--data FOLDER names a folder with their files, --download fetches some)")

@@ -9,6 +9,7 @@ from typing import Any
 from pairmend.datasets import find_entry
 from pairmend.study.criteria import CRITERIA, Criterion
 from pairmend.study.objects import Uninstantiated, describe
+from pairmend.study.requirements import install_advice
 from pairmend.study.sources import CatalogueSource, GivenSource, Source, as_data, with_name
 
 SPLITS = ("shuffled", "stratified")
@@ -39,12 +40,16 @@ class Study:
     name, title : str
         Name in files, and title of the report.
     skip_missing : bool, default=False
-        Whether sets whose files are missing are left out; if not, they are an error.
+        Whether sets whose files are missing are left out, and algorithms of a study file whose
+        packages are not installed; if not, they are an error.
     time_limit : float, default=None
         Seconds that a task may take, fit and prediction together. A task that takes longer has
         failed. None means no limit.
     file : Path, default=None
         The study file that the study was read from. Modules in its folder can be imported.
+    left_out : mapping of str to list of str, default=None
+        Algorithms of the study file that were left out, with the packages that they need and that
+        are not installed.
 
     Examples
     --------
@@ -70,6 +75,7 @@ class Study:
     skip_missing: bool
     time_limit: float | None
     file: Path | None = field(compare=False)
+    left_out: Mapping[str, list[str]] = field(compare=False)
 
     def __init__(
         self,
@@ -86,6 +92,7 @@ class Study:
         skip_missing: bool = False,
         time_limit: float | None = None,
         file: Path | None = None,
+        left_out: Mapping[str, list[str]] | None = None,
     ) -> None:
         numbers = {"folds": (folds, 2), "repeats": (repeats, 1), "seed": (seed, 0)}
         for key, (number, minimum) in numbers.items():
@@ -113,6 +120,7 @@ class Study:
             "skip_missing": skip_missing,
             "time_limit": time_limit,
             "file": file,
+            "left_out": dict(left_out or {}),
         }
         for key in ("sets", "algorithms", "criteria"):
             _check_names(key, parts[key])
@@ -194,14 +202,27 @@ class Study:
         if algorithms is not None:
             own = {name.casefold(): name for name in self.algorithms}
             names = list(algorithms)
+            _refuse_left_out(self.left_out, names)
             if unknown := [name for name in names if name.casefold() not in own]:
                 raise ValueError(
                     f"the study has no algorithm {', '.join(map(repr, unknown))}; it has "
                     f"{', '.join(self.algorithms)}"
                 )
             kept = [own[name.casefold()] for name in names]
-            study = replace(study, algorithms={name: self.algorithms[name] for name in kept})
+            chosen_algorithms = {name: self.algorithms[name] for name in kept}
+            study = replace(study, algorithms=chosen_algorithms, left_out={})
         return study
+
+
+def _refuse_left_out(left_out: Mapping[str, list[str]], names: Iterable[str]) -> None:
+    """Raise an ImportError if an algorithm was left out because its packages are missing."""
+    absent = {name.casefold(): packages for name, packages in left_out.items()}
+    for name in names:
+        if packages := absent.get(name.casefold()):
+            raise ImportError(
+                f"the algorithm {name!r} needs packages that are not installed: "
+                f"{', '.join(packages)}. {install_advice(packages)}"
+            )
 
 
 def _as_sources(sets: Any) -> dict[str, Source]:

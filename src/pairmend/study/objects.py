@@ -1,6 +1,7 @@
 """Conversion of estimators and functions to plain data with import paths, and back."""
 
 import importlib
+import importlib.util
 import inspect
 import json
 from collections.abc import Mapping
@@ -34,6 +35,23 @@ def find(path: str) -> Any:
     if not hasattr(found, name):
         raise ImportError(f"cannot import {path!r}: {module} has no {name!r}")
     return getattr(found, name)
+
+
+def missing_packages(value: Any) -> list[str]:
+    """Return the packages of the import paths in plain data that are not installed, sorted."""
+    if isinstance(value, list):
+        parts = value
+    elif isinstance(value, Mapping):
+        parts = list(value.values())
+    else:
+        return []
+    absent = {name for part in parts for name in missing_packages(part)}
+    for key in ("class", "object"):
+        path = value.get(key) if isinstance(value, Mapping) else None
+        package = path.partition(".")[0] if isinstance(path, str) else ""
+        if package and importlib.util.find_spec(package) is None:
+            absent.add(package)
+    return sorted(absent)
 
 
 def _error_text(error: Exception) -> str:

@@ -1,8 +1,19 @@
 """Checks that the optional packages of studies are installed."""
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 
 PACKAGES = ("cloudpickle", "filelock", "pandas")
+
+BOOSTING = ("catboost", "lightgbm")
+"""Packages of the extra for baselines of the study "mended"."""
+
+
+def install_advice(packages: Iterable[str]) -> str:
+    """Return how to install packages that algorithms of a study need."""
+    if set(packages) <= set(BOOSTING):
+        return "Install them: pip install 'pairmend[boosting]'"
+    return "Install them, or run the study in an environment that has them (docs/study.md)"
 
 
 def require_extra(*others: str) -> None:

@@ -98,7 +98,11 @@ def _as_stored(study: Study, definition: dict[str, Any], out: Path) -> Study:
     parts: dict[str, Any] = {"sets": sets}
     for key in ("algorithms", "criteria"):
         own = getattr(study, key)
-        unknown += [f"{key}.{name}" for name in definition[key] if name not in own]
+        unknown += [
+            f"{key}.{name}"
+            for name in definition[key]
+            if name not in own and not (key == "algorithms" and name in study.left_out)
+        ]
         parts[key] = {name: own[name] for name in definition[key] if name in own}
     if unknown:
         raise ValueError(

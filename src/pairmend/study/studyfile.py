@@ -15,7 +15,7 @@ from pairmend.datasets import find_entry
 from pairmend.study.criteria import CRITERIA, Criterion
 from pairmend.study.definition import Study
 from pairmend.study.importing import importable
-from pairmend.study.objects import build, find
+from pairmend.study.objects import build, find, missing_packages
 from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource, Source
 
 SET_KEYS = {
@@ -160,7 +160,7 @@ def parse_study(
     ...
     ValueError: unknown key 'set'; a study has sets, algorithms, criteria, folds, ...
     """
-    known = [field.name for field in fields(Study) if field.name != "file"]
+    known = [field.name for field in fields(Study) if field.name not in ("file", "left_out")]
     for key in plain:
         if key not in known:
             raise ValueError(f"unknown key {key!r}; a study has {', '.join(known)}")
@@ -169,10 +169,15 @@ def parse_study(
             raise ValueError(f"the key {key!r} is missing")
     parts = {**plain, "sets": _sets(plain["sets"], folder), "file": file}
     with importable(None if file is None else file.absolute().parent):
+        described = _table(plain["algorithms"], "algorithms")
+        absent = {name: missing_packages(each) for name, each in described.items()}
+        if plain.get("skip_missing") is True and not all(absent.values()):
+            parts["left_out"] = {name: packages for name, packages in absent.items() if packages}
         parts["algorithms"] = {
             algorithm: build(each, f"algorithms.{algorithm}", instantiate=instantiate)
-            for algorithm, each in _table(plain["algorithms"], "algorithms").items()
-            if _has_class(each, f"algorithms.{algorithm}")
+            for algorithm, each in described.items()
+            if algorithm not in parts.get("left_out", ())
+            and _has_class(each, f"algorithms.{algorithm}")
         }
         if "criteria" in plain:
             parts["criteria"] = _criteria(plain["criteria"], instantiate)
