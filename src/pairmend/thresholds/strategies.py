@@ -295,7 +295,7 @@ class BatchF1Thresholds(Threshold):
     >>> BatchF1Thresholds(batch_size=1).fit(proba, Y).thresholds_.round(2).tolist()
     [inf, 0.55]
     >>> BatchF1Thresholds(batch_size=100).fit(proba, Y).thresholds_.round(2).tolist()
-    [0.15, 0.55]
+    [0.3, 0.55]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
