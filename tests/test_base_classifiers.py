@@ -69,11 +69,11 @@ def test_a_failed_fit_changes_nothing():
 def test_weights_reach_the_default_base_of_mended_classifier():
     X, Y = rows()
     weights = np.linspace(0.1, 3.0, 60)
-    default = MendedClassifier(cv=2, random_state=0).fit(X, Y, sample_weight=weights)
+    default = MendedClassifier(None, cv=2, random_state=0).fit(X, Y, sample_weight=weights)
     given = MendedClassifier(logistic_regression(), cv=2, random_state=0)
     expected = default.predict_proba(X)
     np.testing.assert_array_equal(given.fit(X, Y, sample_weight=weights).predict_proba(X), expected)
     assert (given.fit(X, Y).predict_proba(X) != expected).any()
     with config_context(enable_metadata_routing=True):
-        routed = MendedClassifier(cv=2, random_state=0).fit(X, Y, sample_weight=weights)
+        routed = MendedClassifier(None, cv=2, random_state=0).fit(X, Y, sample_weight=weights)
         np.testing.assert_array_equal(routed.predict_proba(X), expected)

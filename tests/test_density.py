@@ -102,11 +102,11 @@ def test_other_base_classifiers_and_transformers_get_the_rows_as_given(base, row
 
 def test_density_decides_whether_the_default_base_scales_features(rows):
     X, new, Y = rows
-    sparse_like = MendedClassifier(cv=2, random_state=0).fit(X, Y)
+    sparse_like = MendedClassifier(None, cv=2, random_state=0).fit(X, Y)
     models = sparse_like.estimator_.models_
     assert all(isinstance(model, ScaledLogisticRegression) for model in models)
     assert all(model.scaler_.scaler_ is None for model in models)
-    dense = MendedClassifier(cv=2, random_state=0).fit(X + 1, Y)
+    dense = MendedClassifier(None, cv=2, random_state=0).fit(X + 1, Y)
     assert all(model.scaler_.scaler_ is not None for model in dense.estimator_.models_)
     missing = np.where(np.arange(60) < 3, np.nan, new)  # more than mostly zeros
     filled = np.where(np.isnan(missing), X.mean(axis=0), missing)

@@ -1,5 +1,6 @@
 """ScaledLogisticRegression, which mended/estimator.py sets as default base classifier."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -123,16 +124,42 @@ class DenseScaler(TransformerMixin, BaseEstimator):
             Scaled rows; unchanged after a fit on sparse rows.
         """
         check_is_fitted(self)
+        return self._encode(X, self._scaled)
+
+    def fill(self, X: MatrixLike) -> MatrixLike:
+        """Encode rows as `transform` does, without scaling; NaN becomes the mean.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples, n_columns)
+            Encoded rows; unchanged after a fit on sparse rows.
+        """
+        check_is_fitted(self)
+        return self._encode(X, self._filled)
+
+    def _encode(self, X: MatrixLike, change: Callable[[Any], FloatArray]) -> MatrixLike:
+        """Return rows with changed numbers, and with encoded categories."""
         if self.frame_encoder_ is None:
             numbers = X if is_valid(self, X) else self._check(X, reset=False)
-            return numbers if self.scaler_ is None else self._scaled(numbers)
+            return numbers if self.scaler_ is None else change(numbers)
         rows = self.frame_encoder_.encode(X)
         parts = [rows.components]
         if self.encoder_ is not None:
             parts.insert(0, self.encoder_.transform(rows.codes))
         if self.scaler_ is not None:
-            parts.insert(0, self._scaled(rows.numbers))
+            parts.insert(0, change(rows.numbers))
         return np.hstack(parts)
+
+    def _filled(self, numbers: Any) -> FloatArray:
+        """Return numbers with NaN replaced by the mean."""
+        dense = numbers.toarray() if sparse.issparse(numbers) else np.asarray(numbers)
+        missing = np.isnan(dense)
+        return np.where(missing, self.scaler_.mean_, dense) if missing.any() else dense
 
     def _scaled(self, numbers: Any, out: FloatArray | None = None) -> FloatArray:
         """Return standardized numbers, with NaN replaced by 0, the mean after scaling."""

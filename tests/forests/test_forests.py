@@ -21,7 +21,7 @@ def data():
 
 def reference(forest, X, Y, weights):
     """Grow the same trees again; return out-of-bag means, and a function that predicts rows."""
-    encoded = forest.scaler_.transform(X).astype(np.float32)
+    encoded = X.astype(np.float32)
     seeds = np.random.RandomState(forest.random_state).randint(2**31 - 1, size=forest.n_estimators)
     leaves_of, tables, sums, n_trees = [], [], np.zeros(Y.shape), np.zeros(len(Y))
     for seed in seeds:
@@ -45,7 +45,7 @@ def reference(forest, X, Y, weights):
             n_trees[row] += 1
 
     def predict(new):
-        rows = forest.scaler_.transform(new).astype(np.float32)
+        rows = new.astype(np.float32)
         found = [
             [table[leaf] for leaf in apply(rows)]
             for apply, table in zip(leaves_of, tables, strict=True)
@@ -66,6 +66,17 @@ def test_equals_trees_of_scikit_learn(data, form, max_samples):
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     new = np.random.RandomState(1).normal(size=(30, 5))
     np.testing.assert_allclose(forest.predict_proba(form(new)), predict(form(new)), atol=1e-6)
+
+
+def test_missing_values_are_means(data):
+    X, Y, weights = data
+    gaps = X.copy()
+    gaps[::3, 1] = np.nan
+    filled = gaps.copy()
+    filled[::3, 1] = np.ma.average(np.ma.masked_invalid(gaps[:, 1]), weights=weights)
+    found = MultiLabelForest(10, random_state=0).fit_out_of_bag(gaps, Y, weights)
+    expected = MultiLabelForest(10, random_state=0).fit_out_of_bag(filled, Y, weights)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_rows_in_all_samples_have_the_shares_of_labels(data):

@@ -11,7 +11,7 @@ from pairmend._utils.typing import FloatArray, MatrixLike
 from pairmend._utils.validation import set_feature_attributes
 from pairmend.base_classifiers import DenseScaler
 from pairmend.forests.growing import ForestRows, grow_trees
-from pairmend.forests.trees import StackedTrees, as_single
+from pairmend.forests.trees import StackedTrees, as_single, to_single
 
 N_TREES = 100
 """Number of trees."""
@@ -27,7 +27,7 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
     It differs from scikit-learn's :class:`~sklearn.ensemble.RandomForestClassifier` in its size: a
     few bytes for each leaf and each label in it, so that it can be used with hundreds of labels. It
     also differs in its cost with many labels (trees are grown for random sums of more than 32
-    labels) and with many rows (bootstrap samples are bounded). Rows are encoded as
+    labels) and with many rows (bootstrap samples are bounded). Frames are encoded as
     for :class:`~pairmend.base_classifiers.ScaledLogisticRegression`.
 
     Parameters
@@ -86,7 +86,7 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         n_rows, n_labels = Y.shape
         weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, float)
         self.scaler_ = DenseScaler().fit(X, sample_weight=sample_weight)
-        encoded = self.scaler_.transform(X)
+        encoded = self.scaler_.fill(X)
         n_features = encoded.shape[1]
         seeds = check_random_state(self.random_state).randint(
             np.iinfo(np.int32).max, size=self.n_estimators
@@ -114,7 +114,7 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of labels, (n_samples, n_labels)."""
-        return self.trees_.predict_proba(self.scaler_.transform(X))
+        return self.trees_.predict_proba(self.scaler_.fill(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -129,7 +129,8 @@ def _forest_rows(encoded: MatrixLike, Y: Any, weights: FloatArray) -> ForestRows
         X: Any = as_single(encoded, np.arange(encoded.shape[1]), encoded.shape[1])
         return ForestRows(X, X, Y, weights)
     # Trees accept sparse matrices with 32-bit indices only.
-    rows = sparse.csr_matrix(encoded, dtype=np.float32)
+    rows = sparse.csr_matrix(encoded)
+    rows = sparse.csr_matrix((to_single(rows.data), rows.indices, rows.indptr), shape=rows.shape)
     for matrix in (rows, columns := rows.tocsc()):
         matrix.sort_indices()
         matrix.indices = matrix.indices.astype(np.int32)

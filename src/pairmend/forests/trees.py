@@ -159,8 +159,13 @@ def as_single(X: MatrixLike, used: IntArray, n_features: int) -> FloatArray:
     columns: Any = X if len(used) == n_features else X[:, used]
     if sparse.issparse(columns):
         columns = columns.toarray()
+    return np.ascontiguousarray(to_single(columns))
+
+
+def to_single(values: FloatArray) -> FloatArray:
+    """Return values in single precision, those beyond its range at its limits."""
     largest = np.finfo(np.float32).max
-    return np.ascontiguousarray(np.clip(columns, -largest, largest), dtype=np.float32)
+    return np.clip(values, -largest, largest).astype(np.float32)
 
 
 def add_leaves(

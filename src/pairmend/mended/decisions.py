@@ -14,6 +14,8 @@ from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.scoring import DecisionScorer
 from pairmend.thresholds.strategies import BatchF1Thresholds, F1Thresholds, FixedThreshold
 
+LIFT_EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0)
+"""Exponents of the lift of label sets that are compared as decisions."""
 THRESHOLD_PRIOR_MASS = 10.0
 """Weight of a label's rows at which its own threshold and the common one have the same weight."""
 
@@ -52,11 +54,23 @@ class Decision:
         Applied to the probabilities of labels if `kind` is "labels".
     loss : float
         Mean loss over the folds.
+    lift_exponent : float, default=nan
+        Exponent of the lift if `kind` is "sets".
+    label_sets : LabelSets or None, default=None
+        The label sets with this exponent, if the decision is the chosen one.
     """
 
     kind: str
     threshold: Any
     loss: float
+    lift_exponent: float = np.nan
+    label_sets: LabelSets | None = None
+
+    def decide(self, proba: FloatArray, by_label: FloatArray) -> IntArray:
+        """Return 0/1 decisions on labels, given the probabilities of `CorrectedProba`."""
+        if self.label_sets is not None:
+            return self.label_sets.most_likely(by_label)
+        return np.asarray(self.threshold.decide(proba))
 
 
 @dataclass(frozen=True)
@@ -119,13 +133,20 @@ def choose_decision(
     candidates = []
     for kind in kinds:
         if kind == "sets":
-            decisions = label_sets.most_likely(corrected.by_label, corrected.own)
-            candidates.append(Decision(kind, None, scorer.loss(decisions, corrected.proba)))
+            # Of equal losses, the exponent that suits the probabilities is used.
+            exponents = list(dict.fromkeys([label_sets.lift_exponent, *LIFT_EXPONENTS]))
+            found = label_sets.most_likely_by_exponent(corrected.by_label, exponents, corrected.own)
+            for exponent, decisions in zip(exponents, found, strict=True):
+                loss = scorer.loss(decisions, corrected.proba)
+                candidates.append(Decision(kind, None, loss, exponent))
             continue
         for threshold in thresholds:
             decisions = _cross_fitted_decisions(threshold, corrected.proba, scorer)
             candidates.append(Decision(kind, threshold, scorer.loss(decisions, corrected.proba)))
     best = min(candidates, key=lambda candidate: candidate.loss)
+    if best.kind == "sets":
+        sets = replace(label_sets, lift_exponent=best.lift_exponent)
+        return replace(best, label_sets=sets), candidates
     if best.threshold is not None:
         given = corrected.proba, scorer.Y
         fitted = fit_with_weights(clone(best.threshold), given, scorer.weights)

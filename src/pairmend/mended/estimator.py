@@ -172,7 +172,7 @@ class MendedClassifier(MultiLabelClassifier):
         label "sets".
     lift_exponent_ : float
         Exponent of the lift of label sets, which is the ratio of a set's frequency to that under
-        independence of the labels.
+        independence of the labels, in the probabilities of labels.
     decision_ : {"labels", "sets"}
         The chosen decision; "classes" after a fit on 1-D classes.
     threshold_ : threshold or None
@@ -181,7 +181,8 @@ class MendedClassifier(MultiLabelClassifier):
         All corrections that were compared: "scaling", "beta", "shrinkage", "reference", and
         "loss", the Brier score of corrected out-of-fold probabilities.
     decisions_ : dict of ndarray
-        All decisions that were compared: "decision", "threshold", and "loss" by the metric.
+        All decisions that were compared: "decision", "threshold", "lift_exponent" (of label sets),
+        and "loss" by the metric.
     validation_indices_ : ndarray of int
         Rows of the validation set: the training rows with an out-of-fold prediction.
     landmark_indices_ : ndarray of int
@@ -381,9 +382,7 @@ class MendedClassifier(MultiLabelClassifier):
         corrected = self._corrected(X)
         if decision.kind == "classes":
             return np.asarray(self.classes_[np.argmax(corrected.proba, axis=1)])
-        if decision.kind == "sets":
-            return self._current_corrector().label_sets.most_likely(corrected.by_label)
-        return np.asarray(decision.threshold.decide(corrected.proba))
+        return decision.decide(corrected.proba, corrected.by_label)
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the corrected probabilities of labels.
@@ -425,11 +424,12 @@ class MendedClassifier(MultiLabelClassifier):
 
     @property
     def decisions_(self) -> dict[str, np.ndarray[Any, Any]]:
-        """All decisions that were compared: "decision", "threshold", and "loss" by the metric."""
+        """All decisions that were compared, see the class."""
         _, candidates = self._decision()
         return {
             "decision": np.array([candidate.kind for candidate in candidates]),
             "threshold": np.array([repr(candidate.threshold) for candidate in candidates]),
+            "lift_exponent": np.array([candidate.lift_exponent for candidate in candidates]),
             "loss": np.array([candidate.loss for candidate in candidates]),
         }
 

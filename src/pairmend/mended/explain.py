@@ -20,7 +20,8 @@ from pairmend.kernels.leave_one_out import confusion_from_sums, shrink
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one, vote
 from pairmend.mended.corrector import Corrector, LabelCorrector
-from pairmend.mended.decisions import CorrectedProba
+from pairmend.mended.decisions import CorrectedProba, Decision
+from pairmend.mended.label_sets import LabelSets
 from pairmend.mended.stacking import stack
 from pairmend.thresholds.strategies import (
     BatchF1Thresholds,
@@ -62,7 +63,7 @@ def explain_rows(
             raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
     corrector: Corrector = classifier._current_corrector()
     n_landmarks, n_labels = corrector.by_label.landmarks.Y.shape
-    decision = _DecisionRule(classifier.decision_, classifier.threshold_, corrector)
+    decision = _DecisionRule(classifier._decision()[0])
     names = [str(name) for name in classifier.classes_.tolist()]
     problems = _ProblemExplainer(
         corrector.by_label, names, classifier.landmark_indices_, n_neighbors, n_problems
@@ -76,7 +77,7 @@ def explain_rows(
             name: (classifier.base_weights_[name], each[rows]) for name, each in parts.items()
         }
         labels = _explain_labels(corrector, names, by_base, terms, part, decision)
-        sets = _explain_sets(corrector, names, terms["uncorrected"], part, decision)
+        sets = _explain_sets(names, terms["uncorrected"], part, decision)
         for k, found in enumerate(problems.explain(take_rows(X, rows), terms)):
             explained.append(Explanation(rows.start + k, labels[k], *found, sets[k]))
     return explained
@@ -86,21 +87,28 @@ def explain_rows(
 class _DecisionRule:
     """The fitted decision of a classifier."""
 
-    kind: str
-    threshold: Any
-    corrector: Corrector
+    decision: Decision
+
+    @property
+    def kind(self) -> str:
+        """Kind of the decision."""
+        return self.decision.kind
 
     def accepted(self, proba: FloatArray, by_label: FloatArray) -> BoolArray:
         """Return which labels are predicted, (n_rows, n_labels)."""
         if self.kind == "classes":
             return np.asarray(np.argmax(proba, axis=1)[:, np.newaxis] == np.arange(proba.shape[1]))
-        if self.kind == "sets":
-            return self.corrector.label_sets.most_likely(by_label) == 1
-        return np.asarray(self.threshold.decide(proba)) == 1
+        return self.decision.decide(proba, by_label) == 1
+
+    @property
+    def label_sets(self) -> LabelSets:
+        """Label sets of a decision on sets."""
+        assert self.decision.label_sets is not None
+        return self.decision.label_sets
 
     def thresholds(self, n_labels: int) -> list[float | None]:
         """Return the threshold of each label, None where the decision has no fixed one."""
-        match self.threshold:
+        match self.decision.threshold:
             case FixedThreshold(value=cut) | CardinalityThreshold(threshold_=cut):
                 found = np.full(n_labels, cut, dtype=np.float64)
             case F1Thresholds(thresholds_=cuts) | BatchF1Thresholds(thresholds_=cuts):
@@ -171,7 +179,6 @@ def _explain_labels(
 
 
 def _explain_sets(
-    corrector: Corrector,
     names: list[str],
     base: FloatArray,
     corrected: CorrectedProba,
@@ -180,7 +187,7 @@ def _explain_sets(
     """Return the two most likely label sets of each row, and the one predicted uncorrected."""
     if decision.kind != "sets":
         return [()] * len(base)
-    sets = corrector.label_sets
+    sets = decision.label_sets
     best_before = sets.top_sets(base, 1)
     listed = np.hstack([sets.top_sets(corrected.by_label, 2), best_before])
     before = sets.proba_of_sets(listed, base)

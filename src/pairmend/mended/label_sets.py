@@ -1,7 +1,7 @@
 """Label powerset decoding: label sets seen in training, their lift and probabilities."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,22 @@ class LabelSets:
         self._in_blocks(fill, len(proba))
         return self.members[best].toarray().astype(np.int64)
 
+    def most_likely_by_exponent(
+        self, proba: FloatArray, exponents: Sequence[float], own: OwnSets | None = None
+    ) -> list[IntArray]:
+        """Return `most_likely` for each of several exponents of the lift."""
+        best = np.empty((len(exponents), len(proba)), dtype=np.int64)
+        variants = [replace(self, lift_exponent=exponent) for exponent in exponents]
+        priors = [sets._prior for sets in variants]
+
+        def fill(rows: slice) -> None:
+            sums = self._sums_of_log_odds(rows, proba)
+            for k, (sets, prior) in enumerate(zip(variants, priors, strict=True)):
+                best[k, rows] = sets._add_prior(sums.copy(), prior, rows, own).argmax(axis=1)
+
+        self._in_blocks(fill, len(proba))
+        return [self.members[each].toarray().astype(np.int64) for each in best]
+
     def marginals(self, proba: FloatArray, own: OwnSets | None = None) -> FloatArray:
         """Return the probability of each label over all sets; `own` as in `most_likely`."""
         out = np.empty(proba.shape)
@@ -186,13 +202,21 @@ class LabelSets:
     def _log_scores(self, rows: slice, proba: FloatArray, own: OwnSets | None) -> FloatArray:
         """Return the log-probabilities of sets, up to a constant per row, (n_rows, n_sets)."""
         prior = self._prior
+        return self._add_prior(self._sums_of_log_odds(rows, proba), prior, rows, own)
+
+    def _sums_of_log_odds(self, rows: slice, proba: FloatArray) -> FloatArray:
+        """Return the sum of the log-odds of the labels of each set, (n_rows, n_sets)."""
         p = np.minimum(np.maximum(proba[rows], PROBA_MARGIN), 1 - PROBA_MARGIN)
         # The product of all complements is a constant per row: only log-odds are added.
         log_odds = np.log(p) - np.log1p(-p)
         if self._dense_members is None:
-            scores = np.ascontiguousarray((self.members @ log_odds.T).T)
-        else:
-            scores = multiply(log_odds, self._dense_members.T)
+            return np.ascontiguousarray((self.members @ log_odds.T).T)
+        return multiply(log_odds, self._dense_members.T)
+
+    def _add_prior(
+        self, scores: FloatArray, prior: FloatArray, rows: slice, own: OwnSets | None
+    ) -> FloatArray:
+        """Add the factor of each set that does not depend on the row, in place."""
         scores += prior
         if own is not None and len(self.counts) > 1:
             here = own.take(rows)

@@ -26,6 +26,8 @@ def report_decision(owner: Any, chosen: Decision, compared: Sequence[Decision]) 
     def message() -> str:
         threshold = "" if chosen.threshold is None else f" with {fitted_text(chosen.threshold)}"
         loss = f"loss {chosen.loss:.4f} by {owner.criterion!r}"
+        if chosen.kind == "sets":
+            threshold = f" with lift exponent {chosen.lift_exponent:g}"
         return f"decision: {chosen.kind!r}{threshold}; {loss}; {len(compared)} compared"
 
     report(owner, message)
