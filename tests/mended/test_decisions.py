@@ -1,12 +1,19 @@
 """The choice of a decision."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import MendedClassifier
-from pairmend.mended.decisions import CorrectedProba, candidate_thresholds, choose_decision
+from pairmend.mended.decisions import (
+    LIFT_EXPONENTS,
+    CorrectedProba,
+    candidate_thresholds,
+    choose_decision,
+)
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.scoring import DecisionScorer
 from pairmend.metrics import WEIGHTED_LOSSES
@@ -39,15 +46,29 @@ def test_thresholds_are_scored_on_rows_they_were_not_fitted_on(validation, metri
             decisions = fitted.decide(corrected.proba[fold]).astype(bool)
             parts.append(WEIGHTED_LOSSES[metric](Y[fold], decisions, weights[fold]))
         losses.append(np.mean(parts))
-    decisions = sets.most_likely(corrected.by_label, corrected.own).astype(bool)
-    parts = [WEIGHTED_LOSSES[metric](Y[fold], decisions[fold], weights[fold]) for fold in folds]
-    losses.append(np.mean(parts))
-    assert [candidate.kind for candidate in tried] == ["labels"] * 3 + ["sets"]
+    exponents = list(dict.fromkeys([sets.lift_exponent, *LIFT_EXPONENTS]))
+    for exponent in exponents:
+        own = replace(sets, lift_exponent=exponent)
+        decisions = own.most_likely(corrected.by_label, corrected.own).astype(bool)
+        parts = [WEIGHTED_LOSSES[metric](Y[fold], decisions[fold], weights[fold]) for fold in folds]
+        losses.append(np.mean(parts))
+    assert [candidate.kind for candidate in tried] == ["labels"] * 3 + ["sets"] * len(exponents)
+    assert [candidate.lift_exponent for candidate in tried[3:]] == exponents
     np.testing.assert_allclose([candidate.loss for candidate in tried], losses)
     first = tried[np.argmin(losses)]
     assert (best.kind, best.loss, repr(best.threshold)) == (
         first.kind, first.loss, repr(first.threshold),
     )  # fmt: skip
+
+
+def test_the_chosen_label_sets_have_the_exponent_of_least_loss(validation):
+    Y, corrected, sets, folds = validation
+    scorer = DecisionScorer("zero_one", Y, folds)
+    best, tried = choose_decision(("sets",), [], scorer, corrected, sets)
+    first = tried[np.argmin([candidate.loss for candidate in tried])]
+    assert best.lift_exponent == best.label_sets.lift_exponent == first.lift_exponent
+    expected = replace(sets, lift_exponent=first.lift_exponent).most_likely(corrected.by_label)
+    np.testing.assert_array_equal(best.decide(corrected.proba, corrected.by_label), expected)
 
 
 def test_the_chosen_threshold_is_fitted_on_all_rows(validation):
@@ -84,5 +105,5 @@ def test_batches_have_the_size_of_a_fold(rng):
     Y = (X + rng.normal(size=X.shape) > 1).astype(int)
     clf = MendedClassifier(GaussianNB(), criterion="macro_f1", cv=3, random_state=0).fit(X, Y)
     assert clf.decisions_["threshold"].tolist() == [
-        "FixedThreshold()", "BatchF1Thresholds(batch_size=20.0)", "None",
+        "FixedThreshold()", "BatchF1Thresholds(batch_size=20.0)", *["None"] * len(LIFT_EXPONENTS),
     ]  # fmt: skip

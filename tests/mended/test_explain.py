@@ -169,8 +169,10 @@ def test_the_most_likely_sets_are_listed(rings):
     def product(p):
         return np.array([np.prod(np.where(each == 1, p, 1 - p)) for each in seen])
 
+    exponent = clf.decisions_["lift_exponent"][np.argmin(clf.decisions_["loss"])]
+
     def likely(p):
-        found = product(p) * (counts / len(Y) / product(shares)) ** clf.lift_exponent_
+        found = product(p) * (counts / len(Y) / product(shares)) ** exponent
         return found / found.sum()
 
     predicted, base = clf.predict(X[:40]), clf.estimator_.predict_proba(X[:40])
