@@ -14,6 +14,7 @@ from pairmend import (
     GlobalNeighbourhood,
     MendedClassifier,
 )
+from pairmend.base_classifiers import logistic_regression
 from pairmend.explanation import (
     Explanation,
     FeatureExplanation,
@@ -23,7 +24,7 @@ from pairmend.explanation import (
 )
 
 CLASSIFIERS = [
-    MendedClassifier(random_state=0),
+    MendedClassifier(logistic_regression(), random_state=0),
     CorrectedPairwiseClassifier(random_state=0, validation=5),
 ]
 IDS = ["mended", "corrected"]

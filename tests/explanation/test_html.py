@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from pairmend import MendedClassifier
+from pairmend.base_classifiers import logistic_regression
 
 pytest.importorskip("jinja2")
 HOSTILE = "</td><script>alert(1)</script>\"' onload=x {{ 7 * 7 }}"
@@ -25,7 +26,9 @@ def explained():
         "sea": X["width"] ** 2 + X[HOSTILE] ** 2 < 0.5, HOSTILE: X["width"] > 0.2,
         "sun": X[HOSTILE] > 0,
     }).astype(int)  # fmt: skip
-    clf = MendedClassifier(random_state=0, decision="sets").fit(X[:70], Y[:70])
+    clf = MendedClassifier(logistic_regression(), random_state=0, decision="sets").fit(
+        X[:70], Y[:70]
+    )
     return clf.explain(X[65:85], training=X[:70])
 
 
@@ -103,7 +106,11 @@ def test_one_row_is_open_and_many_are_folded(explained):
 def test_without_training_the_page_names_the_option(explained):
     rng = np.random.RandomState(0)
     X, Y = rng.rand(60, 2), rng.randint(0, 2, size=(60, 2))
-    found = MendedClassifier(random_state=0, guard=False, scaling="range").fit(X, Y).explain(X[:1])
+    found = (
+        MendedClassifier(logistic_regression(), random_state=0, guard=False, scaling="range")
+        .fit(X, Y)
+        .explain(X[:1])
+    )
     text = " ".join(Tags(found.to_html()).texts)
     assert "explain(X, training=X_train)" in text
     assert "Features, near and far" not in text
@@ -112,7 +119,9 @@ def test_without_training_the_page_names_the_option(explained):
 def test_many_labels_and_features_are_cut():
     rng = np.random.RandomState(0)
     X, Y = rng.rand(80, 90), rng.randint(0, 2, size=(80, 40))
-    clf = MendedClassifier(random_state=0, guard=False, scaling="range").fit(X, Y)
+    clf = MendedClassifier(logistic_regression(), random_state=0, guard=False, scaling="range").fit(
+        X, Y
+    )
     text = " ".join(Tags(clf.explain(X[:1], training=X, n_problems=5).to_html()).texts)
     assert "10 more labels" in text
     assert "30 more features are not shown" in text
