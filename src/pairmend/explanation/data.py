@@ -359,7 +359,8 @@ class Explanation:
         The neighbours of all `problems`, each once, in descending order of their shares.
     same_rows : tuple of int
         Positions of training rows with the same feature values as the row: the row itself, if it
-        was in training. Without `training` only neighbours are compared.
+        was in training. Without `training` only neighbours are compared, and none if distances
+        are measured by probabilities only.
     features : tuple of FeatureExplanation
         Features of the row, and how far they are from those of the neighbours; empty if `training`
         was not given. Of sparse rows, those that are not zero in the row or a neighbour.

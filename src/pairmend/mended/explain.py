@@ -71,7 +71,8 @@ class ExplainMixin:
             Rows. Time and memory grow with their number times the number of labels.
         training : array-like of shape (n_training, n_features), default=None
             The rows given to fit, in the same order. With them the explanation has the index and
-            the feature values of the neighbours, which a classifier does not keep.
+            the feature values of the neighbours, which a classifier does not keep. Other rows
+            are an error, unless all scalings of positive stacking weight are "log_odds".
         n_neighbors : int, default=5
             How many landmarks to list for each label and scaling: those of largest weight, by
             their positions among the rows given to fit.
