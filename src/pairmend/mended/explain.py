@@ -97,7 +97,7 @@ class ExplainMixin:
         >>> clf = MendedClassifier(random_state=0).fit(X, Y)
         >>> (explanation,) = clf.explain(X[:1])
         >>> [round(label.after, 2) for label in explanation.labels]
-        [0.12, 0.23, 0.61, 0.77, 0.82]
+        [0.12, 0.23, 0.61, 0.78, 0.83]
         """
         check_is_fitted(self)
         classifier: Any = self
