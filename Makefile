@@ -22,6 +22,7 @@ test: lint
 
 # All tests but those of browsers and clusters, with the oldest versions that pyproject.toml allows.
 test-oldest: TESTS = --ignore tests/report/test_browser.py --ignore tests/distributed \
+	--ignore tests/explanation/test_browser.py --ignore tests/examples \
 	--ignore tests/study/test_cluster.py
 
 # What most depends on versions: arrays, frames, compiled code, model files, processes.
@@ -55,6 +56,7 @@ STUDY ?= pairmend-paper
 figures: $(READY)
 	$(BIN)/python examples/plot_correction.py --out docs/correction.png
 	$(BIN)/python examples/plot_explain.py --out docs/explain.png
+	$(BIN)/python examples/plot_label_correction.py --out docs/label_correction.png
 	$(BIN)/python examples/plot_reliability.py --out docs/reliability.png
 	$(BIN)/python examples/plot_study.py $(STUDY) --out docs/study.png
 

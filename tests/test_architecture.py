@@ -43,7 +43,7 @@ ALLOWED_IMPORTS = {
     "stats": [],
     "study": ["_utils", "datasets", "metrics", "model_selection", "published"],
     "report": ["_utils", "datasets", "plots", "published", "stats", "study"],
-    "persistence": ["_utils", "datasets", "kernels"],
+    "persistence": ["_utils", "datasets", "explanation", "kernels"],
     "cli": [
         "_utils", "base_classifiers", "datasets", "metrics", "model_selection", "naive_bayes",
         "persistence", "plots", "report", "study",

@@ -1,5 +1,6 @@
 """Plots of explanations: texts, values and layout."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_rows_of_the_confusion_plot_are_decisions():
         "decided beach,\n80 % are sea",
     ]
     assert ax.get_title(loc="left").startswith(
-        "sea or beach: the vote changed\nsea from 0.40 to 0.68"
+        "sea or beach\nsea from 0.40 to 0.68\nthe vote changed"
     )
 
 
@@ -108,7 +109,7 @@ def test_neighbours_are_bars():
     assert len({bar.get_facecolor() for bar in ax.patches}) == 3
     assert "sum 100 %" in ax.get_xlabel()
     ax = plots.explained_neighbours(problem(correction="neighbours (range)"))
-    assert ax.get_title(loc="left") == "neighbours (range): rows of largest weight"
+    assert ax.get_title(loc="left") == "neighbours (range)\nrows of largest weight"
 
 
 def test_neighbours_with_long_names_are_marked_right_or_wrong():
@@ -155,6 +156,22 @@ def test_nothing_is_cut_off_or_hidden(names, cut_off, texts_overlap, drawn):
     for row in (1, 3):
         shown = [figure.axes[row + k] for k in (0, 1)]
         assert not texts_overlap([t for ax in shown for t in (*ax.get_yticklabels(), *ax.texts)])
+
+
+@pytest.mark.parametrize("names", [("sea", "not sea"), (LONG + " 1", "not " + LONG)])
+def test_titles_of_local_corrections_are_inside_the_figure(names, cut_off, texts_overlap, drawn):
+    local = problem(*names, correction="neighbours (standard)", weights=np.array([9.0, 0.5, 0.5]))
+    figure = plots.plot_explanation(replace(explanation(names), problems=(local, local)))
+    drawn(figure.axes[0])
+    for ax in figure.axes:
+        assert cut_off(ax) == []
+    for row in (1, 3):
+        assert not texts_overlap([figure.axes[row + k]._left_title for k in (0, 1)])
+
+
+def test_shares_of_the_weight_have_no_ticks_above_100():
+    ax = plots.explained_neighbours(problem(weights=np.array([20.0, 0.5, 0.5])))
+    assert max(ax.get_xticks()) <= 100
 
 
 def test_svg_escapes_names():

@@ -1,41 +1,16 @@
 """The page in a browser: sorting, filtering and figures, in light and dark mode."""
 
-import os
-import shutil
-
 import pytest
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
-    "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--disable-extensions", "--window-size=1400,1000",
-]  # fmt: skip
+import chromium
+from chromium import SHOWN, contrast, show, spill
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None,
-    reason="needs chromium and chromedriver (Debian: chromium, chromium-driver)",
-)
+pytestmark = chromium.needed
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver")
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in FLAGS:
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with pytest.MonkeyPatch.context() as patch:
-        # Both paths are given, so selenium needs no network.
-        patch.setenv("SE_OFFLINE", "true")
-        patch.setenv("SE_AVOID_STATS", "true")
-        service = Service(executable_path=DRIVER, env=dict(os.environ))
-        driver = webdriver.Chrome(options=options, service=service)
-    driver.set_script_timeout(60)
+    driver = chromium.start(tmp_path_factory.mktemp("profile"))
     yield driver
     driver.quit()
 
@@ -45,16 +20,6 @@ def opened(browser, page_of, request):
     """The browser with a freshly opened page and all its folds open."""
     show(browser, page_of(request.param))
     return browser
-
-
-def show(browser, path, scheme="light"):
-    browser.get_log("browser")  # clear messages of earlier pages
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia",
-        {"media": "", "features": [{"name": "prefers-color-scheme", "value": scheme}]},
-    )
-    browser.get(path.as_uri())
-    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
 
 
 def test_the_page_loads_nothing_and_logs_nothing(opened):
@@ -141,12 +106,6 @@ def test_sorting_by_keyboard(browser, page_of):
         assert head.get_attribute("aria-sort") == expected
 
 
-SHOWN = """
-return Array.from(arguments[0].querySelectorAll("tbody tr"))
-  .filter((row) => row.checkVisibility()).map((row) => row.innerText.replace(/\\s+/g, " "))
-"""
-
-
 def test_the_filter_keeps_rows_with_all_words(browser, page_of):
     from selenium.webdriver.common.by import By
 
@@ -183,30 +142,23 @@ def test_filters_are_next_to_captions(opened):
 
 
 def test_names_of_sets_stay_visible_when_a_table_is_scrolled(browser, page_of):
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False},
-    )
-    try:
-        show(browser, page_of("paper"))
-        hidden = browser.execute_script("""
-          const place = document.querySelector("#table-results .scroll");
-          place.scrollIntoView({ behavior: "instant" });
-          const cells = Array.from(place.querySelectorAll("tr > :first-child"));
-          const hidden = [];
-          for (let left = 20; left <= 200; left += 10) {
-            place.scrollLeft = left;
-            for (const cell of cells) {
-              const box = cell.getBoundingClientRect();
-              const top = document.elementFromPoint(box.left + 15, box.top + box.height / 2);
-              if (!cell.contains(top)) hidden.push([left, cell.textContent]);
-            }
-          }
-          return cells.length > 10 ? hidden : "too few cells"
-        """)
-        assert hidden == []
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    show(browser, page_of("paper"), width=400)
+    hidden = browser.execute_script("""
+      const place = document.querySelector("#table-results .scroll");
+      place.scrollIntoView({ behavior: "instant" });
+      const cells = Array.from(place.querySelectorAll("tr > :first-child"));
+      const hidden = [];
+      for (let left = 20; left <= 200; left += 10) {
+        place.scrollLeft = left;
+        for (const cell of cells) {
+          const box = cell.getBoundingClientRect();
+          const top = document.elementFromPoint(box.left + 15, box.top + box.height / 2);
+          if (!cell.contains(top)) hidden.push([left, cell.textContent]);
+        }
+      }
+      return cells.length > 10 ? hidden : "too few cells"
+    """)
+    assert hidden == []
 
 
 FIGURES = """
@@ -245,32 +197,10 @@ def test_every_figure_is_drawn(browser, page_of, name, scheme):
     assert browser.get_log("browser") == []
 
 
-def contrast(first, second):
-    """Return the contrast of two colours by the web content accessibility guidelines."""
-
-    def luminance(colour):
-        parts = [int(part) / 255 for part in colour.strip("rgba()").split(",")[:3]]
-        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-    dark, light = sorted([luminance(first), luminance(second)])
-    return (light + 0.05) / (dark + 0.05)
-
-
 @pytest.mark.parametrize("name", ["paper", "hostile names"])
 def test_narrow_screens_do_not_scroll_sideways(browser, page_of, name):
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False},
-    )
-    try:
-        show(browser, page_of(name))
-        spill = browser.execute_script(
-            "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
-        assert spill <= 0
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    show(browser, page_of(name), width=400)
+    assert spill(browser) <= 0
 
 
 def test_folds_are_open_when_printed(browser, page_of):

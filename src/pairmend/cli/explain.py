@@ -1,43 +1,117 @@
-"""``pairmend explain``: explanation of one row's prediction (its text: explanation/text.py)."""
+"""``pairmend explain``: explanations of rows as text, as a figure, or as an HTML page."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from pairmend._utils.files import replaced
+from pairmend._utils.files import replaced, written
+from pairmend._utils.text import counted
 from pairmend.cli.display import show_text, warnings_as_notes
-from pairmend.cli.input_files import read_model, read_rows
+from pairmend.cli.input_files import read_model, read_rows, refuse_overwriting
+from pairmend.datasets import MultiLabelData
+from pairmend.persistence import SavedModel
+from pairmend.persistence.explaining import explain_prepared
+from pairmend.persistence.rows import as_texts, read_columns
+
+MOST_ROWS = 1000
+"""Largest number of rows on one page: each takes about 15 kB."""
+MOST_PROBLEMS = 20
+"""Number of problems that are explained for each row of a page."""
 
 
 def run(options: argparse.Namespace) -> None:
-    """Explain the prediction for a row."""
+    """Explain the predictions for rows."""
+    _check(options)
     with warnings_as_notes():
         model = read_model(options.model, options)
-        _, X = read_rows(options, model)
-        if options.row >= X.shape[0]:
+        if not hasattr(_classifier(model), "explain"):
             raise ValueError(
-                f"--row is {options.row}, but {options.data} has the rows 0 to {X.shape[0] - 1}"
+                f"{options.model} is a {type(_classifier(model)).__name__}, which has no "
+                "explanations; fit a model with --method mended or --method corrected"
             )
-        row, classifier = X[options.row : options.row + 1], model.estimator
-        if hasattr(classifier, "steps"):
-            row, classifier = classifier[:-1].transform(row), classifier[-1]
-        if not hasattr(classifier, "explain"):
-            raise ValueError(
-                f"{options.model} is a {type(classifier).__name__}, which has no explanations; "
-                "fit a model with --method mended or --method corrected"
-            )
-        if model.label_names:
-            classifier.classes_ = np.array(model.label_names, dtype=object)
-        (explanation,) = classifier.explain(row)
-        explanation = replace(explanation, row=options.row)
+        keep = [] if options.name is None else [options.name]
+        data, X = read_rows(options, model, keep)
+        rows = _chosen(options, X.shape[0])
+        training, X_training = None, None
+        if options.training is not None:
+            given = argparse.Namespace(**{**vars(options), "data": options.training})
+            training, X_training = read_rows(given, model, keep)
+        explained = explain_prepared(
+            model, X[rows], replace(data, X=data.X[rows], Y=data.Y[rows]), X_training, training,
+            n_neighbors=options.neighbors,
+            n_problems=MOST_PROBLEMS if options.html is not None else None,
+        )  # fmt: skip
+        explained[:] = [replace(each, row=row) for each, row in zip(explained, rows, strict=True)]
+        if options.name is not None:
+            _add_names(explained, data, training, options.name)
         if options.figure is not None:
-            _draw(explanation, options.figure)
-    show_text(explanation.text())
+            _draw(explained[0], options.figure)
+        page = None
+        if options.html is not None:
+            page = explained.to_html(title=f"{options.model.name}: {options.data.name}")
+    if page is None:
+        show_text("\n\n".join(each.text() for each in explained))
+    else:
+        with written(options.html) as file:
+            file.write(page)
+        show_text(f"wrote {options.html}: {counted(len(rows), 'row')}")
     if options.figure is not None:
         show_text(f"wrote {options.figure}")
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise an error for options that do not fit together."""
+    if options.row is None and options.html is None:
+        raise ValueError("give --row N, or --html FILE for a page of all rows")
+    if options.figure is not None and len(options.row or []) != 1:
+        raise ValueError("--figure draws one row; give --row N with one number")
+    if options.html is None:
+        return
+    if options.html.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{options.html}: a page is written to a .html file")
+    inputs = [options.model, options.data, *([options.training] if options.training else [])]
+    refuse_overwriting(options.html, *inputs)
+
+
+def _classifier(model: SavedModel) -> Any:
+    """Return the classifier of a model, which may be the last step of a pipeline."""
+    estimator = model.estimator
+    return estimator[-1] if hasattr(estimator, "steps") else estimator
+
+
+def _chosen(options: argparse.Namespace, n_rows: int) -> list[int]:
+    rows = list(range(n_rows)) if options.row is None else list(dict.fromkeys(options.row))
+    for row in rows:
+        if row >= n_rows:
+            raise ValueError(f"--row is {row}, but {options.data} has the rows 0 to {n_rows - 1}")
+    if len(rows) > MOST_ROWS:
+        raise ValueError(
+            f"{options.data} has {n_rows:,} rows, but a page has at most {MOST_ROWS:,}; choose "
+            "rows: --row N N ..."
+        )
+    return rows
+
+
+def _add_names(
+    explained: list[Any], data: MultiLabelData, training: MultiLabelData | None, column: str
+) -> None:
+    """Set the index of rows, and of training rows if their file has the column, by a column."""
+    names = _names(data, column)
+    if names is None:
+        raise ValueError(f"--name is {column!r}, which {data.name} does not have")
+    known = None if training is None else _names(training, column)
+    for place, each in enumerate(explained):
+        neighbours = each.training_rows
+        if known is not None:
+            neighbours = tuple(replace(row, index=known[row.row]) for row in neighbours)
+        explained[place] = replace(each, index=names[each.row], training_rows=neighbours)
+
+
+def _names(data: MultiLabelData, column: str) -> Sequence[str | None] | None:
+    columns = read_columns(data) or {}
+    return as_texts(columns[column]) if column in columns else None
 
 
 def _draw(explanation: Any, path: Path) -> None:

@@ -8,11 +8,15 @@ from typing import Any, Self
 import numpy as np
 
 from pairmend.explanation.frames import frame_of
+from pairmend.explanation.html import cell_of, page_of
 from pairmend.explanation.text import text_of
 from pairmend.kernels.correction import p_true_given_decision
 
 Cells = tuple[tuple[float, float], tuple[float, float]]
 """A confusion matrix, [truth][decision], index 0 standing for the first label."""
+
+Value = float | str | None
+"""A feature value; None if it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +289,52 @@ class SetExplanation:
 
 
 @dataclass(frozen=True, slots=True)
+class TrainingRow:
+    """A training row that is a neighbour in at least one of the explained problems.
+
+    Attributes
+    ----------
+    row : int
+        Position among the rows given to fit.
+    share : float
+        Largest share of the mass of a confusion matrix that comes from the row.
+    labels : tuple of int
+        Numbers of its true labels.
+    index : int, str or None
+        Its index in the frame given as `training`; None without it.
+    values : tuple of float, str or None
+        Its values of `Explanation.features`; empty if `training` was not given.
+    """
+
+    row: int
+    share: float
+    labels: tuple[int, ...]
+    index: int | str | None = None
+    values: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureExplanation:
+    """A feature of the explained row, compared with those of its neighbours.
+
+    Attributes
+    ----------
+    name : str
+        Name of the feature.
+    value : float, str or None
+        Value in the explained row; None if it is missing.
+    difference : float or None
+        Mean difference from the neighbours, weighted by their shares: of numbers and dates
+        divided by the range in training, of categories and texts 0 if equal and 1 if not
+        (Gower's difference). None without a neighbour other than the row itself.
+    """
+
+    name: str
+    value: Value
+    difference: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """The prediction of one row, explained.
 
@@ -303,6 +353,17 @@ class Explanation:
     sets : tuple of SetExplanation
         With label powerset decoding: the predicted set, the second most likely one, and the one
         predicted by uncorrected probabilities if it is another. Else empty.
+    index : int, str or None
+        Index of the row in the pandas frame passed to ``explain``; None for other inputs.
+    training_rows : tuple of TrainingRow
+        The neighbours of all `problems`, each once, in descending order of their shares.
+    same_rows : tuple of int
+        Positions of training rows with the same feature values as the row: the row itself, if it
+        was in training. Without `training` only neighbours are compared, and none if distances
+        are measured by probabilities only.
+    features : tuple of FeatureExplanation
+        Features of the row, and how far they are from those of the neighbours; empty if `training`
+        was not given. Of sparse rows, those that are not zero in the row or a neighbour.
 
     Examples
     --------
@@ -322,6 +383,15 @@ class Explanation:
     n_problems: int
     n_changed: int
     sets: tuple[SetExplanation, ...] = ()
+    index: int | str | None = None
+    training_rows: tuple[TrainingRow, ...] = ()
+    same_rows: tuple[int, ...] = ()
+    features: tuple[FeatureExplanation, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Index of the row if it has one, else its position."""
+        return str(self.row if self.index is None else self.index)
 
     def most_changed(self, n_problems: int | None = None) -> tuple[ProblemExplanation, ...]:
         """Return the problems with the largest changes.
@@ -364,7 +434,8 @@ class Explanation:
 
         Parameters
         ----------
-        of : {"problems", "neighbours", "labels", "steps", "sets"}, default="problems"
+        of : {"problems", "neighbours", "labels", "steps", "sets", "training_rows", \
+"features"}, default="problems"
             The part, which has one row of the frame for each element.
 
         Returns
@@ -394,8 +465,62 @@ class Explanation:
         """
         return text_of(self, n_labels=n_labels, n_problems=n_problems, n_scores=n_scores)
 
+    def to_html(self, *, title: str | None = None) -> str:
+        """Return the explanation as an HTML page in one file.
+
+        Parameters
+        ----------
+        title : str, default=None
+            Title of the page.
+
+        Returns
+        -------
+        str
+            The page. It loads nothing, and follows the light or dark mode of the browser.
+        """
+        return page_of([self], title=title)
+
+    def _repr_html_(self) -> str | None:
+        """Return the explanation for a notebook; None without jinja2."""
+        return cell_of([self])
+
     def __str__(self) -> str:
         return self.text()
+
+
+class Explanations(list[Explanation]):
+    """A list of explanations, which notebooks show as tables that can be sorted and filtered.
+
+    Examples
+    --------
+    >>> from pairmend import MendedClassifier
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(n_classes=3, random_state=0)
+    >>> explanations = MendedClassifier(random_state=0).fit(X, Y).explain(X[:4], training=X)
+    >>> len(explanations), explanations[1].row
+    (4, 1)
+    >>> explanations.to_html(title="Four rows")[:15]
+    '<!DOCTYPE html>'
+    """
+
+    def to_html(self, *, title: str | None = None) -> str:
+        """Return the explanations as an HTML page in one file.
+
+        Parameters
+        ----------
+        title : str, default=None
+            Title of the page.
+
+        Returns
+        -------
+        str
+            The page. It loads nothing, and follows the light or dark mode of the browser.
+        """
+        return page_of(self, title=title)
+
+    def _repr_html_(self) -> str | None:
+        """Return the explanations for a notebook; None without jinja2."""
+        return cell_of(self)
 
 
 def _cells(matrix: np.ndarray[Any, Any]) -> Cells:

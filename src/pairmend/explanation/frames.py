@@ -49,6 +49,18 @@ def _neighbours(explanation: "Explanation") -> Iterator[Record]:
             yield *problem.names, n.row, n.weight, n.share, *n.truth, n.p_decide, problem.correction
 
 
+def _training_rows(explanation: "Explanation") -> Iterator[Record]:
+    names = [label.name for label in explanation.labels]
+    for each in explanation.training_rows:
+        labels = tuple(names[label] for label in each.labels)
+        yield each.row, each.index, each.share, each.row in explanation.same_rows, labels
+
+
+def _features(explanation: "Explanation") -> Iterator[Record]:
+    for each in explanation.features:
+        yield each.name, each.value, each.difference
+
+
 def _labels(explanation: "Explanation") -> Iterator[Record]:
     for label in explanation.labels:
         scores = (label.before, label.after)
@@ -81,4 +93,6 @@ PARTS: dict[str, tuple[str, Callable[["Explanation"], Iterator[Record]]]] = {
     "labels": ("label before after accepted_before accepted threshold", _labels),
     "steps": ("label step before after total_before total_after kind weight", _steps),
     "sets": ("labels before after accepted_before accepted", _sets),
+    "training_rows": ("row index share same labels", _training_rows),
+    "features": ("feature value difference", _features),
 }

@@ -28,7 +28,8 @@ def text_of(explanation: "Explanation", *, n_labels: int, n_scores: int, n_probl
         parts.append(_set_lines(explanation.sets))
     problems = explanation.most_changed(n_problems)
     parts.append(_vote_lines(explanation, len(problems)))
-    parts += [_problem_lines(problem) for problem in problems]
+    names = _row_names(explanation)
+    parts += [_problem_lines(problem, names) for problem in problems]
     parts += [_score_lines(label) for label in changed[:n_scores]]
     return "\n\n".join("\n".join(part) for part in parts)
 
@@ -36,14 +37,16 @@ def text_of(explanation: "Explanation", *, n_labels: int, n_scores: int, n_probl
 def _label_lines(
     explanation: "Explanation", changed: list["LabelExplanation"], n_labels: int
 ) -> Iterator[str]:
-    total = len(explanation.labels)
+    total, row = len(explanation.labels), str(explanation.row)
+    if explanation.index not in (None, explanation.row):
+        row += f" ({short(str(explanation.index))})"
     if changed:
-        yield (
-            f"Row {explanation.row}: the correction changed the prediction of {len(changed)} of "
-            f"{total} labels."
-        )
+        n_changed = f"{len(changed)} of {total} labels"
+        yield f"Row {row}: the correction changed the prediction of {n_changed}."
     else:
-        yield f"Row {explanation.row}: the correction changed no prediction of {total} labels."
+        yield f"Row {row}: the correction changed no prediction of {total} labels."
+    if explanation.same_rows:
+        yield same_rows_sentence(explanation.same_rows)
     ranked = explanation.most_changed_labels()
     shown, left = ranked[:n_labels], ranked[n_labels:]
     thresholds = {label.threshold for label in explanation.labels}
@@ -79,39 +82,71 @@ def _vote_lines(explanation: "Explanation", n_shown: int) -> Iterator[str]:
     )
 
 
-def _problem_lines(problem: "ProblemExplanation") -> Iterator[str]:
+def _problem_lines(problem: "ProblemExplanation", names: dict[int, str]) -> Iterator[str]:
+    yield f"{problem_title(problem)}."
+    yield from (f"  {sentence}" for sentence in problem_sentences(problem))
+    if problem.neighbours:
+        first, second = (short(name) for name in problem.names)
+        yield "  Validation rows of largest weight:"
+        for neighbour in problem.neighbours:
+            name = names.get(neighbour.row, str(neighbour.row))
+            yield f"    row {name}: {_neighbour_line(neighbour, first, second)}"
+
+
+def same_rows_sentence(rows: Sequence[int]) -> str:
+    """Return a sentence about the training rows with the same features as the explained row."""
+    if len(rows) == 1:
+        return f"Training row {rows[0]} has the same features."
+    more = f" and {len(rows) - 3:,} more" if len(rows) > 4 else ""
+    shown = rows if len(rows) <= 4 else rows[:3]
+    return f"Training rows {', '.join(map(str, shown))}{more} have the same features."
+
+
+def _row_names(explanation: "Explanation") -> dict[int, str]:
+    """Return the names of neighbours: position, index, and whether it is the row itself."""
+    return {
+        each.row: str(each.row)
+        + (f" ({short(str(each.index))})" if each.index not in (None, each.row) else "")
+        + (", the same features" if each.row in explanation.same_rows else "")
+        for each in explanation.training_rows
+    }
+
+
+def problem_title(problem: "ProblemExplanation") -> str:
+    """Return the two classes of a problem and how the vote changed."""
     first, second = (short(name) for name in problem.names)
     votes = [{1.0: first, 0.0: second}.get(vote, "tie") for vote in problem.votes]
     by = f", by {problem.correction}" if problem.correction else ""
     change = f"from {votes[0]} to {votes[1]}" if problem.changed else f"still {votes[0]}"
-    yield f"{first} or {second}{by}: {change}."
-    yield f"  The support for {first} is {_percent(problem.before)}."
+    return f"{first} or {second}{by}: {change}"
+
+
+def problem_sentences(problem: "ProblemExplanation") -> Iterator[str]:
+    """Yield the correction of a problem in words: support, confusion matrix, corrected support."""
+    first, second = (short(name) for name in problem.names)
+    yield f"The support for {first} is {percent(problem.before)}."
     if problem.p_decide != problem.before:
-        share = _percent(problem.p_decide)
-        yield f"  The reference classifier decides for {first} with probability {share}."
+        share = percent(problem.p_decide)
+        yield f"The reference classifier decides for {first} with probability {share}."
     if problem.mass > 0:
-        yield from _confusion_lines(problem, first, second)
+        yield from _confusion_sentences(problem, first, second)
     else:
-        yield "  No validation row of the two classes has a weight near this row."
-    yield f"  The corrected support for {first} is {_percent(problem.after)}{_sum(problem)}."
-    if problem.neighbours:
-        yield "  Validation rows of largest weight:"
-        for neighbour in problem.neighbours:
-            yield f"    {_neighbour_line(neighbour, first, second)}"
+        yield "No validation row of the two classes has a weight near this row."
+    yield f"The corrected support for {first} is {percent(problem.after)}{_sum(problem)}."
 
 
-def _confusion_lines(problem: "ProblemExplanation", first: str, second: str) -> Iterator[str]:
+def _confusion_sentences(problem: "ProblemExplanation", first: str, second: str) -> Iterator[str]:
     (e_ii, e_ij), (e_ji, e_jj) = problem.masses
     for name, total, p_true in zip(
         (first, second), (e_ii + e_ji, e_ij + e_jj), problem.p_true_given_decision, strict=True
     ):
         if total > 0:
-            yield f"  Near this row, {first} is true in {_percent(p_true)} of decisions for {name}."
+            yield f"Near this row, {first} is true in {percent(p_true)} of decisions for {name}."
         else:
-            yield f"  Near this row there is no decision for {name}."
+            yield f"Near this row there is no decision for {name}."
     if problem.shrinkage > 0:
-        share = _percent(problem.shrinkage / problem.mass)
-        yield f"  {share} of the confusion matrix is prior mass from all validation rows."
+        share = percent(problem.shrinkage / problem.mass)
+        yield f"{share} of the confusion matrix is prior mass from all validation rows."
 
 
 def _sum(problem: "ProblemExplanation") -> str:
@@ -128,10 +163,10 @@ def _neighbour_line(neighbour: "Neighbour", first: str, second: str) -> str:
     if neighbour.p_decide == 0.5:
         decision = "tie"
     else:
-        certainty = _percent(max(neighbour.p_decide, 1 - neighbour.p_decide))
+        certainty = percent(max(neighbour.p_decide, 1 - neighbour.p_decide))
         decision = f"{first if neighbour.p_decide > 0.5 else second} ({certainty})"
-    share = _percent(neighbour.share)
-    return f"row {neighbour.row}: {share} of the weight; true {truth}; decision {decision}"
+    share = percent(neighbour.share)
+    return f"{share} of the weight; true {truth}; decision {decision}"
 
 
 def _score_lines(label: "LabelExplanation") -> Iterator[str]:
@@ -141,7 +176,7 @@ def _score_lines(label: "LabelExplanation") -> Iterator[str]:
     n_shown = MOST_STEPS if len(by_change) > MOST_STEPS + 1 else len(by_change)
     shown = [step for step in label.steps if step in by_change[:n_shown]]
     left = by_change[n_shown:]
-    lines = [(_step_name(step), step.before, step.after) for step in shown]
+    lines = [(step_name(step), step.before, step.after) for step in shown]
     if left:
         sums = sum(step.before for step in left), sum(step.after for step in left)
         lines.append((f"{len(left)} others", *sums))
@@ -151,13 +186,14 @@ def _score_lines(label: "LabelExplanation") -> Iterator[str]:
         yield f"  {name}  {before:6.3f} {after:6.3f}"
 
 
-def _step_name(step: "Step") -> str:
+def step_name(step: "Step") -> str:
+    """Return the name of a step, with the stacking weight of a term."""
     name = short(step.name)
     if step.kind == "pair":
         return f"against {name}"
     if not step.weight:
         return name
-    return f"{name}, {_percent(step.weight)} of {step.after / step.weight:.3f}"
+    return f"{name}, {percent(step.weight)} of {step.after / step.weight:.3f}"
 
 
 def _decision(label: "LabelExplanation | SetExplanation") -> str:
@@ -165,7 +201,7 @@ def _decision(label: "LabelExplanation | SetExplanation") -> str:
     return f"{after}, was {before}" if label.changed else after
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Format a share; only exact 0 and 1 are written as 0 % and 100 %."""
     text = f"{100 * share:.0f} %"
     if text == "0 %" and share > 0:

@@ -35,12 +35,10 @@ from pairmend._utils.validation import (
 )
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import logistic_regression
-from pairmend.explanation import Explanation
-from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one
-from pairmend.mended.base import BaseRows, base_attributes, base_parts
+from pairmend.mended.base import BaseRows, base_attributes
 from pairmend.mended.base_choice import base_to_fit
 from pairmend.mended.corrector import (
     Corrector,
@@ -57,7 +55,7 @@ from pairmend.mended.decisions import (
     choose_decision,
 )
 from pairmend.mended.distances import SCALINGS, fit_scalings
-from pairmend.mended.explain import explain_rows
+from pairmend.mended.explain import ExplainMixin
 from pairmend.mended.label_sets import OwnSets
 from pairmend.mended.landmarks import (
     MAX_LANDMARKS,
@@ -77,7 +75,7 @@ from pairmend.thresholds.strategies import FixedThreshold
 COMPARED_REFERENCES = ("identity", "beta")
 
 
-class MendedClassifier(MultiLabelClassifier):
+class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     """Multi-label classifier that corrects the probabilities of any base classifier.
 
     Out-of-fold predictions of the training rows show where the base classifier errs; local fuzzy
@@ -432,48 +430,6 @@ class MendedClassifier(MultiLabelClassifier):
             "lift_exponent": np.array([candidate.lift_exponent for candidate in candidates]),
             "loss": np.array([candidate.loss for candidate in candidates]),
         }
-
-    def explain(
-        self, X: MatrixLike, *, n_neighbors: int = N_NEIGHBORS, n_problems: int | None = None
-    ) -> list[Explanation]:
-        """Explain the predictions of rows, term by term of the stacked correction.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows. Time and memory grow with their number times the number of labels.
-        n_neighbors : int, default=5
-            How many landmarks to list for each label and scaling: those of largest weight, by
-            their positions among the rows given to fit.
-        n_problems : int, default=None
-            How many local corrections of a row to explain: those with the largest change. None
-            means all, one for each label and each scaling of positive stacking weight.
-
-        Returns
-        -------
-        list of Explanation
-            One for each row, with conversions to text (``print``), to frames (``to_frame``) and
-            to a figure (:func:`pairmend.plots.plot_explanation`). Steps add up to
-            ``predict_proba``; "before" is the base classifier's probability, and the prediction
-            by the same decision.
-
-        Examples
-        --------
-        >>> from pairmend import MendedClassifier
-        >>> from sklearn.datasets import make_multilabel_classification
-        >>> X, Y = make_multilabel_classification(random_state=0)
-        >>> clf = MendedClassifier(random_state=0).fit(X, Y)
-        >>> (explanation,) = clf.explain(X[:1])
-        >>> [round(label.after, 2) for label in explanation.labels]
-        [0.12, 0.23, 0.61, 0.78, 0.83]
-        """
-        check_is_fitted(self)
-        base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
-        return explain_rows(
-            self, distance_rows, self._base_proba(base_rows),
-            base_parts(self.estimator_, base_rows),
-            n_neighbors=n_neighbors, n_problems=n_problems,
-        )  # fmt: skip
 
     def _base_classifier(self) -> Any:
         """Return the unfitted base classifier; the logistic regression stands for "auto"."""

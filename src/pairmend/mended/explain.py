@@ -5,20 +5,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.chunking import row_chunks
-from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
-from pairmend._utils.validation import take_rows
+from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._utils.validation import check_features, take_rows
 from pairmend.explanation import (
     Explanation,
+    Explanations,
     LabelExplanation,
     ProblemExplanation,
     SetExplanation,
+    add_features,
     explain_problem,
 )
+from pairmend.explanation.neighbours import check_training, equal_points, list_training_rows
+from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.leave_one_out import confusion_from_sums, shrink
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one, vote
+from pairmend.mended.base import base_parts
 from pairmend.mended.corrector import Corrector, LabelCorrector
 from pairmend.mended.decisions import CorrectedProba, Decision
 from pairmend.mended.label_sets import LabelSets
@@ -45,6 +52,84 @@ def step_name(term: str) -> str:
     )
 
 
+class ExplainMixin:
+    """The method ``explain`` of MendedClassifier."""
+
+    def explain(
+        self,
+        X: MatrixLike,
+        *,
+        training: MatrixLike | None = None,
+        n_neighbors: int = N_NEIGHBORS,
+        n_problems: int | None = None,
+    ) -> Explanations:
+        """Explain the predictions of rows, term by term of the stacked correction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows. Time and memory grow with their number times the number of labels.
+        training : array-like of shape (n_training, n_features), default=None
+            The rows given to fit, in the same order. With them the explanation has the index and
+            the feature values of the neighbours, which a classifier does not keep. Other rows
+            are an error, unless all scalings of positive stacking weight are "log_odds".
+        n_neighbors : int, default=5
+            How many landmarks to list for each label and scaling: those of largest weight, by
+            their positions among the rows given to fit.
+        n_problems : int, default=None
+            How many local corrections of a row to explain: those with the largest change. None
+            means all, one for each label and each scaling of positive stacking weight.
+
+        Returns
+        -------
+        list of Explanation
+            One for each row, with conversions to text (``print``), to a page (``to_html``, also of
+            the list), to frames (``to_frame``) and to a figure
+            (:func:`pairmend.plots.plot_explanation`). Notebooks show it as tables. Steps add up
+            to ``predict_proba``; "before" is the base classifier's probability, and the prediction
+            by the same decision.
+
+        Examples
+        --------
+        >>> from pairmend import MendedClassifier
+        >>> from sklearn.datasets import make_multilabel_classification
+        >>> X, Y = make_multilabel_classification(random_state=0)
+        >>> clf = MendedClassifier(random_state=0).fit(X, Y)
+        >>> (explanation,) = clf.explain(X[:1])
+        >>> [round(label.after, 2) for label in explanation.labels]
+        [0.12, 0.23, 0.61, 0.78, 0.83]
+        """
+        check_is_fitted(self)
+        classifier: Any = self
+        rows = check_features(classifier, X)
+        base_rows, distance_rows = classifier._row_encoder.encode(rows)
+        explained = explain_rows(
+            classifier, distance_rows, classifier._base_proba(base_rows),
+            base_parts(classifier.estimator_, base_rows),
+            n_neighbors=n_neighbors, n_problems=n_problems,
+        )  # fmt: skip
+        if training is not None:
+            training = check_features(classifier, training)
+            _check_training(classifier, training)
+        names = getattr(self, "feature_names_in_", ())
+        return Explanations(add_features(explained, rows, training, names=names))
+
+
+def _check_training(classifier: Any, training: MatrixLike) -> None:
+    """Raise an error for training rows that are not those of fit."""
+    corrector: LabelCorrector = classifier._current_corrector().by_label
+
+    def compare(numbers: IntArray, rows: IntArray) -> BoolArray:
+        chosen = take_rows(training, rows)
+        base_rows, distance_rows = classifier._row_encoder.encode(chosen)
+        points = _points(corrector, distance_rows, classifier._base_proba(base_rows))
+        if points is None:
+            return np.ones(len(rows), dtype=bool)
+        return equal_points(points.rows, points.landmarks[numbers])
+
+    check_training(count_rows(training), classifier.landmark_indices_, compare)
+
+
 def explain_rows(
     classifier: Any,
     X: MatrixLike,
@@ -69,6 +154,8 @@ def explain_rows(
         corrector.by_label, names, classifier.landmark_indices_, n_neighbors, n_problems
     )
     corrected = corrector.corrected_proba(X, proba)
+    position = {row: k for k, row in enumerate(classifier.landmark_indices_.tolist())}
+    has_label = corrector.by_label.landmarks.Y
     explained: list[Explanation] = []
     for rows in row_chunks(len(proba), 4 * n_landmarks + 12 * n_labels):
         terms = corrector.by_label.terms(take_rows(X, rows), proba[rows])
@@ -78,9 +165,37 @@ def explain_rows(
         }
         labels = _explain_labels(corrector, names, by_base, terms, part, decision)
         sets = _explain_sets(names, terms["uncorrected"], part, decision)
+        points = _points(corrector.by_label, take_rows(X, rows), proba[rows])
         for k, found in enumerate(problems.explain(take_rows(X, rows), terms)):
-            explained.append(Explanation(rows.start + k, labels[k], *found, sets[k]))
+            neighbours = list_training_rows(found[0], lambda row: has_label[position[row]])
+            same: tuple[int, ...] = ()
+            if points is not None and neighbours:
+                listed = np.array([position[each.row] for each in neighbours])
+                equal = equal_points(points.landmarks[listed], points.rows[[k]])
+                same = tuple(sorted(neighbours[at].row for at in np.flatnonzero(equal)))
+            explained.append(
+                Explanation(
+                    rows.start + k, labels[k], *found, sets[k],
+                    training_rows=neighbours, same_rows=same,
+                )
+            )  # fmt: skip
     return explained
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Rows and landmarks as points by their features."""
+
+    rows: Matrix
+    landmarks: Matrix
+
+
+def _points(corrector: LabelCorrector, X: MatrixLike, proba: FloatArray) -> _Points | None:
+    """Return the points of rows in a scaling of features; None if there is none."""
+    for name, scaling in corrector.scalings.items():
+        if name != "log_odds":
+            return _Points(scaling.points(X, proba), scaling.neighbourhood.points_)
+    return None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fi
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend._utils.weights import all_equal
-from pairmend.explanation import Explanation
+from pairmend.explanation import Explanations
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.confusion import (
     ConfusionSums,
@@ -370,14 +370,22 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         return self._collect(X, self._confusion_shares)
 
     def explain(
-        self, X: MatrixLike, *, n_neighbors: int = N_NEIGHBORS, n_problems: int | None = None
-    ) -> list[Explanation]:
+        self,
+        X: MatrixLike,
+        *,
+        training: MatrixLike | None = None,
+        n_neighbors: int = N_NEIGHBORS,
+        n_problems: int | None = None,
+    ) -> Explanations:
         """Explain predictions: changed votes of pairs, confusion matrices, sums of scores.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows. Explain few at a time: all pairs of all rows are computed.
+        training : array-like of shape (n_training, n_features), default=None
+            The rows given to fit, in the same order. With them the explanation has the index and
+            the feature values of the neighbours, which a classifier does not keep.
         n_neighbors : int, default=5
             Number of validation rows listed for a pair: those of largest weight, by their positions
             among the rows given to fit.
@@ -387,10 +395,11 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         Returns
         -------
         list of Explanation
-            One for each row. ``print`` shows it as text, ``to_frame`` returns frames,
+            One for each row. ``print`` shows it as text, notebooks as tables, ``to_html`` returns a
+            page, also of the list, ``to_frame`` returns frames, and
             :func:`pairmend.plots.plot_explanation` draws it.
         """
-        return explain_rows(self, X, n_neighbors=n_neighbors, n_problems=n_problems)
+        return explain_rows(self, X, training, n_neighbors=n_neighbors, n_problems=n_problems)
 
     def _split(self, data: TrainingInput) -> Split:
         """Return training rows, validation rows, and folds of the validation rows."""

@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import take_rows
+from pairmend._utils.validation import check_rows, take_rows
 from pairmend.explanation import (
     Explanation,
+    Explanations,
     LabelExplanation,
     ProblemExplanation,
+    add_features,
     explain_problem,
 )
+from pairmend.explanation.neighbours import check_training, equal_points, list_training_rows
 from pairmend.kernels.rrc import unfold
 from pairmend.kernels.votes import sum_supports, vote
 
@@ -21,13 +25,22 @@ VIRTUAL = "the virtual label"
 
 
 def explain_rows(
-    classifier: Any, X: MatrixLike, *, n_neighbors: int, n_problems: int | None
-) -> list[Explanation]:
+    classifier: Any,
+    X: MatrixLike,
+    training: MatrixLike | None,
+    *,
+    n_neighbors: int,
+    n_problems: int | None,
+) -> Explanations:
     """Explain the predictions of a fitted corrected pairwise classifier."""
     _check_number("n_neighbors", n_neighbors)
     if n_problems is not None:
         _check_number("n_problems", n_problems)
-    X = classifier._check_predict(X)
+    given, X = check_rows(X), classifier._check_predict(X)
+    if training is not None:
+        training = check_rows(training)
+        _check_training(classifier, training)
+    position = {row: k for k, row in enumerate(classifier.validation_indices_.tolist())}
     before, after = classifier.pair_support(X), classifier.pair_corrected(X)
     labels = _explain_labels(classifier, X, before, after)
     problems = _PairExplainer(classifier, n_neighbors)
@@ -39,15 +52,46 @@ def explain_rows(
         if n_problems is not None and n_problems < n_pairs:
             moved = np.abs(after[row] - before[row])
             pairs = np.sort(np.lexsort((-moved, ~turned[row]))[:n_problems])
-        explained = (
+        explained = tuple(
             problems.explain(pair, before[row, pair], after[row, pair], weights)
             for pair in pairs.tolist()
         )
         n_turned = int(np.count_nonzero(turned[row]))
-        explanations.append(
-            Explanation(row, tuple(labels[row]), tuple(explained), n_pairs, n_turned)
+        neighbours = list_training_rows(
+            explained, lambda row: classifier._decisions.Y[position[row]]
         )
-    return explanations
+        rows = np.array([each.row for each in neighbours], dtype=np.intp)
+        listed = np.array([position[each.row] for each in neighbours], dtype=np.intp)
+        equal = _equal_points(classifier, take_rows(X, slice(row, row + 1)), listed)
+        explanations.append(
+            Explanation(
+                row, tuple(labels[row]), explained, n_pairs, n_turned,
+                training_rows=neighbours, same_rows=tuple(sorted(rows[equal].tolist())),
+            )
+        )  # fmt: skip
+    names = getattr(classifier, "feature_names_in_", ())
+    return Explanations(add_features(explanations, given, training, names=names))
+
+
+def _equal_points(classifier: Any, X: MatrixLike, numbers: IntArray) -> BoolArray:
+    """Return which validation rows are equal to rows of X; none if distances have no points."""
+    neighbourhood = classifier.neighbourhood_
+    if not hasattr(neighbourhood, "to_points") or len(numbers) == 0:
+        return np.zeros(len(numbers), dtype=bool)
+    return equal_points(neighbourhood.points_[numbers], neighbourhood.to_points(X))
+
+
+def _check_training(classifier: Any, training: MatrixLike) -> None:
+    """Raise an error for training rows that are not those of fit."""
+
+    def compare(numbers: IntArray, rows: IntArray) -> BoolArray:
+        chosen = classifier._check_predict(take_rows(training, rows))
+        return _equal_points(classifier, chosen, numbers)
+
+    has_points = hasattr(classifier.neighbourhood_, "to_points")
+    check_training(
+        count_rows(training), classifier.validation_indices_, compare if has_points else None
+    )
 
 
 def _check_number(name: str, value: Any) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 
 from pairmend._utils.columns import FrameColumns
 from pairmend.datasets import MultiLabelData, one_hot
+from pairmend.explanation import Explanations
+from pairmend.explanation.problem import N_NEIGHBORS
+from pairmend.persistence.explaining import explain_prepared
 from pairmend.persistence.matching import check_names, match_features
 from pairmend.persistence.rows import Columns, read_columns, to_frame, to_table
 
@@ -120,6 +123,48 @@ class SavedModel:
         (1, 2)
         """
         return self.estimator.predict_proba(self._prepared(rows))
+
+    def explain(
+        self,
+        rows: Any,
+        *,
+        training: Any = None,
+        n_neighbors: int = N_NEIGHBORS,
+        n_problems: int | None = None,
+    ) -> Explanations:
+        """Explain the predictions of rows.
+
+        Parameters
+        ----------
+        rows : DataFrame, MultiLabelData, list of dicts or array-like
+            As for :meth:`predict`.
+        training : DataFrame, MultiLabelData, list of dicts or array-like, default=None
+            The rows given to fit, in the same order. With them the explanation has the index and
+            the feature values of the neighbours, which a model file does not have.
+        n_neighbors, n_problems : int
+            As for ``explain`` of the classifier.
+
+        Returns
+        -------
+        list of Explanation
+            One for each row, with the names of the labels, and with feature values as in `rows`.
+
+        Examples
+        --------
+        >>> from pairmend import MendedClassifier
+        >>> from pairmend.persistence import SavedModel
+        >>> X, Y = [[0.0], [1.0], [2.0]] * 9, [[1, 0], [1, 1], [0, 1]] * 9
+        >>> fitted = MendedClassifier(random_state=0).fit(X, Y)
+        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, {}, "")
+        >>> (explanation,) = saved.explain([{"size": 0.5}])
+        >>> [label.name for label in explanation.labels]
+        ['sea', 'sun']
+        """
+        X = self._prepared(rows)
+        known = None if training is None else self.prepare(training)[0]
+        return explain_prepared(
+            self, X, rows, known, training, n_neighbors=n_neighbors, n_problems=n_problems
+        )
 
     def prepare(self, rows: Any, *, ignore: Sequence[str] = ()) -> tuple[Any, list[str]]:
         """Convert rows to the input of the estimator.

@@ -5,6 +5,7 @@ converts it to an element of an HTML page.
 """
 
 from pairmend.plots.comparison import bars, fold_spread
+from pairmend.plots.correction import plot_correction
 from pairmend.plots.data import co_occurrence, label_frequencies, labels_per_row
 from pairmend.plots.drawing import to_svg
 from pairmend.plots.explanation import (
@@ -29,6 +30,7 @@ __all__ = [
     "fold_spread",
     "label_frequencies",
     "labels_per_row",
+    "plot_correction",
     "plot_explanation",
     "plot_reliability",
     "probability_bars",

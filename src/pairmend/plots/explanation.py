@@ -232,8 +232,9 @@ def explained_confusion(problem: ProblemExplanation, *, ax: "Axes | None" = None
     ax.spines[["top", "right"]].set_visible(True)
     ax.spines[:].set_color(FAINT)
     ax.set_title(
-        f"{first} or {second}{': the vote changed' if problem.changed else ''}\n"
-        f"{first} from {problem.before:.2f} to {problem.after:.2f}",
+        # A line for each part: the room beside the matrix belongs to the next plot.
+        f"{first} or {second}\n{first} from {problem.before:.2f} to {problem.after:.2f}"
+        + ("\nthe vote changed" if problem.changed else ""),
         loc="left", fontsize=10, color=INK, parse_math=False,
     )  # fmt: skip
     return ax
@@ -279,14 +280,20 @@ def explained_neighbours(problem: ProblemExplanation, *, ax: "Axes | None" = Non
         write(ax, shares[place], place, text, offset=(4, 0), ha="left", va="center")
     ax.set_yticks(range(len(shares)), [f"row {n.row}" for n in neighbours], fontsize=9)
     ax.set_ylim(max(2, len(shares)) - 0.4, -0.6)
-    ax.set_xlim(0, 2.8 * max([*shares, 1e-9]))  # room for texts beside the bars
+    from matplotlib.ticker import MaxNLocator
+
+    longest = max([*shares, 1e-9])
+    ax.set_xlim(0, 2.8 * longest)  # room for texts beside the bars
+    # No ticks beside the bars: there a share may exceed 100 %, and the last number be cut off.
+    ticks = MaxNLocator(4).tick_values(0, longest)
+    ax.set_xticks([tick for tick in ticks if tick <= 1.25 * longest])
     ax.set_xlabel(f"% of the weight; sum {sum(shares):.0f} %", fontsize=9)
     make_plain(ax)
     ax.tick_params(axis="y", length=0)
-    correction = f"{short(problem.correction)}: " if problem.correction else ""
+    correction = f"{short(problem.correction)}\n" if problem.correction else ""
     ax.set_title(
         correction + ("rows of largest weight" if neighbours else "no row has a weight"),
-        loc="left", fontsize=10, color=INK,
+        loc="left", fontsize=10, color=INK, parse_math=False,
     )  # fmt: skip
     return ax
 

@@ -1,13 +1,11 @@
 """The HTML page of a report, built from its sections (contents.py) by templates."""
 
-import base64
-import hashlib
 import math
 import re
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
+from pairmend._utils import pages
 from pairmend.published import DOI
 from pairmend.report.contents import Section
 from pairmend.report.figures import Styles
@@ -25,9 +23,7 @@ LONG = 32
 
 def render(summary: Mapping[str, Any], sections: list[Section]) -> str:
     """Return a report as an HTML page."""
-    # The security policy allows the page's own style and script, by their hashes, and nothing
-    # else: no network and no script in names of the data.
-    environment = _environment()
+    environment = pages.environment("pairmend.report", "a report")
     styles = Styles()
     environment.filters["drawing"] = lambda svg: _markup(styles.extract(svg))
     environment.filters["view"] = view
@@ -35,16 +31,7 @@ def render(summary: Mapping[str, Any], sections: list[Section]) -> str:
     environment.filters["linked"] = _linked
     # The body first: its drawings add rules to the style sheet.
     body = environment.get_template("body.html.jinja").render(summary=summary, sections=sections)
-    style = f"{_template('style.css')}\n{styles.rules}\n"
-    script = _template("page.js")
-    return environment.get_template("page.html.jinja").render(
-        title=summary["title"],
-        policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'",
-        style=_markup(style),
-        script=_markup(script),
-        body=_markup(body),
-    )
+    return pages.page(summary["title"], body, style=styles.rules)
 
 
 def view(table: Table) -> dict[str, Any]:
@@ -118,32 +105,7 @@ def _linked(text: str) -> Any:
     return _markup(str(escape(text)).replace(DOI, link))
 
 
-def _environment() -> Any:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError(
-            "a report needs jinja2, which is not installed: pip install 'pairmend[study]'"
-        ) from error
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("pairmend.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
 def _markup(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(text)
-
-
-def _template(name: str) -> str:
-    folder = resources.files("pairmend.report") / "templates"
-    return (folder / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

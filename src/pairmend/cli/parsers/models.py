@@ -24,8 +24,9 @@ Measure the quality of predictions. With MODEL: of a saved model, on rows with l
 used to fit it. Without MODEL: of a method, by cross-validation on DATA."""
 
 EXPLAIN = """\
-Explain the prediction for a row: the labels' probabilities before and after correction, and the
-training rows with the greatest weights, by their numbers. Rows are counted from 0."""
+Explain the predictions for rows: the labels' probabilities before and after correction, the local
+confusion matrices, and the training rows with the greatest weights, by their numbers. As text for
+single rows, or as an HTML page in one file. Rows are counted from 0."""
 
 
 def add_fit(commands: Any) -> None:
@@ -96,19 +97,43 @@ def add_evaluate(commands: Any) -> None:
 def add_explain(commands: Any) -> None:
     """Add the command explain."""
     parser = commands.add_parser(
-        "explain", help="explain the prediction for a row", description=EXPLAIN
+        "explain",
+        help="explain the predictions for rows",
+        description=EXPLAIN,
+        epilog="examples: pairmend explain photos.model new.csv --row 0; "
+        "pairmend explain photos.model new.csv --html why.html --training photos.csv",
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help="a model file")
     add_data(parser)
     parser.add_argument(
         "--row",
         type=at_least(0),
-        required=True,
+        nargs="+",
         metavar="N",
-        help="number of the row; the first is 0",
+        help="numbers of rows; the first is 0 (default with --html: all rows)",
     )
     parser.add_argument(
-        "--figure", type=Path, metavar="FILE", help="also draw it: a .png, .svg or .pdf file"
+        "--html", type=Path, metavar="FILE", help="write a page instead of text: a .html file"
+    )
+    parser.add_argument(
+        "--training",
+        type=Path,
+        metavar="FILE",
+        help="the file given to 'fit': shows the feature values of neighbours, which a model file "
+        "does not have",
+    )
+    parser.add_argument(
+        "--name", metavar="COLUMN", help="column of DATA with names of rows, to show as such"
+    )
+    parser.add_argument(
+        "--neighbors",
+        type=at_least(0),
+        default=5,
+        metavar="N",
+        help="number of training rows to list for each confusion matrix (default: 5)",
+    )
+    parser.add_argument(
+        "--figure", type=Path, metavar="FILE", help="also draw a row: a .png, .svg or .pdf file"
     )
     add_model_options(parser)
     parser.set_defaults(run="pairmend.cli.explain.run")

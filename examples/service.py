@@ -1,0 +1,103 @@
+"""Serve a model file over HTTP with FastAPI: predictions and explanations of rows as JSON.
+
+    pip install '.[cli,service]'
+    PAIRMEND_MODEL=photos.model uvicorn --app-dir examples service:app
+
+``/docs`` lists the calls. docs/service.md describes batch sizes, threads, memory and versions.
+"""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import FastAPI, HTTPException
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, Field
+from threadpoolctl import threadpool_limits
+
+from pairmend.persistence import SavedModel, load_model
+
+MAX_ROWS = 1000
+"""Largest number of rows in a call: it bounds the time and the memory of an answer."""
+
+Cell = float | str | bool | None
+
+
+class Rows(BaseModel):
+    """Rows to predict: a value by the name of the column; missing names are missing values."""
+
+    rows: Annotated[list[dict[str, Cell]], Field(min_length=1, max_length=MAX_ROWS)]
+
+
+class Predictions(BaseModel):
+    """The predicted labels of each row, their probabilities, and remarks on the columns."""
+
+    labels: list[list[str]]
+    probabilities: list[dict[str, float]]
+    notes: list[str]
+
+
+def make_app(path: str, sha256: str | None = None) -> FastAPI:
+    """Return the service of a model file."""
+    loaded: dict[str, SavedModel] = {}
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        # Once, before the first call. A wrong file stops the service at its start.
+        loaded["model"] = load_model(path, sha256=sha256)
+        # Calls run in parallel threads: each takes one processor.
+        with threadpool_limits(1):
+            yield
+
+    app = FastAPI(title="pairmend", lifespan=lifespan)
+
+    @app.get("/health")
+    def health() -> dict[str, Any]:
+        """Return which model is served."""
+        model = loaded["model"]
+        return {
+            "sha256": model.sha256,
+            "features": model.feature_names,
+            "labels": model.label_names,
+            "versions": model.versions,
+        }
+
+    # Not async: FastAPI runs these in threads, so that a long call does not stop the others.
+    @app.post("/predict")
+    def predict(given: Rows) -> Predictions:
+        """Predict the labels of rows."""
+        model = loaded["model"]
+        X, notes = _prepared(model, given)
+        names = np.array(model.label_names, dtype=object)
+        labels = model.estimator.predict(X)
+        proba = model.estimator.predict_proba(X)
+        return Predictions(
+            labels=[names[row == 1].tolist() for row in labels],
+            probabilities=[dict(zip(names, row, strict=True)) for row in proba.tolist()],
+            notes=notes,
+        )
+
+    @app.post("/explain", response_class=HTMLResponse)
+    def explain(given: Rows) -> str:
+        """Return a page that explains the predictions of rows."""
+        model = loaded["model"]
+        _prepared(model, given)
+        return model.explain(given.rows, n_problems=10).to_html(title="Explanations")
+
+    return app
+
+
+def _prepared(model: SavedModel, given: Rows) -> tuple[Any, list[str]]:
+    try:
+        return model.prepare(given.rows)
+    except ValueError as error:  # a missing column, or a text where the model needs a number
+        raise HTTPException(422, str(error)) from error
+
+
+def __getattr__(name: str) -> Any:
+    """Make ``app`` when a server imports it."""
+    if name == "app":
+        return make_app(os.environ["PAIRMEND_MODEL"], os.environ.get("PAIRMEND_SHA256"))
+    raise AttributeError(name)

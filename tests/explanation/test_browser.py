@@ -1,0 +1,151 @@
+"""Pages of explanations in a browser: sorting, filtering, folds, light and dark, narrow."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import chromium
+from chromium import SHOWN, contrast, show, spill
+from pairmend import MendedClassifier
+from pairmend.base_classifiers import logistic_regression
+
+pytestmark = chromium.needed
+LONG = "anextraordinarilylongnameofalabelwithoutanyspaces" * 2
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    driver = chromium.start(tmp_path_factory.mktemp("profile"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """A page of many rows, and a document with two outputs of a notebook."""
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(rng.uniform(-1, 1, size=(100, 9)), columns=[*"abcdefgh", LONG])
+    X.index = [f"p{k}" for k in range(len(X))]
+    Y = pd.DataFrame({"sea": X.a**2 + X.b**2 < 0.5, LONG: X.a > 0.2, "sun": X.c > 0}).astype(int)
+    clf = MendedClassifier(logistic_regression(), random_state=0).fit(X[:80], Y[:80])
+    explained = clf.explain(X[70:90], training=X[:80])
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "page.html").write_text(explained.to_html(title="Photos"), encoding="utf-8")
+    cells = f"{explained._repr_html_()}<p>Out[2]</p>{explained[4]._repr_html_()}"
+    notebook = (
+        '<!DOCTYPE html><html><head><meta charset="utf-8"></head>'
+        '<body data-jp-theme-light="THEME"><h2 id="own">Out[1]</h2><table id="other"><tr>'
+        f"<td>1</td></tr></table>{cells}</body></html>"
+    )
+    for theme in ("true", "false"):
+        path = folder / f"notebook-{theme}.html"
+        path.write_text(notebook.replace("THEME", theme), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_readable_and_logs_nothing(browser, pages, width, scheme):
+    show(browser, pages / "page.html", scheme, width)
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert spill(browser) <= 0
+    colours = browser.execute_script("""
+      const ink = (selector) => getComputedStyle(document.querySelector(selector));
+      return [ink("body").backgroundColor, ink("td").color, ink(".confusion text").fill,
+              ink("figcaption").color, ink(".row > summary").color];
+    """)
+    page, *inks = colours
+    assert (page == "rgb(23, 25, 28)") == (scheme == "dark")
+    for ink in inks:
+        assert contrast(ink, page) > 4.5
+    pictures = browser.execute_script("""
+      return Array.from(document.querySelectorAll(".score, .confusion, .bar"), (svg) => {
+        const box = svg.getBoundingClientRect();
+        return [box.width, box.height];
+      })""")
+    assert len(pictures) > 60
+    assert min(width for width, _ in pictures) >= 60
+    assert min(height for _, height in pictures) >= 8
+
+
+def test_shares_are_readable_in_every_cell_of_a_confusion_matrix(browser, pages):
+    for scheme in ("light", "dark"):
+        show(browser, pages / "page.html", scheme)
+        page, accent, ink, opacities = browser.execute_script("""
+          const style = (selector) => getComputedStyle(document.querySelector(selector));
+          return [style("body").backgroundColor, style(".confusion rect").fill,
+                  style(".confusion .share").fill,
+                  Array.from(document.querySelectorAll(".confusion rect"),
+                             (cell) => Number(cell.getAttribute("fill-opacity")))];
+        """)
+        rgb = [
+            [int(part) for part in colour.strip("rgb()").split(",")] for colour in (page, accent)
+        ]
+        assert max(opacities) <= 0.45
+        for share in (0.03, 0.45):
+            mixed = [round((1 - share) * p + share * a) for p, a in zip(*rgb, strict=True)]
+            assert contrast(ink, f"rgb({', '.join(map(str, mixed))})") > 4.5
+
+
+def test_rows_are_sorted_filtered_and_opened(browser, pages):
+    from selenium.webdriver.common.by import By
+
+    show(browser, pages / "page.html")
+    overview = browser.find_element(By.CSS_SELECTOR, ".overview")
+    assert len(browser.execute_script(SHOWN, overview)) == 20
+    head = overview.find_elements(By.CSS_SELECTOR, "thead button")[4]
+    for reverse in (False, True):
+        head.click()
+        changes = [float(row.split()[-1]) for row in browser.execute_script(SHOWN, overview)]
+        assert changes == sorted(changes, reverse=reverse)
+    box = overview.find_element(By.CSS_SELECTOR, ".filter input")
+    box.send_keys("p72")
+    (row,) = browser.execute_script(SHOWN, overview)
+    assert row.startswith("p72 ")
+    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = false")
+    overview.find_element(By.LINK_TEXT, "p72").click()
+    opened = browser.execute_script(
+        "return Array.from(document.querySelectorAll('details[open]'), (d) => d.id)"
+    )
+    assert opened == ["row-2"]
+    assert browser.get_log("browser") == []
+
+
+def test_features_are_sorted_by_their_difference(browser, pages):
+    show(browser, pages / "page.html")
+    values = browser.execute_script("""
+      const fold = document.getElementById("row-12");
+      const table = Array.from(fold.querySelectorAll("table"))
+        .find((each) => each.tHead.textContent.includes("Difference"));
+      const button = table.querySelectorAll("thead button")[1];
+      return [1, 2].map(() => {
+        button.click();
+        return Array.from(table.tBodies[0].rows, (row) => Number(row.cells[1].dataset.value));
+      })""")
+    assert len(values[0]) == 9
+    assert values[0] == sorted(values[0])
+    assert values[1] == values[0][::-1]
+
+
+@pytest.mark.parametrize("theme", ["true", "false"])
+def test_outputs_of_a_notebook_follow_its_theme_and_change_nothing_else(browser, pages, theme):
+    # The theme of the notebook is not the scheme of the system.
+    show(browser, pages / f"notebook-{theme}.html", "dark" if theme == "true" else "light")
+    assert browser.get_log("browser") == []
+    found = browser.execute_script("""
+      const style = (selector) => getComputedStyle(document.querySelector(selector));
+      return [style(".pairmend").backgroundColor, style(".pairmend td").color,
+              style("#other td").padding, style("#own").borderTopWidth,
+              document.querySelectorAll("#other button").length,
+              document.querySelectorAll(".pairmend thead button").length];
+    """)
+    page, ink, padding, border, others, buttons = found
+    assert page == ("rgb(253, 253, 252)" if theme == "true" else "rgb(23, 25, 28)")
+    assert contrast(page, ink) > 7
+    assert (padding, border, others) == ("1px", "0px", 0)
+    assert buttons > 50
+    heads = browser.execute_script(
+        "return Array.from(document.querySelectorAll('thead th'), (h) => h.children.length)"
+    )
+    assert set(heads) == {1}  # each script prepared its own output only once

@@ -1,0 +1,147 @@
+"""Explanations as pages and as outputs of notebooks: content, escaping, one file."""
+
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairmend import MendedClassifier
+from pairmend.base_classifiers import logistic_regression
+
+pytest.importorskip("jinja2")
+HOSTILE = "</td><script>alert(1)</script>\"' onload=x {{ 7 * 7 }}"
+
+
+@pytest.fixture(scope="module")
+def explained():
+    """Explanations of new rows and of training rows, with hostile names and values."""
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(rng.uniform(-1, 1, size=(90, 2)), columns=["width", HOSTILE])
+    X["colour"] = np.where(X["width"] > 0, HOSTILE, "blue")
+    X.index = [f"<b>{k}</b>" for k in range(len(X))]
+    Y = pd.DataFrame({
+        "sea": X["width"] ** 2 + X[HOSTILE] ** 2 < 0.5, HOSTILE: X["width"] > 0.2,
+        "sun": X[HOSTILE] > 0,
+    }).astype(int)  # fmt: skip
+    clf = MendedClassifier(logistic_regression(), random_state=0, decision="sets").fit(
+        X[:70], Y[:70]
+    )
+    return clf.explain(X[65:85], training=X[:70])
+
+
+class Tags(HTMLParser):
+    """The elements of a page, its texts, and the attributes of each element."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.texts, self.attributes, self.inside = [], [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        self.inside.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.inside and self.inside.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self.inside):
+            self.texts.append(data)
+
+
+@pytest.fixture(params=["page", "cell"])
+def rendered(request, explained):
+    return explained.to_html(title=HOSTILE) if request.param == "page" else explained._repr_html_()
+
+
+def test_names_and_values_are_escaped(rendered):
+    found = Tags(rendered)
+    assert found.tags.count("script") == 1
+    assert HOSTILE in found.texts  # a label, also not evaluated as a template
+    assert any("<b>65</b>" in text for text in found.texts)
+
+
+def test_there_are_no_handlers_inline_styles_or_other_files(rendered):
+    for _, name, value in Tags(rendered).attributes:
+        assert not name.startswith("on")
+        assert name not in ("style", "src")
+        if name == "href":
+            assert value.startswith("#")
+    assert "http" not in rendered.replace("http-equiv", "")
+
+
+def test_a_page_shows_rows_labels_reasons_neighbours_and_features(explained):
+    text = " ".join(Tags(explained.to_html()).texts)
+    changed = sum(label.changed for each in explained for label in each.labels)
+    assert f"The correction changed {changed} of 60 predictions" in text
+    each = explained[7]
+    for label in each.labels:
+        assert f"{label.before:.2f}" in text
+        assert f"{label.after:.2f}" in text
+    assert "Near this row, " in text
+    assert "Label sets" in text
+    assert "Features, near and far" in text
+    assert "Training row 66 has the same features." in text
+    for neighbour in each.training_rows:
+        assert neighbour.index in text
+
+
+def test_one_row_is_open_and_many_are_folded(explained):
+    many, one = Tags(explained.to_html()), Tags(explained[0].to_html())
+    opened = [sum(name == "open" for _, name, _ in each.attributes) for each in (many, one)]
+    assert opened == [0, 1]
+    assert many.tags.count("details") >= 20
+    ids = [value for _, name, value in many.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    links = [value[1:] for _, name, value in many.attributes if name == "href"]
+    assert len(links) == 20
+    assert set(links) <= set(ids)
+
+
+def test_without_training_the_page_names_the_option(explained):
+    rng = np.random.RandomState(0)
+    X, Y = rng.rand(60, 2), rng.randint(0, 2, size=(60, 2))
+    found = (
+        MendedClassifier(logistic_regression(), random_state=0, guard=False, scaling="range")
+        .fit(X, Y)
+        .explain(X[:1])
+    )
+    text = " ".join(Tags(found.to_html()).texts)
+    assert "explain(X, training=X_train)" in text
+    assert "Features, near and far" not in text
+
+
+def test_many_labels_and_features_are_cut():
+    rng = np.random.RandomState(0)
+    X, Y = rng.rand(80, 90), rng.randint(0, 2, size=(80, 40))
+    clf = MendedClassifier(logistic_regression(), random_state=0, guard=False, scaling="range").fit(
+        X, Y
+    )
+    text = " ".join(Tags(clf.explain(X[:1], training=X, n_problems=5).to_html()).texts)
+    assert "10 more labels" in text
+    assert "30 more features are not shown" in text
+
+
+def test_outputs_of_a_notebook_have_own_ids_and_scoped_rules(explained):
+    first, second = explained._repr_html_(), explained[3]._repr_html_()
+    ids = [set(re.findall(r'id="([^"]+)"', cell)) for cell in (first, second)]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+    style = re.search(r"<style>(.*?)</style>", second, re.DOTALL)[1].strip()
+    assert style.startswith(".pairmend {")
+    depth = np.cumsum([{"{": 1, "}": -1}.get(letter, 0) for letter in style])
+    assert (depth[len(".pairmend {") - 1 : -1] > 0).all()  # one rule around all others
+    assert ":root" not in style
+
+
+def test_without_jinja2_notebooks_show_text(explained, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert explained._repr_html_() is None
+    assert explained[0]._repr_html_() is None
+    with pytest.raises(ImportError, match=r"pip install 'pairmend\[cli\]'"):
+        explained.to_html()
