@@ -33,14 +33,9 @@ def take_tags(
 
     Rows without tags have no label.
     """
-    if column not in data.feature_names:
-        raise ValueError(
-            f"{source_name(data)} has no column named {column!r}; it has "
-            f"{', '.join(map(repr, data.feature_names[:10]))}"
-        )
-    place = data.feature_names.index(column)
+    separator = separator or guess_separator(data, column)
+    place = _place(data, column)
     codes, texts = column_values(data.X, place), data.categories.get(place, ())
-    separator = separator or _guess_separator(source_name(data), column, texts)
     tags = [_split(text, separator) for text in texts]
     names = sorted(set().union(*tags)) if labels is None else list(labels)
     if not names:
@@ -75,7 +70,9 @@ def _split(text: str, separator: str) -> list[str]:
     return list(dict.fromkeys(tag.strip() for tag in text.split(separator) if tag.strip()))
 
 
-def _guess_separator(source: str, column: str, texts: Sequence[str]) -> str:
+def guess_separator(data: MultiLabelData, column: str) -> str:
+    """Return the separator that most texts of a column contain; warn of the guess."""
+    texts = data.categories.get(_place(data, column), ())
     counts = Counter({each: sum(each in text for text in texts) for each in SEPARATORS})
     best, count = counts.most_common(1)[0]
     if count:
@@ -83,12 +80,21 @@ def _guess_separator(source: str, column: str, texts: Sequence[str]) -> str:
     else:
         message = f"column {column!r} has one tag in each row, as it has none of {SEPARATORS}"
     warnings.warn(
-        f"{source}: {message}; if they are not, give the separator: --separator TEXT, in Python "
-        "separator=...",
+        f"{source_name(data)}: {message}; if they are not, give the separator: --separator TEXT, "
+        "in Python separator=...",
         ReadWarning,
         stacklevel=5,
     )
     return best
+
+
+def _place(data: MultiLabelData, column: str) -> int:
+    if column not in data.feature_names:
+        raise ValueError(
+            f"{source_name(data)} has no column named {column!r}; it has "
+            f"{', '.join(map(repr, data.feature_names[:10]))}"
+        )
+    return data.feature_names.index(column)
 
 
 def _warn_of_spellings(source: str, column: str, names: Sequence[str]) -> None:
