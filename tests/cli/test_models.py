@@ -261,7 +261,7 @@ def test_evaluate_a_method_by_cross_validation(photos, capsys):
 
 def test_the_metric_can_be_chosen(photos, capsys):
     assert run(capsys, *FIT, "3", "--criterion", "zero_one")[0] == 0
-    assert load_model("photos.model").estimator[-1].criterion == "zero_one"
+    assert load_model("photos.model").estimator.criterion == "zero_one"
 
 
 @pytest.mark.parametrize("method", ["mended", "corrected"])

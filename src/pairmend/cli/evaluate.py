@@ -128,8 +128,8 @@ def _baselines(options: argparse.Namespace, *, for_frames: bool) -> dict[str, An
     """Return classifiers that a useful method is better than."""
     found: dict[str, Any] = {}
     if options.method != "binary-relevance":
-        # The base classifier of the method, where it has one.
-        base = None if options.method == "ml-knn" else options.base
+        # The base classifier of the method, where it is a single one.
+        base = None if options.base == "auto" else options.base
         found[BINARY_RELEVANCE] = make_classifier(
             "binary-relevance", base, criterion=None, seed=options.seed or 0, for_frames=for_frames
         )

@@ -79,8 +79,8 @@ def make_classifier(
             others = ", ".join(name for name in BASES if name != base)
             raise ValueError(f"the method {method!r} has no base {base!r}; choose from {others}")
         estimator = BASES[base]()
-        encodes = hasattr(estimator, "takes_encoded_frames") or not for_frames
-        params["estimator"] = estimator if encodes else _with_scaler(estimator)
+        encodes = isinstance(estimator, str) or hasattr(estimator, "takes_encoded_frames")
+        params["estimator"] = estimator if encodes or not for_frames else _with_scaler(estimator)
     if criterion is not None:
         params["criterion"] = criterion
     if "random_state" in known:
