@@ -60,7 +60,7 @@ def guess_encoding(path: Path, limits: ReadLimits) -> tuple[str, str]:
         raise ValueError(_unknown(path))
     return "cp1252", (
         f"{path}: not in UTF-8, read as cp1252 (Western European, a superset of latin-1); if "
-        "letters look wrong, give the encoding"
+        "letters look wrong, give the encoding: --encoding NAME, in Python encoding=..."
     )
 
 
