@@ -45,8 +45,8 @@ ALLOWED_IMPORTS = {
     "report": ["_utils", "datasets", "plots", "published", "stats", "study"],
     "persistence": ["_utils", "datasets", "explanation", "kernels"],
     "cli": [
-        "_utils", "base_classifiers", "datasets", "metrics", "model_selection", "naive_bayes",
-        "persistence", "plots", "report", "study",
+        "_utils", "base_classifiers", "datasets", "frames", "metrics", "model_selection",
+        "naive_bayes", "persistence", "plots", "report", "study",
     ],
     "__main__": ["cli"],
     "__init__": [

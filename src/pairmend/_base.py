@@ -18,6 +18,7 @@ from pairmend._utils.sklearn_private import (
     check_prediction_parameters,
     fit_context,
 )
+from pairmend._utils.tags import indicators_of, tags_of
 from pairmend._utils.targets import Target, check_target
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
@@ -79,6 +80,27 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
         encoder = getattr(self, "frame_encoder_", None)
         scores = self._scores(rows if encoder is None else encoder.encode(rows))
         return scores if self.multilabel_ else sum_to_one(scores)
+
+    def score(self, X: MatrixLike, y: TargetLike, sample_weight: Any = None) -> float:
+        """Return the share of rows whose labels are all predicted correctly.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            True labels, in any form that `fit` takes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        float
+        """
+        if (tags := tags_of(y)) is not None:
+            check_is_fitted(self)
+            y = indicators_of(tags, self.classes_)[0]
+        return float(super().score(X, y, sample_weight))
 
     def get_metadata_routing(self) -> Any:
         """Return the metadata routing: parameters of fit are passed to the base classifier's fit.
@@ -155,7 +177,8 @@ class MultiLabelMetaClassifier(MultiLabelClassifier):
         X : array-like of shape (n_samples, n_features)
             Rows: whatever the base classifier takes.
         y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1. A 1-D array of classes is learnt as indicators of which
+            Label indicators, 0 or 1, or the tags of each row, as lists or sets of strings.
+            A 1-D array of classes is learnt as indicators of which
             each row has one.
         **fit_params : dict
             Parameters of the base classifier's ``fit``, such as ``sample_weight``; rows of

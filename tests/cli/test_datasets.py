@@ -91,8 +91,8 @@ def test_regression_targets_become_labels(photos, capsys):
     ("words", "message"),
     [
         (["describe", "nowhere.arff"], "there is no file"),
-        (["describe", "{csv}"], "labels must name the columns of a CSV file"),
-        (["describe", "{odd}"], r"cannot read .odd; expected .arff, .csv, .parquet or .mat"),
+        (["describe", "{csv}"], "no label columns are given; name them: --labels"),
+        (["describe", "{odd}"], r"cannot read .odd; expected .csv, .tsv, .txt"),
         (["convert", "{arff}", "{odd}"], "cannot write .odd"),
         (["convert", "{arff}", "{csv}", "--out-xml", "x.xml"], "a CSV file has no label file"),
         (["convert", "{arff}", "{arff}", "--out-xml", "{arff}"], "cannot hold both"),

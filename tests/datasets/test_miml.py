@@ -306,17 +306,17 @@ class TestArff:
         # A cell left out is the first declared value: 0 of sea, but 1 of sun.
         np.testing.assert_array_equal(data.Y, [[1, 1], [0, 0]])
         for rows in ("{2 1}\n{0 bag2, 1 '{0 5}'}\n", "{2 1}\n"):
-            with pytest.raises(ValueError, match="photos.arff: data row 1 has no bag"):
+            with pytest.raises(ValueError, match="photos.arff: row 0 has no bag"):
                 load_miml(arff(tmp_path, head + rows))
 
     @pytest.mark.parametrize(
         ("old", "new", "message"),
         [
-            ("bag2,'11.25,-98'", "bag2,?", "data row 2 has no bag"),
-            ("bag2,'", "bag1,'", "data rows 1 and 2 have the same identifier in 'id'"),
+            ("bag2,'11.25,-98'", "bag2,?", "row 1 has no bag"),
+            ("bag2,'", "bag1,'", "rows 0 and 1 have the same identifier in 'id'"),
             ("f2 numeric", "f2 {-98,-198,14.2}", "attribute 'f2' is nominal; the numbers"),
             ("sea {0,1}", "sea string", "attribute 'sea' is string"),
-            (",0,1\n", ",?,1\n", "label 'sea' must be 0 or 1 .* row 2"),
+            (",0,1\n", ",?,1\n", "label 'sea' must be 0 or 1 .* row 1"),
             (",0,1\n", ",0,1,{2}\n", "instance weights"),
         ],
     )

@@ -116,7 +116,7 @@ def test_labels_must_be_zero_or_one(files, cell):
     text = ARFF.replace("sea {0,1}", "sea {0,1,2}").replace("green,1,", f"green,{cell},")
     files[0].write_text(text)
     with pytest.raises(
-        ValueError, match="label 'sea' must be 0 or 1 everywhere, but is not in data row 1"
+        ValueError, match="label 'sea' must be 0 or 1 everywhere, but is not in row 0"
     ):
         load_mulan(*files)
 

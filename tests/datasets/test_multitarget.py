@@ -51,5 +51,5 @@ def test_targets_that_cannot_be(path, targets, message):
 
 def test_missing_targets(path):
     path.write_text(TEXT.replace("B,2,3,-1", "B,2,?,-1"))
-    with pytest.raises(ValueError, match="a target is missing in data row 2"):
+    with pytest.raises(ValueError, match="a target is missing in row 1"):
         load_multitarget(path, 2)

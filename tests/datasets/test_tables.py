@@ -113,7 +113,7 @@ def test_parquet(tmp_path):
         load_table(path)
     with pytest.raises(FileNotFoundError, match="no such file"):
         load_table(tmp_path / "nowhere.parquet")
-    with pytest.raises(ValueError, match="labels must name the columns of a Parquet file"):
+    with pytest.raises(ValueError, match="labels must name the columns of the file"):
         load_file(path)
 
 
@@ -122,8 +122,8 @@ def test_parquet(tmp_path):
     [
         (["sea", "fog"], "no columns named 'fog'; it has 'id', 'size'"),
         (["sea", "sea"], "a label is named twice"),
-        (["size"], "label 'size' must be 0 or 1, but is '2.5' in data row 1"),
-        (["hue"], "label 'hue' must be 0 or 1, but is 'red' in data row 1"),
+        (["size"], "label 'size' must be 0 or 1, but is '2.5' in row 0"),
+        (["hue"], "label 'hue' must be 0 or 1, but is 'red' in row 0"),
         (5, "cannot take the last 5 of 5 columns"),
         (0, "cannot take the last 0 of 5 columns"),
     ],
@@ -136,12 +136,12 @@ def test_labels_that_cannot_be(csv_file, labels, message):
 def test_missing_labels_are_told(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,b\n1,0\n2,\n")
-    with pytest.raises(ValueError, match="label 'b' must be 0 or 1, but is missing in data row 2"):
+    with pytest.raises(ValueError, match="label 'b' must be 0 or 1, but is missing in row 1"):
         load_table(path, ["b"])
 
 
 def test_suffixes_nobody_knows(tmp_path):
-    with pytest.raises(ValueError, match="cannot read .mat; expected .arff, .csv or .parquet"):
+    with pytest.raises(ValueError, match="cannot read .mat; expected .csv, .tsv, .txt"):
         load_table(tmp_path / "a.mat")
 
 

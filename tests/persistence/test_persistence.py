@@ -525,7 +525,7 @@ def test_texts_are_parsed_as_numbers():
     found = match_features(data, ["size"], {}).data.X[:, 0]
     np.testing.assert_array_equal(found, [2.5, np.nan, -1000])
     data = table(np.array([[0.0], [1.0]]), ["size"], {0: ("2.5", "big")})
-    with pytest.raises(ValueError, match="column 'size' must hold numbers.* 'big' in data row 2"):
+    with pytest.raises(ValueError, match="column 'size' must hold numbers.* 'big' in row 1"):
         match_features(data, ["size"], {})
 
 

@@ -136,7 +136,7 @@ def test_errors_name_the_column_and_row(fits, model):
         saved.predict(photos(1)[["hue", "grade"]])
     wrong = photos(1).astype({"size": object})
     wrong.loc[1, "size"] = "big"
-    with pytest.raises(ValueError, match="column 'size' must hold numbers.* 'big' in data row 2"):
+    with pytest.raises(ValueError, match="column 'size' must hold numbers.* 'big' in row 1"):
         saved.predict(wrong)
     with pytest.raises(ValueError, match="two columns have the same name"):
         saved.predict(pd.concat([photos(1), photos(1)], axis=1))
@@ -177,7 +177,7 @@ def test_bools_and_dates(tmp_path):
     np.testing.assert_array_equal(pd.read_csv(tmp_path / "y.csv"), clf.predict(X))
     rows = [{"flag": str(f), "day": d.isoformat(), "size": s} for f, d, s in X.to_numpy()]
     np.testing.assert_array_equal(saved.predict(rows), clf.predict(X))
-    with pytest.raises(ValueError, match="column 'day' must hold dates.*'today' in data row 1"):
+    with pytest.raises(ValueError, match="column 'day' must hold dates.*'today' in row 0"):
         saved.predict([{"flag": True, "day": "today", "size": 1.0}])
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from pairmend._utils.tags import PRESENT, indicators_of, tags_of
 from pairmend._utils.typing import BoolArray, IntArray, MatrixLike, TargetLike
 
 
@@ -37,16 +38,19 @@ class Target:
 def check_target(
     estimator: BaseEstimator, X: MatrixLike, y: TargetLike, *, min_labels: int = 2
 ) -> Target:
-    """Read a target: label indicators (n, L), or classes (n,)."""
+    """Read a target: label indicators (n, L), tags of each row, or classes (n,)."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the "
             "target y is None."
         )
     names = np.asarray(y.columns) if hasattr(y, "columns") else None
+    check_row_order(X, y, "y")
+    if (tags := tags_of(y)) is not None:
+        check_consistent_length(X, tags)
+        y, names = indicators_of(tags)
     indicators = _as_array(y)
     check_consistent_length(X, indicators)
-    check_row_order(X, y, "y")
     if indicators.ndim == 2 and indicators.shape[1] != 1:
         return Target(_check_indicators(indicators), _label_names(names, indicators), True)
     if indicators.ndim > 2:
@@ -114,7 +118,12 @@ def check_further_target(
                 f"classes are {classes.tolist()}, but were {fitted_classes.tolist()} in an earlier "
                 "call; leave them out, or start again with a new estimator."
             )
-    single = y is not None and _as_array(y).ndim == 1
+    tags = None if y is None else tags_of(y)
+    known = classes if fitted_classes is None else fitted_classes
+    if tags is not None and known is not None:
+        check_row_order(X, y, "y")
+        y, tags = indicators_of(tags, known)[0], None
+    single = y is not None and tags is None and _as_array(y).ndim == 1
     if fitted_classes is not None and single is estimator.multilabel_:
         forms = ["classes of shape (n_samples,)", "indicators of shape (n_samples, n_labels)"]
         raise ValueError(f"y has {forms[not single]}, but an earlier call had {forms[single]}.")
@@ -124,14 +133,13 @@ def check_further_target(
             _as_array(y), np.unique(classes) if fitted_classes is None else fitted_classes
         )
     target = check_target(estimator, X, y, min_labels=min_labels)
-    names = classes if fitted_classes is None else fitted_classes
-    if names is None:
+    if known is None:
         return target
-    if len(names) != target.Y.shape[1]:
-        raise ValueError(f"y has {target.Y.shape[1]} labels, expected {len(names)}.")
-    if hasattr(y, "columns") and not np.array_equal(target.classes, names):
-        raise ValueError(f"y has the labels {target.classes.tolist()}, expected {names.tolist()}.")
-    return replace(target, classes=names)
+    if len(known) != target.Y.shape[1]:
+        raise ValueError(f"y has {target.Y.shape[1]} labels, expected {len(known)}.")
+    if hasattr(y, "columns") and not np.array_equal(target.classes, known):
+        raise ValueError(f"y has the labels {target.classes.tolist()}, expected {known.tolist()}.")
+    return replace(target, classes=known)
 
 
 def _among_classes(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> Target:
@@ -173,7 +181,8 @@ def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:
         cause = None
     if array is None or (array.dtype == object and array.ndim == 1 and _has_collections(array)):
         raise ValueError(
-            "y holds collections of labels. Turn them into 0/1 indicators first, with "
+            "y holds lists of numbers, of different lengths. Expected label indicators of 0 and "
+            "1, one for each label in every row. If the numbers are tags, pass sets, or use "
             "sklearn.preprocessing.MultiLabelBinarizer."
         ) from cause
     return array
@@ -208,10 +217,6 @@ def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:
             f"is {found!r}. {_remedy(found, indicators)}"
         )
     return np.asarray(indicators == 1)
-
-
-PRESENT = ("yes", "y", "true", "t", "x", "+", "present", "positive")
-"""Texts that usually stand for a label that is present."""
 
 
 def _remedy(found: Any, indicators: np.ndarray[Any, Any]) -> str:

@@ -4,17 +4,18 @@ import sys
 from collections.abc import Sequence
 
 from pairmend._utils.interrupts import interrupts_restored
+from pairmend.cli.display import quietly
 from pairmend.cli.importing import import_object
-from pairmend.cli.parsers import make_parser
+from pairmend.cli.parsers import parse_words
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0, 1 if tasks of a study failed, 2 after an error, 130 if stopped."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    options = make_parser().parse_args(words)
+    options = parse_words(words)
     options.words = words
     try:
-        with interrupts_restored():
+        with interrupts_restored(), quietly(getattr(options, "quiet", False)):
             status: int | None = import_object(options.run)(options)
             sys.stdout.flush()
     except KeyboardInterrupt:

@@ -1,10 +1,14 @@
 """``pairmend datasets list | info | describe | fetch | convert``."""
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
-from pairmend.cli.display import progress, show_table, show_text
+from pairmend.cli.display import progress, show_status, show_table, show_text, warnings_as_notes
+from pairmend.cli.input_files import read_training
 from pairmend.cli.limits import limits_of
+from pairmend.cli.shared_options import split_names
+from pairmend.cli.standard_streams import STANDARD, write_json
 from pairmend.datasets import (
     CatalogueEntry,
     MultiLabelData,
@@ -16,16 +20,16 @@ from pairmend.datasets import (
     load_file,
     save_file,
 )
+from pairmend.datasets.number_columns import decode_numbers
 
 
 def list_sets(options: argparse.Namespace) -> None:
     """Show the sets of the catalogue."""
-    show_table(
-        "Sets of the catalogue",
-        ["name", "rows", "features", "labels", "labels per row", "available"],
-        [[entry.name, *_sizes(entry), _where(entry)] for entry in catalogue().values()],
-        numbers=range(1, 5),
-    )
+    headings = ["name", "rows", "features", "labels", "labels per row", "available"]
+    rows = [[entry.name, *_sizes(entry), _where(entry)] for entry in catalogue().values()]
+    if options.json != STANDARD:
+        show_table("Sets of the catalogue", headings, rows, numbers=range(1, 5))
+    write_json(options.json, [dict(zip(headings, row, strict=True)) for row in rows])
 
 
 def _where(entry: CatalogueEntry) -> str:
@@ -59,17 +63,20 @@ def show_info(options: argparse.Namespace) -> None:
         "notes": entry.notes,
         "citation": entry.citation,
     }
-    show_table(entry.title, ["", ""], [[fact, text] for fact, text in facts.items() if text])
+    if options.json != STANDARD:
+        show_table(entry.title, ["", ""], [[fact, text] for fact, text in facts.items() if text])
+    write_json(options.json, facts)
 
 
 def describe_file(options: argparse.Namespace) -> None:
     """Describe a file."""
     page = describe(_read(options))
-    if options.out is None:
-        show_text(page.to_text())
-    else:
+    if options.out is not None:
         page.save(options.out)
-        show_text(f"wrote {options.out}")
+        show_status(f"wrote {options.out}")
+    elif options.json != STANDARD:
+        show_text(page.to_text())
+    write_json(options.json, {**page.characteristics, "labels": [asdict(x) for x in page.labels]})
 
 
 def fetch_sets(options: argparse.Namespace) -> None:
@@ -94,17 +101,14 @@ def convert_file(options: argparse.Namespace) -> None:
     save_file(data, options.out, xml=options.out_xml)
     n_rows, n_labels = data.Y.shape
     size = f"{n_rows} rows, {data.X.shape[1]} features, {n_labels} labels"
-    show_text(f"wrote {options.out}: {size}")
+    show_status(f"wrote {options.out}: {size}")
 
 
 def _read(options: argparse.Namespace) -> MultiLabelData:
-    task = f"reading {options.file.name}"
-    with progress(task) as update:
-        return load_file(
-            options.file,
-            xml=options.xml,
-            labels=options.labels,
-            targets=options.targets,
-            progress=lambda share: update(share, task),
-            limits=limits_of(options),
-        )
+    if options.data.suffix.lower() == ".mat":
+        return load_file(options.data, limits=limits_of(options))
+    data = read_training(options)
+    if any(".arff" in path.suffixes for path in data.source):
+        return data
+    with warnings_as_notes():
+        return decode_numbers(data, set(split_names(options.categorical)))

@@ -8,11 +8,38 @@ from importlib.util import find_spec
 from typing import Any
 
 HAS_RICH = find_spec("rich") is not None
+_state: dict[str, Any] = {"quiet": False, "replace": ("", "")}
+
+
+@contextmanager
+def quietly(is_quiet: bool) -> Iterator[None]:
+    """Show results and errors only: no notes, no progress, no report of what was done."""
+    before, _state["quiet"] = _state["quiet"], is_quiet
+    try:
+        yield
+    finally:
+        _state["quiet"] = before
+
+
+@contextmanager
+def notes_replaced(text: str, by: str) -> Iterator[None]:
+    """Replace a text in notes, such as the name of a temporary file."""
+    before, _state["replace"] = _state["replace"], (text, by)
+    try:
+        yield
+    finally:
+        _state["replace"] = before
 
 
 def show_text(text: str) -> None:
     """Print a text without interpreting markup."""
     print(text)
+
+
+def show_status(text: str) -> None:
+    """Print what was done, unless the command is quiet."""
+    if not _state["quiet"]:
+        print(text)
 
 
 def show_table(
@@ -22,8 +49,14 @@ def show_table(
     *,
     numbers: Sequence[int] = (),
     bold: frozenset[tuple[int, int]] = frozenset(),
+    is_result: bool = True,
 ) -> None:
-    """Print a table; `numbers` are right-aligned columns, `bold` cells as (row, column)."""
+    """Print a table; `numbers` are right-aligned columns, `bold` cells as (row, column).
+
+    A quiet command shows results only.
+    """
+    if _state["quiet"] and not is_result:
+        return
     if not HAS_RICH:
         _show_plain(title, headings, rows, numbers, bold)
         return
@@ -72,6 +105,9 @@ def progress(
     Without a terminal, `lines` prints a line for each tenth. `verbose` prints every text as a line,
     instead of a bar.
     """
+    if _state["quiet"]:
+        yield lambda share, doing: None
+        return
     if verbose:
         yield lambda share, doing: _print_line(doing)
         return
@@ -101,6 +137,9 @@ def waiting(task: str, *, verbose: bool = False) -> Iterator[Callable[[str], Non
     A terminal shows the last message. `verbose` prints each as a line instead; without it and
     without a terminal, they are not shown.
     """
+    if _state["quiet"]:
+        yield lambda message: None
+        return
     if verbose or not HAS_RICH or not sys.stderr.isatty():
         _print_line(f"{task} ...")
         yield _print_line if verbose else lambda message: None
@@ -116,18 +155,22 @@ def waiting(task: str, *, verbose: bool = False) -> Iterator[Callable[[str], Non
 
 
 @contextmanager
-def warnings_as_notes() -> Iterator[None]:
-    """Show the first line of each warning as a note, each once."""
+def warnings_as_notes(ignored: type[Warning] | None = None) -> Iterator[None]:
+    """Show the first line of each warning as a note, each once; leave out those of one class."""
     with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("default")
+        if ignored is not None:
+            warnings.simplefilter("ignore", ignored)
         yield
     for line in dict.fromkeys(str(each.message).strip().splitlines()[0] for each in recorded):
         show_note(line)
 
 
 def show_note(text: str) -> None:
-    """Print a note to standard error."""
-    _print_line(f"note: {text}")
+    """Print a note to standard error, unless the command is quiet."""
+    if not _state["quiet"]:
+        old, new = _state["replace"]
+        _print_line(f"note: {text.replace(old, new) if old else text}")
 
 
 def _print_line(text: str) -> None:

@@ -3,12 +3,14 @@
 import argparse
 
 from pairmend._utils.progress import messages_to
-from pairmend.cli.display import show_text, waiting, warnings_as_notes
+from pairmend.cli.display import show_status, waiting, warnings_as_notes
 from pairmend.cli.input_files import read_training, refuse_overwriting
-from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier
-from pairmend.datasets import one_hot
-from pairmend.persistence import save_model
-from pairmend.persistence.save_load import require_skops
+from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split_names
+from pairmend.cli.standard_streams import STANDARD, write_json
+from pairmend.cli.training_data import prepare_training, show_training
+from pairmend.frames import ColumnWarning
+from pairmend.persistence.save_load import require_skops, save_with_facts
+from pairmend.persistence.training_rows import TagColumn, TrainingRows
 
 
 def run(options: argparse.Namespace) -> None:
@@ -17,22 +19,40 @@ def run(options: argparse.Namespace) -> None:
     if not options.model.parent.is_dir():
         raise FileNotFoundError(f"cannot write {options.model}: there is no such folder")
     refuse_overwriting(options.model, options.data)
-    data = read_training(options)
-    X = one_hot(data).X
-    classifier = chosen_classifier(options)
+    training = prepare_training(read_training(options), split_names(options.categorical))
+    if options.json != STANDARD:
+        show_training(training)
+    data, X, is_frame = training.data, training.X, training.is_frame
+    classifier = chosen_classifier(options, for_frames=is_frame)
     size = f"{len(data.Y)} rows, {len(data.feature_names)} columns, {len(data.label_names)} labels"
     with (
-        warnings_as_notes(),
+        warnings_as_notes(ColumnWarning),  # the report of columns holds them
         waiting(f"fitting {size}", verbose=bool(options.verbose)) as show,
         messages_to(show),
     ):
         classifier.fit(X, data.Y)
-    digest = save_model(
+    digest = save_with_facts(
         classifier,
         options.model,
-        feature_names=data.feature_names,
-        label_names=data.label_names,
-        categories=data.categories,
+        data.feature_names,
+        data.label_names,
+        categories=None if is_frame else data.categories,
+        X=X if is_frame else None,
+        tags=None if options.tags is None else TagColumn(options.tags, options.separator),
+        training_rows=TrainingRows.of(data),
     )
-    show_text(f"wrote {options.model}: {options.method or DEFAULT_METHOD}, {size}")
-    show_text(f"SHA-256: {digest}")
+    method = options.method or DEFAULT_METHOD
+    if options.json != STANDARD:
+        show_status(f"wrote {options.model}: {method}, {size}")
+        show_status(f"SHA-256: {digest}")
+    write_json(
+        options.json,
+        {
+            "model": str(options.model),
+            "sha256": digest,
+            "method": method,
+            "rows": len(data.Y),
+            "labels": dict(zip(data.label_names, data.Y.sum(axis=0).tolist(), strict=True)),
+            "columns": training.columns,
+        },
+    )

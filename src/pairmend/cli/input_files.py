@@ -2,62 +2,71 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pairmend.cli.display import progress, show_note
+from pairmend.cli.display import progress, show_note, warnings_as_notes
 from pairmend.cli.limits import limits_of
 from pairmend.cli.shared_options import split_names
-from pairmend.datasets import MultiLabelData, drop_features, load_file, load_table
+from pairmend.cli.standard_streams import STANDARD, data_file
+from pairmend.cli.table_options import format_of
+from pairmend.datasets import MultiLabelData, drop_features, load_file
+from pairmend.datasets.number_columns import decode_numbers
+from pairmend.datasets.opening import read_table
+from pairmend.datasets.tag_column import guess_separator, take_tags
 from pairmend.persistence import SavedModel, UntrustedTypesError, load_model
 
-MANY_TEXTS = 20
-"""Number of different texts from which a column may be an identifier of rows."""
+MOSTLY_TRAINING_ROWS = 0.1
+"""Share of training rows among evaluated ones from which on a note is shown."""
 
 
 def read_training(options: argparse.Namespace) -> MultiLabelData:
     """Read data with labels."""
-    path: Path = options.data
-    task = f"reading {path.name}"
-    with progress(task) as update:
+    task = f"reading {options.data.name}"
+    categorical, ignored = split_names(options.categorical), split_names(options.ignore)
+    with (
+        progress(task) as update,
+        data_file(options.data, limits_of(options)) as path,
+        warnings_as_notes(),
+    ):
         reading: dict[str, Any] = {
             "progress": lambda share: update(share, task),
             "limits": limits_of(options),
         }
-        if options.labels is None and ".arff" in map(str.lower, path.suffixes):
-            data = load_file(path, **reading)
+        is_arff = ".arff" in map(str.lower, path.suffixes)
+        if options.labels is None and options.tags is None and is_arff:
+            data = load_file(path, xml=getattr(options, "xml", None),
+                             targets=getattr(options, "targets", None), **reading)  # fmt: skip
         else:
-            labels = _labels(options.labels or [])
-            data = load_table(path, labels, categorical=split_names(options.categorical), **reading)
-    if not data.label_names:
-        raise ValueError(f"{path}: no label columns are given; name them: --labels NAME NAME ...")
-    names = dict.fromkeys(split_names(options.categorical))
-    typed = {data.feature_names[f] for f in data.categories}
-    if numeric := [name for name in names if name not in typed]:
-        raise ValueError(f"{path}: --categorical names {numeric}, which are not columns of text")
-    if options.ignore:
-        data = drop_features(data, split_names(options.ignore))
-    _check(data)
-    return data
+            tags = [] if options.tags is None else [options.tags]
+            data = read_table(path, _labels(options), categorical=[*categorical, *tags],
+                              **format_of(options), **reading)  # fmt: skip
+            if tags:
+                # The model file keeps a guess, for further rows.
+                options.separator = options.separator or guess_separator(data, options.tags)
+                data = take_tags(data, options.tags, options.separator, limits_of(options))
+        if not data.label_names:
+            raise ValueError(
+                f"{path}: no label columns are given; name them: --labels NAME NAME ..., or give "
+                "the column that lists the tags of each row: --tags NAME"
+            )
+        typed = {data.feature_names[f] for f in data.categories}
+        if numeric := [name for name in dict.fromkeys(categorical) if name not in typed]:
+            raise ValueError(f"{path}: --categorical names {numeric}, which are not columns of it")
+        data = drop_features(data, ignored) if ignored else data
+    return replace(data, name="data", source=()) if options.data == STANDARD else data
 
 
-def _labels(words: Sequence[str]) -> list[str] | int | Path:
+def _labels(options: argparse.Namespace) -> list[str] | int | Path:
+    words = options.labels or []
+    if getattr(options, "xml", None) is not None:
+        return Path(options.xml)
     if len(words) == 1 and words[0].isdigit():
         return int(words[0])
     if len(words) == 1 and ".xml" in Path(words[0]).suffixes:
         return Path(words[0])
     return split_names(words)
-
-
-def _check(data: MultiLabelData) -> None:
-    for f, values in data.categories.items():
-        if len(values) > max(MANY_TEXTS, len(data.Y) / 2):
-            name = data.feature_names[f]
-            raise ValueError(
-                f"{data.name}: column {name!r} has {len(values)} different texts in {len(data.Y)} "
-                "rows: it identifies rows and cannot be used for new ones. Leave it out: "
-                f"--ignore {name}"
-            )
 
 
 def read_model(path: Path, options: argparse.Namespace) -> SavedModel:
@@ -79,19 +88,71 @@ def read_rows(
     options: argparse.Namespace, model: SavedModel, keep: Sequence[str] = ()
 ) -> tuple[MultiLabelData, Any]:
     """Read data to predict; return them and X as the model needs it."""
-    path: Path = options.data
-    task = f"reading {path.name}"
-    with progress(task) as update:
-        data = load_table(
+    data = _read_columns(options, model, {}, keep)
+    return data, _prepared(model, data, keep)
+
+
+def read_labelled_rows(
+    options: argparse.Namespace, model: SavedModel
+) -> tuple[MultiLabelData, Any]:
+    """Read data with the labels of a model; return them and X as the model needs it."""
+    labels: dict[str, Any] = {"labels": model.label_names}
+    if (tags := model.tags) is not None:
+        labels = {
+            "tags": options.tags or tags.column,
+            "separator": options.separator or tags.separator,
+            "known_tags": model.label_names,
+        }
+    data = _read_columns(options, model, labels)
+    X = _prepared(model, data)
+    _note_training_rows(model, data, options.data)
+    return data, X
+
+
+def _read_columns(
+    options: argparse.Namespace,
+    model: SavedModel,
+    labels: dict[str, Any],
+    keep: Sequence[str] = (),
+) -> MultiLabelData:
+    task = f"reading {options.data.name}"
+    texts = [*model.text_columns(), *keep]
+    with progress(task) as update, data_file(options.data, limits_of(options)) as path:
+        data = read_table(
             path,
-            categorical=[*model.text_columns(), *keep],
+            categorical=texts,
             progress=lambda share: update(share, task),
             limits=limits_of(options),
+            **labels,
+            **format_of(options),
         )
+        if ".arff" not in map(str.lower, path.suffixes):
+            data = decode_numbers(data, set(texts))
+    return replace(data, name="data", source=()) if options.data == STANDARD else data
+
+
+def _prepared(model: SavedModel, data: MultiLabelData, keep: Sequence[str] = ()) -> Any:
     X, notes = model.prepare(data, ignore=keep)
     for note in notes:
         show_note(note)
-    return data, X
+    return X
+
+
+def _note_training_rows(model: SavedModel, data: MultiLabelData, path: Path) -> None:
+    """Note that the model was trained on some of the rows."""
+    if model.training_rows is None:
+        return
+    unused = [name for name in data.feature_names if name not in model.feature_names]
+    n_seen, n_known = model.training_rows.count(drop_features(data, unused) if unused else data)
+    if n_seen > MOSTLY_TRAINING_ROWS * n_known:
+        how_many = f"{n_seen} of {n_known} rows"
+        if n_known < len(data.Y):
+            how_many = f"about {n_seen / n_known:.0%} of the rows"
+        show_note(
+            f"the model was trained on {how_many}, so the losses are lower than on new rows. Use "
+            f"other rows, or estimate the losses by cross-validation: pairmend evaluate {path} "
+            "--labels ..."
+        )
 
 
 def refuse_overwriting(out: Path, *inputs: Path) -> None:

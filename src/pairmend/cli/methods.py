@@ -54,8 +54,14 @@ DEFAULT_BASE = "logistic"
 """The base classifier of methods without one of their own."""
 
 
-def make_classifier(method: str, base: str | None, *, criterion: str | None, seed: int) -> Any:
-    """Return an unfitted pipeline: missing values filled with means, then the method."""
+def make_classifier(
+    method: str, base: str | None, *, criterion: str | None, seed: int, for_frames: bool
+) -> Any:
+    """Return an unfitted classifier.
+
+    For arrays, missing values are filled with means first. Frames are encoded by the classifier,
+    or by the base classifier's scaler, where that takes numbers only.
+    """
     from sklearn.impute import SimpleImputer  # the parser needs the names above only
     from sklearn.pipeline import make_pipeline
 
@@ -72,9 +78,22 @@ def make_classifier(method: str, base: str | None, *, criterion: str | None, see
         if base not in chosen.bases and any(base in each.bases for each in METHODS.values()):
             others = ", ".join(name for name in BASES if name != base)
             raise ValueError(f"the method {method!r} has no base {base!r}; choose from {others}")
-        params["estimator"] = BASES[base]()
+        estimator = BASES[base]()
+        encodes = isinstance(estimator, str) or hasattr(estimator, "takes_encoded_frames")
+        params["estimator"] = estimator if encodes or not for_frames else _with_scaler(estimator)
     if criterion is not None:
         params["criterion"] = criterion
     if "random_state" in known:
         params["random_state"] = seed
-    return make_pipeline(SimpleImputer(keep_empty_features=True), cls(**params))
+    classifier = cls(**params)
+    if not for_frames:
+        return make_pipeline(SimpleImputer(keep_empty_features=True), classifier)
+    encodes = "estimator" in known and getattr(cls, "encodes_frames", True)
+    return classifier if encodes else _with_scaler(classifier)
+
+
+def _with_scaler(classifier: Any) -> Any:
+    """Return a classifier of numbers that encodes frames first."""
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(import_object("pairmend.base_classifiers.DenseScaler")(), classifier)

@@ -2,16 +2,18 @@
 
 import argparse
 import csv
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from pairmend._utils.files import OPENERS, written
 from pairmend._utils.predictions import predicted_labels, predicted_scores
-from pairmend.cli.display import progress, show_text, warnings_as_notes
+from pairmend.cli.display import progress, show_status, warnings_as_notes
 from pairmend.cli.input_files import read_model, read_rows, refuse_overwriting
+from pairmend.cli.standard_streams import STANDARD
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.parquet import require_pyarrow, write_parquet
 from pairmend.persistence import SavedModel
@@ -31,7 +33,8 @@ def run(options: argparse.Namespace) -> None:
         predicted = predict_rows(model, X, proba=options.proba)
     columns |= dict(zip(label_names(model, predicted.shape[1]), predicted.T, strict=True))
     write(options.out, columns)
-    show_text(f"wrote {options.out}: {X.shape[0]} rows, {predicted.shape[1]} labels")
+    if options.out != STANDARD:
+        show_status(f"wrote {options.out}: {X.shape[0]} rows, {predicted.shape[1]} labels")
 
 
 def label_names(model: SavedModel, n_labels: int) -> tuple[str, ...]:
@@ -73,6 +76,8 @@ def _kept(data: MultiLabelData, keep: list[str], model: SavedModel) -> dict[str,
 
 
 def _writer(path: Path) -> Callable[[Path, Mapping[str, Any]], None]:
+    if path == STANDARD:
+        return lambda _, columns: _write_cells(sys.stdout, columns)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = bool(suffixes) and suffixes[-1] in OPENERS
     match suffixes[-2:-1] if packed else suffixes[-1:]:
@@ -83,13 +88,17 @@ def _writer(path: Path) -> Callable[[Path, Mapping[str, Any]], None]:
             return write_parquet
     raise ValueError(
         f"cannot write {path}: expected .csv, which may be followed by .gz, .bz2 or "
-        ".xz, or .parquet"
+        ".xz, .parquet, or - for standard output"
     )
 
 
 def _write_csv(path: Path, columns: Mapping[str, Any]) -> None:
     with written(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        cells = [c.tolist() if isinstance(c, np.ndarray) else c for c in columns.values()]
-        writer.writerows(zip(*cells, strict=True))
+        _write_cells(file, columns)
+
+
+def _write_cells(file: IO[str], columns: Mapping[str, Any]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    cells = [c.tolist() if isinstance(c, np.ndarray) else c for c in columns.values()]
+    writer.writerows(zip(*cells, strict=True))

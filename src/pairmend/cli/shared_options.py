@@ -1,4 +1,4 @@
-"""Options that several commands have: labels, columns, method, criterion, model files."""
+"""Options that several commands have: data, method, criterion, output, model files."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -8,9 +8,10 @@ from typing import Any
 from pairmend._utils.defaults import LOSS_NAMES, MAX_MODEL_BYTES
 from pairmend.cli.limits import add_limit_options
 from pairmend.cli.methods import BASES, DEFAULT_BASE, METHODS, make_classifier
+from pairmend.cli.table_options import add_format_options, add_label_options
 
 DEFAULT_METHOD = next(iter(METHODS))
-DATA_HELP = "a CSV, ARFF or Parquet file"
+DATA_HELP = "a text file with delimiters, an Excel, ARFF or Parquet file, or - for standard input"
 
 
 def at_least(minimum: int) -> Callable[[str], int]:
@@ -27,24 +28,7 @@ def at_least(minimum: int) -> Callable[[str], int]:
 
 def add_training_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of labels, columns and classifier."""
-    parser.add_argument(
-        "--labels",
-        nargs="+",
-        metavar="LABEL",
-        help="the label columns, of 0 and 1: their names (a b c or a,b,c), the number of last "
-        "columns (14), or Mulan's XML file; not needed for ARFF files of Meka, or of Mulan with "
-        "the XML file in the same folder",
-    )
-    parser.add_argument(
-        "--ignore", nargs="+", default=[], metavar="COLUMN", help="columns not to use"
-    )
-    parser.add_argument(
-        "--categorical",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="numeric columns to treat as categorical; columns of text always are",
-    )
+    add_label_options(parser)
     about = "; ".join(f"{name}: {method.about}" for name, method in METHODS.items())
     parser.add_argument(
         "--method",
@@ -73,18 +57,38 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add the argument DATA and the options that limit its size."""
+    """Add the argument DATA and the options of its format and size."""
     parser.add_argument("data", type=Path, metavar="DATA", help=DATA_HELP)
+    add_format_options(parser)
     add_limit_options(parser)
 
 
-def chosen_classifier(options: argparse.Namespace) -> Any:
-    """Return the unfitted classifier of the options."""
+def add_output_options(parser: argparse.ArgumentParser, content: str) -> None:
+    """Add --json and --quiet."""
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help=f"write {content} as JSON to this file; - for standard output, in place of tables",
+    )
+    add_quiet(parser)
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add --quiet."""
+    parser.add_argument(
+        "--quiet", action="store_true", help="print results and errors only: no notes, no progress"
+    )
+
+
+def chosen_classifier(options: argparse.Namespace, *, for_frames: bool) -> Any:
+    """Return the unfitted classifier of the options, for frames or for arrays."""
     return make_classifier(
         options.method or DEFAULT_METHOD,
         options.base,
         criterion=options.criterion,
         seed=options.seed or 0,
+        for_frames=for_frames,
     )
 
 

@@ -36,6 +36,7 @@ from pairmend.datasets.preparation import (
     take,
     take_labels,
 )
+from pairmend.datasets.warning import ReadWarning
 
 __all__ = [
     "ArffAttribute",
@@ -50,6 +51,7 @@ __all__ = [
     "PackagedDataError",
     "ReadLimitError",
     "ReadLimits",
+    "ReadWarning",
     "catalogue",
     "characteristics",
     "describe",

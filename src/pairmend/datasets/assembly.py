@@ -99,10 +99,9 @@ def label_indicator(content: ArffFile, column: int, path: Path) -> NDArray[np.in
         values = np.where(present, numbers[np.where(present, cells, 0).astype(int)], np.nan)
     wrong = ~np.isin(values, (0, 1)) | (attribute.kind not in ("numeric", "nominal"))
     if wrong.any():
-        row = int(np.flatnonzero(wrong)[0]) + 1
+        row = int(np.flatnonzero(wrong)[0])
         raise ValueError(
-            f"{path}: label {attribute.name!r} must be 0 or 1 everywhere, but is not in data row "
-            f"{row}"
+            f"{path}: label {attribute.name!r} must be 0 or 1 everywhere, but is not in row {row}"
         )
     return values.astype(np.int64)
 

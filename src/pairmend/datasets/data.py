@@ -87,6 +87,11 @@ class MultiLabelData:
         return X, pd.DataFrame(self.Y, columns=list(self.label_names))
 
 
+def source_name(data: MultiLabelData) -> str:
+    """Return the file of a set for messages, or its name if it was not read from a file."""
+    return str(data.source[0]) if data.source else data.name
+
+
 def category(values: tuple[str, ...], code: Any, feature: str) -> str:
     """Return the value of a categorical feature with some code."""
     if code != int(code) or not 0 <= code < len(values):

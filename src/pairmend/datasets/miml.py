@@ -291,8 +291,8 @@ def _check_every_row_has_a_bag(content: ArffFile, place: int, path: Path) -> Non
         entries = content.cells.tocoo()
         given &= np.isin(np.arange(len(given)), entries.row[entries.col == place])
     if not given.all():
-        row = int(np.flatnonzero(~given)[0]) + 1
-        raise ValueError(f"{path}: data row {row} has no bag; expected one in each row")
+        row = int(np.flatnonzero(~given)[0])
+        raise ValueError(f"{path}: row {row} has no bag; expected one in each row")
 
 
 def _check_identifiers(content: ArffFile, place: int, path: Path) -> None:
@@ -301,13 +301,13 @@ def _check_identifiers(content: ArffFile, place: int, path: Path) -> None:
         return
     texts = content.texts.get(0)
     first: dict[Any, int] = {}
-    for row, cell in enumerate(column_values(content.cells, 0), start=1):
+    for row, cell in enumerate(column_values(content.cells, 0)):
         if np.isnan(cell):
             continue
         key = texts[int(cell)] if texts else cell
         if first.setdefault(key, row) != row:
             raise ValueError(
-                f"{path}: data rows {first[key]} and {row} have the same identifier in "
+                f"{path}: rows {first[key]} and {row} have the same identifier in "
                 f"{content.attributes[0].name!r}; expected a row a bag"
             )
 

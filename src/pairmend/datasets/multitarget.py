@@ -81,7 +81,7 @@ def load_multitarget(
     limits.check_cells(path, content.cells.shape[0] * len(places))
     values = np.column_stack([column_values(content.cells, place) for place in places])
     if np.isnan(values).any():
-        row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0]) + 1
-        raise ValueError(f"{path}: a target is missing in data row {row}")
+        row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
+        raise ValueError(f"{path}: a target is missing in row {row}")
     indicators = (values > threshold).astype(np.int64)
     return assemble(content, places, indicators, name=name or set_name(path), source=(path,))

@@ -1,5 +1,6 @@
 """Preparing datasets: one-hot, missing values, selection of rows, features and labels."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -10,7 +11,9 @@ from scipy import sparse
 
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.datasets.assembly import column_values
-from pairmend.datasets.data import MultiLabelData
+from pairmend.datasets.data import MultiLabelData, source_name
+from pairmend.datasets.label_columns import indicators, label_error
+from pairmend.datasets.warning import ReadWarning
 
 
 def one_hot(
@@ -141,7 +144,8 @@ def take_labels(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
     data : MultiLabelData
         The set.
     names : sequence of str
-        Features of 0 and 1 to turn into labels.
+        Features to turn into labels: of 0 and 1, yes and no, true and false, or + and -. Empty
+        cells of a text column are 0 if all its other cells stand for 1, as x does.
 
     Returns
     -------
@@ -166,15 +170,22 @@ def take_labels(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
     places = {name: place for place, name in enumerate(data.feature_names)}
     if missing := [name for name in names if name not in places]:
         raise ValueError(
-            f"{data.name} has no columns named {_quoted(missing)}; it has "
+            f"{source_name(data)} has no columns named {_quoted(missing)}; it has "
             f"{_quoted(data.feature_names)}"
         )
     if len(set(names)) != len(names):
-        raise ValueError(f"{data.name}: a label is named twice: {list(names)}")
+        raise ValueError(f"{source_name(data)}: a label is named twice: {list(names)}")
     cells = data.X.tocsc() if sparse.issparse(data.X) else data.X
-    indicators = [_indicator(data, cells, places[name]) for name in names]
+    columns = [_indicator(data, cells, places[name]) for name in names]
+    if blank := [name for name, (_, is_blank) in zip(names, columns, strict=True) if is_blank]:
+        warnings.warn(
+            f"{source_name(data)}: empty cells of the labels {_quoted(blank)} are read as 0, "
+            "because their other cells all stand for 1",
+            ReadWarning,
+            stacklevel=2,
+        )
     rest = drop_features(data, names)
-    Y = np.column_stack([data.Y, *indicators]).astype(np.int64)
+    Y = np.column_stack([data.Y, *(column for column, _ in columns)]).astype(np.int64)
     return replace(rest, Y=Y, label_names=(*data.label_names, *names))
 
 
@@ -183,28 +194,16 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
 
 
-def _indicator(data: MultiLabelData, cells: Matrix, place: int) -> FloatArray:
-    column = column_values(cells, place)
+def _indicator(data: MultiLabelData, cells: Matrix, place: int) -> tuple[FloatArray, bool]:
+    """Return a column as 0 and 1, and whether its empty cells are 0."""
+    column, name = column_values(cells, place), data.feature_names[place]
     values = data.categories.get(place)
-    numbers = column
     if values is not None:
-        number_of = [float(v) if v in ("0", "1", "0.0", "1.0") else np.nan for v in values]
-        present = ~np.isnan(column)
-        numbers = np.full(len(column), np.nan)
-        numbers[present] = np.array(number_of)[column[present].astype(int)]
-    wrong = ~np.isin(numbers, (0, 1))
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        found = "missing" if np.isnan(column[row]) else repr(_value(values, column[row]))
-        raise ValueError(
-            f"{data.name}: label {data.feature_names[place]!r} must be 0 or 1, but is {found} in "
-            f"data row {row + 1}"
-        )
-    return numbers
-
-
-def _value(values: tuple[str, ...] | None, number: Any) -> str:
-    return f"{number:g}" if values is None else values[int(number)]
+        return indicators(column, values, source_name(data), name)
+    wrong = np.flatnonzero(~np.isin(column, (0, 1)))
+    if len(wrong):
+        raise ValueError(label_error(source_name(data), name, column, None, int(wrong[0])))
+    return column, False
 
 
 def drop_rare_labels(data: MultiLabelData, minimum: int) -> MultiLabelData:

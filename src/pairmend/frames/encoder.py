@@ -29,7 +29,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
 
     The kind of a column is determined by its values, not by its library:
 
-    - numbers, booleans, and strings all of which are numbers: as they are;
+    - numbers, booleans, and strings all of which are numbers: as they are; strings may have
+      decimal commas or separators of thousands;
     - dates, and strings all of which are dates in one format: days since 1970, and sine and
       cosine of the time of the year, of the week and, if there are times, of the day;
     - durations: seconds;

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pairmend.frames.columns import Column, category_key
-from pairmend.frames.parsing import date_formats_of, dates_of, numbers_of
+from pairmend._utils.number_texts import form_note, number_forms
+from pairmend.frames.columns import Column, category_key, read_column
+from pairmend.frames.parsing import date_formats_of, dates_of
 from pairmend.frames.readers import (
     CategoryReader,
     DateReader,
@@ -73,8 +74,21 @@ class ColumnSummary:
     note: str = ""
 
 
-def choose_reader(column: Column, kind: str | None = None) -> tuple[Any, ColumnSummary]:
-    """Return the reader and the summary of a training column; `kind` replaces the choice."""
+def summarise_columns(X: Any) -> tuple[ColumnSummary, ...]:
+    """Return how a FrameEncoder would read the columns of a frame, without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        columns = (read_column(X, place) for place in range(X.shape[1]))
+        return tuple(choose_reader(column, fits_text=False)[1] for column in columns)
+
+
+def choose_reader(
+    column: Column, kind: str | None = None, *, fits_text: bool = True
+) -> tuple[Any, ColumnSummary]:
+    """Return the reader and the summary of a training column; `kind` replaces the choice.
+
+    Without `fits_text` the reader of a text column is not usable, but found sooner.
+    """
     missing = column.missing
     present = column.values[~missing].tolist()
     n_distinct = len(set(present))
@@ -86,7 +100,7 @@ def choose_reader(column: Column, kind: str | None = None) -> tuple[Any, ColumnS
     elif column.holds != "strings":
         reader = _plain_reader(column)
     else:
-        reader, note = _string_reader(column, present, n_distinct)
+        reader, note = _string_reader(column, present, n_distinct, fits_text)
     if note:
         warnings.warn(f"Column {column.name!r}: {note}.", ColumnWarning, stacklevel=2)
     example = str(category_key(present[0])) if present else ""
@@ -103,21 +117,23 @@ def _plain_reader(column: Column) -> Any:
     return NumberReader("duration" if column.holds == "durations" else "number")
 
 
-def _string_reader(column: Column, present: list[str], n_distinct: int) -> tuple[Any, str]:
+def _string_reader(
+    column: Column, present: list[str], n_distinct: int, fits_text: bool
+) -> tuple[Any, str]:
     """Return the reader of a column of strings, and a note for a warning."""
     note = ""
     if not column.is_category:  # a categorical dtype is never read as numbers, dates or text
-        if present and numbers_of(present) is not None:
-            return NumberReader(), note
-        if forms := date_formats_of(present):
-            if len(forms) > 1:
+        if present and (forms := number_forms(dict.fromkeys(present))):
+            return NumberReader(form=forms[0]), form_note(present, forms)
+        if formats := date_formats_of(present):
+            if len(formats) > 1:
                 note = (
-                    f"its dates can be read as {' or '.join(forms)}, and the first format is used; "
-                    "convert the column to dates to choose the format"
+                    f"its dates can be read as {' or '.join(formats)}, and the first format is "
+                    "used; convert the column to dates to choose the format"
                 )
-            return DateReader(forms[0], _has_times(dates_of(present, forms[0]))), note
+            return DateReader(formats[0], _has_times(dates_of(present, formats[0]))), note
         if _is_text(present, n_distinct):
-            return TextReader.fit(column), note
+            return TextReader.fit(column) if fits_text else NothingReader("text"), note
     if n_distinct > max(MIN_IDENTIFIERS, DISTINCT_SHARE * len(present)):
         return NothingReader("identifier"), (
             f"its {n_distinct} different values in {len(present)} rows are taken for identifiers "
@@ -161,7 +177,8 @@ def _requested_reader(column: Column, kind: str) -> Any:
             raise ValueError(unexpected_kind(column, "dates"))
         days = DateReader(forms[0], False).read(column)[:, 0]
         return DateReader(forms[0], _has_times(days))
-    reader = NumberReader()
+    forms = number_forms(column.values[~column.missing]) if column.holds == "strings" else []
+    reader = NumberReader(form=forms[0]) if forms else NumberReader()
     reader.read(column)  # raises an error for anything but numbers
     return reader
 

@@ -6,11 +6,9 @@ from datetime import datetime
 
 import numpy as np
 
+from pairmend._utils.number_texts import PLAIN, parse_number
 from pairmend._utils.typing import FloatArray
 from pairmend.frames.columns import days_of
-
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
-_LEADING_ZERO = re.compile(r"\s*0\d")
 
 ISO = "ISO 8601"
 FORMATS = (ISO, "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y")
@@ -18,18 +16,9 @@ FORMATS = (ISO, "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S")
 
 
-def numbers_of(strings: Sequence[str | None]) -> FloatArray | None:
-    """Return strings as numbers, None if one of them is no number.
-
-    Strings with a leading zero, such as 00501, are codes, not numbers.
-    """
-    return _parsed(strings, _number)
-
-
-def _number(string: str) -> float:
-    if not _NUMBER.fullmatch(string) or _LEADING_ZERO.match(string):
-        raise ValueError(string)
-    return float(string)
+def numbers_of(strings: Sequence[str | None], form: str = PLAIN) -> FloatArray | None:
+    """Return strings in a form as numbers, None if one of them is no number."""
+    return _parsed(strings, lambda string: parse_number(string, form))
 
 
 def date_formats_of(strings: Sequence[str | None]) -> list[str]:

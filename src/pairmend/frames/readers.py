@@ -9,6 +9,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
+from pairmend._utils.number_texts import PLAIN
 from pairmend._utils.typing import FloatArray
 from pairmend.frames.columns import Column, category_key
 from pairmend.frames.parsing import date_formats_of, dates_of, numbers_of
@@ -25,16 +26,17 @@ words, 1: the largest difference of a number that is divided by its range."""
 
 @dataclass(frozen=True)
 class NumberReader:
-    """Reads numbers, strings that are numbers, and durations, in seconds."""
+    """Reads numbers, strings that are numbers in a form, and durations, in seconds."""
 
     kind: str = "number"
+    form: str = PLAIN
     layout: ClassVar[list[tuple[int, float]]] = [(0, np.nan)]
 
     def read(self, column: Column) -> FloatArray:
         """Return the numbers, (n, 1)."""
         values: Any = column.values
         if column.holds == "strings":
-            values = numbers_of(column.values.tolist())
+            values = numbers_of(column.values.tolist(), self.form)
         if values is None or column.holds == "dates":
             raise ValueError(unexpected_kind(column, "numbers"))
         if np.isinf(values).any():

@@ -316,7 +316,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         X : array-like of shape (n_samples, n_features)
             Rows, in any form that the base classifier takes.
         y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1, or a 1-D array of classes.
+            Label indicators, 0 or 1; the tags of each row, as lists or sets of strings; or a
+            1-D array of classes.
         **fit_params : dict
             Parameters of the base classifier's ``fit``; those with one value per row, such as
             ``sample_weight``, are cut to the rows of each split. With metadata routing

@@ -78,7 +78,8 @@ class PairwiseVoting(MultiLabelClassifier):
         X : array-like of shape (n_samples, n_features)
             Rows: whatever the base classifier takes.
         y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1. A 1-D array of classes is learnt as one-vs-one
+            Label indicators, 0 or 1, or the tags of each row, as lists or sets of strings.
+            A 1-D array of classes is learnt as one-vs-one
             classification.
         **fit_params : dict
             Parameters of the base classifier's ``fit``; those with one value a row, such as

@@ -248,7 +248,8 @@ class IncrementalVoting(PairwiseVoting):
         X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
             Rows, at least one. Validation rows are kept, training rows are not.
         y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1, or a 1-D array of classes.
+            Label indicators, 0 or 1; the tags of each row, as lists or sets of strings; or a
+            1-D array of classes.
         classes : array-like of shape (n_labels,), default=None
             All classes of a 1-D target, or the names of the labels. Read in the first call. None
             means those of the first call's `y`.

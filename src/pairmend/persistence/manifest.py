@@ -5,6 +5,7 @@ from typing import Any
 
 from pairmend._utils.columns import FrameColumns
 from pairmend.persistence.container import ModelFileError
+from pairmend.persistence.training_rows import TagColumn, TrainingRows
 
 LIBRARIES = ("pandas", "polars")
 KINDS = ("number", "boolean", "date", "text", "category", "other")
@@ -20,6 +21,9 @@ def read_manifest(path: str | Path, manifest: dict[str, Any]) -> dict[str, Any]:
             "categories": _categories(manifest["categories"], len(names)),
             "versions": {key: _text(value) for key, value in _object(manifest["versions"]).items()},
             "frame": _frame(manifest["frame"], len(names)),
+            # Models of earlier versions lack these.
+            "tags": _tags(manifest.get("tags")),
+            "training_rows": TrainingRows.from_json(manifest.get("training_rows")),
         }
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(
@@ -45,6 +49,13 @@ def _frame(part: Any, n_features: int) -> FrameColumns | None:
     if not len(kinds) == len(values) == n_features:
         raise ValueError(f"types of {len(kinds)} columns, of {n_features}")
     return FrameColumns(library, kinds, tuple(None if v is None else _values(v) for v in values))
+
+
+def _tags(part: Any) -> TagColumn | None:
+    if part is None:
+        return None
+    separator = _object(part).get("separator")
+    return TagColumn(_text(part["column"]), None if separator is None else _text(separator))
 
 
 def _values(part: Any) -> tuple[str | float, ...]:

@@ -130,7 +130,7 @@ def as_numbers(values: NDArray[Any], source: str, name: str) -> FloatArray:
         except (TypeError, ValueError):
             raise ValueError(
                 f"{source}: column {name!r} must hold numbers, as when the model was fitted, but "
-                f"is {value!r} in data row {row + 1}"
+                f"is {value!r} in row {row}"
             ) from None
     return numbers
 
@@ -271,7 +271,7 @@ def _as_dates(column: NDArray[Any], source: str, name: str) -> NDArray[Any]:
         except ValueError:
             raise ValueError(
                 f"{source}: column {name!r} must hold dates, as when the model was fitted, but is "
-                f"{value!r} in data row {row + 1}; write them as 2024-12-31 or 2024-12-31T23:59:59"
+                f"{value!r} in row {row}; write them as 2024-12-31 or 2024-12-31T23:59:59"
             ) from None
     return dates
 

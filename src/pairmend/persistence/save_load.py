@@ -4,7 +4,7 @@ import json
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +29,7 @@ from pairmend.persistence.manifest import read_manifest
 from pairmend.persistence.reproducible import pack
 from pairmend.persistence.saved import SavedModel
 from pairmend.persistence.structures import check_structures
+from pairmend.persistence.training_rows import TagColumn, TrainingRows
 from pairmend.persistence.trust import UntrustedTypesError
 
 PACKAGES = ("pairmend", "scikit-learn", "numpy", "scipy", "skops")
@@ -101,6 +102,24 @@ def save_model(
     >>> bool((saved.estimator.predict_proba(X) == clf.predict_proba(X)).all())
     True
     """
+    return save_with_facts(
+        model, path, feature_names, label_names, categories=categories, X=X, trusted=trusted
+    )
+
+
+def save_with_facts(
+    model: Any,
+    path: str | Path,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    *,
+    categories: Mapping[int, Sequence[str]] | None = None,
+    X: Any = None,
+    trusted: Sequence[str | type] = (),
+    tags: TagColumn | None = None,
+    training_rows: TrainingRows | None = None,
+) -> str:
+    """Save a model as `save_model`, with facts of the file that it was fitted on."""
     io = require_skops()
     check_is_fitted(model)
     if feature_names is None:
@@ -113,6 +132,8 @@ def save_model(
         "categories": {str(f): list(values) for f, values in (categories or {}).items()},
         "versions": {package: _version(package) for package in PACKAGES},
         "frame": _frame_of(model, X, feature_names),
+        "tags": None if tags is None else asdict(tags),
+        "training_rows": None if training_rows is None else training_rows.to_json(),
     }
     try:
         content = pack(io.dumps(model))
@@ -148,10 +169,23 @@ def _frame_of(model: Any, X: Any, feature_names: Sequence[str]) -> dict[str, Any
     if described is None:
         steps = [step for _, step in getattr(model, "steps", [("", model)])]
         described = getattr(steps[0], "_frame_columns", None)
+    if described is not None:
+        described = _only_categories(model, described)
     if described is None:
         unknown = len(fitted_on) * ("other",)
         described = FrameColumns("pandas", unknown, len(fitted_on) * (None,))
     return asdict(described)
+
+
+def _only_categories(model: Any, described: FrameColumns) -> FrameColumns:
+    """Leave out the values of columns that are no categories: new ones are not unusual there."""
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    encoder = getattr(steps[0], "frame_encoder_", None)
+    if encoder is None or len(encoder.columns_) != len(described.values):
+        return described
+    pairs = zip(encoder.columns_, described.values, strict=True)
+    values = tuple(each if summary.kind == "category" else None for summary, each in pairs)
+    return replace(described, values=values)
 
 
 def _check_loads(path: str | Path, content: bytes, trusted: Sequence[str | type]) -> None:

@@ -12,6 +12,7 @@ from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.persistence.explaining import explain_prepared
 from pairmend.persistence.matching import check_names, match_features
 from pairmend.persistence.rows import Columns, read_columns, to_frame, to_table
+from pairmend.persistence.training_rows import TagColumn, TrainingRows
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,11 @@ class SavedModel:
     frame : FrameColumns or None
         Types of the columns of the frame that the estimator was fitted on; None if it was fitted
         on an array.
+    tags : TagColumn or None
+        The column of tags, and their separator, that the labels were read from by ``pairmend
+        fit --tags``.
+    training_rows : TrainingRows or None
+        Hashes of rows that ``pairmend fit`` trained on, to recognise them.
 
     Examples
     --------
@@ -62,6 +68,8 @@ class SavedModel:
     versions: dict[str, str]
     sha256: str
     frame: FrameColumns | None = None
+    tags: TagColumn | None = None
+    training_rows: TrainingRows | None = None
 
     def predict(self, rows: Any) -> Any:
         """Predict the labels of rows.
@@ -211,6 +219,7 @@ class SavedModel:
             X, unknown = self._array(rows, columns, source)
             consequence = ", which count as missing"
         used = {*self.feature_names, *self.label_names, *ignore}
+        used |= set() if self.tags is None else {self.tags.column}
         notes = []
         if unused := [name for name in found if name not in used]:
             notes.append(f"columns not used: {_some(unused)}")

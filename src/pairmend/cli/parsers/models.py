@@ -1,19 +1,22 @@
 """The parsers of ``pairmend fit``, ``predict``, ``evaluate`` and ``explain``."""
 
+import argparse
 from pathlib import Path
 from typing import Any
 
 from pairmend.cli.shared_options import (
     add_data,
     add_model_options,
+    add_output_options,
+    add_quiet,
     add_training_options,
     at_least,
 )
 
 FIT = """\
 Fit a classifier that predicts labels from the other columns of a file, and save it as a model file.
-Columns of text become categories, missing values are filled with means. The model file has no code
-and can be used on other machines."""
+Columns of text become numbers, dates, categories or words, as a table shows; missing values are
+filled with means. The model file has no code and can be used on other machines."""
 
 PREDICT = """\
 Predict the labels of rows with a model that 'pairmend fit' has saved. Columns are found by name, so
@@ -21,7 +24,7 @@ their order does not matter; other columns and labels are ignored."""
 
 EVALUATE = """\
 Measure the quality of predictions. With MODEL: of a saved model, on rows with labels that were not
-used to fit it. Without MODEL: of a method, by cross-validation on DATA."""
+used to fit it. Without MODEL: of a method, by cross-validation on DATA, beside baselines."""
 
 EXPLAIN = """\
 Explain the predictions for rows: the labels' probabilities before and after correction, the local
@@ -42,6 +45,7 @@ def add_fit(commands: Any) -> None:
         "--model", type=Path, required=True, metavar="FILE", help="the model file to write"
     )
     add_training_options(parser)
+    add_output_options(parser, "rows, labels and columns")
     parser.set_defaults(run="pairmend.cli.fit.run")
 
 
@@ -60,7 +64,8 @@ def add_predict(commands: Any) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help="the .csv or .parquet file to write: a row for each of DATA, a column for each label",
+        help="the .csv or .parquet file to write, - for standard output: a row for each of DATA, "
+        "a column for each label",
     )
     parser.add_argument("--proba", action="store_true", help="write scores instead of 0 and 1")
     parser.add_argument(
@@ -71,6 +76,7 @@ def add_predict(commands: Any) -> None:
         help="columns of DATA to write before the labels, such as an identifier",
     )
     add_model_options(parser)
+    add_quiet(parser)
     parser.set_defaults(run="pairmend.cli.predict.run")
 
 
@@ -88,7 +94,12 @@ def add_evaluate(commands: Any) -> None:
     parser.add_argument(
         "--folds", type=at_least(2), help="folds of the cross-validation (default: 10)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the losses to this file")
+    parser.add_argument(
+        "--baselines",
+        action=argparse.BooleanOptionalAction,
+        help="also measure the most frequent labels and binary relevance (default: yes)",
+    )
+    add_output_options(parser, "the losses")
     add_training_options(parser)
     add_model_options(parser)
     parser.set_defaults(run="pairmend.cli.evaluate.run")

@@ -145,7 +145,8 @@ class ParallelHyperplanesSVM(TwoSupportVoting):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of numbers.
         y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1. A 1-D array of classes is learnt as indicators of which
+            Label indicators, 0 or 1, or the tags of each row, as lists or sets of strings.
+            A 1-D array of classes is learnt as indicators of which
             each row has one.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the rows' costs, relative to the weight that counts as one row: all

@@ -187,7 +187,8 @@ class PairwisePerceptrons(PairwiseVoting):
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Rows.
         y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1. A 1-D array of classes is learnt as one-vs-one
+            Label indicators, 0 or 1, or the tags of each row, as lists or sets of strings.
+            A 1-D array of classes is learnt as one-vs-one
             classification.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the steps of each row; rows of weight 0 are left out.
@@ -226,7 +227,8 @@ class PairwisePerceptrons(PairwiseVoting):
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Rows. Calls with the same format as the first, dense or sparse, are fastest.
         y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1, or a 1-D array of classes.
+            Label indicators, 0 or 1; the tags of each row, as lists or sets of strings; or a
+            1-D array of classes.
         classes : array-like of shape (n_labels,), default=None
             All classes of a 1-D target, or the names of the labels. Read in the first call; later
             it must be the same, if given. None means those of the first call's `y`.

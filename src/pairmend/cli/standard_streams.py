@@ -1,0 +1,64 @@
+"""Standard input and output as files, by the name ``-``."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pairmend._utils.files import written
+from pairmend.cli.display import notes_replaced, show_status
+from pairmend.datasets import ReadLimits
+
+STANDARD = Path("-")
+_NAME = "standard input"
+_BLOCK = 2**20
+_SUFFIXES = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx", b"\x1f\x8b": ".csv.gz"}
+
+
+@contextmanager
+def data_file(path: Path, limits: ReadLimits) -> Iterator[Path]:
+    """Return the path of a data file; for ``-``, of a temporary copy of standard input.
+
+    The readers open a file several times. Messages name standard input, not the copy.
+    """
+    if path != STANDARD:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="pairmend-") as folder:
+        start = sys.stdin.buffer.read(_BLOCK)
+        first = start[:4096].lstrip().lower()
+        suffix = next((s for magic, s in _SUFFIXES.items() if start.startswith(magic)), ".csv")
+        suffix = ".arff" if first.startswith((b"@relation", b"%")) else suffix
+        copy = Path(folder, f"data{suffix}")
+        n_bytes, block = 0, start
+        with copy.open("wb") as file:
+            while block:
+                n_bytes += len(block)
+                limits.check_bytes(Path(_NAME), n_bytes)
+                file.write(block)
+                block = sys.stdin.buffer.read(_BLOCK)
+        try:
+            with notes_replaced(str(copy), _NAME):
+                yield copy
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(copy), _NAME)) from error
+
+
+def write_json(path: Path | None, content: Any) -> None:
+    """Write JSON to a file, or to standard output for ``-``; nothing if the path is None."""
+    if path is None:
+        return
+    if path == STANDARD:
+        print(json.dumps(content, indent=2))
+        return
+    with written(path) as file:
+        json.dump(content, file, indent=2)
+    show_status(f"wrote {path}")
+
+
+def shown(path: Path) -> str:
+    """Return the name of a data file for messages."""
+    return _NAME if path == STANDARD else str(path)

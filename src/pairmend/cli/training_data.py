@@ -1,0 +1,188 @@
+"""Training data of a command: rows for the classifier, and how the columns were read."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._utils.number_texts import number_forms
+from pairmend.cli.display import show_note, show_status, show_table
+from pairmend.datasets import MultiLabelData, drop_features, one_hot
+from pairmend.frames.kinds import MAX_CATEGORIES, ColumnSummary, summarise_columns
+
+MAX_SHOWN = 40
+"""Columns of the report; of wider tables, those of numbers without remarks are left out."""
+MANY_VALUES = 20
+MOSTLY = 0.8
+"""Share of the values of a category that are numbers from which on it is remarked."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """Training data without columns that are left out, rows for the classifier, and a report."""
+
+    data: MultiLabelData
+    X: Any
+    columns: list[dict[str, Any]]
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether the rows are a frame."""
+        return hasattr(self.X, "columns")
+
+
+def prepare_training(data: MultiLabelData, categorical: Collection[str]) -> Training:
+    """Return rows for the classifier, without identifiers and empty columns."""
+    X = classifier_rows(data, categorical)
+    columns = describe_columns(data, X)
+    left_out = [each["name"] for each in columns if each["taken as"] in ("identifier", "empty")]
+    if left_out:
+        data = drop_features(data, left_out)
+        X = classifier_rows(data, categorical)
+    return Training(data, X, columns)
+
+
+def show_training(training: Training) -> None:
+    """Show how columns were read, and notes about labels."""
+    show_columns(training.columns)
+    note_constant_labels(training.data)
+
+
+def classifier_rows(data: MultiLabelData, categorical: Collection[str]) -> Any:
+    """Return the features: a frame if some are texts or categories, else an array of numbers."""
+    if sparse.issparse(data.X) or not data.categories:
+        return one_hot(data).X
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "columns that are not numbers need pandas, which is not installed: "
+            "pip install 'pairmend[cli]'"
+        ) from error
+    is_arff = any(".arff" in path.suffixes for path in data.source)
+    columns: dict[int, Any] = {}
+    for place, name in enumerate(data.feature_names):
+        values, column = data.categories.get(place), data.X[:, place]
+        if values is None:
+            columns[place] = column
+            continue
+        codes = np.where(np.isnan(column), -1, column).astype(int)
+        # ARFF files declare categories; strings, which they can also hold, have more values.
+        is_declared = is_arff and len(values) <= max(MANY_VALUES, len(column) / 2)
+        if name in categorical or is_declared:
+            columns[place] = pd.Categorical.from_codes(codes, categories=list(values))
+        else:
+            columns[place] = pd.Series(np.array([*values, None], dtype=object)[codes], dtype=object)
+    frame = pd.DataFrame(columns)
+    frame.columns = list(data.feature_names)
+    return frame
+
+
+def describe_columns(data: MultiLabelData, X: Any) -> list[dict[str, Any]]:
+    """Return name, kind, distinct and missing values, an example and remarks of each column."""
+    if hasattr(X, "columns"):
+        summaries = list(summarise_columns(X))
+    else:
+        summaries = [_of_numbers(data, place) for place in range(len(data.feature_names))]
+    return [
+        {
+            "name": str(summary.name),
+            "taken as": summary.kind,
+            "distinct": summary.n_distinct,
+            "missing": summary.n_missing,
+            "example": summary.example,
+            "remarks": "; ".join(_remarks(data, place, summary)),
+        }
+        for place, summary in enumerate(summaries)
+    ]
+
+
+def show_columns(columns: Sequence[dict[str, Any]]) -> None:
+    """Show the report of columns."""
+    shown = list(columns)
+    if len(shown) > MAX_SHOWN:
+        shown = [c for c in columns if c["remarks"] or c["taken as"] != "number"][:MAX_SHOWN]
+    if shown:
+        headings = [key for key in shown[0] if key != "remarks"]
+        rows = [[_shortened(str(column[key]), key) for key in headings] for column in shown]
+        show_table("Columns", headings, rows, numbers=(2, 3), is_result=False)
+        for column in shown:
+            if column["remarks"]:
+                show_status(f"{column['name']}: {column['remarks']}")
+    if len(shown) < len(columns):
+        show_note(f"{len(columns) - len(shown)} further columns, mostly numbers, are not shown")
+
+
+def note_constant_labels(data: MultiLabelData) -> None:
+    """Note labels that all rows have, or none."""
+    for name, count in zip(data.label_names, data.Y.sum(axis=0), strict=True):
+        if count in (0, len(data.Y)):
+            which = "no row" if count == 0 else "every row"
+            show_note(f"label {name!r} occurs in {which}, so that nothing can be learnt about it")
+
+
+def _shortened(text: str, key: str) -> str:
+    return f"{text[:23]}…" if key in ("name", "example") and len(text) > 24 else text
+
+
+def _of_numbers(data: MultiLabelData, place: int) -> ColumnSummary:
+    column = data.X[:, [place]]
+    values = column.toarray().ravel() if sparse.issparse(column) else column.ravel()
+    missing = np.isnan(values)
+    present = values[~missing]
+    texts = data.categories.get(place)
+    example = ""
+    if len(present):
+        example = f"{present[0]:g}" if texts is None else texts[int(present[0])]
+    kind = "empty" if not len(present) else "number" if texts is None else "category"
+    name, n_missing = data.feature_names[place], int(missing.sum())
+    return ColumnSummary(name, kind, len(np.unique(present)), n_missing, example)
+
+
+def _remarks(data: MultiLabelData, place: int, summary: ColumnSummary) -> list[str]:
+    """Return what is unusual about a column."""
+    remarks = [summary.note] if summary.note else []
+    if summary.n_distinct == 1:
+        remarks.append("the same value in every row")
+    if summary.n_missing > len(data.Y) / 2 and summary.kind != "empty":
+        remarks.append("missing in most rows")
+    values = data.categories.get(place)
+    if values is None:
+        if not sparse.issparse(data.X) and _counts_rows(data.X[:, place]):
+            remarks.append(
+                f"a different whole number in every row; if it is an identifier, leave it out: "
+                f"--ignore {summary.name}"
+            )
+    elif summary.kind == "category":
+        remarks += _remarks_of_categories(values)
+    return remarks
+
+
+def _counts_rows(column: Any) -> bool:
+    """Return whether a column holds consecutive whole numbers, in any order."""
+    if len(column) < MANY_VALUES or np.isnan(column).any():
+        return False
+    ordered = np.sort(column)
+    return bool((np.diff(ordered) == 1).all() and ordered[0] == np.floor(ordered[0]))
+
+
+def _remarks_of_categories(values: Sequence[str]) -> list[str]:
+    remarks = []
+    others = [value for value in values if not number_forms([value])]
+    if 0 < len(others) < len(values) and len(others) <= (1 - MOSTLY) * len(values):
+        shown = ", ".join(map(repr, others[:3]))
+        remarks.append(
+            f"{len(values) - len(others)} of {len(values)} values are numbers, but not {shown}; "
+            "empty these cells to read it as a number"
+        )
+    spellings = defaultdict(list)
+    for value in values:
+        spellings[" ".join(value.lower().split())].append(value)
+    if several := [each for each in spellings.values() if len(each) > 1]:
+        remarks.append(f"{' and '.join(map(repr, several[0]))} are different values")
+    if len(values) > MAX_CATEGORIES:
+        remarks.append(f"the {MAX_CATEGORIES} most frequent values are distinguished")
+    return remarks

@@ -1,0 +1,117 @@
+"""Rows of an Excel workbook (.xlsx) as texts, with openpyxl."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+from pairmend.datasets.limits import TEXT_CELLS, ReadLimitError, ReadLimits
+
+_BYTES_OF_A_TEXT = len("<si><t>a</t></si>")
+"""Bytes that the shortest text takes in a workbook."""
+
+
+@contextmanager
+def excel_rows(
+    path: Path, limits: ReadLimits, sheet: str | None = None
+) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """Open a workbook and return its rows, each with its number, from 1 on.
+
+    Cells have the texts that a CSV file would have: dates in ISO 8601, numbers without a point if
+    they are whole, formulas as their stored results.
+    """
+    openpyxl = _require_openpyxl()
+    try:
+        _check_size(path, limits)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+    except (ReadLimitError, FileNotFoundError):
+        raise
+    except Exception as error:  # openpyxl raises many kinds on damaged files
+        raise ValueError(_damaged(path, error)) from error
+    try:
+        yield _rows(path, _worksheet(path, book, sheet))
+    finally:
+        book.close()
+
+
+def sheet_names(path: Path, limits: ReadLimits) -> list[str]:
+    """Return the names of the sheets of a workbook."""
+    with zipfile.ZipFile(path):  # a FileNotFoundError names the file
+        pass
+    openpyxl = _require_openpyxl()
+    _check_size(path, limits)
+    book = openpyxl.load_workbook(path, read_only=True, keep_links=False)
+    try:
+        return [sheet.title for sheet in book.worksheets]
+    finally:
+        book.close()
+
+
+def _check_size(path: Path, limits: ReadLimits) -> None:
+    """Raise an error for a workbook that unpacks to too many bytes; zipfile reads no more."""
+    with zipfile.ZipFile(path) as archive:
+        sizes = {member.filename: member.file_size for member in archive.infolist()}
+    limits.check_bytes(path, sum(sizes.values()))
+    # openpyxl keeps all texts of the workbook in memory.
+    texts = sizes.get("xl/sharedStrings.xml", 0) // _BYTES_OF_A_TEXT
+    limits.check_cells(path, texts * TEXT_CELLS)
+
+
+def _worksheet(path: Path, book: Any, name: str | None) -> Any:
+    sheets = {sheet.title: sheet for sheet in book.worksheets}
+    if not sheets:
+        raise ValueError(f"{path}: the workbook has no sheet with cells")
+    if name is None:
+        return next(iter(sheets.values()))
+    if name not in sheets:
+        raise ValueError(f"{path}: no sheet is named {name!r}; it has {list(sheets)[:20]}")
+    return sheets[name]
+
+
+def _rows(path: Path, sheet: Any) -> Iterator[tuple[int, list[str]]]:
+    sheet.reset_dimensions()  # rows are not filled up to the width that the file states
+    try:
+        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+            yield number, [_text(cell) for cell in row]
+    except Exception as error:
+        raise ValueError(_damaged(path, error)) from error
+
+
+def _damaged(path: Path, error: Exception) -> str:
+    reason = str(error) or type(error).__name__
+    return f"{path}: not an Excel workbook that can be read ({reason}); save it as .xlsx or .csv"
+
+
+def _text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell)
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else repr(cell)
+    if isinstance(cell, datetime):
+        is_day = (cell.hour, cell.minute, cell.second, cell.microsecond) == (0, 0, 0, 0)
+        return cell.date().isoformat() if is_day else cell.isoformat(sep=" ")
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    return str(cell)
+
+
+def _require_openpyxl() -> Any:
+    """Return openpyxl, or raise an ImportError with the command that installs it."""
+    try:
+        # openpyxl expands entities of XML files, in memory without bound, unless it finds this.
+        import defusedxml  # noqa: F401
+        import openpyxl
+    except ImportError as error:
+        raise ImportError(
+            "Excel files need openpyxl and defusedxml, which are not installed: "
+            "pip install 'pairmend[excel]'"
+        ) from error
+    if not openpyxl.DEFUSEDXML:
+        raise ImportError(
+            "openpyxl does not use defusedxml; unset the environment variable OPENPYXL_DEFUSEDXML"
+        )
+    return openpyxl

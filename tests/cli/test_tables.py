@@ -1,0 +1,324 @@
+"""Tables as people have them, from file to predictions: tags, reports, baselines, streams."""
+
+import csv
+import io
+import json
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+
+from pairmend.cli import main
+from pairmend.cli.methods import BASES, METHODS
+from pairmend.cli.parsers import make_parser
+from pairmend.persistence import load_model
+
+pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
+pytest.importorskip("pandas", reason="needs pip install 'pairmend[cli]'")
+
+HEADER = ["id", "when", "price", "place", "title", "sea", "sun", "people"]
+QUICK = ("--method", "binary-relevance")
+N_ROWS = 48
+
+
+def rows(seed=0):
+    rng = random.Random(seed)
+    found = []
+    for row in range(N_ROWS):
+        price, place = rng.random(), rng.choice(["coast", "town", ""])
+        words = "waves and water" if price > 0.5 else "streets and cars"
+        yes = ["no", "yes"]
+        found.append([
+            f"p{seed}{row:03}", f"{rng.randint(13, 28)}.{rng.randint(1, 12):02}.2024",
+            f"{100 * price:.2f}".replace(".", ","), place, f"{words} number {row}",
+            yes[price > 0.5], yes[place == "coast"], yes[row % 3 > 0],
+        ])  # fmt: skip
+    return found
+
+
+def write(name, lines, header=HEADER):
+    with open(name, "w", newline="") as file:
+        csv.writer(file).writerows([header, *lines])
+
+
+@pytest.fixture(autouse=True)
+def photos(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    write("photos.csv", rows())
+    write("new.csv", rows(1))
+    return tmp_path
+
+
+def run(capsys, *words):
+    status = main([str(word) for word in words])
+    return status, *capsys.readouterr()
+
+
+FIT = ("fit", "photos.csv", "--labels", "sea", "sun", "people", "--model", "m.model")
+
+
+def test_fit_reports_how_columns_are_read(capsys):
+    status, printed, _ = run(capsys, *FIT, *QUICK, "--json", "fit.json")
+    assert status == 0
+    with open("fit.json") as file:
+        found = json.load(file)
+    kinds = {column["name"]: column["taken as"] for column in found["columns"]}
+    assert kinds == {
+        "id": "identifier", "when": "date", "price": "number", "place": "category",
+        "title": "text",
+    }  # fmt: skip
+    place = found["columns"][3]
+    assert (place["distinct"], place["example"]) == (2, "town")
+    assert place["missing"] == sum(not row[3] for row in rows())
+    assert f"price: {N_ROWS} texts such as '84,44' are read as numbers with decimal comm" in printed
+    assert "id: its 48 different values in 48 rows are taken for identifiers" in printed
+    assert "title" in printed
+    assert found["labels"]["sea"] == sum(row[5] == "yes" for row in rows())
+
+
+def test_columns_that_are_left_out_are_not_needed_to_predict(capsys):
+    assert run(capsys, *FIT, *QUICK)[0] == 0
+    assert load_model("m.model").feature_names == ("when", "price", "place", "title")
+    lines = [row[1:5] for row in rows(1)]
+    write("bare.csv", lines, HEADER[1:5])
+    status, printed, notes = run(capsys, "predict", "m.model", "bare.csv", "--out", "-")
+    assert (status, notes) == (0, "")  # new titles and dates are not noted
+    predicted = list(csv.DictReader(io.StringIO(printed)))
+    assert len(predicted) == N_ROWS
+    right = [row["sea"] == str(int(line[5] == "yes")) for row, line in zip(
+        predicted, rows(1), strict=True)]  # fmt: skip
+    assert np.mean(right) > 0.9
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["--method", name] for name in METHODS if name not in ("mended", "corrected")),
+        *(["--method", "pairwise", "--base", name] for name in BASES if name != "auto"),
+        ["--method", "chains", "--base", "tree"],
+    ],
+)
+def test_every_method_takes_every_kind_of_column(capsys, words):
+    assert run(capsys, *FIT, *words, "--quiet")[0] == 0
+    assert run(capsys, "predict", "m.model", "new.csv", "--out", "p.csv")[0] == 0
+
+
+REMARKS = {
+    "constant": (["5"] * 40, "the same value in every row"),
+    "mostly_missing": ([""] * 30 + ["1", "2"] * 5, "missing in most rows"),
+    "counter": ([str(n) for n in range(40)], "a different whole number in every row"),
+    "spelled": (["Coast", "coast"] * 20, "'Coast' and 'coast' are different values"),
+    "mostly_numbers": ([*map(str, range(8)), "n/a", "2"] * 4, "values are numbers, but not 'n/a'"),
+    "ambiguous_dates": (["01/02/2024", "03/04/2024"] * 20, "its dates can be read as"),
+    "distinct_price": ([f"{n * 1.37:.2f}" for n in range(40)], None),
+}
+
+
+@pytest.mark.parametrize("name", REMARKS)
+def test_remarks(capsys, name):
+    cells, remark = REMARKS[name]
+    lines = [[cell, n % 7, n % 2, n % 3 // 2] for n, cell in enumerate(cells)]
+    write("odd.csv", lines, [name, "other", "sea", "sun"])
+    words = ("fit", "odd.csv", "--labels", "2", "--model", "m.model", *QUICK, "--json", "-")
+    status, printed, _ = run(capsys, *words)
+    assert status == 0
+    column = json.loads(printed)["columns"][0]
+    assert column["taken as"] != "identifier"
+    assert remark in column["remarks"] if remark else column["remarks"] == ""
+
+
+def test_wide_tables_are_reported_in_part(capsys):
+    header = [f"f{n}" for n in range(60)]
+    lines = [[(n * f) % 11 for f in range(60)] + [n % 2, n % 3 // 2] for n in range(30)]
+    write("wide.csv", lines, [*header, "sea", "sun"])
+    _, printed, notes = run(
+        capsys, "fit", "wide.csv", "--labels", "2", "--model", "m.model", *QUICK
+    )
+    assert "f0: the same value in every row" in printed
+    assert "f1 " not in printed
+    assert "further columns, mostly numbers, are not shown" in notes
+
+
+def test_labels_without_variation_are_noted(capsys):
+    write("odd.csv", [[n, 1, n % 2] for n in range(30)], ["size", "sea", "sun"])
+    words = ("fit", "odd.csv", "--labels", "2", "--model", "m.model", *QUICK)
+    assert "label 'sea' occurs in every row" in run(capsys, *words)[2]
+
+
+def tagged(seed=0):
+    names = ("sea", "sun", "people")
+    return [
+        [*row[2:4], "|".join(name for name, cell in zip(names, row[5:], strict=True)
+                             if cell == "yes")]
+        for row in rows(seed)
+    ]  # fmt: skip
+
+
+def test_tags_from_file_to_predictions(capsys):
+    write("tags.csv", tagged(), ["price", "place", "genres"])
+    write("more.csv", [*tagged(1), ["1,5", "town", "fog"]], ["price", "place", "genres"])
+    words = ("fit", "tags.csv", "--tags", "genres", "--model", "m.model", *QUICK)
+    status, printed, notes = run(capsys, *words)
+    assert status == 0
+    assert "the tags in column 'genres' are separated by '|'" in notes
+    assert f"{N_ROWS} rows, 2 columns, 3 labels" in printed
+    assert load_model("m.model").label_names == ("people", "sea", "sun")
+    status, _, notes = run(capsys, "evaluate", "m.model", "more.csv", "--json", "e.json")
+    assert (status, notes) == (
+        0,
+        "note: more.csv: column 'genres' has tags that did not occur in training, which are "
+        "ignored: fog\n",
+    )
+    with open("e.json") as file:
+        found = json.load(file)
+    assert found["labels"]["sun"]["rows"] == sum(row[6] == "yes" for row in rows(1))
+    assert run(capsys, "predict", "m.model", "more.csv", "--out", "p.csv")[2] == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", "--labels", "sea", "sun", "photos.csv", "--model", "m.model", *QUICK],
+        ["fit", "--model", "m.model", *QUICK, "--labels", "sea", "sun", "photos.csv"],
+        [
+            "fit",
+            "--model",
+            "m.model",
+            *QUICK,
+            "--labels",
+            "sea,sun",
+            "--ignore",
+            "id",
+            "photos.csv",
+        ],
+        ["evaluate", *QUICK, "--folds", "2", "--labels", "sea", "sun", "photos.csv"],
+        ["datasets", "describe", "--labels", "sea", "sun", "photos.csv"],
+    ],
+)
+def test_the_file_after_a_list_of_names_is_the_file(capsys, words):
+    status, printed, _ = run(capsys, *words)
+    assert status == 0
+    assert "48 rows" in printed
+
+
+def test_a_missing_file_is_an_error_of_usage(capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "--model", "m.model", "--labels", "sea", "nowhere.csv"])
+    assert "the following arguments are required: DATA" in capsys.readouterr().err
+
+
+def test_evaluation_on_training_rows_is_noted(capsys):
+    assert run(capsys, *FIT, *QUICK)[0] == 0
+    note = "the model was trained on {} rows, so the losses are lower than on new rows"
+    assert note.format("48 of 48") in run(capsys, "evaluate", "m.model", "photos.csv")[2]
+    order = [HEADER.index(name) for name in ("sun", "place", "sea", "when", "people", "price",
+                                             "title")]  # fmt: skip
+    lines = [[row[place] for place in order] for row in [*rows()[:20][::-1], *rows(1)[:20]]]
+    write("mixed.csv", lines, [HEADER[place] for place in order])
+    assert note.format("20 of 40") in run(capsys, "evaluate", "m.model", "mixed.csv")[2]
+    assert "trained on" not in run(capsys, "evaluate", "m.model", "new.csv")[2]
+
+
+def test_cross_validation_has_labels_and_baselines(capsys):
+    words = ("evaluate", "photos.csv", "--labels", "sea", "sun", "people", "--folds", "3")
+    status, printed, _ = run(capsys, *words, "--method", "pairwise", "--json", "cv.json")
+    assert status == 0
+    for heading in ("binary relevance", "most frequent", "rows with it", "precision"):
+        assert heading in printed
+    with open("cv.json") as file:
+        found = json.load(file)
+    assert found["labels"]["sea"]["rows"] == sum(row[5] == "yes" for row in rows())
+    constant = found["baselines"]["most frequent"]["hamming"]["mean"]
+    Y = np.array([[int(cell == "yes") for cell in row[5:]] for row in rows()])
+    # The loss of the more frequent value of each label; the folds are stratified.
+    dummy = DummyClassifier(strategy="most_frequent").fit(Y, Y)
+    assert constant == pytest.approx(np.mean(dummy.predict(Y) != Y), abs=0.1)
+    assert found["baselines"]["binary relevance"]["hamming"]["mean"] < constant
+    _, printed, _ = run(capsys, *words, *QUICK, "--no-baselines")
+    assert "most frequent" not in printed
+
+
+def test_standard_input_and_output(photos):
+    def pairmend(words, content):
+        command = [sys.executable, "-m", "pairmend", *words]
+        return subprocess.run(command, input=content, capture_output=True, cwd=photos)
+
+    content = (photos / "photos.csv").read_bytes()
+    words = ["fit", "-", "--labels", "3", "--model", "m.model", *QUICK, "--quiet"]
+    done = pairmend(words, content)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    done = pairmend(["predict", "m.model", "-", "--out", "-", "--keep", "id"], content)
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == "id,sea,sun,people"
+    assert len(lines) == N_ROWS + 1
+    done = pairmend(["fit", "-", "--labels", "fog", "--model", "x.model"], content)
+    assert done.returncode == 2
+    assert b"standard input has no columns named 'fog'" in done.stderr
+
+
+def test_quiet_prints_results_only(capsys):
+    assert run(capsys, *FIT, *QUICK, "--quiet") == (0, "", "")
+    status, printed, notes = run(capsys, "evaluate", "m.model", "photos.csv", "--quiet")
+    assert (status, notes) == (0, "")
+    assert "Hamming loss" in printed
+    assert run(capsys, "predict", "m.model", "new.csv", "--out", "p.csv", "--quiet")[1:] == ("", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["datasets", "list"],
+        ["datasets", "info", "yeast"],
+        ["datasets", "describe", "photos.csv", "--labels", "3"],
+        ["evaluate", "photos.csv", "--labels", "3", "--folds", "2", *QUICK],
+        [*FIT, *QUICK],
+    ],
+)
+def test_json_is_all_that_standard_output_has(capsys, words):
+    status, printed, _ = run(capsys, *words, "--json", "-")
+    assert status == 0
+    assert json.loads(printed)
+
+
+def test_describe_and_fit_take_the_same_options():
+    def options(*words):
+        return {
+            option
+            for action in _command(*words)._actions
+            for option in action.option_strings
+            if option.startswith("--")
+        }
+
+    reading = {
+        "--labels", "--tags", "--separator", "--ignore", "--categorical", "--encoding",
+        "--delimiter", "--header", "--no-header", "--sheet", "--max-bytes", "--max-cells",
+    }  # fmt: skip
+    assert reading <= options("fit")
+    assert reading <= options("evaluate")
+    assert reading <= options("datasets", "describe")
+    assert reading <= options("datasets", "convert")
+
+
+def _command(*words):
+    parser = make_parser()
+    for word in words:
+        (commands,) = (a for a in parser._actions if isinstance(a.choices, dict))
+        parser = commands.choices[word]
+    return parser
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion(capsys, shell):
+    pytest.importorskip("shtab", reason="needs pip install 'pairmend[cli]'")
+    with pytest.raises(SystemExit) as caught:
+        main(["--print-completion", shell])
+    assert caught.value.code == 0
+    script = capsys.readouterr().out
+    assert "--criterion" in script
+    assert "describe" in script
+    checked = subprocess.run(["bash", "-n"], input=script.encode()) if shell == "bash" else None
+    assert checked is None or checked.returncode == 0

@@ -1,0 +1,425 @@
+"""Files as people have them: each is read as meant, or refused with a message that names a cure."""
+
+import gzip
+import io
+import json
+import re
+import warnings
+import zipfile
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from pairmend.cli import main
+from pairmend.datasets import ReadWarning, load_table
+
+SEA, SUN = [1, 0, 1, 0], [0, 1, 1, 0]
+SIZE = [0.5, 1.25, 2.0, 3.5]
+PLAIN = "size,sea,sun\n0.5,1,0\n1.25,0,1\n2.0,1,1\n3.5,0,0\n"
+
+
+@dataclass
+class Case:
+    """A file, how it is read, and what is expected of it."""
+
+    name: str
+    content: bytes
+    labels: object = 2
+    options: dict = field(default_factory=dict)
+    X: list | None = None
+    features: tuple = ("size",)
+    label_names: tuple = ("sea", "sun")
+    categories: dict = field(default_factory=dict)
+    note: str | None = None
+    error: str | None = None
+
+
+def text(name, content, encoding="utf-8", **expected):
+    return Case(name, content.encode(encoding), **expected)
+
+
+def labels(name, present, absent, **expected):
+    """Return a file with texts for labels that are present and absent."""
+    cells = [
+        f"{size},{present if sea else absent},{present if sun else absent}\n"
+        for size, sea, sun in zip(SIZE, SEA, SUN, strict=True)
+    ]
+    return text(name, "size,sea,sun\n" + "".join(cells), **expected)
+
+
+def tags(name, cells, separator=None, **expected):
+    rows = "".join(f'{size},"{cell}"\n' for size, cell in zip(SIZE, cells, strict=True))
+    return text(
+        name,
+        "size,genres\n" + rows,
+        labels=(),
+        options={"tags": "genres", "separator": separator},
+        **expected,
+    )
+
+
+def workbook(rows, **sheets):
+    openpyxl = pytest.importorskip("openpyxl", reason="needs pip install 'pairmend[excel]'")
+    book = openpyxl.Workbook()
+    for name, cells in {"photos": rows, **sheets}.items():
+        sheet = book.create_sheet(name)
+        for row in cells:
+            sheet.append(row)
+    del book["Sheet"]
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+EMPTY_CELLS = "empty cells of the labels 'sea', 'sun' are read as 0"
+SEPARATED = "the tags in column 'genres' are separated by '{}'"
+CP1252 = "not in UTF-8, read as cp1252"
+UNCUT = ["sea", "sun", "sea;sun", ""]
+
+CASES = [
+    # delimiters
+    text("commas.csv", PLAIN),
+    text("semicolons.csv", PLAIN.replace(",", ";")),
+    text("tabs.tsv", PLAIN.replace(",", "\t")),
+    text("tabs.txt", PLAIN.replace(",", "\t")),
+    text("pipes.csv", PLAIN.replace(",", "|")),
+    text("pipes.txt", PLAIN.replace(",", "|")),
+    text("stated_delimiter.csv", "sep=;\n" + PLAIN.replace(",", ";")),
+    text("slashes.csv", PLAIN.replace(",", "/"), options={"delimiter": "/"}),
+    text("spaces.txt", PLAIN.replace(",", " "), error="last 2 of 1 columns.*give the delimiter"),
+    text("spaces_given.txt", PLAIN.replace(",", " "), options={"delimiter": " "}),
+    text(
+        "commas_in_tabs.tsv",
+        "size\thue\tsea\tsun\n0.5\tred, dark\t1\t0\n1.25\tblue\t0\t1\n2\tred, dark\t1\t1\n"
+        "3.5\tblue\t0\t0\n",
+        features=("size", "hue"),
+        categories={1: ("blue", "red, dark")},
+        X=[[0.5, 1], [1.25, 0], [2, 1], [3.5, 0]],
+    ),
+    # line ends, empty lines, compression
+    text("windows_lines.csv", PLAIN.replace("\n", "\r\n")),
+    text("mac_lines.csv", PLAIN.replace("\n", "\r")),
+    text("no_last_newline.csv", PLAIN.rstrip()),
+    text("empty_lines.csv", "\n\n" + PLAIN.replace("\n", "\n\n")),
+    text("empty_rows.csv", PLAIN + ",,\n,,\n", note="2 rows without any value are left out"),
+    text("spaces_around.csv", PLAIN.replace(",", " , ")),
+    Case("packed.csv.gz", gzip.compress(PLAIN.encode())),
+    Case("packed.csv", gzip.compress(PLAIN.encode()), error="a gzip file; rename it to .csv.gz"),
+    # encodings
+    text("mark.csv", PLAIN.replace("size", "größe"), "utf-8-sig", features=("größe",)),
+    text("latin.csv", PLAIN.replace("size", "größe"), "latin-1", features=("größe",), note=CP1252),
+    text("euro.csv", PLAIN.replace("size", "€"), "cp1252", features=("€",), note=CP1252),
+    text("utf_16.csv", PLAIN.replace("size", "größe"), "utf-16", features=("größe",)),
+    text("utf_16_tabs.txt", PLAIN.replace(",", "\t"), "utf-16"),
+    text("utf_16_le.csv", PLAIN, "utf-16-le", note="without a byte order mark, read as utf-16-le"),
+    text("utf_16_be.csv", PLAIN, "utf-16-be", note="without a byte order mark, read as utf-16-be"),
+    text(
+        "czech.csv",
+        PLAIN.replace("size", "ťava"),
+        "cp1250",
+        error="in none of the encodings UTF-8, UTF-16 and cp1252; give its encoding: --encoding",
+    ),
+    text(
+        "czech_given.csv",
+        PLAIN.replace("size", "ťava"),
+        "cp1250",
+        options={"encoding": "cp1250"},
+        features=("ťava",),
+    ),
+    text(
+        "wrong_encoding.csv", PLAIN, options={"encoding": "utf-61"}, error="give another encoding"
+    ),
+    # header
+    text(
+        "no_header.csv",
+        PLAIN.split("\n", 1)[1],
+        features=("column_1",),
+        label_names=("column_2", "column_3"),
+        note=r"the first line \(0.5, 1, 0\) is taken for data.*pass --header",
+    ),
+    text(
+        "no_header_texts.csv",
+        "0.5,red,1,0\n1.25,blue,0,1\n2,red,1,1\n3.5,blue,0,0\n",
+        features=("column_1", "column_2"),
+        label_names=("column_3", "column_4"),
+        categories={1: ("blue", "red")},
+        X=[[0.5, 1], [1.25, 0], [2, 1], [3.5, 0]],
+        note="columns are named column_1 to column_4",
+    ),
+    text(
+        "years.csv",
+        "2001,2002,2003\n0.5,1,0\n1.25,0,1\n2,1,1\n3.5,0,0\n",
+        features=("2001",),
+        label_names=("2002", "2003"),
+    ),
+    text("same_names.csv", PLAIN.replace("sea", "sun", 1), error="named 'sun'.*--no-header"),
+    text(
+        "index.csv",
+        ",size,sea,sun\n0,0.5,1,0\n1,1.25,0,1\n2,2.0,1,1\n3,3.5,0,0\n",
+        note="column 1 has no name and counts the rows; it is left out",
+    ),
+    text(
+        "trailing_commas.csv",
+        PLAIN.replace("\n", ",\n"),
+        labels=["sea", "sun"],
+        note="column 4 has no name and is empty; it is left out",
+    ),
+    # label spellings
+    labels("true_false.csv", "True", "False"),
+    labels("true_false_upper.csv", "TRUE", "FALSE"),
+    labels("t_f.csv", "t", "f"),
+    labels("yes_no.csv", "Yes", "No"),
+    labels("y_n.csv", "Y", "N"),
+    labels("quoted_numbers.csv", '"1"', '"0"'),
+    labels("floats.csv", "1.0", "0.0"),
+    labels("signs.csv", "+", "-"),
+    labels("x_empty.csv", "x", "", note=EMPTY_CELLS),
+    labels("one_empty.csv", "1", "", note=EMPTY_CELLS),
+    labels("yes_empty.csv", "yes", " ", note=EMPTY_CELLS),
+    labels("minus_one.csv", "1", "-1", error="is '-1' in row 1. If -1 .* write 0 in its place"),
+    labels("unknown.csv", "1", "NA", error="is .NA. in row 1. Write 0 or 1 in these cells"),
+    labels("counts.csv", "3", "0", error="label 'sea' must be 0 or 1, but is '3' in row 0"),
+    text(
+        "some_missing.csv",
+        PLAIN.replace("1.25,0", "1.25,"),
+        error="label 'sea' must be 0 or 1, but is missing in row 1. Write 0 or 1 in these cells",
+    ),
+    text(
+        "label_without_values.csv",
+        "size,sea,sun\n0.5,,0\n1.25,,1\n",
+        error="label 'sea'.*missing in every row: leave the label out",
+    ),
+    text("unknown_label.csv", PLAIN, labels=["fog"], error="no columns named 'fog'; it has 'size'"),
+    # tags
+    tags("tags.csv", UNCUT, note=SEPARATED.format(";")),
+    tags("tags_pipes.csv", [c.replace(";", "|") for c in UNCUT], note=SEPARATED.format("|")),
+    tags("tags_commas.csv", [c.replace(";", ", ") for c in UNCUT], note=SEPARATED.format(",")),
+    tags("tags_given.csv", [c.replace(";", " & ") for c in UNCUT], separator="&"),
+    tags("tags_spaces.csv", [c.replace(";", " ") for c in UNCUT], separator=" "),
+    tags(
+        "tags_lists.csv", ["['sea']", "['sun']", "['sea', 'sun']", "[]"], note=SEPARATED.format(",")
+    ),
+    tags(
+        "tags_json.csv",
+        [c.replace('"', '""') for c in ('["sea"]', '["sun"]', '["sea", "sun"]', "[]")],
+        note=SEPARATED.format(","),
+    ),
+    tags(
+        "tags_one_each.csv",
+        ["sea", "sun", "sea", ""],
+        label_names=("sea", "sun"),
+        note="has one tag in each row.*give the separator",
+        X=[[each] for each in SIZE],
+    ),
+    tags(
+        "tags_cases.csv",
+        ["sea", "Sea", "sea;Sea", ""],
+        label_names=("Sea", "sea"),
+        note="differ only in case are different labels: 'Sea' and 'sea'",
+    ),
+    tags("tags_none.csv", ["", "", "", ""], separator=";", error="column 'genres' has no tags"),
+    text(
+        "tags_as_label.csv",
+        "size,genres\n1,a;b\n2,b\n3,a;c\n",
+        labels=1,
+        error="read it as tags: --tags genres",
+    ),
+    # numbers
+    text(
+        "decimal_commas.csv",
+        'size,sea,sun\n"0,5",1,0\n"1,25",0,1\n"2",1,1\n"3,5",0,0\n',
+        note="3 texts such as '0,5' are read as numbers with decimal commas",
+    ),
+    text("decimal_semicolons.csv", "size;sea;sun\n0,5;1;0\n1,25;0;1\n2,0;1;1\n3,5;0;0\n"),
+    text(
+        "thousands.csv",
+        'size,sea,sun\n"1,000.5",1,0\n"2,000",0,1\n"3,000,000",1,1\n1,0,0\n',
+        X=[[1000.5], [2000], [3000000], [1]],
+        note="read as numbers with separators of thousands",
+    ),
+    text(
+        "thousands_points.csv",
+        "size;sea;sun\n1.000,5;1;0\n2.000,0;0;1\n3.000.000;1;1\n1;0;0\n",
+        X=[[1000.5], [2000], [3000000], [1]],
+        note="with decimal commas",
+    ),
+    text(
+        "thousands_spaces.csv",
+        "size,sea,sun\n1 000.5,1,0\n2 000,0,1\n3\u00a0000,1,1\n1,0,0\n",
+        X=[[1000.5], [2000], [3000], [1]],
+        note="separators of thousands",
+    ),
+    text(
+        "ambiguous.csv",
+        'size,sea,sun\n"1,000",1,0\n"2,500",0,1\n"3,125",1,1\n"4,000",0,0\n',
+        X=[[1000], [2500], [3125], [4000]],
+        note="could also have decimal commas: write these with points",
+    ),
+    text(
+        "missing_values.csv",
+        "size,sea,sun\n0.5,1,0\nNA,0,1\n?,1,1\n,0,0\n",
+        X=[[0.5], [np.nan], [np.nan], [np.nan]],
+    ),
+    text(
+        "numbers_and_text.csv",
+        PLAIN.replace("2.0", "unknown"),
+        categories={0: ("0.5", "1.25", "3.5", "unknown")},
+        X=[[0], [1], [3], [2]],
+    ),
+    # broken
+    text("empty.csv", "", error="empty; expected a header"),
+    text("header_only.csv", "size,sea,sun\n", error="no rows after the header; add rows"),
+    text(
+        "short_row.csv", PLAIN + "1,0\n", error="line 6: 2 cells where the header has 3; put cells"
+    ),
+    text("long_row.csv", PLAIN + "1,0,1,1\n", error="line 6: 4 cells where the header has 3"),
+    text("open_quote.csv", PLAIN + '"1,0,1\n', error="not a CSV file.*Check its quotes"),
+    Case("zeros.csv", b"a,b\n1,\0\0\0\n", error="it holds zero bytes; export it as .csv"),
+    Case(
+        "a_workbook.csv",
+        b"PK\x03\x04rest",
+        error="as Excel files are; if it is one, rename it to .xlsx",
+    ),
+    Case("old_workbook.csv", b"\xd0\xcf\x11\xe0rest", error="save it as .xlsx or .csv"),
+    Case(
+        "old.xls",
+        b"\xd0\xcf\x11\xe0rest",
+        error="cannot read .xls; expected .csv.*save it as .xlsx",
+    ),
+    Case(
+        "damaged.csv.gz", gzip.compress(PLAIN.encode())[:20], error="the compressed file is broken"
+    ),
+    Case("records.json", b"[]", error="cannot read .json.*pandas.read_json"),
+    Case("no_suffix", PLAIN.encode(), error="cannot read a file without suffix; expected .csv"),
+    Case(
+        "not_a_workbook.xlsx",
+        PLAIN.encode(),
+        error="not an Excel workbook.*save it as .xlsx or .csv",
+    ),
+    text(
+        "delimiter_of_arff.arff",
+        "@relation a",
+        options={"delimiter": ";"},
+        error="has no --delimiter; leave it out",
+    ),
+]
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def case(request, tmp_path):
+    path = tmp_path / request.param.name
+    path.write_bytes(request.param.content)
+    return path, request.param
+
+
+def check(path, case):
+    with warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always")
+        if case.error is not None:
+            with pytest.raises(ValueError, match=case.error) as caught:
+                load_table(path, case.labels, **case.options)
+            assert str(path) in str(caught.value)
+            return
+        data = load_table(path, case.labels, **case.options)
+    assert data.feature_names == case.features
+    assert data.label_names == case.label_names
+    assert data.categories == case.categories
+    np.testing.assert_array_equal(data.X, [[x] for x in SIZE] if case.X is None else case.X)
+    truth = {"tags_one_each.csv": [[1, 0], [0, 1], [1, 0], [0, 0]]}.get(case.name)
+    if case.name == "tags_cases.csv":
+        truth = [[0, 1], [1, 0], [1, 1], [0, 0]]
+    assert data.Y.tolist() == (truth or np.column_stack([SEA, SUN]).tolist())
+    notes = [str(each.message) for each in recorded]
+    assert all(issubclass(each.category, ReadWarning) for each in recorded)
+    if case.note is None:
+        assert notes == []
+    else:
+        assert any(re.search(case.note, note) for note in notes)
+
+
+def test_there_are_many_cases():
+    assert len({case.name for case in CASES}) == len(CASES) >= 40
+
+
+def test_awkward_file(case):
+    check(*case)
+
+
+def test_awkward_file_on_the_command_line(case, capsys):
+    path, expected = case
+    words = ["datasets", "describe", str(path), "--json", "-"]
+    if isinstance(expected.labels, int):
+        words += ["--labels", str(expected.labels)]
+    elif expected.labels:
+        words += ["--labels", *expected.labels]
+    for option, value in expected.options.items():
+        words += [] if value is None else [f"--{option}", value]
+    status = main(words)
+    printed, notes = capsys.readouterr()
+    if expected.error is not None:
+        assert status == 2
+        assert str(path) in notes
+        return
+    assert status == 0
+    assert [each["name"] for each in json.loads(printed)["labels"]] == list(expected.label_names)
+    if expected.note is not None:
+        assert "note: " in notes
+
+
+ROWS = [["size", "hue", "day", "sea", "sun"]]
+
+
+@pytest.mark.parametrize("present", [True, "yes", 1])
+def test_workbook(tmp_path, present):
+    from datetime import date, datetime
+
+    absent = {"yes": "no"}.get(present, type(present)(0))
+    rows = [
+        [size, hue, day, *((present if each else absent) for each in both)]
+        for size, hue, day, *both in zip(
+            [0.5, 1.25, None, 3], ["red", None, "blue", "red"],
+            [date(2024, 5, 17), datetime(2024, 5, 18, 12), None, date(2024, 5, 17)], SEA, SUN,
+            strict=True,
+        )
+    ]  # fmt: skip
+    path = tmp_path / "photos.xlsx"
+    path.write_bytes(workbook(ROWS + rows + [[None] * 5]))
+    data = load_table(path, ["sea", "sun"])
+    assert data.feature_names == ("size", "hue", "day")
+    assert data.categories[1] == ("blue", "red")
+    assert data.categories[2] == ("2024-05-17", "2024-05-18 12:00:00")
+    np.testing.assert_array_equal(data.X[:, 0], [0.5, 1.25, np.nan, 3])
+    np.testing.assert_array_equal(data.Y, np.column_stack([SEA, SUN]))
+
+
+def test_workbook_with_several_sheets_and_bad_rows(tmp_path):
+    path = tmp_path / "photos.xlsx"
+    path.write_bytes(workbook([["a", "b"], [1, 0]], other=[["c", "d"], [2, 1], [3, 0, 7]]))
+    assert load_table(path, 1).feature_names == ("a",)
+    with pytest.raises(ValueError, match=r"no sheet is named 'third'; it has \['photos"):
+        load_table(path, 1, sheet="third")
+    with pytest.raises(ValueError, match="line 3: 3 cells where the header has 2"):
+        load_table(path, 1, sheet="other")
+
+
+def test_workbooks_are_bounded(tmp_path):
+    from pairmend.datasets import ReadLimitError, ReadLimits
+
+    path = tmp_path / "photos.xlsx"
+    path.write_bytes(workbook([["a", "b"], *([1, 0] for _ in range(300))]))
+    with pytest.raises(ReadLimitError, match="more than 1000 bytes when unpacked"):
+        load_table(path, limits=ReadLimits(max_bytes=1000))
+    with pytest.raises(ReadLimitError, match="more than 300 cells"):
+        load_table(path, limits=ReadLimits(max_cells=300))
+    # Entities would expand without bound.
+    bomb = tmp_path / "bomb.xlsx"
+    entity = '<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;&b;&b;">]>'
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(bomb, "w") as target:
+        for member in source.namelist():
+            content = source.read(member).decode()
+            if member.startswith("xl/worksheets/sheet"):
+                content = entity + content.replace("<row", "<!-- &c; --><row")
+            target.writestr(member, content)
+    with pytest.raises(ValueError, match="not an Excel workbook that can be read"):
+        load_table(bomb)
