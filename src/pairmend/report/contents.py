@@ -178,6 +178,7 @@ def _run(summary: Summary) -> Iterator[Part]:
     yield Part("run", summary["run_details"])
     yield from _fold("Warnings", _tables(run_tables.warnings_table(summary)))
     yield from _tables(run_tables.algorithms_table(summary))
+    yield from _tables(run_tables.chosen_table(summary))
     yield from _tables(run_tables.sources_table(summary))
 
 
