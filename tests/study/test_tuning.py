@@ -10,8 +10,8 @@ from sklearn.model_selection import GridSearchCV
 
 from in_process import in_process
 from pairmend import BinaryRelevance
+from pairmend._utils.validation import seed_estimator
 from pairmend.metrics import LOSSES
-from pairmend.model_selection.splits import stratified_folds
 from pairmend.report import summarise
 from pairmend.report.run_tables import algorithms_table, chosen_table
 from pairmend.study import Criterion, load_study, parse_study, read_study, run_study, tuned
@@ -25,8 +25,9 @@ zero_one = LOSSES["zero_one"]
 VALUES = [0.001, 0.1, 10.0]
 FILE = """
 folds = 3
-sets = ["simplehc"]
 criteria = ["zero_one", "hamming"]
+[sets.simplehc]
+rows = 150
 [algorithms.tuned]
 class = "pairmend.BinaryRelevance"
 tune = { "estimator__C" = [0.001, 0.1, 10.0] }
@@ -55,17 +56,17 @@ def folder(study, tmp_path, in_process):
 def test_each_training_part_chooses_its_own_values(study, folder):
     """Against loops over folds and values."""
     record = read_study(folder)
-    data = study.sets["simplehc"].load()
+    data = study.sets["simplehc"].load(None, download=False)
     fold_of = folds_of(study, "simplehc", data.Y)[:, 0]
     for fold in range(3):
         seed = fold_seed(study, Batch("simplehc", 0, fold, ("tuned",), "tuned"))
         X, Y = data.X[fold_of != fold], data.Y[fold_of != fold]
-        inner = int(np.random.RandomState(seed).randint(2**31 - 1))
+        folds = list(seed_estimator(study.algorithms["tuned"], seed).cv.split(X, Y))
         losses = [
             np.mean(
                 [
                     zero_one(Y[test], made(value).fit(X[train], Y[train]).predict(X[test]))
-                    for train, test in stratified_folds(Y, 2, inner)
+                    for train, test in folds
                 ]
             )
             for value in VALUES

@@ -111,9 +111,9 @@ def precisions(scores: FloatArray, Y: BoolArray) -> tuple[FloatArray, FloatArray
     changes = np.diff(of_row, axis=1, prepend=0.0)
     first = np.zeros(scores.shape, dtype=np.int64)
     first[:, :1] = 1
-    ordered, order = descending(sorted_scores)
+    ordered, place = descending(sorted_scores)
     counts, thresholds = cuts_of_descending(ordered)
-    total = np.concatenate([[0.0], np.cumsum(changes.ravel()[order])])[counts]
-    n_rows = np.concatenate([[0], np.cumsum(first.ravel()[order])])[counts]
+    total = np.concatenate([[0.0], np.cumsum(changes.ravel()[place])])[counts]
+    n_rows = np.concatenate([[0], np.cumsum(first.ravel()[place])])[counts]
     precision = np.where(n_rows > 0, total / np.maximum(n_rows, 1), np.nan)
     return thresholds, precision, n_rows

@@ -64,7 +64,7 @@ def probability_triangle(
     cells = ax.hexbin(
         x, y, gridsize=(N_CELLS, N_CELLS // 2), extent=(0, 1, 0, CORNERS[1, 1]), mincnt=1, lw=0
     )
-    counts = cells.get_array()
+    counts = np.asarray(cells.get_array())
     # One colour with more or less ink, so that it is readable on light and dark pages.
     cells.set_array(None)
     cells.set_facecolor([(*_rgb(BLUE), 0.15 + 0.85 * n / counts.max()) for n in counts])
@@ -81,8 +81,8 @@ def probability_triangle(
     for corner, name, share, place, line in zip(CORNERS, names, shares, places, lines, strict=True):
         right, up, ha, va = place
         write(
-            ax, *corner, f"{name}  {share:.2f}", offset=(right, up - 12 * line), ha=ha, va=va,
-            fontsize=9,
+            ax, corner[0], corner[1], f"{name}  {share:.2f}", offset=(right, up - 12 * line),
+            ha=ha, va=va, fontsize=9,
         )  # fmt: skip
     ax.set_aspect("equal")
     ax.set_xlim(-0.02, 1.02)

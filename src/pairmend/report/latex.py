@@ -104,7 +104,8 @@ def _blocks(table: Table) -> list[list[int]]:
         return [list(range(len(table.columns)))]
     groups = list(spans(table.columns))
     n_lead = groups[0][1] if len(groups) > 1 and not groups[0][0] else 1
-    lead, blocks, at = list(range(n_lead)), [[]], n_lead
+    lead, at = list(range(n_lead)), n_lead
+    blocks: list[list[int]] = [[]]
     room = most - sum(widths[:n_lead])
     for _, width in spans(table.columns[n_lead:]):
         members = list(range(at, at + width))
