@@ -257,7 +257,7 @@ def test_all_figures_are_written_to_files(written, page, sections):
     folder = written.parent / "figures"
     files = {path.name for path in folder.iterdir()}
     assert files == {".written", *(f"{n}.{s}" for n in names for s in ("svg", "pdf"))}
-    assert {"radar", "ranks-hamming", "folds-hamming", "triangle-hamming"} <= names
+    assert names == {figure.id for figure in figures_of(sections)}
     for name in names:
         root = ElementTree.parse(folder / f"{name}.svg").getroot()
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
