@@ -67,6 +67,8 @@ from pairmend.thresholds import (
     F1Thresholds,
     FixedThreshold,
     NeverEmpty,
+    PrecisionControl,
+    RecallControl,
     TopLabels,
 )
 
@@ -188,6 +190,8 @@ MODELS = {
             BatchF1Thresholds(),
             TopLabels(),
             NeverEmpty(),
+            PrecisionControl(0.3, confidence=0.3),
+            RecallControl(0.8),
         )
     },
     "base alone": (RandomSubspaceNB(random_state=0), "frame"),

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from numpy.testing import assert_allclose
 
-from pairmend.plots import probability_bars, to_svg
+from pairmend.plots import probability_bars, probability_triangle, to_svg
 from pairmend.plots.drawing import BLUE
 from pairmend.plots.probabilities import COLOURS, DARK_VERMILION
 
@@ -73,3 +74,19 @@ def test_svg_element():
 def test_bad_bars_are_named(bars, message):
     with pytest.raises(ValueError, match=message):
         probability_bars(bars)
+
+
+def test_the_triangle_has_a_corner_for_each_region():
+    samples = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0.2, 0.8]]
+    ax = probability_triangle(samples, "a" * 40, "$b_")
+    assert [text.get_text() for text in ax.texts] == [
+        f"{'a' * 27}… better  0.25", "equivalent  0.25", "$b_ better  0.50",
+    ]  # fmt: skip
+    offsets = ax.collections[0].get_offsets()
+    assert_allclose(offsets[:, 1].max(), np.sqrt(3) / 2, atol=0.05)
+
+
+@pytest.mark.parametrize("samples", [[], [0.2, 0.3, 0.5], [[0.5, 0.5]], [[0.9, 0.2, -0.1]]])
+def test_other_samples_are_refused(samples):
+    with pytest.raises(ValueError, match="samples must have three columns of probabilities"):
+        probability_triangle(samples, "a", "b")

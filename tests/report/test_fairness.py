@@ -1,5 +1,6 @@
 """Limits of the statements in a report: few sets, missing results, generated sets."""
 
+import importlib
 from dataclasses import replace
 from itertools import combinations
 from statistics import fmean
@@ -266,6 +267,18 @@ def test_a_report_does_not_import_modules_of_the_study(tmp_path, monkeypatch):
     (tmp_path / "hostile_module.py").write_text("raise SystemExit(1)")
     monkeypatch.syspath_prepend(tmp_path)
     assert about({"class": "hostile_module.Classifier"}) == ""
+
+
+def test_a_class_without_docstring_has_no_description(tmp_path, monkeypatch):
+    (tmp_path / "bare_module.py").write_text(
+        "from sklearn.base import BaseEstimator, ClassifierMixin\n"
+        "class Bare(ClassifierMixin, BaseEstimator): pass\n"
+        'class Described(Bare):\n    """Predicts\n    nothing."""\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("bare_module")
+    assert about({"class": "bare_module.Bare"}) == ""
+    assert about({"class": "bare_module.Described"}) == "Predicts nothing."
 
 
 def test_the_table_of_algorithms_has_descriptions(summary_of):

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from latex_pages import overfull
 from pairmend.report.contents import tables_of
-from pairmend.report.formats import latex, to_csv, to_latex, to_markdown
+from pairmend.report.formats import to_csv, to_markdown
+from pairmend.report.latex import latex, to_latex
 from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, text_of
 from pairmend.report.tables import results_table, spread_tables
 
@@ -67,9 +69,14 @@ def test_latex_is_valid(tables):
     for table in tables:
         text = to_latex(table)
         check_latex(text)
-        lines = list(latex_rows(text))
-        assert len(lines) >= len(table.rows) + len(table.foot) + 1
-        assert all(width(cells) == len(table.columns) for cells in lines)
+        parts = [list(latex_rows(part)) for part in text.split(r"\caption")[1:]]
+        for lines in parts:
+            assert len(lines) >= len(table.rows) + len(table.foot) + 1
+            assert len({width(cells) for cells in lines}) == 1
+        # All parts have the columns before the first group.
+        n_columns = sum(width(lines[0]) for lines in parts)
+        assert n_columns >= len(table.columns)
+        assert (n_columns == len(table.columns)) == (len(parts) == 1)
 
 
 @given(st.text(max_size=40))
@@ -93,15 +100,49 @@ def test_long_tables_break_over_pages():
     check_latex(text)
 
 
+def wide_table(n_rows):
+    columns = (
+        Column("set", "text"),
+        *(Column(f"method {n}", group=f"metric {m}") for m in range(3) for n in range(7)),
+        Column("class", "code"),
+    )
+    path = Cell("package_of_mine.subpackage.a_module.ClassifierWithAVeryLongName")
+    row = (Cell("a set"), *(Cell(0.5, mark="best") for _ in range(21)), path)
+    foot = (tuple(Cell("mean") for _ in columns),)
+    return Table("wide", "Wide.", "A caption.", columns, (row,) * n_rows, foot)
+
+
 @pytest.mark.parametrize("n_rows", [1, 46])
-def test_wide_tables_are_set_small(n_rows):
-    for n_columns, is_wide in ((10, False), (11, True)):
-        rows = tuple(tuple(Cell(0.5) for _ in range(n_columns)) for _ in range(n_rows))
-        columns = tuple(Column(f"c{n}") for n in range(n_columns))
-        text = to_latex(Table("t", "Wide.", "", columns, rows))
-        check_latex(text)
-        assert (r"\scriptsize" in text) == is_wide
-        assert ("% 11 columns: if they do not fit" in text) == is_wide
+def test_columns_that_do_not_fit_are_in_several_tables(n_rows):
+    text = to_latex(wide_table(n_rows))
+    check_latex(text)
+    parts = text.split(r"\caption")[1:]
+    assert len(parts) > 1
+    assert "Part 1 of" in parts[0]
+    assert r"\label{tab:wide-2}" in parts[1]
+    for part in parts:
+        lines = list(latex_rows(part))
+        assert len({width(cells) for cells in lines}) == 1
+        assert lines[-2][0].strip() == "a set"
+        # Groups are not cut while they fit.
+        for group in re.findall(r"\\multicolumn\{(\d+)\}\{c\}\{metric", part):
+            assert group == "7"
+
+
+def test_long_texts_are_wrapped_and_long_words_can_be_broken():
+    text = to_latex(wide_table(1))
+    assert r"package\_\allowbreak{}of\_\allowbreak{}mine.\allowbreak{}subpackage." in text
+    assert re.search(r">\{\\raggedright\\arraybackslash\}p\{0\.\d+\\linewidth\}", text)
+    assert latex("a" * 30, breakable=True).count(r"\allowbreak{}") == 2
+    assert latex("two short words", breakable=True) == "two short words"
+
+
+@pytest.mark.parametrize("name", ["paper", "twelve algorithms"])
+def test_tables_are_not_wider_than_the_text(sections_of, name, tmp_path):
+    """Before they were wrapped and scaled, the widest was 290 or 2,500 points too wide."""
+    made = {table.id: to_latex(table) for table in tables_of(sections_of(name))}
+    made |= {f"wide {n}": to_latex(wide_table(n)) for n in (1, 46)}
+    assert overfull(made, tmp_path) == {}
 
 
 def test_differences_have_a_minus_sign_in_latex():

@@ -4,11 +4,14 @@ import base64
 import hashlib
 import re
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pytest
 
 from pairmend import published
 from pairmend.report import write_report
+from pairmend.report.contents import figures_of
+from pairmend.report.figure_files import figure_files
 from pairmend.report.figures import Styles
 from pairmend.report.render import view
 from pairmend.report.table import Cell, Column, Table
@@ -246,6 +249,24 @@ def test_all_tables_are_written_to_files(written, page):
     files = {path.name for path in (written.parent / "tables").iterdir()}
     expected = {f"{name}.{suffix}" for name in shown for suffix in ("tex", "csv", "md")}
     assert files == {*expected, ".written"}
+
+
+def test_all_figures_are_written_to_files(written, page, sections):
+    shown = [attrs["id"] for attrs in page.all("figure") if attrs["id"].startswith("figure-")]
+    names = {name.removeprefix("figure-") for name in shown}
+    folder = written.parent / "figures"
+    files = {path.name for path in folder.iterdir()}
+    assert files == {".written", *(f"{n}.{s}" for n in names for s in ("svg", "pdf"))}
+    assert names == {figure.id for figure in figures_of(sections)}
+    for name in names:
+        root = ElementTree.parse(folder / f"{name}.svg").getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF-")
+    links = {attrs["href"] for attrs in page.all("a")}
+    assert {f"figures/{name}.pdf" for name in names} <= links
+    # The same figures give the same files.
+    again = figure_files(figures_of(sections)[:2])
+    assert all((folder / name).read_bytes() == content for name, content in again.items())
 
 
 @pytest.fixture

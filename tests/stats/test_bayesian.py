@@ -5,9 +5,15 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from scipy import stats as scipy_stats
 
-from pairmend.stats import bayesian_correlated_t_test, bayesian_signed_rank, corrected_t_test
+from pairmend.stats import (
+    bayesian_correlated_t_test,
+    bayesian_signed_rank,
+    corrected_t_test,
+    signed_rank_posterior,
+)
 
 PROBABILITIES = ["first_better", "equivalent", "second_better"]
 
@@ -182,3 +188,15 @@ def test_representations(rng):
 def test_invalid_options_are_refused(test, options, message):
     with pytest.raises(ValueError, match=message):
         test([[1, 2], [2, 1]], **options)
+
+
+def test_the_posterior_has_the_probabilities_of_the_test():
+    losses = np.random.default_rng(0).uniform(0.2, 0.3, size=(6, 2))
+    samples = signed_rank_posterior(losses, n_samples=2000, seed=3)
+    assert samples.shape == (2000, 3)
+    assert_allclose(samples.sum(axis=1), 1)
+    shares = np.bincount(samples.argmax(axis=1), minlength=3) / 2000
+    found = bayesian_signed_rank(losses, n_samples=2000, seed=3).pairs.to_numpy()[0, 1:]
+    assert_allclose(shares, found, atol=1e-9)
+    with pytest.raises(ValueError, match="losses has 3 columns, expected those of two"):
+        signed_rank_posterior(np.column_stack([losses, losses[:, 0]]))

@@ -54,13 +54,15 @@ title = "ranking loss"
 def test_the_examples_of_the_documentation_are_valid(tmp_path):
     page = Path(__file__).parents[2] / "docs" / "study.md"
     examples = re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
-    whole, part = examples
+    whole, part, with_tuning = examples
     path = tmp_path / "ours.toml"
     path.write_text(whole)
     assert list(load_study(path).algorithms) == ["pairs", "one-vs-rest"]
     path.write_text('sets = ["yeast"]\n' + part)
     steps = load_study(path).algorithms["filled"].estimator.steps
     assert [name for name, _ in steps] == ["fill", "scale", "classify"]
+    path.write_text('sets = ["yeast"]\n' + with_tuning)
+    assert load_study(path).algorithms["one-vs-rest"].param_grid == {"estimator__C": [0.1, 1, 10]}
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from pairmend.thresholds import (
     F1Thresholds,
     FixedThreshold,
     NeverEmpty,
+    RecallControl,
     TopLabels,
 )
 
@@ -33,6 +34,8 @@ ALL = [
     F1Thresholds("micro", expected=True),
     F1Thresholds(expected=True, shrinkage=5.0),
     BatchF1Thresholds(3),
+    RecallControl(0.5),
+    RecallControl(0.5, confidence=0.5),
 ]
 all_thresholds = pytest.mark.parametrize("threshold", ALL, ids=str)
 

@@ -25,8 +25,8 @@ def cardinality_cut(
     Equal scores are accepted together or not at all; of two cuts at the same distance, the one that
     accepts less is returned. The threshold lies midway between two scores, or is infinite.
     """
-    ordered, order = _descending(scores)
-    counts, thresholds = _cuts(ordered)
+    ordered, order = descending(scores)
+    counts, thresholds = cuts_of_descending(ordered)
     accepted = counts if weights is None else _up_to(weights.ravel()[order])[counts]
     missed = np.abs(accepted - n_accepted)
     if weights is not None:  # rounding must not decide between equal distances
@@ -40,8 +40,8 @@ def f1_cut(scores: FloatArray, y: BoolArray, weights: FloatArray | None = None) 
     It lies midway between two scores; it is infinite if none or all rows are to be accepted. Of
     cuts with the same F1, the one that accepts least is returned.
     """
-    ordered, order = _descending(scores)
-    counts, thresholds = _cuts(ordered)
+    ordered, order = descending(scores)
+    counts, thresholds = cuts_of_descending(ordered)
     if weights is None:
         hits = np.concatenate([[0], np.cumsum(y[order])])[counts]
         # Twice the hits over accepted plus positive rows; 0 where both are 0.
@@ -65,7 +65,7 @@ def expected_f1_cut(probabilities: FloatArray, weights: FloatArray | None = None
         ordered = np.sort(probabilities, axis=None)[::-1]
         accepted, hits = np.arange(1, len(ordered) + 1), np.cumsum(ordered)
     else:
-        ordered, order = _descending(probabilities)
+        ordered, order = descending(probabilities)
         accepted, hits = np.cumsum(weights[order]), np.cumsum(weights[order] * ordered)
     f1 = 2 * hits / (accepted + hits[-1])
     best = float(f1.max())
@@ -84,8 +84,8 @@ def batch_f1_cut(
     Accepted rows with the label are counted, and expected from the probabilities with a prior mass,
     in rows with the label. Of cuts with the same F1, the one that accepts least is returned.
     """
-    ordered, order = _descending(probabilities)
-    counts, thresholds = _cuts(ordered)
+    ordered, order = descending(probabilities)
+    counts, thresholds = cuts_of_descending(ordered)
     weights = np.ones(len(ordered)) if weights is None else weights[order]
     accepted = _up_to(weights)
     hits, expected = _up_to(weights * y[order]), _up_to(weights * ordered)
@@ -112,7 +112,7 @@ def mean_batch_f1(hits: FloatArray, errors: FloatArray) -> FloatArray:
     return np.asarray(1 - 2 * ratio * (dawsn(root + ratio) - none_at_all * dawsn(ratio)))
 
 
-def _descending(scores: FloatArray) -> tuple[FloatArray, IntArray]:
+def descending(scores: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return scores in descending order, and the order."""
     flat = scores.ravel()
     order = np.argsort(-flat)
@@ -124,7 +124,7 @@ def _up_to(values: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(values)])
 
 
-def _cuts(descending: FloatArray) -> tuple[IntArray, FloatArray]:
+def cuts_of_descending(descending: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return how many of the sorted scores can be accepted, and the thresholds to do so."""
     high, low = descending[:-1], descending[1:]
     middle = low + (high - low) / 2

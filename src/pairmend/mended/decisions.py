@@ -118,6 +118,18 @@ class OutOfFoldPredictions:
     corrected: CorrectedProba
 
 
+def decision_kinds(decision: str, threshold: Any) -> tuple[str, ...]:
+    """Return the kinds of decisions to compare; a threshold that controls a risk allows one."""
+    if getattr(threshold, "controls_risk", False):
+        if decision == "sets":
+            raise ValueError(
+                f"decision='sets' does not use the threshold {threshold}, whose guarantee would be "
+                "lost; expected 'auto' or 'labels'."
+            )
+        return ("labels",)
+    return ("labels", "sets") if decision == "auto" else (decision,)
+
+
 def choose_decision(
     kinds: Iterable[str],
     thresholds: Iterable[Any],

@@ -53,6 +53,7 @@ from pairmend.mended.decisions import (
     OutOfFoldPredictions,
     candidate_thresholds,
     choose_decision,
+    decision_kinds,
 )
 from pairmend.mended.distances import SCALINGS, fit_scalings
 from pairmend.mended.explain import ExplainMixin
@@ -539,7 +540,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
             thresholds = [FixedThreshold(float(self.threshold))]
         else:
             thresholds = [clone(self.threshold)]
-        kinds = ("labels", "sets") if self.decision == "auto" else (self.decision,)
+        kinds = decision_kinds(self.decision, self.threshold)
         scorer = DecisionScorer(metric, out_of_fold.Y, out_of_fold.folds, out_of_fold.weights)
         corrected = out_of_fold.corrected
         if self.decision == "labels":

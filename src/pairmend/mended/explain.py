@@ -30,6 +30,7 @@ from pairmend.mended.corrector import Corrector, LabelCorrector
 from pairmend.mended.decisions import CorrectedProba, Decision
 from pairmend.mended.label_sets import LabelSets
 from pairmend.mended.stacking import stack
+from pairmend.thresholds.risk_control import RiskControl
 from pairmend.thresholds.strategies import (
     BatchF1Thresholds,
     CardinalityThreshold,
@@ -224,7 +225,11 @@ class _DecisionRule:
     def thresholds(self, n_labels: int) -> list[float | None]:
         """Return the threshold of each label, None where the decision has no fixed one."""
         match self.decision.threshold:
-            case FixedThreshold(value=cut) | CardinalityThreshold(threshold_=cut):
+            case (
+                FixedThreshold(value=cut)
+                | CardinalityThreshold(threshold_=cut)
+                | RiskControl(threshold_=cut)
+            ):
                 found = np.full(n_labels, cut, dtype=np.float64)
             case F1Thresholds(thresholds_=cuts) | BatchF1Thresholds(thresholds_=cuts):
                 found = np.asarray(cuts, dtype=np.float64)

@@ -70,6 +70,7 @@ MODULES = frozenset(
         "pairmend.baselines.rakel",
         "pairmend.baselines.relevance",
         "pairmend.thresholds.classifier",
+        "pairmend.thresholds.risk_control",
         "pairmend.thresholds.strategies",
     }
 )

@@ -18,6 +18,7 @@ from pairmend.plots.probabilities import ProbabilityBar, probability_bars
 from pairmend.plots.published import published_and_measured
 from pairmend.plots.ranks import critical_difference, rank_radar
 from pairmend.plots.reliability import plot_reliability
+from pairmend.plots.triangle import probability_triangle
 
 __all__ = [
     "ProbabilityBar",
@@ -34,6 +35,7 @@ __all__ = [
     "plot_explanation",
     "plot_reliability",
     "probability_bars",
+    "probability_triangle",
     "published_and_measured",
     "rank_radar",
     "to_svg",

@@ -70,5 +70,6 @@ def _first_line(path: str) -> str:
         except ImportError:
             return ""
     found = getattr(sys.modules.get(module), name, None)
-    text = inspect.getdoc(found) if inspect.isclass(found) else None
+    # Not inspect.getdoc: it returns the text of a parent class, which describes another thing.
+    text = inspect.cleandoc(found.__doc__ or "") if inspect.isclass(found) else ""
     return " ".join(text.split("\n\n")[0].split()) if text else ""

@@ -59,6 +59,19 @@ def tables_of(sections: list[Section]) -> list[Table]:
     return [table for section in sections for table in _tables_in(section.parts)]
 
 
+def figures_of(sections: list[Section]) -> list[Figure]:
+    """Return the figures of a report in order."""
+    return [figure for section in sections for figure in _figures_in(section.parts)]
+
+
+def _figures_in(parts: list[Part]) -> Iterator[Figure]:
+    for part in parts:
+        if part.kind == "fold":
+            yield from _figures_in(part.content)
+        elif part.kind == "figures":
+            yield from part.content
+
+
 def _tables_in(parts: list[Part]) -> Iterator[Table]:
     for part in parts:
         if part.kind == "fold":
@@ -96,19 +109,19 @@ def _tests(summary: Summary) -> Iterator[Part]:
 
 
 def _probabilities(summary: Summary) -> Iterator[Part]:
-    on_sets = figures.on_sets(summary)
-    if not on_sets:
+    on_sets, over_sets = figures.on_sets(summary), figures.over_sets(summary)
+    if not on_sets and not over_sets:
         return
-    over_sets = figures.over_sets(summary)
     for sentence in probability_texts.explanation(summary):
         yield Part("text", sentence)
     each_set = [
-        *(Part("text", sentence) for sentence in probability_texts.on_sets(summary)),
-        Part("figures", on_sets),
+        *(Part("text", sentence) for sentence in probability_texts.on_sets(summary) if on_sets),
+        *([Part("figures", on_sets)] if on_sets else []),
         *_tables(probability_tables.on_sets_table(summary)),
     ]
     if over_sets:
         yield Part("figures", over_sets)
+        yield Part("figures", figures.triangles(summary))
         yield from _fold(
             "Every pair, over sets", _tables(probability_tables.over_sets_table(summary))
         )
@@ -165,6 +178,7 @@ def _run(summary: Summary) -> Iterator[Part]:
     yield Part("run", summary["run_details"])
     yield from _fold("Warnings", _tables(run_tables.warnings_table(summary)))
     yield from _tables(run_tables.algorithms_table(summary))
+    yield from _tables(run_tables.chosen_table(summary))
     yield from _tables(run_tables.sources_table(summary))
 
 

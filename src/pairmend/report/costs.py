@@ -20,6 +20,8 @@ _MONTHS = (
     "October", "November", "December",
 )  # fmt: skip
 
+_SEARCH = "sklearn.model_selection.GridSearchCV"
+
 
 def costs(record: "StudyRecord", algorithms: list[str]) -> list[dict[str, Any]]:
     """Return time and memory of each algorithm over its finished tasks."""
@@ -124,12 +126,32 @@ def readable_time(text: str) -> str:
 
 def _algorithm(name: str, described: Mapping[str, Any]) -> dict[str, str]:
     params = described.get("params") or {}
+    inner, grid = params.get("estimator"), params.get("param_grid")
+    if described.get("class") == _SEARCH and isinstance(inner, dict) and isinstance(grid, dict):
+        shown = _algorithm(name, inner)
+        compared = ", ".join(f"{key} of {_text(values)}" for key, values in grid.items())
+        return {**shown, "params": ", ".join(filter(None, [shown["params"], f"tuned: {compared}"]))}
     return {
         "algorithm": name,
         "about": about(described),
         "class": _text(described.get("class", "")),
         "params": ", ".join(f"{key} = {_text(value)}" for key, value in params.items()),
     }
+
+
+def chosen_values(record: "StudyRecord", algorithms: list[str]) -> list[dict[str, Any]]:
+    """Count how often searches chose each value of a parameter."""
+    if record.chosen is None:
+        return []
+    rows = record.chosen[record.chosen["algorithm"].isin(algorithms)]
+    counts = Counter(zip(rows["algorithm"], rows["parameter"], rows["value"], strict=True))
+    order = {name: place for place, name in enumerate(algorithms)}
+    return [
+        {"algorithm": algorithm, "parameter": parameter, "value": value, "tasks": n_tasks}
+        for (algorithm, parameter, value), n_tasks in sorted(
+            counts.items(), key=lambda item: (order[item[0][0]], item[0][1], -item[1], item[0][2])
+        )
+    ]
 
 
 def _cost(name: str, tasks: "pd.DataFrame") -> dict[str, Any]:

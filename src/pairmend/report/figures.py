@@ -1,11 +1,11 @@
 """Figures of a report, drawn from its summary."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
 
-from pairmend import plots
+from pairmend import plots, stats
 from pairmend._utils.text import listed
 from pairmend.report.probabilities import (
     EQUIVALENT,
@@ -27,6 +27,7 @@ class Figure:
     caption: str
     svg: str
     label: str = ""
+    drawing: Any = field(default=None, compare=False, repr=False)
 
 
 def radar(summary: Summary) -> Figure | None:
@@ -103,6 +104,27 @@ def over_sets(summary: Summary) -> list[Figure]:
             caption = f"{each['title']}: Bayesian signed-rank test on {len(compared['sets'])} sets."
             drawing = plots.probability_bars(bars)
             figures.append(_figure(f"over-sets-{each['slug']}", caption, drawing))
+    return figures
+
+
+def triangles(summary: Summary) -> list[Figure]:
+    """Draw the posterior of the Bayesian signed-rank test of the two best algorithms."""
+    figures = []
+    for each in summary["criteria"]:
+        compared = summary["comparison"][each["criterion"]]
+        found = compared["probabilities"]
+        if found["over_sets"]:
+            pair = found["ordered"][:2]
+            of_sets = summary["measured"][each["criterion"]]
+            sign = -1.0 if each["greater_is_better"] else 1.0
+            losses = [
+                [sign * of_sets[name][algorithm]["mean"] for algorithm in pair]
+                for name in compared["sets"]
+            ]
+            samples = stats.signed_rank_posterior(losses, rope=found["rope"])
+            caption = f"{each['title']}: the two best algorithms, posterior over sets."
+            drawing = plots.probability_triangle(samples, *pair)
+            figures.append(_figure(f"triangle-{each['slug']}", caption, drawing))
     return figures
 
 
@@ -219,6 +241,5 @@ def _three(
 
 
 def _figure(name: str, caption: str, drawing: Any, label: str = "") -> Figure:
-    return Figure(
-        name, caption, plots.to_svg(drawing, prefix=f"figure-{name}", title=caption), label
-    )
+    svg = plots.to_svg(drawing, prefix=f"figure-{name}", title=caption)
+    return Figure(name, caption, svg, label, drawing)

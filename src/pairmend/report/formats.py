@@ -1,7 +1,4 @@
-r"""Tables as LaTeX, CSV and Markdown; escaping of characters.
-
-LaTeX needs the packages booktabs and, for long tables, longtable.
-"""
+"""Tables as CSV and Markdown, and all formats by suffix (LaTeX: latex.py)."""
 
 import csv
 import io
@@ -10,102 +7,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from pairmend._utils.text import one_line
-from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, is_text, spans
+from pairmend.report.latex import to_latex
+from pairmend.report.table import Cell, Column, Table, cell_text, extra_text, is_text
 
-_LONG = 45
-_WIDE = 10  # more columns hardly fit on a page in normal type
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"$<$",
-    ">": r"$>$",
-    "|": r"$|$",
-    "±": r"$\pm$",
-    "−": r"$-$",
-    "–": "--",
-    "—": "---",
-    "×": r"$\times$",
-    "∞": r"$\infty$",
-    "χ": r"$\chi$",
-    "²": r"$^2$",
-    "≥": r"$\ge$",
-    "≤": r"$\le$",
-    "“": "``",
-    "”": "''",
-    "…": r"\dots{}",
-    "[": "{[}",  # after a row's end LaTeX would read it as an optional argument
-    "]": "{]}",
-}
-_MINUS = re.compile(r"(?<=\d) - (?=\w)")
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠].")
 """Start of a cell that spreadsheets read as a formula; the last four are full-width signs."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]#|<>~&])")
-
-
-def to_latex(table: Table) -> str:
-    """Return a table as LaTeX."""
-    kinds = "".join("l" if is_text(column) else "r" for column in table.columns)
-    head = [
-        r"\toprule",
-        *_latex_groups(table),
-        _latex_line([latex(column.title) for column in table.columns]),
-        r"\midrule",
-    ]
-    rows = [_latex_row(table, row) for row in table.rows]
-    foot = [r"\midrule", *(_latex_row(table, row) for row in table.foot)] if table.foot else []
-    caption = (
-        rf"\caption{{{latex(' '.join(filter(None, [table.title, table.caption, *table.notes])))}}}"
-    )
-    label = rf"\label{{tab:{table.id}}}"
-    wide = len(table.columns) > _WIDE
-    small = [r"\scriptsize", r"\setlength{\tabcolsep}{3pt}"] if wide else []
-    hint = f"% {len(table.columns)} columns: if they do not fit, "
-    if len(table.rows) > _LONG:
-        lines = [
-            r"% needs \usepackage{booktabs,longtable}",
-            *([hint + "set the page sideways (package pdflscape)"] if wide else []),
-            *([r"\begingroup"] if wide else []),
-            *small,
-            rf"\begin{{longtable}}{{{kinds}}}",
-            caption,
-            label + r" \\",
-            *head,
-            r"\endfirsthead",
-            *head,
-            r"\endhead",
-            *rows,
-            *foot,
-            r"\bottomrule",
-            r"\end{longtable}",
-            *([r"\endgroup"] if wide else []),
-        ]
-    else:
-        lines = [
-            r"% needs \usepackage{booktabs}",
-            *([hint + "put \\resizebox{\\textwidth}{!}{...} around the tabular"] if wide else []),
-            r"\begin{table}",
-            r"\centering",
-            caption,
-            label,
-            *small,
-            rf"\begin{{tabular}}{{{kinds}}}",
-            *head,
-            *rows,
-            *foot,
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-        ]
-    return "\n".join(lines) + "\n"
 
 
 def to_csv(table: Table) -> str:
@@ -153,48 +60,9 @@ FORMATS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
 """Functions that write a table, by the suffix of the file."""
 
 
-def latex(text: str) -> str:
-    """Escape text for LaTeX."""
-    signed = _MINUS.sub(" − ", one_line(text))
-    return "".join(_LATEX.get(letter, letter) for letter in signed)
-
-
 def flat_title(column: Column) -> str:
     """Return the title of a column with its group."""
     return one_line(f"{column.group} {column.title}")
-
-
-def _latex_groups(table: Table) -> list[str]:
-    if not any(column.group for column in table.columns):
-        return []
-    heads, rules, at = [], [], 1
-    for group, width in spans(table.columns):
-        if group:
-            heads.append(rf"\multicolumn{{{width}}}{{c}}{{{latex(group)}}}")
-            rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
-        else:
-            heads += [""] * width
-        at += width
-    return [_latex_line(heads), "".join(rules)]
-
-
-def _latex_row(table: Table, row: tuple[Cell, ...]) -> str:
-    return _latex_line(
-        [_latex_cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
-    )
-
-
-def _latex_cell(column: Column, cell: Cell) -> str:
-    text = latex(cell_text(column, cell))
-    if cell.mark:
-        command = "textbf" if cell.mark == "best" else "textit"
-        text = rf"\{command}{{{text}}}"
-    extra = extra_text(column, cell)
-    return rf"{text} {{\scriptsize {latex(extra)}}}" if extra else text
-
-
-def _latex_line(cells: list[str]) -> str:
-    return " & ".join(cells) + r" \\"
 
 
 def _markdown(text: str) -> str:

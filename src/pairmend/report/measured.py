@@ -32,7 +32,8 @@ def within_definition(record: "StudyRecord") -> "StudyRecord":
 
     results = kept(record.results)
     results = results[results["criterion"].isin(list(given["criteria"]))]
-    return replace(record, results=results, tasks=kept(record.tasks))
+    chosen = None if record.chosen is None else kept(record.chosen)
+    return replace(record, results=results, tasks=kept(record.tasks), chosen=chosen)
 
 
 def is_paper_study(record: "StudyRecord") -> bool:

@@ -87,6 +87,8 @@ def _over_sets(losses: "pd.DataFrame", rope: float, sign: float) -> list[dict[st
 def _on_sets(folds: "pd.DataFrame", rope: float, sign: float) -> Iterator[dict[str, Any]]:
     for name in folds.index.get_level_values("set").unique():
         one = folds.xs(name, level="set")
+        if len(one) < 2:  # a single value has no spread
+            continue
         tests = stats.corrected_t_test(one).pairs
         pairs = stats.bayesian_correlated_t_test(one, rope=rope).pairs
         for key, row, test in zip(pairs.index, _rows(pairs), _rows(tests), strict=True):

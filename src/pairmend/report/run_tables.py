@@ -109,6 +109,25 @@ def algorithms_table(summary: Summary) -> Table:
     return Table("algorithms", "Algorithms.", "", columns, rows)
 
 
+def chosen_table(summary: Summary) -> Table:
+    """Return the table of the parameters that searches chose."""
+    columns = (
+        Column("algorithm", "text"),
+        Column("parameter", "text"),
+        Column("value", "text"),
+        Column("tasks", "count"),
+    )
+    rows = tuple(
+        (Cell(each["algorithm"]), Cell(each["parameter"]), Cell(each["value"]), Cell(each["tasks"]))
+        for each in summary["chosen"]
+    )
+    caption = (
+        "In how many tasks the cross-validation within the training part chose each value; the "
+        "test part has no influence."
+    )
+    return Table("chosen", "Tuned parameters.", caption, columns, rows)
+
+
 def sources_table(summary: Summary) -> Table:
     """Return the table of the sources of sets, with hashes of their contents."""
     columns = (

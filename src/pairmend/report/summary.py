@@ -8,7 +8,15 @@ from pairmend.report.algorithms import without_results
 from pairmend.report.best import best_of
 from pairmend.report.comparison import ALPHA, CONFIDENCE, compare
 from pairmend.report.conclusions import conclusions
-from pairmend.report.costs import costs, failures, grouped, run_details, tracebacks, warnings_of
+from pairmend.report.costs import (
+    chosen_values,
+    costs,
+    failures,
+    grouped,
+    run_details,
+    tracebacks,
+    warnings_of,
+)
 from pairmend.report.finding import finding
 from pairmend.report.measured import (
     algorithms_of,
@@ -51,7 +59,8 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
         set, as it is printed) and ``comparison`` by metric; ``left_out`` (sets without all
         results, by metric); ``published`` and ``conclusions``, the comparison with the paper;
         ``costs``, ``failures``, ``grouped_failures``, ``tracebacks``, ``warnings`` and
-        ``run_details``; ``finding``, the sentences at the beginning. Results outside the study's
+        ``run_details``; ``chosen``, how often searches chose each value of a parameter;
+        ``finding``, the sentences at the beginning. Results outside the study's
         definition are left out.
 
     Examples
@@ -148,6 +157,7 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
         "tracebacks": tracebacks(failed),
         "warnings": warnings_of(record, all_algorithms),
         "run_details": run_details(record),
+        "chosen": chosen_values(record, all_algorithms),
     }
     summary["conclusions"] = conclusions(summary)
     summary["finding"] = finding(summary)

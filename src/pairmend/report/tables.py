@@ -162,7 +162,8 @@ def results_table(summary: Summary) -> Table:
     folds = f"{summary['folds']} folds"
     if summary["repeats"] > 1:
         folds = f"{summary['repeats']} × {folds}"
-    caption = f"The mean of {folds}"
+    n_values = summary["folds"] * summary["repeats"]
+    caption = f"The mean of {folds}" if n_values > 1 else "One value for each set and algorithm"
     caption += ", the best of each set in bold." if any(_bold(row) for row in rows) else "."
     return Table(
         "results", "All results.", caption, tuple(columns), tuple(rows),

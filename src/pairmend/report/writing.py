@@ -1,11 +1,12 @@
-"""write_report: writes page and tables to a folder."""
+"""write_report: writes page, tables and figures to a folder."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairmend._utils.files import written
-from pairmend.report.contents import contents, tables_of
+from pairmend._utils.files import replaced
+from pairmend.report.contents import contents, figures_of, tables_of
+from pairmend.report.figure_files import figure_files
 from pairmend.report.formats import FORMATS
 from pairmend.report.render import render
 from pairmend.report.summary import summarise
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from pairmend.study.record import StudyRecord
 
 MANIFEST = ".written"
-"""File in the folder of tables that lists the tables of the last report."""
+"""File in the folders of tables and figures that lists the files of the last report."""
 
 
 def write_report(
@@ -31,7 +32,8 @@ def write_report(
         The folder of the study, with its ``study.sqlite``.
     out : path, default=None
         The page to write, or a folder to write ``report.html`` to; None means the folder of the
-        study. Tables are written to the folder ``tables`` in the folder of the page.
+        study. Tables and figures are written to the folders ``tables`` and ``figures`` in the
+        folder of the page.
     algorithms : iterable of str, default=None
         Algorithms to compare; None means all.
 
@@ -60,30 +62,42 @@ def write_report(
     return write_record(record, folder if out is None else out)
 
 
-def write_record(record: "StudyRecord", out: str | Path) -> Path:
-    """Write the report of a study; remove tables of an earlier report that it does not have."""
+def write_record(
+    record: "StudyRecord", out: str | Path, *, sections: Collection[str] | None = None
+) -> Path:
+    """Write the report of a study, all sections or some; remove other files of an earlier one."""
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         page = page / "report.html"
     summary = summarise(record)
-    sections = contents(summary)
-    text = render(summary, sections)
+    shown = [each for each in contents(summary) if sections is None or each.id in sections]
+    text = render(summary, shown)
     tables = {
-        f"{table.id}.{suffix}": write(table)
-        for table in tables_of(sections)
+        f"{table.id}.{suffix}": write(table).encode()
+        for table in tables_of(shown)
         for suffix, write in FORMATS.items()
     }
-    folder = page.parent / "tables"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in _written_before(folder) - set(tables):
-        (folder / name).unlink()
-    # The manifest before the tables: after an interruption it lists all of them.
-    files = {folder / MANIFEST: "".join(f"{name}\n" for name in tables)}
-    files |= {folder / name: content for name, content in tables.items()}
-    for path, content in {**files, page: text}.items():
-        with written(path) as file:
-            file.write(content)
+    figures = figure_files(figures_of(shown))
+    _write_folder(page.parent / "tables", tables)
+    _write_folder(page.parent / "figures", figures)
+    _write(page, text.encode())
     return page
+
+
+def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files to a folder; remove those of an earlier report that are not among them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _written_before(folder) - set(files):
+        (folder / name).unlink()
+    # The manifest first: after an interruption it lists all files.
+    _write(folder / MANIFEST, "".join(f"{name}\n" for name in files).encode())
+    for name, content in files.items():
+        _write(folder / name, content)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with replaced(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def _written_before(folder: Path) -> set[str]:

@@ -29,6 +29,7 @@ from pairmend.stats.bayesian import (
     CorrelatedTTestResult,
     bayesian_correlated_t_test,
     bayesian_signed_rank,
+    signed_rank_posterior,
 )
 from pairmend.stats.corrected_t import CorrectedTTestResult, corrected_t_test
 from pairmend.stats.correlation import SpearmanResult, spearman
@@ -68,6 +69,7 @@ __all__ = [
     "holm",
     "nemenyi",
     "shaffer",
+    "signed_rank_posterior",
     "spearman",
     "wilcoxon",
 ]

@@ -214,15 +214,7 @@ def bayesian_signed_rank(
           FCM-O              0.04          0.00        0.01           0.99
     FCM   FCM-O             -0.01          0.28        0.72           0.00
     """
-    width = _check_not_negative("rope", rope)
-    strength = _check_not_negative("prior_strength", prior_strength)
-    if strength == 0:
-        raise ValueError("prior_strength must be positive, such as 0.5, got 0")
-    check_whole("n_samples", n_samples, 100)
-    check_whole("seed", seed, 0)
-    table = read_losses(losses)
-    parameters = [strength, *np.ones(len(table))]
-    weights = np.random.default_rng(seed).dirichlet(parameters, n_samples)
+    table, width, weights = _sampled(losses, rope, prior_strength, n_samples, seed)
     negligible = ROUNDING_ERROR * np.abs(table.to_numpy()).max()
     return BayesianSignedRankResult(
         pairs=pd.DataFrame(
@@ -235,10 +227,66 @@ def bayesian_signed_rank(
         ),
         rope=width,
         n_sets=len(table),
-        prior_strength=strength,
+        prior_strength=float(prior_strength),
         n_samples=int(n_samples),
         seed=int(seed),
     )
+
+
+def signed_rank_posterior(
+    losses: Table,
+    *,
+    rope: float = ROPE,
+    prior_strength: float = 0.5,
+    n_samples: int = 5_000,
+    seed: int = 0,
+) -> NDArray[np.float64]:
+    """Return samples of the posterior of `bayesian_signed_rank` for two algorithms.
+
+    `pairmend.plots.probability_triangle` draws them.
+
+    Parameters
+    ----------
+    losses : DataFrame or array-like of shape (n_sets, 2)
+        Lower is better.
+    rope, prior_strength, n_samples, seed : float, float, int, int
+        As in `bayesian_signed_rank`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, 3)
+        In each sample the probabilities that the first is better, that both are equivalent, and
+        that the second is better; they sum to 1.
+
+    Examples
+    --------
+    >>> losses = pd.DataFrame({"LPW": [0.31, 0.25, 0.4, 0.5], "FCM": [0.3, 0.2, 0.35, 0.41]})
+    >>> signed_rank_posterior(losses).mean(axis=0).round(1).tolist()
+    [0.0, 0.2, 0.8]
+    """
+    table, width, weights = _sampled(losses, rope, prior_strength, n_samples, seed)
+    if table.shape[1] != 2:
+        raise ValueError(f"losses has {table.shape[1]} columns, expected those of two algorithms")
+    first, second = table.to_numpy().T
+    negligible = ROUNDING_ERROR * np.abs(table.to_numpy()).max()
+    # Rounding must not make a probability negative.
+    return np.clip(_regions(first - second, width, weights, negligible).T, 0, 1)
+
+
+def _sampled(
+    losses: Table, rope: float, prior_strength: float, n_samples: int, seed: int
+) -> tuple[pd.DataFrame, float, NDArray[np.float64]]:
+    """Check arguments; return losses, rope, and the weights of prior and sets in each sample."""
+    width = _check_not_negative("rope", rope)
+    strength = _check_not_negative("prior_strength", prior_strength)
+    if strength == 0:
+        raise ValueError("prior_strength must be positive, such as 0.5, got 0")
+    check_whole("n_samples", n_samples, 100)
+    check_whole("seed", seed, 0)
+    table = read_losses(losses)
+    parameters = [strength, *np.ones(len(table))]
+    weights = np.random.default_rng(seed).dirichlet(parameters, n_samples)
+    return table, width, weights
 
 
 def _signed_rank(
@@ -248,6 +296,19 @@ def _signed_rank(
     negligible: float,
 ) -> tuple[float, ...]:
     """Return the mean difference and the shares of samples in which each region wins."""
+    regions = _regions(differences, rope, weights, negligible)
+    most_probable = regions >= regions.max(axis=0) - ROUNDING_ERROR
+    shares = (most_probable / most_probable.sum(axis=0)).mean(axis=1)
+    return float(differences.mean()), *map(float, shares)
+
+
+def _regions(
+    differences: NDArray[np.float64],
+    rope: float,
+    weights: NDArray[np.float64],
+    negligible: float,
+) -> NDArray[np.float64]:
+    """Return the probabilities of the three regions in each sample, of shape (3, n_samples)."""
     with_prior = np.concatenate([[0.0], differences])
     sums = with_prior[:, None] + with_prior
     below, above = (
@@ -257,10 +318,7 @@ def _signed_rank(
             (sums > 2 * rope + negligible).astype(float),
         )
     )
-    regions = np.stack([below, 1 - below - above, above])
-    most_probable = regions >= regions.max(axis=0) - ROUNDING_ERROR
-    shares = (most_probable / most_probable.sum(axis=0)).mean(axis=1)
-    return float(differences.mean()), *map(float, shares)
+    return np.stack([below, 1 - below - above, above])
 
 
 def _check_not_negative(name: str, value: float) -> float:

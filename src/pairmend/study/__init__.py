@@ -11,6 +11,7 @@ from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource
 from pairmend.study.store import read_study
 from pairmend.study.studyfile import load_study, paper_study, parse_study, shipped_study
 from pairmend.study.tasks import Task
+from pairmend.study.tuning import tuned
 
 __all__ = [
     "CRITERIA",
@@ -34,4 +35,5 @@ __all__ = [
     "read_study",
     "run_study",
     "shipped_study",
+    "tuned",
 ]

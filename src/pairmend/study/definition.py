@@ -110,7 +110,7 @@ class Study:
         parts: dict[str, Any] = {
             "sets": _as_sources(sets),
             "algorithms": _checked_algorithms(algorithms),
-            "criteria": _as_criteria(criteria),
+            "criteria": as_criteria(criteria),
             "folds": folds,
             "repeats": repeats,
             "seed": seed,
@@ -241,7 +241,8 @@ def _as_sources(sets: Any) -> dict[str, Source]:
     }
 
 
-def _as_criteria(criteria: Any) -> dict[str, Criterion]:
+def as_criteria(criteria: Any) -> dict[str, Criterion]:
+    """Return metrics by name; None means all of `CRITERIA`."""
     if criteria is None:
         return dict(CRITERIA)
     if not isinstance(criteria, Mapping):

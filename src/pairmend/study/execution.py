@@ -20,6 +20,7 @@ from pairmend.model_selection.splits import shuffled_folds, stratified_folds
 from pairmend.study.array_cache import CachedSet
 from pairmend.study.definition import Study
 from pairmend.study.memory import peak_bytes, reset_peak
+from pairmend.study.objects import as_text, describe
 from pairmend.study.tasks import Batch, Task, prediction_params, seed_of
 
 
@@ -47,6 +48,8 @@ class Outcome:
         Why it failed; empty if it did not.
     finished : str
         ISO time of the end.
+    chosen : str
+        JSON of the parameters that a search chose, empty without one.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Outcome:
     error: str = ""
     traceback: str = ""
     finished: str = ""
+    chosen: str = ""
 
 
 def perform(
@@ -128,6 +132,7 @@ def perform(
             finished=now(),
             error=failure.error,
             traceback=failure.traceback,
+            chosen="" if failure.error else _chosen(model),
         )
 
 
@@ -164,6 +169,12 @@ def _seeded_and_recorded(seed: int) -> Iterator[list[warnings.WarningMessage]]:
     finally:
         random.setstate(before[0])
         np.random.set_state(before[1])  # noqa: NPY002
+
+
+def _chosen(model: Any) -> str:
+    """Return the parameters that a fitted search chose as JSON, empty if it is no search."""
+    best = getattr(model, "best_params_", None)
+    return as_text(describe(best)) if isinstance(best, dict) else ""
 
 
 def _predict(study: Study, model: Any, rows: Any, n_labels: int) -> dict[str, np.ndarray[Any, Any]]:

@@ -34,6 +34,9 @@ class StudyRecord:
     runs : DataFrame
         A row for each run: ``started``, ``ended`` (empty if it was interrupted), and as dicts
         ``versions`` (of Python and packages) and ``machine``.
+    chosen : DataFrame or None
+        A row for each parameter that a search chose in a task: set, repeat, fold, algorithm,
+        ``parameter``, and ``value`` as JSON.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class StudyRecord:
     tasks: "pd.DataFrame"
     sets: "pd.DataFrame"
     runs: "pd.DataFrame"
+    chosen: "pd.DataFrame | None" = None
 
     def narrowed(self, algorithms: Iterable[str]) -> "StudyRecord":
         """Return the record of some of its algorithms, such as those with one base classifier.

@@ -6,13 +6,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairmend.study.execution import Outcome
+from pairmend.study.objects import as_text
 from pairmend.study.record import StudyRecord
 from pairmend.study.requirements import require_extra
 from pairmend.study.start import Start, is_start
 from pairmend.study.tasks import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FILE = "study.sqlite"
 LAYOUT = 1
@@ -51,6 +55,14 @@ CREATE TABLE IF NOT EXISTS starts (
 )
 """
 """A table that files of earlier versions do not have."""
+
+CHOSEN = """
+CREATE TABLE IF NOT EXISTS chosen (
+    "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL, algorithm TEXT NOT NULL,
+    plain TEXT NOT NULL, PRIMARY KEY ("set", repeat, fold, algorithm)
+)
+"""
+"""Parameters chosen by searches, another table that files of earlier versions do not have."""
 
 
 class Progress(NamedTuple):
@@ -94,6 +106,7 @@ class Store:
                 f"of program {PROGRAM}, found {layout} of {program}. Choose another folder."
             )
         self.connection.execute(STARTS)
+        self.connection.execute(CHOSEN)
 
     def close(self) -> None:
         """Close the file."""
@@ -218,6 +231,11 @@ class Store:
                 "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?)",
                 [[*outcome.task, name, value] for name, value in outcome.values.items()],
             )
+            if outcome.chosen:
+                chosen = [*outcome.task, outcome.chosen]
+                self.connection.execute(
+                    "INSERT OR REPLACE INTO chosen VALUES (?, ?, ?, ?, ?)", chosen
+                )
 
 
 def read_progress(folder: Path) -> Progress:
@@ -283,6 +301,8 @@ def read_study(folder: str | Path) -> StudyRecord:
         order = '"set", repeat, fold, algorithm'
         results = table(f"SELECT * FROM results ORDER BY {order}, criterion")
         tasks = table(f"SELECT * FROM tasks ORDER BY {order}")
+        there = table("SELECT name FROM sqlite_master WHERE name = 'chosen'")
+        chosen = table(f"SELECT * FROM chosen ORDER BY {order}") if len(there) else None
         sets, runs = table("SELECT * FROM sets"), table("SELECT * FROM runs ORDER BY run")
     if definition is None:
         raise ValueError(f"{path} is empty: the run was interrupted before it began")
@@ -298,7 +318,20 @@ def read_study(folder: str | Path) -> StudyRecord:
         tasks=tasks,
         sets=pd.concat([sets, numbers], axis=1),
         runs=runs,
+        chosen=_chosen_values(chosen),
     )
+
+
+def _chosen_values(chosen: "pd.DataFrame | None") -> "pd.DataFrame":
+    """Return a row for each parameter that a search chose in a task."""
+    import pandas as pd
+
+    rows = [
+        {**{key: row[key] for key in Task._fields}, "parameter": name, "value": as_text(value)}
+        for row in ([] if chosen is None else chosen.to_dict("records"))
+        for name, value in json.loads(row["plain"]).items()
+    ]
+    return pd.DataFrame(rows, columns=[*Task._fields, "parameter", "value"])
 
 
 @contextmanager

@@ -13,10 +13,11 @@ from typing import Any
 from pairmend._utils.defaults import SHIPPED_STUDIES
 from pairmend.datasets import find_entry
 from pairmend.study.criteria import CRITERIA, Criterion
-from pairmend.study.definition import Study
+from pairmend.study.definition import Study, as_criteria
 from pairmend.study.importing import importable
 from pairmend.study.objects import build, find, missing_packages
 from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource, Source
+from pairmend.study.tuning import INNER_FOLDS, tuned
 
 SET_KEYS = {
     "catalogue": {"catalogue", "rows", "one_hot"},
@@ -24,6 +25,9 @@ SET_KEYS = {
     "function": {"function", "params"},
 }
 """Keys of a set, by the key that determines its kind."""
+
+TUNING_KEYS = {"tune", "tune_by", "tune_folds"}
+"""Keys of an algorithm whose parameters are chosen by cross-validation."""
 
 CRITERION_KEYS = {"function", "title", "greater_is_better", "needs", "params"}
 
@@ -169,18 +173,19 @@ def parse_study(
             raise ValueError(f"the key {key!r} is missing")
     parts = {**plain, "sets": _sets(plain["sets"], folder), "file": file}
     with importable(None if file is None else file.absolute().parent):
+        if "criteria" in plain:
+            parts["criteria"] = _criteria(plain["criteria"], instantiate)
+        criteria = as_criteria(parts.get("criteria"))
         described = _table(plain["algorithms"], "algorithms")
         absent = {name: missing_packages(each) for name, each in described.items()}
         if plain.get("skip_missing") is True and not all(absent.values()):
             parts["left_out"] = {name: packages for name, packages in absent.items() if packages}
         parts["algorithms"] = {
-            algorithm: build(each, f"algorithms.{algorithm}", instantiate=instantiate)
+            algorithm: _algorithm(each, f"algorithms.{algorithm}", criteria, instantiate)
             for algorithm, each in described.items()
             if algorithm not in parts.get("left_out", ())
             and _has_class(each, f"algorithms.{algorithm}")
         }
-        if "criteria" in plain:
-            parts["criteria"] = _criteria(plain["criteria"], instantiate)
     return Study(**parts)
 
 
@@ -194,6 +199,28 @@ def _has_class(value: Any, place: str) -> bool:
     if "class" not in _table(value, place):
         raise ValueError(f"{place} must name its class, such as class = 'package.Classifier'")
     return True
+
+
+def _algorithm(
+    plain: Mapping[str, Any], place: str, criteria: Mapping[str, Criterion], instantiate: bool
+) -> Any:
+    """Return the classifier of a table, with a grid search if it has the key tune."""
+    own = {key: value for key, value in plain.items() if key not in TUNING_KEYS}
+    classifier = build(own, place, instantiate=instantiate)
+    if "tune" not in plain:
+        if extra := sorted(TUNING_KEYS & set(plain)):
+            raise ValueError(f"{place} has {', '.join(extra)}, but no tune")
+        return classifier
+    metric = plain.get("tune_by", next(iter(criteria)))
+    if metric not in criteria:
+        raise ValueError(
+            f"{place}.tune_by must be a metric of the study: {', '.join(criteria)}; got {metric!r}"
+        )
+    grid = build(plain["tune"], f"{place}.tune", instantiate=instantiate)
+    try:
+        return tuned(classifier, grid, criteria[metric], folds=plain.get("tune_folds", INNER_FOLDS))
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
 
 
 def _sets(value: Any, folder: Path) -> dict[str, Source]:

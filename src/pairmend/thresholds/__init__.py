@@ -1,5 +1,6 @@
 """Thresholds that convert scores of labels to predictions."""
 
+from pairmend.thresholds.risk_control import PrecisionControl, RecallControl, abstain
 from pairmend.thresholds.strategies import (
     BatchF1Thresholds,
     CardinalityThreshold,
@@ -16,6 +17,9 @@ __all__ = [
     "F1Thresholds",
     "FixedThreshold",
     "NeverEmpty",
+    "PrecisionControl",
+    "RecallControl",
     "Threshold",
     "TopLabels",
+    "abstain",
 ]

@@ -59,7 +59,7 @@ class Threshold(BaseEstimator, ABC):
             Fitted threshold.
         """
         indicators = check_indicators(Y)
-        checked = _check_scores(scores)
+        checked = check_scores(scores)
         check_consistent_length(checked, indicators)
         if checked.shape != indicators.shape:
             raise ValueError(
@@ -89,7 +89,7 @@ class Threshold(BaseEstimator, ABC):
             0/1 label indicators.
         """
         check_is_fitted(self)
-        return self._decide(_check_scores(scores))
+        return self._decide(check_scores(scores))
 
     @abstractmethod
     def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
@@ -435,7 +435,8 @@ def _check_number_of_labels(threshold: Threshold, scores: FloatArray, n_labels: 
         )
 
 
-def _check_scores(scores: ArrayLike) -> FloatArray:
+def check_scores(scores: ArrayLike) -> FloatArray:
+    """Return scores as an array of floats."""
     if is_plain(scores):
         return np.asarray(scores)
     checked: FloatArray = check_array(scores, input_name="scores", dtype=[np.float64, np.float32])

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import pairmend
 from pairmend.cli.parsers.datasets import add_datasets
 from pairmend.cli.parsers.models import add_evaluate, add_explain, add_fit, add_predict
-from pairmend.cli.parsers.study import add_report, add_study
+from pairmend.cli.parsers.study import add_compare, add_report, add_study
 from pairmend.cli.table_options import LIST_OPTIONS
 
 
@@ -38,7 +38,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pairmend {pairmend.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for add_command in (
-        add_fit, add_predict, add_evaluate, add_explain, add_study, add_report, add_datasets
+        add_fit, add_predict, add_evaluate, add_explain, add_study, add_report, add_compare,
+        add_datasets
     ):  # fmt: skip
         add_command(commands)
     if find_spec("shtab") is not None:

@@ -1,10 +1,11 @@
-"""The parsers of ``pairmend study`` and ``report``."""
+"""The parsers of ``pairmend study``, ``report`` and ``compare``."""
 
 import argparse
 from pathlib import Path
 from typing import Any
 
 from pairmend._utils.defaults import SHIPPED_STUDIES
+from pairmend.cli.limits import add_limit_options
 from pairmend.cli.shared_options import at_least
 
 DESCRIPTION = """\
@@ -101,8 +102,9 @@ def add_report(commands: Any) -> None:
     parser = commands.add_parser(
         "report",
         help="write the report of a study",
-        description="Write report.html, one file that opens without network, and a folder with "
-        "its tables as LaTeX, CSV and Markdown. Works also while the study runs.",
+        description="Write report.html, one file that opens without network, and folders with "
+        "its tables as LaTeX, CSV and Markdown and its figures as SVG and PDF. Works also while "
+        "the study runs.",
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="output folder of a study")
     parser.add_argument(
@@ -115,3 +117,37 @@ def add_report(commands: Any) -> None:
         help="compare only these; write the report to another folder with --out",
     )
     parser.set_defaults(run="pairmend.cli.report.run")
+
+
+COMPARE = """\
+Compare algorithms by results that come from elsewhere: ranks, tests, tables and figures. FILE is a
+CSV or Parquet file. Long: a row for each value, with the columns set, algorithm, value and perhaps
+criterion, fold and repeat. Wide: a row for each set, with its name in the first column and its
+values in a column for each algorithm."""
+
+
+def add_compare(commands: Any) -> None:
+    """Add the command compare."""
+    parser = commands.add_parser(
+        "compare",
+        help="compare algorithms by a file of losses, without a study",
+        description=COMPARE,
+        epilog="example: pairmend compare losses.csv --out comparison",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="the losses")
+    parser.add_argument(
+        "--greater-is-better",
+        nargs="*",
+        metavar="METRIC",
+        help="metrics whose greater values are better; without names, all (default: none)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("pairmend-compare"),
+        metavar="FOLDER",
+        help="where to write (default: %(default)s)",
+    )
+    parser.add_argument("--title", default="", help="title of the page")
+    add_limit_options(parser)
+    parser.set_defaults(run="pairmend.cli.compare.run")

@@ -1,0 +1,127 @@
+"""Results from elsewhere: layouts of tables, errors, and `pairmend compare`."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairmend.cli import main
+from pairmend.datasets import ReadLimits
+from pairmend.report import compare_losses, summarise
+from pairmend.report.losses_table import losses_record
+from pairmend.stats import friedman
+
+WIDE = """data set;A;B;C
+s1;0,31;0,30;0,25
+s2;0,22;0,23;0,20
+s3;0,41;0,40;0,33
+s4;0,15;0,16;0,14
+s5;0,50;0,44;0,42
+"""
+
+
+@pytest.fixture
+def wide(tmp_path):
+    path = tmp_path / "losses.csv"
+    path.write_text(WIDE)
+    return path
+
+
+def long_rows(**columns):
+    rng = np.random.default_rng(0)
+    rows = [
+        {"Dataset": 10 + s, "Method": m, "metric": c, "fold": f, "score": rng.random()}
+        for s in range(3) for m in ("A", "B") for c in ("f1", "loss") for f in ("a", "b")
+    ]  # fmt: skip
+    return pd.DataFrame(rows).assign(**columns)
+
+
+def test_wide_tables(wide):
+    frame = pd.read_csv(wide, sep=";", decimal=",")
+    for losses in (wide, frame, frame.set_index("data set")):
+        record = losses_record(losses)
+        assert record.definition["folds"] == record.definition["repeats"] == 1
+        assert list(record.definition["algorithms"]) == ["A", "B", "C"]
+        assert list(record.definition["criteria"]) == ["loss"]
+        found = summarise(record)["comparison"]["loss"]
+        expected = friedman(frame.set_index("data set"))
+        assert found["friedman"]["p"] == pytest.approx(expected.p_value)
+        assert found["best"] == ["C"]
+    assert summarise(losses_record(wide, True))["comparison"]["loss"]["best"] == ["A"]
+
+
+def test_long_tables(tmp_path):
+    frame = long_rows()
+    path = tmp_path / "long.csv.gz"
+    with gzip.open(path, "wt") as file:
+        frame.to_csv(file, index=False)
+    for losses in (path, frame):
+        record = losses_record(losses, ["f1"])
+        assert list(record.definition["sets"]) == ["10", "11", "12"]
+        assert record.definition["folds"] == 2
+        assert record.definition["criteria"] == {
+            "f1": {"title": "f1", "greater_is_better": True},
+            "loss": {"title": "loss", "greater_is_better": False},
+        }
+        found = summarise(record)
+        means = frame[frame.metric == "f1"].groupby("Method")["score"].mean()
+        assert found["comparison"]["f1"]["means"] == pytest.approx(means.to_dict())
+        assert found["comparison"]["f1"]["best_mean"] == [means.idxmax()]
+        assert len(found["comparison"]["f1"]["probabilities"]["on_sets"]) == 3
+
+
+def test_a_set_without_a_value_is_left_out(wide):
+    wide.write_text(WIDE.replace("0,31", "?"))
+    found = summarise(losses_record(wide))
+    assert found["comparison"]["loss"]["sets"] == ["s2", "s3", "s4", "s5"]
+    assert found["left_out"] == {"loss": ["s1"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n3,4\n", "found the columns a, b; expected a long table with the columns set"),
+        ("set,A,B\nx,0.1,low\ny,0.2,high\n", "no numbers are in B; expected a long table"),
+        ("set,A\nx,0.1\ny,0.2\n", "needs at least two algorithms, found ['A']"),
+        ("set,A,B\nx,0.1,0.2\nx,0.2,0.3\n", "2 value(s) occur twice, the first for set x"),
+        ("set,algorithm,value\nx,A,?\nx,B,?\n", "there is no value; expected a long"),
+        ("set,algorithm,value\nx,A,low\nx,B,high\n", "has cells that are no numbers; expected"),
+        ("set,algorithm,value\nx,A,1\n,B,2\n", "1 row(s) have no set"),
+        ("set,dataset,algorithm,value\nx,x,A,1\n", "set and dataset both mean 'set'; keep one"),
+        (
+            "set,algorithm,value\nx,A,1\nx,B,2\nx,A,1\n",
+            "1 value(s) occur twice, the first for set x, algorithm A. Values of folds need",
+        ),
+    ],
+)
+def test_other_tables_are_refused(tmp_path, text, message):
+    path = tmp_path / "losses.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError) as caught:
+        losses_record(path)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_unknown_metrics_and_long_files_are_refused(wide, tmp_path):
+    with pytest.raises(ValueError, match="there is no metric 'f1'; found 'loss'"):
+        losses_record(wide, ["f1"])
+    with pytest.raises(ValueError, match="more than 50 bytes when unpacked"):
+        losses_record(wide, limits=ReadLimits(max_bytes=50))
+    with pytest.raises(ValueError, match="more than 50 bytes when unpacked"):
+        compare_losses(wide, tmp_path / "out", limits=ReadLimits(max_bytes=50))
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
+    assert main(["compare", str(wide), "--out", str(tmp_path / "out")]) == 0
+    assert "C ranks best on loss." in capsys.readouterr().out
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Time and memory" not in page
+    assert "One value for each set and algorithm" in page
+    figures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
+    assert {"ranks-loss.svg", "ranks-loss.pdf", "triangle-loss.pdf", "radar.svg"} <= figures
+    assert (tmp_path / "out" / "tables" / "wilcoxon-loss.tex").is_file()
+    assert main(["compare", str(wide), "--greater-is-better", "f1"]) == 2
+    assert "there is no metric 'f1'" in capsys.readouterr().err
