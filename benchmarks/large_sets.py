@@ -37,7 +37,7 @@ def methods():
         )
     chain = ClassifierChainEnsemble(base(), n_chains=1, max_samples=1.0, random_state=0)
     yield "classifier chain", chain
-    yield "MendedClassifier", MendedClassifier(random_state=0)
+    yield "MendedClassifier(None)", MendedClassifier(None, random_state=0)
 
 
 def main() -> None:

@@ -82,11 +82,13 @@ def measure(n_rows: int) -> dict[str, float]:
     X, Y = generate(n_rows, 1)
     new, _ = generate(N_NEW, 2)
     small = generate(2000, 3)
-    MendedClassifier(random_state=0).fit(*small).predict(new[:100])  # compiles, starts threads
+    MendedClassifier(None, random_state=0).fit(*small).predict(
+        new[:100]
+    )  # compiles, starts threads
     before = peak()
     plain = BinaryRelevance(logistic_regression())
     result = {"rows": n_rows, "fit_plain": seconds(lambda: plain.fit(X, Y))}
-    mended = MendedClassifier(cv=N_FOLDS, random_state=0)
+    mended = MendedClassifier(None, cv=N_FOLDS, random_state=0)
     result["fit"] = seconds(lambda: mended.fit(X, Y))
     both = (plain, mended)
     result["batch_plain"], result["batch"] = predictions_in_turns(both, new, N_REPEATS)
@@ -99,7 +101,7 @@ def measure(n_rows: int) -> dict[str, float]:
 
 def one_row_of_yeast(folder: Path) -> list[float]:
     data = datasets.load("yeast", data_dir=folder)
-    plain, mended = BinaryRelevance(logistic_regression()), MendedClassifier(random_state=0)
+    plain, mended = BinaryRelevance(logistic_regression()), MendedClassifier(None, random_state=0)
     every = (scikit_learn(), plain, mended)
     for classifier in every:
         classifier.fit(data.X, data.Y)
