@@ -6,8 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pairmend._utils.files import replaced, written
 from pairmend._utils.text import counted
+from pairmend._utils.validation import take_rows
 from pairmend.cli.display import show_text, warnings_as_notes
 from pairmend.cli.input_files import read_model, read_rows, refuse_overwriting
 from pairmend.datasets import MultiLabelData
@@ -39,7 +42,8 @@ def run(options: argparse.Namespace) -> None:
             given = argparse.Namespace(**{**vars(options), "data": options.training})
             training, X_training = read_rows(given, model, keep)
         explained = explain_prepared(
-            model, X[rows], replace(data, X=data.X[rows], Y=data.Y[rows]), X_training, training,
+            model, take_rows(X, np.array(rows)),
+            replace(data, X=data.X[rows], Y=data.Y[rows]), X_training, training,
             n_neighbors=options.neighbors,
             n_problems=MOST_PROBLEMS if options.html is not None else None,
         )  # fmt: skip
