@@ -7,8 +7,8 @@
 """
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Annotated, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ Cell = float | str | bool | None
 
 
 class Rows(BaseModel):
-    """Rows to predict: a value by the name of the column; missing names are missing values."""
+    """Rows to predict: a value by the name of the column; null is a missing value."""
 
     rows: Annotated[list[dict[str, Cell]], Field(min_length=1, max_length=MAX_ROWS)]
 
@@ -71,8 +71,9 @@ def make_app(path: str, sha256: str | None = None) -> FastAPI:
         model = loaded["model"]
         X, notes = _prepared(model, given)
         names = np.array(model.label_names, dtype=object)
-        labels = model.estimator.predict(X)
-        proba = model.estimator.predict_proba(X)
+        with _bad_rows_as_422():
+            labels = model.estimator.predict(X)
+            proba = model.estimator.predict_proba(X)
         return Predictions(
             labels=[names[row == 1].tolist() for row in labels],
             probabilities=[dict(zip(names, row, strict=True)) for row in proba.tolist()],
@@ -84,15 +85,23 @@ def make_app(path: str, sha256: str | None = None) -> FastAPI:
         """Return a page that explains the predictions of rows."""
         model = loaded["model"]
         _prepared(model, given)
-        return model.explain(given.rows, n_problems=10).to_html(title="Explanations")
+        with _bad_rows_as_422():
+            return model.explain(given.rows, n_problems=10).to_html(title="Explanations")
 
     return app
 
 
 def _prepared(model: SavedModel, given: Rows) -> tuple[Any, list[str]]:
-    try:
+    with _bad_rows_as_422():
         return model.prepare(given.rows)
-    except ValueError as error:  # a missing column, or a text where the model needs a number
+
+
+@contextmanager
+def _bad_rows_as_422() -> Iterator[None]:
+    """Answer 422 for a missing column, a text where the model needs a number, or infinity."""
+    try:
+        yield
+    except ValueError as error:
         raise HTTPException(422, str(error)) from error
 
 

@@ -1,4 +1,4 @@
-"""ScaledLogisticRegression, which mended/estimator.py sets as default base classifier."""
+"""ScaledLogisticRegression, a default base classifier of MendedClassifier; DenseScaler."""
 
 from collections.abc import Callable
 from typing import Any, Self

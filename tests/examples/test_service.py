@@ -119,6 +119,7 @@ def test_rows_are_explained_as_a_page(service):
     [
         ({"rows": [{"place": "coast"}]}, "blue"),
         ({"rows": [{"blue": "many", "place": "coast"}]}, "column 'blue' must hold numbers"),
+        ({"rows": [{"blue": "1e999", "place": "coast"}]}, "infinity"),
         ({"rows": []}, "at least 1 item"),
         ({"rows": [{"blue": 1.0, "place": "coast"}] * 1001}, "at most 1000 items"),
         ({"row": {}}, "Field required"),

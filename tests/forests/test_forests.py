@@ -1,8 +1,11 @@
 """MultiLabelForest against slow references: trees of scikit-learn, row by row."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.tree import DecisionTreeRegressor
 
 from pairmend._utils.compilation import has_numba
@@ -26,18 +29,25 @@ def reference(forest, X, Y, weights):
     leaves_of, tables, sums, n_trees = [], [], np.zeros(Y.shape), np.zeros(len(Y))
     for seed in seeds:
         rng = np.random.RandomState(seed)
-        size = min(len(Y), forest.max_samples)
-        counts = np.bincount(rng.randint(len(Y), size=size), minlength=len(Y))
+        if forest.max_samples < len(Y):  # heavy rows are drawn more often
+            up_to = np.cumsum(weights)
+            draws = rng.random_sample(forest.max_samples) * up_to[-1]
+            sample = np.array([np.flatnonzero(up_to > draw)[0] for draw in draws])
+            grown_with = np.ones(len(Y))
+        else:
+            sample = rng.randint(len(Y), size=len(Y))
+            grown_with = weights
+        counts = np.bincount(sample, minlength=len(Y))
         tree = DecisionTreeRegressor(
             max_features="sqrt",
             min_samples_leaf=forest.min_samples_leaf,
             random_state=rng.randint(2**31 - 1),
-        ).fit(encoded, Y, counts * weights)
+        ).fit(encoded, Y, counts * grown_with)
         at = tree.apply(encoded)
         table = {}
         for leaf in set(at[counts > 0].tolist()):
             rows = np.flatnonzero((at == leaf) & (counts > 0))
-            table[leaf] = np.average(Y[rows], axis=0, weights=(counts * weights)[rows])
+            table[leaf] = np.average(Y[rows], axis=0, weights=(counts * grown_with)[rows])
         leaves_of.append(tree.apply)
         tables.append(table)
         for row in np.flatnonzero(counts == 0):
@@ -205,3 +215,75 @@ def test_another_number_of_features_is_refused(data):
     stacked = MultiLabelForest(5, random_state=0).fit(X, Y).trees_
     with pytest.raises(ValueError, match="X has 4 features, but the forest expects 5"):
         stacked.predict_proba(X[:, :4])
+
+
+def with_overflow(table):
+    """Return a table whose row starts leave the array and come back by an overflow."""
+    n_rows, n_values = 42_951, 100_000
+    starts = (np.arange(n_rows, dtype=np.int64) * n_values).astype(np.int32)
+    indptr = np.r_[starts, np.int32(n_values)].astype(np.int32)
+    damaged = sparse.csr_array((n_rows, table.shape[1]), dtype=np.float32)
+    damaged.data = np.zeros(n_values, dtype=np.float32)
+    damaged.indices, damaged.indptr = np.zeros(n_values, dtype=np.int32), indptr
+    return damaged
+
+
+def test_row_starts_that_overflow_are_refused(data):
+    X, Y, _ = data
+    stacked = MultiLabelForest(5, random_state=0).fit(X, Y).trees_
+    with pytest.raises(ValueError, match="The model is damaged"):
+        changed(stacked, leaf_proba=with_overflow(stacked.leaf_proba)).predict_proba(X)
+
+
+@pytest.mark.parametrize("kind", ["unsorted", "duplicates", "read-only"])
+def test_any_csr_matrix_is_read_and_not_changed(data, kind):
+    X, Y, _ = data
+    plain = sparse.csr_matrix(np.where(X > 0, X, 0))
+    if kind == "duplicates":
+        parts = np.repeat(plain.data / 2, 2), np.repeat(plain.indices, 2), plain.indptr * 2
+    else:
+        order = np.concatenate(
+            [np.arange(a, b)[::-1] for a, b in zip(plain.indptr, plain.indptr[1:], strict=False)]
+        )
+        parts = plain.data[order], plain.indices[order], plain.indptr.copy()
+    given = sparse.csr_matrix(parts, shape=plain.shape)
+    if kind == "read-only":
+        for part in (given.data, given.indices, given.indptr):
+            part.flags.writeable = False
+    before = [part.copy() for part in (given.data, given.indices, given.indptr)]
+    found = MultiLabelForest(10, random_state=0).fit_out_of_bag(given, Y)
+    expected = MultiLabelForest(10, random_state=0).fit_out_of_bag(plain, Y)
+    np.testing.assert_array_equal(found, expected)
+    for part, old in zip((given.data, given.indices, given.indptr), before, strict=True):
+        np.testing.assert_array_equal(part, old)
+
+
+def test_few_heavy_rows_count_by_their_weight():
+    X, Y = np.zeros((2000, 1)), np.zeros((2000, 1), dtype=int)
+    Y[:5] = 1
+    weights = np.where(Y[:, 0] == 1, 4000.0, 1.0)
+    forest = MultiLabelForest(50, max_samples=100, random_state=0).fit(X, Y, weights)
+    assert forest.predict_proba(X[:1])[0, 0] == pytest.approx(20000 / 21995, abs=0.02)
+
+
+def test_features_with_a_large_offset():
+    rng = np.random.RandomState(0)
+    X = rng.uniform(0, 10, size=(300, 1))
+    Y = ((X > 3) & (X < 6)).astype(int)
+    plain = MultiLabelForest(10, random_state=0).fit(X, Y)
+    shifted = MultiLabelForest(10, random_state=0).fit(X + 1.7e9, Y)
+    difference = np.abs(shifted.predict_proba(X + 1.7e9) - plain.predict_proba(X))
+    assert difference.mean() < 0.01
+
+
+def test_memory_of_a_prediction_is_bounded(data):
+    X, _, _ = data
+    Y = np.random.RandomState(0).uniform(size=(90, 300)) < 0.3
+    forest = MultiLabelForest(10, random_state=0).fit(X, Y)
+    rows = np.tile(X, (12, 1))
+    with config_context(working_memory=1):
+        tracemalloc.start()
+        proba = forest.predict_proba(rows)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < proba.nbytes + 4 * 2**20

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
 from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
@@ -226,3 +226,28 @@ def test_nested_parameters_replace_auto_by_the_logistic_regression():
 def test_other_texts_are_refused(name):
     with pytest.raises(ValueError, match="'estimator' parameter of MendedClassifier must be"):
         MendedClassifier(name).fit(*linear_rows(40))
+
+
+def test_splits_without_rows_are_refused():
+    X, Y = linear_rows(80)
+    with pytest.raises(ValueError, match="n_samples = 0 in the test parts of the splits"):
+        MendedClassifier(cv=[]).fit(X, Y)
+    with pytest.raises(ValueError, match="A split of cv has no training rows of positive weight"):
+        MendedClassifier(cv=KFold(3)).fit(
+            X[:60], Y[:60], sample_weight=np.r_[np.zeros(20), np.ones(20), np.zeros(20)]
+        )
+
+
+def test_a_failed_set_params_changes_nothing():
+    clf = MendedClassifier()
+    with pytest.raises(ValueError, match="Invalid parameter 'foo'"):
+        clf.set_params(estimator__foo=1)
+    assert clf.estimator == "auto"
+
+
+def test_sparse_rows_are_not_changed():
+    X, Y = make_multilabel_classification(100, n_features=8, n_classes=3, random_state=0)
+    rows = sparse.csr_matrix(X)[:, np.arange(8)[::-1]]
+    before = rows.toarray()
+    MendedClassifier(cv=2, random_state=0).fit(rows, Y)
+    np.testing.assert_array_equal(rows.toarray(), before)

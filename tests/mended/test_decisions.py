@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from pairmend import MendedClassifier
 from pairmend.mended.decisions import (
-    LIFT_EXPONENTS,
+    DECISION_EXPONENTS,
     CorrectedProba,
     candidate_thresholds,
     choose_decision,
@@ -46,7 +46,7 @@ def test_thresholds_are_scored_on_rows_they_were_not_fitted_on(validation, metri
             decisions = fitted.decide(corrected.proba[fold]).astype(bool)
             parts.append(WEIGHTED_LOSSES[metric](Y[fold], decisions, weights[fold]))
         losses.append(np.mean(parts))
-    exponents = list(dict.fromkeys([sets.lift_exponent, *LIFT_EXPONENTS]))
+    exponents = list(dict.fromkeys([sets.lift_exponent, *DECISION_EXPONENTS]))
     for exponent in exponents:
         own = replace(sets, lift_exponent=exponent)
         decisions = own.most_likely(corrected.by_label, corrected.own).astype(bool)
@@ -105,5 +105,6 @@ def test_batches_have_the_size_of_a_fold(rng):
     Y = (X + rng.normal(size=X.shape) > 1).astype(int)
     clf = MendedClassifier(GaussianNB(), criterion="macro_f1", cv=3, random_state=0).fit(X, Y)
     assert clf.decisions_["threshold"].tolist() == [
-        "FixedThreshold()", "BatchF1Thresholds(batch_size=20.0)", *["None"] * len(LIFT_EXPONENTS),
+        "FixedThreshold()", "BatchF1Thresholds(batch_size=20.0)",
+        *["None"] * len(DECISION_EXPONENTS),
     ]  # fmt: skip

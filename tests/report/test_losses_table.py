@@ -125,3 +125,26 @@ def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
     assert (tmp_path / "out" / "tables" / "wilcoxon-loss.tex").is_file()
     assert main(["compare", str(wide), "--greater-is-better", "f1"]) == 2
     assert "there is no metric 'f1'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"set": [1, 1], "method": ["a", "b"], "score": [0.9, 0.5]},
+        {"set": [1, 1], "method": ["a", "b"], "metric": ["accuracy"] * 2, "value": [0.9, 0.5]},
+        {"set": [1, 1], "method": ["a", "b"], "metric": ["macro F1"] * 2, "value": [0.9, 0.5]},
+    ],
+)
+def test_scores_are_not_taken_for_losses(frame):
+    rows = pd.DataFrame(frame)
+    with pytest.raises(ValueError, match="seems to be a score, of which greater values are better"):
+        losses_record(rows)
+    record = losses_record(rows, True)
+    assert all(each["greater_is_better"] for each in record.definition["criteria"].values())
+
+
+@pytest.mark.parametrize("name", ["macro_f1", "1 - macro F1", "hamming", "1-accuracy", "loss"])
+def test_names_of_losses_are_accepted(name):
+    rows = pd.DataFrame({"set": [1, 1], "method": ["a", "b"], "metric": name, "value": [0.9, 0.5]})
+    record = losses_record(rows)
+    assert not any(each["greater_is_better"] for each in record.definition["criteria"].values())

@@ -61,6 +61,9 @@ class DefaultParts:
             for name in self._default_parts
             if name in nested and (after[name] is None or is_auto(after[name]))
         }
+        for name, part in parts.items():  # an error changes nothing
+            own = [key for key in params if key.startswith(f"{name}__")]
+            part.set_params(**{key.partition("__")[2]: params.pop(key) for key in own})
         changed: Self = super().set_params(**{**params, **parts})  # type: ignore[misc]
         return changed
 

@@ -10,7 +10,7 @@ from pairmend.report.writing import write_record
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print who is best, and write page, tables and figures."""
+    """Print which algorithm is best, and write page, tables and figures."""
     greater = options.greater_is_better
     record = losses_record(
         options.file, greater or greater is not None, title=options.title, limits=limits_of(options)

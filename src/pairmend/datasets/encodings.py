@@ -32,6 +32,8 @@ def guess_encoding(path: Path, limits: ReadLimits) -> tuple[str, str]:
         for magic, advice in _OTHER_FORMATS.items():
             if start.startswith(magic):
                 raise ValueError(f"{path}: not a text file, but {advice}")
+        if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            return "utf-32", ""
         if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16", ""
         if utf_16 := _utf_16_without_mark(start):

@@ -9,6 +9,8 @@ from typing import Any
 
 from pairmend.datasets.limits import TEXT_CELLS, ReadLimitError, ReadLimits
 
+MAX_ROWS = 2**20
+"""Largest number of rows of a sheet in Excel."""
 _BYTES_OF_A_TEXT = len("<si><t>a</t></si>")
 """Bytes that the shortest text takes in a workbook."""
 
@@ -74,7 +76,12 @@ def _rows(path: Path, sheet: Any) -> Iterator[tuple[int, list[str]]]:
     sheet.reset_dimensions()  # rows are not filled up to the width that the file states
     try:
         for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+            # openpyxl returns an empty row for each number that a file leaves out.
+            if number > MAX_ROWS:
+                raise ReadLimitError(f"{path}: more than {MAX_ROWS:,} rows, the limit of Excel")
             yield number, [_text(cell) for cell in row]
+    except ReadLimitError:
+        raise
     except Exception as error:
         raise ValueError(_damaged(path, error)) from error
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from pairmend._utils.cells import can_be_sparse
 from pairmend._utils.frames import is_frame
+from pairmend._utils.parameters import is_auto
 from pairmend._utils.per_label import for_all_labels
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
@@ -30,6 +31,7 @@ from pairmend.distributed.subspace_nb import check_frame
 from pairmend.distributed.training_rows import SplitBlock, TrainingRows, splits_of
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.mended.base import GivenBase, base_attributes
+from pairmend.mended.base_choice import LINEAR
 from pairmend.mended.estimator import MendedClassifier
 from pairmend.mended.label_sets import MAX_SETS, LabelSets, distinct_rows, most_frequent
 from pairmend.mended.landmarks import LandmarkTables
@@ -62,9 +64,10 @@ def fit_mended(
     )
     validation = RemoteRows.of(rows, models, encoder)
     fitted = classifier._fit_correction(validation, rows.indices, rows.target, rng)
+    name = LINEAR if is_auto(classifier.estimator) else type(base).__name__
     classifier._set_fitted(
         rows.X.like, rows.target, estimator_=final,
-        **base_attributes(GivenBase(final, type(base).__name__)),
+        **base_attributes(GivenBase(final, name)),
         frame_encoder_=encoder.encoder, _row_encoder=encoder, **fitted,
     )  # fmt: skip
     return classifier

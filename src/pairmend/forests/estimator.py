@@ -17,6 +17,8 @@ N_TREES = 100
 """Number of trees."""
 MIN_SAMPLES_LEAF = 2
 """Smallest number of rows in a leaf."""
+LARGE_OFFSET = 1000.0
+"""Ratio of the mean of a feature and its deviation above which the mean is subtracted."""
 MAX_SAMPLES = 2500
 """Largest bootstrap sample of a tree, which bounds its size and the time to grow it."""
 
@@ -49,6 +51,9 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         The trees.
     scaler_ : DenseScaler
         Encoder of rows.
+    offset_ : ndarray of shape (n_columns,) or None
+        Means of features that are far from 0 compared with their deviation, 0 for others. Trees
+        compare numbers in single precision. None after a fit on sparse rows.
     classes_ : ndarray of shape (n_labels,)
         Numbers of the labels.
     """
@@ -86,7 +91,11 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         n_rows, n_labels = Y.shape
         weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, float)
         self.scaler_ = DenseScaler().fit(X, sample_weight=sample_weight)
-        encoded = self.scaler_.fill(X)
+        self.offset_ = None
+        encoded = self._encode(X)
+        if not sparse.issparse(encoded):
+            self.offset_ = _large_offsets(encoded)
+            encoded = encoded - self.offset_
         n_features = encoded.shape[1]
         seeds = check_random_state(self.random_state).randint(
             np.iinfo(np.int32).max, size=self.n_estimators
@@ -114,7 +123,12 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of labels, (n_samples, n_labels)."""
-        return self.trees_.predict_proba(self.scaler_.fill(X))
+        return self.trees_.predict_proba(self._encode(X))
+
+    def _encode(self, X: MatrixLike) -> MatrixLike:
+        """Return rows of numbers; large offsets of features are subtracted."""
+        encoded = self.scaler_.fill(X)
+        return encoded if self.offset_ is None else encoded - self.offset_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -123,14 +137,28 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def _large_offsets(X: FloatArray) -> FloatArray:
+    """Return the means of features of which single precision would lose many digits, else 0."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, deviation = X.mean(axis=0), X.std(axis=0)
+        is_large = np.isfinite(mean) & (np.abs(mean) > LARGE_OFFSET * deviation)
+    return np.where(is_large, mean, 0.0)
+
+
 def _forest_rows(encoded: MatrixLike, Y: Any, weights: FloatArray) -> ForestRows:
     """Return encoded rows in the forms that scikit-learn's trees read without a copy."""
     if not sparse.issparse(encoded):
         X: Any = as_single(encoded, np.arange(encoded.shape[1]), encoded.shape[1])
         return ForestRows(X, X, Y, weights)
-    # Trees accept sparse matrices with 32-bit indices only.
-    rows = sparse.csr_matrix(encoded)
-    rows = sparse.csr_matrix((to_single(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+    # Trees accept sparse matrices with sorted 32-bit indices and without duplicates only.
+    rows = sparse.csr_matrix(encoded, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    if rows.nnz > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"X has {rows.nnz:,} stored values, but the trees of scikit-learn accept at most "
+            f"{np.iinfo(np.int32).max:,}. Use estimator=None, or fewer rows."
+        )
+    rows.data = to_single(rows.data)
     for matrix in (rows, columns := rows.tocsc()):
         matrix.sort_indices()
         matrix.indices = matrix.indices.astype(np.int32)

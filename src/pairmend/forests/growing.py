@@ -11,6 +11,7 @@ from sklearn.utils.parallel import delayed
 
 from pairmend._utils.parallel import iterate_calls
 from pairmend._utils.typing import FloatArray, IntArray
+from pairmend._utils.weights import all_equal
 from pairmend.forests.trees import Tree
 
 MAX_OUTPUTS = 32
@@ -60,9 +61,16 @@ def _grow(
 ) -> tuple[Tree, IntArray, IntArray]:
     rng = np.random.RandomState(seed)
     n_rows = len(rows.weights)
-    sample = rng.randint(n_rows, size=min(n_rows, max_samples))
-    counts = np.bincount(sample, minlength=n_rows)
-    weights = counts * rows.weights
+    if n_rows > max_samples and not all_equal(rows.weights):
+        # Few heavy rows would be missing from most samples: they are drawn more often instead.
+        up_to = np.cumsum(rows.weights)
+        sample = np.searchsorted(up_to, rng.random_sample(max_samples) * up_to[-1], side="right")
+        counts = np.bincount(sample, minlength=n_rows)
+        weights = counts.astype(np.float64)
+    else:
+        sample = rng.randint(n_rows, size=min(n_rows, max_samples))
+        counts = np.bincount(sample, minlength=n_rows)
+        weights = counts * rows.weights
     grown = DecisionTreeRegressor(
         max_features="sqrt",
         min_samples_leaf=min_samples_leaf,

@@ -95,7 +95,9 @@ class StackedTrees:
         """Return the mean frequencies of labels over the trees, (n_rows, n_labels)."""
         n_labels = self.leaf_proba.shape[1]
         proba = np.empty((X.shape[0], n_labels))
-        for rows in row_chunks(len(proba), len(self.used) + 8 * len(self.roots)):
+        per_leaf = -(-self.leaf_proba.nnz // max(1, self.leaf_proba.shape[0]))
+        row_size = len(self.used) + n_labels + (8 + 4 * per_leaf) * len(self.roots)
+        for rows in row_chunks(len(proba), row_size):
             proba[rows] = self._sums(as_single(X[rows], self.used, self.n_features))
         proba /= len(self.roots)
         return proba
@@ -120,8 +122,8 @@ class StackedTrees:
     def _checked_leaf_proba(self) -> Any:
         """Frequencies of labels in leaves, after a check of all indices.
 
-        A model file may hold anything: an index out of range would read foreign memory, and a child
-        before its parent would make a loop without end.
+        A model file may hold anything: an index out of range would read memory outside the arrays,
+        and a child before its parent would make a loop without end.
         """
         nodes = np.arange(len(self.feature))
         is_leaf = self.leaf >= 0
@@ -140,7 +142,7 @@ class StackedTrees:
             and table.indptr.dtype == table.indices.dtype == np.int32
             and _within(table.indices, 0, table.shape[1])
             and len(table.indptr) == table.shape[0] + 1
-            and _within(np.diff(table.indptr), 0, len(table.data) + 1)
+            and bool((table.indptr[1:] >= table.indptr[:-1]).all())  # a difference may overflow
             and table.indptr[0] == 0
             and table.indptr[-1] == len(table.data) == len(table.indices)
         )  # fmt: skip

@@ -42,7 +42,7 @@ class BaseRows:
     splits : list of tuple of ndarray
         Training and test rows of each split.
     n_jobs : int or None
-        Number of processes.
+        Number of processes that fit on splits, and of threads that grow a forest.
     owner : object
         The classifier for which progress is reported.
     """

@@ -14,10 +14,10 @@ from pairmend._utils.predictions import label_scores
 from pairmend._utils.progress import report
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import seed_estimator, take_rows
-from pairmend._utils.weights import draw_rows
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelForest
 from pairmend.mended.base import Base, BaseRows, GivenBase, StackedBase
+from pairmend.mended.out_of_fold_rows import check_number
 from pairmend.mended.stacking import fit_stacking_weights, stack
 
 LINEAR, FOREST = "logistic_regression", "forest"
@@ -60,6 +60,7 @@ class ChosenBase:
 
     def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
         """Return the validation rows, their stacked out-of-fold probabilities, and their splits."""
+        check_splits(rows.splits)
         self.forest.set_params(n_jobs=rows.n_jobs)
         by_forest = self._forest_proba(rows)
         best = self._choose_penalty(rows, by_forest)
@@ -103,7 +104,7 @@ class ChosenBase:
         """
         train, test = rows.splits[0]
         rng = np.random.RandomState(self.seed)
-        train, test = (_draw(part, rows.weights, rng) for part in (train, test))
+        train, test = (_draw(part, rng) for part in (train, test))
         labels = varying_labels(rows.target.Y[train])
         labels = np.sort(rng.permutation(labels)[:MAX_TRIAL_LABELS])
         if not len(labels) or not len(test):
@@ -154,6 +155,17 @@ class ChosenBase:
         self.search["loss"].append(float(np.average(errors, weights=weights)))
 
 
+def check_splits(splits: list[tuple[IntArray, IntArray]]) -> None:
+    """Raise an error for no splits, and for a split without training rows."""
+    if not splits:
+        check_number(0)
+    if any(len(train) == 0 for train, _ in splits):
+        raise ValueError(
+            "A split of cv has no training rows of positive weight; expected at least one. Pass a "
+            "cv with larger training parts."
+        )
+
+
 def squared_errors(
     proba: Mapping[str, FloatArray], stacking_weights: Mapping[str, float], Y: BoolArray
 ) -> FloatArray:
@@ -171,12 +183,9 @@ def is_better(first: FloatArray, second: FloatArray, weights: FloatArray) -> boo
     return bool(mean > max(np.sqrt(variance), MIN_GAIN * (shares @ second)))
 
 
-def _draw(rows: IntArray, weights: FloatArray, rng: np.random.RandomState) -> IntArray:
+def _draw(rows: IntArray, rng: np.random.RandomState) -> IntArray:
     """Return at most MAX_TRIAL_ROWS rows."""
-    if len(rows) <= MAX_TRIAL_ROWS:
-        return rows
-    drawn, _ = draw_rows(rng.permutation(len(rows)), weights[rows], MAX_TRIAL_ROWS, rng)
-    return rows[np.sort(drawn)]
+    return rows if len(rows) <= MAX_TRIAL_ROWS else np.sort(rng.permutation(rows)[:MAX_TRIAL_ROWS])
 
 
 def _described(weights: Mapping[str, float], C: float) -> str:

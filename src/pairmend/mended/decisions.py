@@ -14,7 +14,7 @@ from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.scoring import DecisionScorer
 from pairmend.thresholds.strategies import BatchF1Thresholds, F1Thresholds, FixedThreshold
 
-LIFT_EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0)
+DECISION_EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0)
 """Exponents of the lift of label sets that are compared as decisions."""
 THRESHOLD_PRIOR_MASS = 10.0
 """Weight of a label's rows at which its own threshold and the common one have the same weight."""
@@ -24,7 +24,8 @@ def candidate_thresholds(metric: Any, batch_size: float) -> list[Any]:
     """Return the unfitted thresholds that are compared under a metric, the simplest first.
 
     For the Hamming and the zero-one loss 1/2 is optimal; F1 needs lower thresholds. For macro F1
-    the number of rows on which it is measured, `batch_size`, decides about rare labels. Which F1 a
+    the number of rows on which it is measured, `batch_size`, decides about rare labels; it is that
+    of a fold of all validation rows. Which F1 a
     scorer gives to a label that does not occur is unknown: other thresholds are compared.
     """
     half = FixedThreshold(0.5)
@@ -146,10 +147,10 @@ def choose_decision(
     for kind in kinds:
         if kind == "sets":
             # Of equal losses, the exponent that suits the probabilities is used.
-            exponents = list(dict.fromkeys([label_sets.lift_exponent, *LIFT_EXPONENTS]))
+            exponents = list(dict.fromkeys([label_sets.lift_exponent, *DECISION_EXPONENTS]))
             found = label_sets.most_likely_by_exponent(corrected.by_label, exponents, corrected.own)
-            for exponent, decisions in zip(exponents, found, strict=True):
-                loss = scorer.loss(decisions, corrected.proba)
+            for exponent, numbers in zip(exponents, found, strict=True):
+                loss = scorer.loss(label_sets.indicators(numbers), corrected.proba)
                 candidates.append(Decision(kind, None, loss, exponent))
             continue
         for threshold in thresholds:

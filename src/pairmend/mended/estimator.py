@@ -205,17 +205,17 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     -----
     With ``estimator="auto"`` the stacking weights of logistic regression and forest minimize the
     squared error of out-of-fold predictions. One of them alone is used unless the weighted sum is
-    better by one standard error, and the logistic regression has its default `C` unless 0.1 or 10
-    is. If `cv` is an int, the predictions of the forest are out-of-bag predictions: it is grown
-    only once. Its bootstrap samples have 2,500 rows at most. On Dask collections "auto" is the
-    logistic regression.
+    better by one standard error and by 0.5 %, and the logistic regression has its default `C`
+    unless 0.1 or 10 is, in a trial on a bounded number of rows. If `cv` is an int, the predictions
+    of the forest are out-of-bag predictions: it is grown only once. Its bootstrap samples have
+    2,500 rows at most. On Dask collections "auto" is the logistic regression.
 
     An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
     for the default base classifiers, which scale dense features only. Other base classifiers get
     it unchanged.
 
-    The base classifier is fitted once per split and once on all rows. The search needs no further
-    fits and takes less time than these.
+    A given base classifier is fitted once per split and once on all rows. The search needs no
+    further fits and takes less time than these.
 
     `criterion`, `decision` and `threshold`, with the parameters of a threshold object, take effect
     at prediction: after ``set_params`` on a fitted classifier it predicts as after a new ``fit``

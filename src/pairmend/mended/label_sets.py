@@ -114,12 +114,15 @@ class LabelSets:
             best[rows] = self._log_scores(rows, proba, own).argmax(axis=1)
 
         self._in_blocks(fill, len(proba))
-        return self.members[best].toarray().astype(np.int64)
+        return self.indicators(best)
 
     def most_likely_by_exponent(
         self, proba: FloatArray, exponents: Sequence[float], own: OwnSets | None = None
-    ) -> list[IntArray]:
-        """Return `most_likely` for each of several exponents of the lift."""
+    ) -> IntArray:
+        """Return the number of the most likely set for each of several exponents of the lift.
+
+        The result has the shape (n_exponents, n_rows); `indicators` returns the labels of sets.
+        """
         best = np.empty((len(exponents), len(proba)), dtype=np.int64)
         variants = [replace(self, lift_exponent=exponent) for exponent in exponents]
         priors = [sets._prior for sets in variants]
@@ -130,7 +133,11 @@ class LabelSets:
                 best[k, rows] = sets._add_prior(sums.copy(), prior, rows, own).argmax(axis=1)
 
         self._in_blocks(fill, len(proba))
-        return [self.members[each].toarray().astype(np.int64) for each in best]
+        return best
+
+    def indicators(self, numbers: IntArray) -> IntArray:
+        """Return the label indicators of sets, (n, n_labels)."""
+        return np.asarray(self.members[numbers].toarray()).astype(np.int64)
 
     def marginals(self, proba: FloatArray, own: OwnSets | None = None) -> FloatArray:
         """Return the probability of each label over all sets; `own` as in `most_likely`."""

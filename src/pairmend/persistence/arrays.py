@@ -88,7 +88,7 @@ def check_sparse(data: bytes, *, is_array: bool, budget: Budget) -> None:
         raise ValueError("a sparse array has parts whose shapes do not match")
     if values.dtype.kind not in NUMBERS or len(values) != len(indices):
         raise ValueError("a sparse array has other values than one number for each index")
-    if indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices):
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any() or indptr[-1] != len(indices):
         raise ValueError("a sparse array has rows that lie outside of it")
     if len(indices) and (indices.min() < 0 or indices.max() >= n_columns):
         raise ValueError("a sparse array has indices that lie outside of it")

@@ -1,11 +1,13 @@
 """Results from elsewhere: tables of losses, long or wide, as the record of a study."""
 
+import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairmend._utils.defaults import LOSS_NAMES
 from pairmend.datasets import ReadLimits, load_table
 from pairmend.published import CHARACTERISTICS
 from pairmend.report.writing import write_record
@@ -25,6 +27,10 @@ NAMES = {
 }
 """Accepted names of the columns of a long table, in upper or lower case."""
 
+SCORES = re.compile(
+    r"^(?!1 ?-)(.*[ _-])?(accuracy|auc|f1|jaccard|precision|recall)\b", re.IGNORECASE
+)
+"""Names of metrics of which greater values are better."""
 NEEDED = ("set", "algorithm", "value")
 TEXTS = ("set", "algorithm", "criterion", "repeat", "fold")
 SECTIONS = ("ranks", "tests", "probabilities", "results")
@@ -58,7 +64,8 @@ def compare_losses(
         The page to write, or a folder to write ``report.html`` to. Tables and figures are written
         to the folders ``tables`` and ``figures`` beside it.
     greater_is_better : bool or collection of str, default=False
-        Whether greater values are better, or the names of the metrics for which they are.
+        Whether greater values are better, or the names of the metrics for which they are. False is
+        an error if the name of a metric or of the column is that of a score, such as accuracy.
     title : str, default=""
         Title of the page.
     limits : ReadLimits, default=None
@@ -106,6 +113,8 @@ def losses_record(
         raise ValueError(
             f"{where}: a comparison needs at least two algorithms, found {names['algorithm']}"
         )
+    if greater_is_better is False:
+        _refuse_scores(where, frame.columns, names["criterion"])
     if isinstance(greater_is_better, bool):
         greater = set(names["criterion"]) if greater_is_better else set()
     else:
@@ -140,6 +149,18 @@ def losses_record(
         sets=sets,
         runs=pd.DataFrame(columns=["started", "ended", "versions", "machine"]),
     )  # fmt: skip
+
+
+def _refuse_scores(where: str, columns: Iterable[Any], criteria: Iterable[str]) -> None:
+    """Raise an error for values that seem to be scores, if nothing is stated about them."""
+    found = [name for name in criteria if SCORES.search(name) and name not in LOSS_NAMES]
+    found += [str(name) for name in columns if str(name).strip().casefold() == "score"]
+    if found:
+        raise ValueError(
+            f"{where}: {found[0]!r} seems to be a score, of which greater values are better; "
+            "expected losses. State the metrics of which greater values are better "
+            "(--greater-is-better, greater_is_better), or rename it"
+        )
 
 
 def _read(path: Path, limits: ReadLimits | None) -> "pd.DataFrame":

@@ -57,8 +57,10 @@ class VaryingLabelsClassifier(ClassifierMixin, BaseEstimator):
         """
         Y = np.asarray(y)
         varying = varying_labels(Y)
-        if len(varying):
-            self.estimator_ = clone(self.estimator).fit(_as_matrix(X), Y[:, varying])
+        fitted = clone(self.estimator).fit(_as_matrix(X), Y[:, varying]) if len(varying) else None
+        self.__dict__.pop("estimator_", None)
+        if fitted is not None:
+            self.estimator_ = fitted
         self.varying_, self.constant_ = varying, Y[0]
         return self
 
