@@ -34,10 +34,16 @@ def guess_delimiter(lines: Sequence[str]) -> str:
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first of some rows holds names of columns.
 
-    It does not if every column of numbers has a number there, too, unless these numbers increase
-    from column to column, as names of years or places do.
+    It does not if each of its cells occurs again in its own column; nor if every column of numbers
+    has a number there, too, unless these numbers increase from column to column, as names of years
+    or places do.
     """
     first, rest = rows[0], rows[1:]
+    if rest and all(
+        any(place < len(row) and row[place] == cell for row in rest)
+        for place, cell in enumerate(first)
+    ):
+        return False
     numeric = [
         place
         for place in range(len(first))
