@@ -106,5 +106,5 @@ def test_batches_have_the_size_of_a_fold(rng):
     clf = MendedClassifier(GaussianNB(), criterion="macro_f1", cv=3, random_state=0).fit(X, Y)
     assert clf.decisions_["threshold"].tolist() == [
         "FixedThreshold()", "BatchF1Thresholds(batch_size=20.0)",
-        *["None"] * len(DECISION_EXPONENTS),
+        *["None"] * (len(DECISION_EXPONENTS) + 1),
     ]  # fmt: skip

@@ -122,7 +122,7 @@ def test_missing_values_and_far_rows():
 
 def test_other_numbers_of_features_are_left_to_the_general_path():
     X, Y, new = local_data(5)
-    clf = quick(random_state=0).fit(X, Y)
+    clf = quick(scaling="range", guard=False, random_state=0).fit(X, Y)
     corrected = clf._corrector.by_label._single_row.corrected
     assert corrected(new[:1, :3], np.full((1, 3), 0.5)) is None
     with pytest.raises(ValueError, match="features"):

@@ -19,6 +19,7 @@ from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
 from pairmend.mended.distances import Scaling
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.landmarks import LandmarkTables
+from pairmend.mended.local_sets import LocalSets
 from pairmend.mended.search import (
     Correction,
     Neighbourhoods,
@@ -27,6 +28,7 @@ from pairmend.mended.search import (
     correct_globally,
     search_global,
 )
+from pairmend.mended.set_exponents import fit_exponents
 from pairmend.mended.single_row import SingleRowCorrector
 from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
@@ -202,11 +204,14 @@ class Corrector:
         Label sets seen in training.
     label_set_weights : mapping of float
         Stacking weights of the probabilities of "labels" and of the marginals of "sets".
+    local_label_sets : LabelSets or None, default=None
+        The same sets with their local lift, for decisions on whole sets.
     """
 
     by_label: LabelCorrector
     label_sets: LabelSets
     label_set_weights: Mapping[str, float]
+    local_label_sets: LabelSets | None = None
 
     def without_label_sets(self) -> "Corrector":
         """Return a corrector that does not use label sets for the probabilities of labels."""
@@ -280,6 +285,11 @@ def draw_rows_to_compare(
     return rows, weights[rows], searched, search_weights
 
 
+def row_masses(weights: FloatArray) -> FloatArray:
+    """Return the weights of drawn rows as numbers of rows, at most as many as are drawn."""
+    return weights * min(1.0, N_STACKING_ROWS / weights.sum())
+
+
 def fit_corrector(
     landmarks: ValidationRows,
     landmark_weights: FloatArray,
@@ -331,6 +341,12 @@ def fit_corrector(
     stacked = by_label.stacked(terms)
     if space.use_label_sets:
         corrector, corrected = _fit_label_sets(corrector, stacked, drawn)
+        local = LocalSets.from_rows(
+            stacked, drawn.own_sets.indices, row_masses(drawn.weights), label_sets.counts,
+            tables.total.n_rows, rng,
+        )  # fmt: skip
+        local_sets = fit_exponents(label_sets, local, stacked, drawn.own_sets)
+        corrector = replace(corrector, local_label_sets=local_sets)
     else:
         corrected = corrector.with_label_sets(stacked, drawn.own_sets)
     folds = [np.flatnonzero(drawn.folds == fold) for fold in np.unique(drawn.folds)]

@@ -57,14 +57,17 @@ class Decision:
         Mean loss over the folds.
     lift_exponent : float, default=nan
         Exponent of the lift if `kind` is "sets".
+    local_exponent : float, default=nan
+        Exponent of the local lift if `kind` is "sets".
     label_sets : LabelSets or None, default=None
-        The label sets with this exponent, if the decision is the chosen one.
+        The label sets with these exponents, if the decision is the chosen one.
     """
 
     kind: str
     threshold: Any
     loss: float
     lift_exponent: float = np.nan
+    local_exponent: float = np.nan
     label_sets: LabelSets | None = None
 
     def decide(self, proba: FloatArray, by_label: FloatArray) -> IntArray:
@@ -137,11 +140,12 @@ def choose_decision(
     scorer: DecisionScorer,
     corrected: CorrectedProba,
     label_sets: LabelSets,
+    local_label_sets: LabelSets | None = None,
 ) -> tuple[Decision, list[Decision]]:
     """Return the decision of least loss, its threshold fitted on all rows, and all candidates.
 
-    Each threshold is fitted on all folds but one and scored on that one. Of equal losses the
-    first candidate is chosen.
+    `local_label_sets` are the label sets with their local lift. Each threshold is fitted on all
+    folds but one and scored on that one. Of equal losses the first candidate is chosen.
     """
     candidates = []
     for kind in kinds:
@@ -151,14 +155,21 @@ def choose_decision(
             found = label_sets.most_likely_by_exponent(corrected.by_label, exponents, corrected.own)
             for exponent, numbers in zip(exponents, found, strict=True):
                 loss = scorer.loss(label_sets.indicators(numbers), corrected.proba)
-                candidates.append(Decision(kind, None, loss, exponent))
+                candidates.append(Decision(kind, None, loss, exponent, 0.0))
+            if local_label_sets is not None:
+                decisions = local_label_sets.most_likely(corrected.by_label, corrected.own)
+                loss = scorer.loss(decisions, corrected.proba)
+                exponent, local = local_label_sets.lift_exponent, local_label_sets.local_exponent
+                candidates.append(Decision(kind, None, loss, exponent, local))
             continue
         for threshold in thresholds:
             decisions = _cross_fitted_decisions(threshold, corrected.proba, scorer)
             candidates.append(Decision(kind, threshold, scorer.loss(decisions, corrected.proba)))
     best = min(candidates, key=lambda candidate: candidate.loss)
     if best.kind == "sets":
-        sets = replace(label_sets, lift_exponent=best.lift_exponent)
+        sets = local_label_sets
+        if sets is None or best.local_exponent == 0:
+            sets = replace(label_sets, lift_exponent=best.lift_exponent)
         return replace(best, label_sets=sets), candidates
     if best.threshold is not None:
         given = corrected.proba, scorer.Y

@@ -27,6 +27,32 @@ MAX_ROWS = 250
 """Number of rows from whose distances the median is taken."""
 
 
+def log_odds(proba: FloatArray) -> FloatArray:
+    """Return the log-odds of clipped probabilities."""
+    return np.asarray(logit(np.minimum(np.maximum(proba, PROBA_MARGIN), 1 - PROBA_MARGIN)))
+
+
+def median_squared_distance(
+    points: Matrix, rng: np.random.RandomState, row_weights: FloatArray | None = None
+) -> float:
+    """Return the median squared distance of unequal points, 0 if all are equal.
+
+    A distance is weighted by the product of its rows' weights.
+    """
+    order = rng.permutation(points.shape[0])
+    row_weights = np.ones(len(order)) if row_weights is None else row_weights
+    rows, weights = draw_rows(order, row_weights, MAX_ROWS, rng)
+    weights = weights[rows]
+    chosen = points[rows]
+    squared = offsets_to(chosen, chosen) + squared_norms(chosen)
+    upper = np.triu_indices(len(rows), k=1)
+    distances, masses = squared[upper], np.multiply.outer(weights, weights)[upper]
+    # Between equal rows, rounding leaves a distance slightly above 0.
+    lengths = squared_norms(chosen)
+    unequal = distances > 64 * np.finfo(lengths.dtype).eps * lengths.max()
+    return weighted_median(distances[unequal], masses[unequal]) if unequal.any() else 0.0
+
+
 class Scaling:
     """A Gaussian neighbourhood of the landmarks in one scaling.
 
@@ -73,28 +99,13 @@ class Scaling:
     def median_squared_distance(
         self, rng: np.random.RandomState, row_weights: FloatArray | None = None
     ) -> float:
-        """Return the median squared distance of unequal landmarks, 0 if all are equal.
-
-        A distance is weighted by the product of its rows' weights.
-        """
-        points = self.neighbourhood.points_
-        order = rng.permutation(points.shape[0])
-        row_weights = np.ones(len(order)) if row_weights is None else row_weights
-        rows, weights = draw_rows(order, row_weights, MAX_ROWS, rng)
-        weights = weights[rows]
-        chosen = points[rows]
-        squared = offsets_to(chosen, chosen) + squared_norms(chosen)
-        upper = np.triu_indices(len(rows), k=1)
-        distances, masses = squared[upper], np.multiply.outer(weights, weights)[upper]
-        # Between equal rows, rounding leaves a distance slightly above 0.
-        lengths = squared_norms(chosen)
-        unequal = distances > 64 * np.finfo(lengths.dtype).eps * lengths.max()
-        return weighted_median(distances[unequal], masses[unequal]) if unequal.any() else 0.0
+        """Return the median squared distance of unequal landmarks, 0 if all are equal."""
+        return median_squared_distance(self.neighbourhood.points_, rng, row_weights)
 
     def coordinates(self, X: MatrixLike, proba: FloatArray) -> Any:
         """Return the rows from which points are computed: log-odds in place of features."""
         if self.name == "log_odds":
-            return logit(np.minimum(np.maximum(proba, PROBA_MARGIN), 1 - PROBA_MARGIN))
+            return log_odds(proba)
         if self.name == "unit" and isinstance(X, EncodedFrame):
             return np.hstack([X.numbers, X.coordinates()])
         return X

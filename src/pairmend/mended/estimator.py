@@ -180,8 +180,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         All corrections that were compared: "scaling", "beta", "shrinkage", "reference", and
         "loss", the Brier score of corrected out-of-fold probabilities.
     decisions_ : dict of ndarray
-        All decisions that were compared: "decision", "threshold", "lift_exponent" (of label sets),
-        and "loss" by the metric.
+        All decisions that were compared: "decision", "threshold", "lift_exponent" and
+        "local_exponent" (of label sets), and "loss" by the metric.
     validation_indices_ : ndarray of int
         Rows of the validation set: the training rows with an out-of-fold prediction.
     landmark_indices_ : ndarray of int
@@ -430,6 +430,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
             "decision": np.array([candidate.kind for candidate in candidates]),
             "threshold": np.array([repr(candidate.threshold) for candidate in candidates]),
             "lift_exponent": np.array([candidate.lift_exponent for candidate in candidates]),
+            "local_exponent": np.array([candidate.local_exponent for candidate in candidates]),
             "loss": np.array([candidate.loss for candidate in candidates]),
         }
 
@@ -495,7 +496,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         drawn = DrawnRows(
             compared, weights, searched, search_weights,
             own=own_landmarks(compared, rows, landmarks, scalings),
-            own_sets=OwnSets(sets, compared.weights),
+            own_sets=OwnSets(sets, compared.weights, np.arange(len(sets))),
             folds=folds,
         )  # fmt: skip
         space = SearchSpace(
@@ -545,7 +546,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         corrected = out_of_fold.corrected
         if self.decision == "labels":
             corrected = corrected.without_label_sets()
-        return choose_decision(kinds, thresholds, scorer, corrected, corrector.label_sets)
+        sets = corrector.label_sets, corrector.local_label_sets
+        return choose_decision(kinds, thresholds, scorer, corrected, *sets)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         self._check_parameters()

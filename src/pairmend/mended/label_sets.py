@@ -14,6 +14,7 @@ from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.weights import SLACK
+from pairmend.mended.local_sets import LocalSets
 
 PROBA_MARGIN = 1e-6
 """Probabilities are clipped to this distance from 0 and 1, so that one label excludes no set."""
@@ -30,14 +31,26 @@ NANOSECONDS = 10.0
 
 @dataclass(frozen=True)
 class OwnSets:
-    """Indices of the label sets of training rows, -1 if not kept, and the weights of these rows."""
+    """The label sets of training rows.
+
+    Attributes
+    ----------
+    indices : ndarray of int, shape (n_rows,)
+        Numbers of the sets, -1 if not kept.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
+    places : ndarray of int, shape (n_rows,), or None
+        Numbers of the rows among those of `LabelSets.local`; None without local lift.
+    """
 
     indices: IntArray
     weights: FloatArray
+    places: IntArray | None = None
 
     def take(self, rows: IntArray | slice) -> "OwnSets":
         """Select rows."""
-        return OwnSets(self.indices[rows], self.weights[rows])
+        places = None if self.places is None else self.places[rows]
+        return OwnSets(self.indices[rows], self.weights[rows], places)
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,8 @@ class LabelSets:
 
     The probability of a set is proportional to the product of the probabilities of its labels and
     of the complements of all other labels, times its lift to the power `lift_exponent`, times its
-    weight where that is below 1. With the exponent 1 it is Bayes' rule for features that are
+    weight where that is below 1, times its local lift to the power `local_exponent`. With the
+    exponent 1 of the lift and 0 of the local lift it is Bayes' rule for features that are
     independent given the labels, each of which depends on one label.
 
     Attributes
@@ -59,12 +73,18 @@ class LabelSets:
         Log ratio of a set's frequency to that under independence of the labels.
     lift_exponent : float, default=0.0
         Exponent of the lift.
+    local : LocalSets or None, default=None
+        Computes the local lift.
+    local_exponent : float, default=0.0
+        Exponent of the local lift.
     """
 
     members: Any
     counts: FloatArray
     log_lift: FloatArray
     lift_exponent: float = 0.0
+    local: LocalSets | None = None
+    local_exponent: float = 0.0
 
     @classmethod
     def from_indicators(
@@ -209,7 +229,18 @@ class LabelSets:
     def _log_scores(self, rows: slice, proba: FloatArray, own: OwnSets | None) -> FloatArray:
         """Return the log-probabilities of sets, up to a constant per row, (n_rows, n_sets)."""
         prior = self._prior
-        return self._add_prior(self._sums_of_log_odds(rows, proba), prior, rows, own)
+        scores = self._add_prior(self._sums_of_log_odds(rows, proba), prior, rows, own)
+        if self.local is not None and self.local_exponent != 0:
+            scores += self.local_exponent * self._local_log_lift(rows, proba, own)
+        return scores
+
+    def _local_log_lift(self, rows: slice, proba: FloatArray, own: OwnSets | None) -> FloatArray:
+        """Return the logarithm of the local lift of each set, (n_rows, n_sets)."""
+        assert self.local is not None
+        if own is None:
+            return self.local.log_lift(proba[rows])
+        here = own.take(rows)
+        return self.local.log_lift(proba[rows], here.places, here.weights)
 
     def _sums_of_log_odds(self, rows: slice, proba: FloatArray) -> FloatArray:
         """Return the sum of the log-odds of the labels of each set, (n_rows, n_sets)."""

@@ -28,6 +28,8 @@ def report_decision(owner: Any, chosen: Decision, compared: Sequence[Decision]) 
         loss = f"loss {chosen.loss:.4f} by {owner.criterion!r}"
         if chosen.kind == "sets":
             threshold = f" with lift exponent {chosen.lift_exponent:g}"
+            if chosen.local_exponent > 0:
+                threshold += f" and local exponent {chosen.local_exponent:g}"
         return f"decision: {chosen.kind!r}{threshold}; {loss}; {len(compared)} compared"
 
     report(owner, message)

@@ -84,7 +84,12 @@ class GlobalSums:
 
     def rows_per_part(self, n_parts: int) -> float:
         """Return the weight of all rows divided by a number of parts, in rows, at least 1."""
-        return max(1.0, round(float(next(iter(self.sums.values()))[0, -1]) / n_parts, 3))
+        return max(1.0, round(self.n_rows / n_parts, 3))
+
+    @property
+    def n_rows(self) -> float:
+        """Weight of all rows, in rows."""
+        return float(next(iter(self.sums.values()))[0, -1])
 
     @property
     def n_examples(self) -> FloatArray:

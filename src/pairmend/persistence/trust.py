@@ -57,6 +57,7 @@ MODULES = frozenset(
         "pairmend.mended.decisions",
         "pairmend.mended.validation_set",
         "pairmend.mended.label_sets",
+        "pairmend.mended.local_sets",
         "pairmend.mended.corrector",
         "pairmend.mended.rows",
         "pairmend.mended.distances",

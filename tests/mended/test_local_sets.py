@@ -1,0 +1,182 @@
+"""The local lift of label sets against its definition, and the exponents of decisions on sets."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.special import logit
+
+from pairmend import MendedClassifier
+from pairmend.mended import local_sets, set_exponents
+from pairmend.mended.label_sets import LabelSets, OwnSets
+from pairmend.mended.local_sets import LocalSets
+from pairmend.mended.set_exponents import fit_exponents
+from pairmend.metrics import zero_one_loss
+from slow_label_sets import local_lift
+
+
+def problem(seed, n_rows=60, n_labels=3):
+    """Label sets of rows whose probabilities are informative, with weights."""
+    rng = np.random.RandomState(seed)
+    Y = rng.rand(n_rows, n_labels) < [0.5, 0.4, 0.2][:n_labels]
+    proba = np.clip(0.3 + 0.4 * Y + 0.2 * rng.randn(*Y.shape), 0, 1)
+    weights = rng.choice([0.5, 1.0, 2.0], size=n_rows)
+    sets, indices = LabelSets.from_indicators(Y, weights)
+    local = LocalSets.from_rows(proba, indices, weights, sets.counts, weights.sum(), rng)
+    return sets, local, proba, OwnSets(indices, weights, np.arange(n_rows))
+
+
+def test_local_lift_equals_the_definition():
+    _, local, _, _ = problem(0)
+    new = np.random.RandomState(1).rand(9, 3)
+    expected = [local_lift(local, p) for p in new]
+    np.testing.assert_allclose(local.log_lift(new), np.log(expected), atol=1e-10)
+
+
+def test_rows_are_left_out_of_their_own_local_lift():
+    sets, local, proba, own = problem(0)
+    found = local.log_lift(proba, own.places, own.weights)
+    for row, p in enumerate(proba):
+        expected = local_lift(local, p, left_out=row)
+        others = sets.counts - (np.arange(len(sets.counts)) == local.sets[row]) * own.weights[row]
+        np.testing.assert_allclose(found[row][others > 0], np.log(expected)[others > 0], atol=1e-10)
+
+
+def test_sets_that_are_not_kept_have_no_lift_but_a_mass():
+    _, local, _, _ = problem(2)
+    kept = local.sets > 0
+    fewer = replace(local, sets=np.where(kept, local.sets - 1, -1), counts=local.counts[1:])
+    new = np.random.RandomState(1).rand(5, 3)
+    np.testing.assert_allclose(fewer.log_lift(new), local.log_lift(new)[:, 1:], atol=1e-10)
+
+
+def test_far_from_all_rows_sets_have_their_frequency():
+    _, local, _, _ = problem(3)
+    narrow = replace(local, beta=1e9)
+    np.testing.assert_allclose(narrow.log_lift(np.full((1, 3), 0.123)), 0, atol=1e-12)
+
+
+def test_the_bandwidth_is_relative_to_the_median_distance(rng):
+    _, local, proba, _ = problem(4)
+    points = logit(np.clip(proba, 1e-3, 1 - 1e-3))
+    first, second = np.triu_indices(len(points), k=1)
+    distances = ((points[first] - points[second]) ** 2).sum(axis=1)
+    equal = replace(local, masses=np.ones(len(points)))
+    found = LocalSets.from_rows(proba, equal.sets, equal.masses, equal.counts, equal.total, rng)
+    assert found.beta == pytest.approx(8 / np.median(distances), rel=1e-9)
+    same = np.full_like(proba, 0.3)
+    found = LocalSets.from_rows(same, equal.sets, equal.masses, equal.counts, equal.total, rng)
+    assert found.beta == local_sets.INVERSE_SQUARED_BANDWIDTH
+    assert np.isfinite(found.log_lift(same)).all()
+
+
+def test_local_exponent_enters_the_probabilities_of_sets():
+    sets, local, proba, own = problem(5)
+    new = np.random.RandomState(1).rand(70, 3)
+    both = replace(sets, lift_exponent=0.5, local=local, local_exponent=0.7)
+    plain = replace(sets, lift_exponent=0.5)
+    scores = plain._log_scores(slice(None), new, None) + 0.7 * local.log_lift(new)
+    np.testing.assert_array_equal(both.most_likely(new), sets.indicators(scores.argmax(axis=1)))
+    scores = plain._log_scores(slice(None), proba, own)
+    scores += 0.7 * local.log_lift(proba, own.places, own.weights)
+    np.testing.assert_array_equal(
+        both.most_likely(proba, own), sets.indicators(scores.argmax(axis=1))
+    )
+
+
+@pytest.mark.parametrize("name", ["_negative_log_likelihood", "_inaccuracy"])
+def test_gradients_equal_differences(name, rng):
+    objective = getattr(set_exponents, name)
+    features, masses = rng.normal(size=(20, 6, 3)), rng.rand(20)
+    for weights in rng.rand(5, 3):
+        _, gradient = objective(weights, features, masses)
+        slow = approx_fprime(weights, lambda w: objective(w, features, masses)[0], 1e-7)
+        np.testing.assert_allclose(gradient, slow, rtol=1e-4, atol=1e-5)
+
+
+def test_the_true_set_is_compared_with_the_likeliest_others(monkeypatch):
+    sets, local, proba, own = problem(6)
+    every, rows = set_exponents._features(replace(sets, local=local), proba, own)
+    assert every.shape[1:] == (len(sets.counts), 3)
+    plain = replace(sets, lift_exponent=0.0)._log_scores(slice(None), proba, own)
+    with np.errstate(invalid="ignore"):  # sets without other rows
+        lift = replace(sets, lift_exponent=1.0)._log_scores(slice(None), proba, own) - plain
+    near = local.log_lift(proba, own.places, own.weights)
+    for found, row in zip(every, rows, strict=True):
+        at = own.indices[row]
+        expected = [plain[row, at], lift[row, at], near[row, at]]
+        np.testing.assert_allclose(found[0], expected, atol=1e-10)
+    monkeypatch.setattr(set_exponents, "N_CANDIDATES", 2)
+    few, rows_of_few = set_exponents._features(replace(sets, local=local), proba, own)
+    np.testing.assert_array_equal(rows_of_few, rows)
+    np.testing.assert_array_equal(few[:, 0], every[:, 0])
+    scores, others = few @ set_exponents.START, every[:, 1:] @ set_exponents.START
+    np.testing.assert_allclose(
+        np.sort(scores[:, 1:], axis=1), np.sort(others, axis=1)[:, -2:], atol=1e-10
+    )
+
+
+def test_exponents_of_useless_lifts_are_small_and_of_useful_ones_are_not():
+    """Labels are exclusive in one part of the rows and equal in the other."""
+    rng = np.random.RandomState(0)
+    n_rows = 600
+    first, second = rng.rand(n_rows) < 0.5, rng.rand(n_rows) < 0.5
+    noise = 0.05 * rng.randn(n_rows)
+    for dependent in (False, True):
+        left = np.arange(n_rows) % 2 == 0
+        other = np.where(left, first, ~first) if dependent else second
+        Y = np.column_stack([first, other, left])
+        # The base classifier is right about the third label only.
+        proba = np.column_stack([0.5 + noise, 0.5 - noise, np.where(left, 0.99, 0.01)])
+        sets, indices = LabelSets.from_indicators(Y)
+        ones = np.ones(n_rows)
+        local = LocalSets.from_rows(proba, indices, ones, sets.counts, float(n_rows), rng)
+        own = OwnSets(indices, ones, np.arange(n_rows))
+        found = fit_exponents(sets, local, proba, own)
+        if dependent:
+            assert found.local_exponent + found.lift_exponent > 0.5
+            assert zero_one_loss(Y, found.most_likely(proba, own)) < 0.6
+        else:
+            # Each set of two labels occurs in a quarter of the rows, whatever the exponents are.
+            assert zero_one_loss(Y, found.most_likely(proba, own)) > 0.6
+
+
+def test_rows_without_equal_sets_give_no_exponents(rng):
+    Y = np.eye(4, dtype=bool)
+    sets, indices = LabelSets.from_indicators(Y)
+    local = LocalSets.from_rows(Y * 0.5, indices, np.ones(4), sets.counts, 4.0, rng)
+    own = OwnSets(indices, np.ones(4), np.arange(4))
+    assert fit_exponents(sets, local, Y * 0.5, own) is None
+    one, indices = LabelSets.from_indicators(np.ones((4, 2), dtype=bool))
+    local = LocalSets.from_rows(np.ones((4, 2)), indices, np.ones(4), one.counts, 4.0, rng)
+    own = OwnSets(indices, np.ones(4), np.arange(4))
+    assert fit_exponents(one, local, np.ones((4, 2)), own) is None
+
+
+def test_damaged_rows_are_refused():
+    _, local, proba, _ = problem(7)
+    for forged in (
+        replace(local, sets=local.sets + 100),
+        replace(local, masses=local.masses[:-1]),
+        replace(local, proba=local.proba[:-1]),
+    ):
+        with pytest.raises(ValueError, match="The model is damaged: fit the classifier again"):
+            forged.log_lift(proba)
+
+
+def test_decisions_of_a_classifier_list_the_local_exponent():
+    """Which of two labels a row has depends on its place, and no row has both."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, size=(300, 2))
+    side = np.sin(6 * X[:, 0]) + 0.3 * rng.randn(300) > 0
+    Y = np.column_stack([side, ~side, X[:, 1] > 0]).astype(int)
+    clf = MendedClassifier(None, criterion="zero_one", random_state=0).fit(X, Y)
+    local = clf._corrector.local_label_sets
+    found = clf.decisions_
+    at = found["decision"] == "sets"
+    assert found["local_exponent"][at].tolist()[-1] == local.local_exponent > 0
+    assert np.isnan(found["local_exponent"][~at]).all()
+    copy = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(copy.predict(X), clf.predict(X))
