@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from pairmend.mended.corrector import DrawnRows, _stacking_weights
 from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
+from pairmend.mended.validation_set import ValidationRows
 
 
 def squared_error(weights, predictions, Y, row_weights):
@@ -80,3 +82,23 @@ def test_rare_labels_are_shrunk_towards_uncorrected_probabilities():
     np.testing.assert_allclose(
         shrink_rare_labels(uncorrected, corrected, np.zeros(3), 0.0), corrected
     )
+
+
+def test_at_most_two_local_corrections_are_stacked(rng):
+    """The remaining two are the best two, by comparison with all choices of two."""
+    Y = rng.rand(300, 3) < 0.4
+    names = ["uncorrected", "range", "standard", "log_odds"]
+    terms = {name: np.clip(0.5 * Y + 0.25 + 0.2 * rng.randn(300, 3), 0, 1) for name in names}
+    assert min(fit_stacking_weights(terms, Y, np.ones(300)).values()) > 0.1
+    rows = ValidationRows(None, Y, terms["uncorrected"], np.ones(300))
+    drawn = DrawnRows(rows, np.ones(300), *[None] * 5)
+    found = _stacking_weights(terms, names[1:], drawn)
+    assert list(found) == names
+    assert [found[name] > 0 for name in names].count(True) == 3
+
+    def error_without(name):
+        used = {each: terms[each] for each in names if each != name}
+        weights = fit_stacking_weights(used, Y, np.ones(300))
+        return ((stack(used, weights) - Y) ** 2).mean()
+
+    assert found[min(names[1:], key=error_without)] == 0

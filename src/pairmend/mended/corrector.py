@@ -41,6 +41,9 @@ N_STACKING_ROWS = 2500
 MAX_PAIRS = 2_500_000
 """Number of pairs of a scored row and a landmark above which fewer rows are scored, at least half
 of N_SEARCH_ROWS."""
+MAX_LOCAL = 2
+"""Largest number of local corrections that are stacked; each makes predictions slower, and a third
+lowers no loss."""
 RARE_LABEL_MASS = 10.0
 """Prior mass of uncorrected probabilities: with examples of this weight, the corrected and the
 uncorrected probability of a label have the same weight."""
@@ -323,7 +326,7 @@ def fit_corrector(
         neighbourhoods[name].scaling.neighbourhood.set_params(beta=correction.beta)
         terms[name] = neighbourhoods[name].corrected(drawn.rows, correction)
     stacking_weights = (
-        fit_stacking_weights(terms, drawn.rows.Y, drawn.weights)
+        _stacking_weights(terms, list(neighbourhoods), drawn)
         if space.guard
         else dict.fromkeys(best, 1.0)
     )
@@ -352,6 +355,28 @@ def fit_corrector(
     folds = [np.flatnonzero(drawn.folds == fold) for fold in np.unique(drawn.folds)]
     predictions = OutOfFoldPredictions(drawn.rows.Y, drawn.weights, folds, corrected)
     return corrector, search, predictions
+
+
+def _stacking_weights(
+    terms: Mapping[str, FloatArray], local: Sequence[str], drawn: DrawnRows
+) -> dict[str, float]:
+    """Return stacking weights, of which at most MAX_LOCAL local corrections have a positive one.
+
+    Of more, the one is left out without which the error is smallest, and so on.
+    """
+
+    def error(weights: Mapping[str, float]) -> float:
+        return drawn.rows.brier_score(stack(terms, weights), drawn.weights)
+
+    def fitted(names: Sequence[str]) -> dict[str, float]:
+        used = {name: terms[name] for name in names}
+        return fit_stacking_weights(used, drawn.rows.Y, drawn.weights)
+
+    weights = fitted(list(terms))
+    while len(present := [name for name in local if weights.get(name, 0) > 0]) > MAX_LOCAL:
+        shorter = [fitted([each for each in weights if each != name]) for name in present]
+        weights = min(shorter, key=error)
+    return dict.fromkeys(terms, 0.0) | weights
 
 
 def _search(
