@@ -1,6 +1,7 @@
+import numpy as np
 import pytest
 
-from pairmend._utils.number_texts import form_note, number_forms, parse_number
+from pairmend._utils.number_texts import NumberFormat, format_note, number_formats
 
 
 @pytest.mark.parametrize(
@@ -21,24 +22,49 @@ from pairmend._utils.number_texts import form_note, number_forms, parse_number
         (["1.5", "2,5"], [], None),
         (["١"], [], None),
         (["1_000"], [], None),
-        (["12 €"], [], None),
+        (["01.5", "007"], [], None),
+        (["00.5"], ["plain"], [0.5]),
+        (["12 km"], [], None),
+        (["-", "n/a"], [], None),
+        (["12", "-", "N/A", "?"], ["plain"], [12, np.nan, np.nan, np.nan]),
+        (["12 €", "€ 1.500", "-€3,5"], ["decimal comma"], [12, 1500, -3.5]),
+        (["$1,500", "20"], ["thousands", "decimal comma"], [1500, 20]),
+        (["$5", "5 €"], [], None),
+        (["5 %", "7.5%"], ["plain"], [5, 7.5]),
+        (["5 %", "7.5"], [], None),
+        (["\u22125"], ["plain"], [-5]),
         (["inf"], [], None),
     ],
 )
-def test_forms(texts, forms, numbers):
-    assert number_forms(texts) == forms
+def test_formats(texts, forms, numbers):
+    formats = number_formats(texts)
+    assert [each.form for each in formats] == forms
     if forms:
-        assert [parse_number(text, forms[0]) for text in texts] == numbers
+        np.testing.assert_array_equal([formats[0].parse(text) for text in texts], numbers)
 
 
-def test_plain_numbers_are_accepted_in_every_form():
-    assert parse_number("2.5", "decimal comma") == 2.5
+def test_plain_numbers_are_accepted_in_every_format():
+    assert NumberFormat("decimal comma").parse("2.5") == 2.5
     with pytest.raises(ValueError, match="'2,5' is no number"):
-        parse_number("2,5")
+        NumberFormat().parse("2,5")
 
 
-def test_notes():
-    assert form_note(["1"], ["plain"]) == ""
-    assert form_note(["1", "1,5"], ["decimal comma"]) == (
-        "1 texts such as '1,5' are read as numbers with decimal commas"
-    )
+def test_other_signs_are_no_numbers():
+    assert NumberFormat(sign="$").parse("$ 5") == NumberFormat(sign="$").parse("5") == 5
+    with pytest.raises(ValueError, match="'5 €' is no number"):
+        NumberFormat(sign="$").parse("5 €")
+
+
+@pytest.mark.parametrize(
+    ("texts", "note"),
+    [
+        (["1", "2.5"], ""),
+        (["1", "1,5"], "1 text, '1,5', is read as a number with decimal commas"),
+        (["2,5", "1,5"], "2 texts such as '2,5' are read as numbers with decimal commas"),
+        (["$ 5", "7"], "1 text, '$ 5', is read without the sign '$'"),
+        (["5", "-", "n/a", "-"], "3 texts that are no numbers are taken as missing: '-', 'n/a'"),
+        (["5", "?"], "1 text that is no number is taken as missing: '?'"),
+    ],
+)
+def test_notes(texts, note):
+    assert format_note(texts, number_formats(texts)) == note

@@ -112,8 +112,18 @@ REMARKS = {
     "mostly_missing": ([""] * 30 + ["1", "2"] * 5, "missing in most rows"),
     "counter": ([str(n) for n in range(40)], "a different whole number in every row"),
     "spelled": (["Coast", "coast"] * 20, "'Coast' and 'coast' are different values"),
-    "mostly_numbers": ([*map(str, range(8)), "n/a", "2"] * 4, "values are numbers, but not 'n/a'"),
-    "ambiguous_dates": (["01/02/2024", "03/04/2024"] * 20, "its dates can be read as"),
+    "mostly_numbers": ([*map(str, range(8)), "low", "2"] * 4, "values are numbers, but not 'low'"),
+    "missing_texts": (
+        [*(f"{n * 1.37:.2f}" for n in range(36)), "-", "n/a", "N/A", "$ 12"],
+        "1 text, '$ 12', is read without the sign '$'; 3 texts that are no numbers are taken as "
+        "missing: '-', 'n/a', 'N/A'",
+    ),
+    "missing_dates": (
+        [*(f"{n % 28 + 1}.5.2024" for n in range(39)), "?"],
+        "",
+    ),
+    "codes": (["01234", "20099"] * 20, None),
+    "ambiguous_dates": (["01/02/2024", "03/04/2024"] * 20, "the month is taken first"),
     "distinct_price": ([f"{n * 1.37:.2f}" for n in range(40)], None),
 }
 

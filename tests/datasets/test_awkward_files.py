@@ -28,6 +28,7 @@ class Case:
     labels: object = 2
     options: dict = field(default_factory=dict)
     X: list | None = None
+    Y: list = field(default_factory=lambda: np.column_stack([SEA, SUN]).tolist())
     features: tuple = ("size",)
     label_names: tuple = ("sea", "sun")
     categories: dict = field(default_factory=dict)
@@ -152,6 +153,26 @@ CASES = [
         "2001,2002,2003\n0.5,1,0\n1.25,0,1\n2,1,1\n3.5,0,0\n",
         features=("2001",),
         label_names=("2002", "2003"),
+        note="first line .* is taken for names of columns; pass --no-header",
+    ),
+    text(
+        "increasing_first_row.csv",
+        "1,5,20,sea\n0.5,1,0,sun\n1.25,0,1,sea;sun\n2,1,1,\n",
+        labels=(),
+        options={"tags": "column_4"},
+        features=("column_1", "column_2", "column_3"),
+        X=[[1, 5, 20], [0.5, 1, 0], [1.25, 0, 1], [2, 1, 1]],
+        note=r"the first line \(1, 5, 20, sea\) is taken for data.*pass --header",
+    ),
+    text(
+        "title.csv",
+        "Photos of 2024\n\n" + PLAIN,
+        note="1 line above the header left out, as it has fewer cells: Photos of 2024",
+    ),
+    text(
+        "titles_padded.csv",
+        "Photos,,\nby A and B,,\n" + PLAIN,
+        note="2 lines above the header left out.*: Photos; by A and B",
     ),
     text("same_names.csv", PLAIN.replace("sea", "sun", 1), error="named 'sun'.*--no-header"),
     text(
@@ -210,12 +231,13 @@ CASES = [
         ["sea", "sun", "sea", ""],
         label_names=("sea", "sun"),
         note="has one tag in each row.*give the separator",
-        X=[[each] for each in SIZE],
+        Y=[[1, 0], [0, 1], [1, 0], [0, 0]],
     ),
     tags(
         "tags_cases.csv",
         ["sea", "Sea", "sea;Sea", ""],
         label_names=("Sea", "sea"),
+        Y=[[0, 1], [1, 0], [1, 1], [0, 0]],
         note="differ only in case are different labels: 'Sea' and 'sea'",
     ),
     tags("tags_none.csv", ["", "", "", ""], separator=";", error="column 'genres' has no tags"),
@@ -231,7 +253,11 @@ CASES = [
         'size,sea,sun\n"0,5",1,0\n"1,25",0,1\n"2",1,1\n"3,5",0,0\n',
         note="3 texts such as '0,5' are read as numbers with decimal commas",
     ),
-    text("decimal_semicolons.csv", "size;sea;sun\n0,5;1;0\n1,25;0;1\n2,0;1;1\n3,5;0;0\n"),
+    text(
+        "decimal_semicolons.csv",
+        "size;sea;sun\n0,5;1;0\n1,25;0;1\n2,0;1;1\n3,5;0;0\n",
+        note="4 texts such as '0,5' are read as numbers with decimal commas",
+    ),
     text(
         "thousands.csv",
         'size,sea,sun\n"1,000.5",1,0\n"2,000",0,1\n"3,000,000",1,1\n1,0,0\n',
@@ -263,10 +289,56 @@ CASES = [
     ),
     text(
         "numbers_and_text.csv",
-        PLAIN.replace("2.0", "unknown"),
-        categories={0: ("0.5", "1.25", "3.5", "unknown")},
+        PLAIN.replace("2.0", "small"),
+        categories={0: ("0.5", "1.25", "3.5", "small")},
         X=[[0], [1], [3], [2]],
     ),
+    text(
+        "missing_texts.csv",
+        "size,sea,sun\n0.5,1,0\n-,0,1\nn/a,1,1\n$ 12,0,0\n",
+        X=[[0.5], [np.nan], [np.nan], [12]],
+        note="1 text, '\\$ 12', is read without the sign '\\$'; 2 texts that are no numbers are "
+        "taken as missing: '-', 'n/a'",
+    ),
+    text(
+        "euros.csv",
+        "size;sea;sun\n1.500 €;1;0\n1,25 €;0;1\n-2 €;1;1\nk;0;0\n".replace("k", "#N/A"),
+        X=[[1500], [1.25], [-2], [np.nan]],
+        note="without the sign '€'",
+    ),
+    text(
+        "percent.csv",
+        "size,sea,sun\n5%,1,0\n1.5 %,0,1\n,1,1\n20%,0,0\n",
+        X=[[5], [1.5], [np.nan], [20]],
+        note="without the sign '%'",
+    ),
+    text(
+        "two_currencies.csv",
+        "size,sea,sun\n$5,1,0\n5 €,0,1\n$5,1,1\n$5,0,0\n",
+        categories={0: ("$5", "5 €")},
+        X=[[0], [1], [0], [0]],
+    ),
+    text(
+        "thousands_in_a_file_with_commas.csv",
+        "size;price;sea;sun\n1.500;0,5;1;0\n20;1,25;0;1\n;2;1;1\n3.500;3,5;0;0\n",
+        features=("size", "price"),
+        X=[[1500, 0.5], [20, 1.25], [np.nan, 2], [3500, 3.5]],
+        note="points of 'size' are read as separators of thousands",
+    ),
+    text(
+        "points_and_commas.csv",
+        "size;price;sea;sun\n1.500;0,5;1;0\n20;1,25;0;1\n2.5;2;1;1\n3.500;3,5;0;0\n",
+        features=("size", "price"),
+        X=[[1.5, 0.5], [20, 1.25], [2.5, 2], [3.5, 3.5]],
+        note="'price': 3 texts such as '0,5' are read",
+    ),
+    text(
+        "postal_codes.csv",
+        "size,sea,sun\n01234,1,0\n20099,0,1\n01234,1,1\n20099,0,0\n",
+        categories={0: ("01234", "20099")},
+        X=[[0], [1], [0], [1]],
+    ),
+    text("zeros_before_points.csv", PLAIN.replace("0.5", "00.5")),
     # broken
     text("empty.csv", "", error="empty; expected a header"),
     text("header_only.csv", "size,sea,sun\n", error="no rows after the header; add rows"),
@@ -326,10 +398,7 @@ def check(path, case):
     assert data.label_names == case.label_names
     assert data.categories == case.categories
     np.testing.assert_array_equal(data.X, [[x] for x in SIZE] if case.X is None else case.X)
-    truth = {"tags_one_each.csv": [[1, 0], [0, 1], [1, 0], [0, 0]]}.get(case.name)
-    if case.name == "tags_cases.csv":
-        truth = [[0, 1], [1, 0], [1, 1], [0, 0]]
-    assert data.Y.tolist() == (truth or np.column_stack([SEA, SUN]).tolist())
+    assert data.Y.tolist() == case.Y
     notes = [str(each.message) for each in recorded]
     assert all(issubclass(each.category, ReadWarning) for each in recorded)
     if case.note is None:

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend.datasets import load_file, load_table, make_hypercubes, save_file, take_labels
+from pairmend.datasets import (
+    ReadWarning,
+    load_file,
+    load_table,
+    make_hypercubes,
+    save_file,
+    take_labels,
+)
 from pairmend.datasets.parquet import write_parquet
 
 CSV = "id,size,hue,sea,sun\n01,2.5,red,1,0\n02,,blue,0,1\n3,1e3,,1,1\n"
@@ -36,7 +43,7 @@ def test_labels_by_name_number_or_xml(csv_file, tmp_path, labels):
     assert data.label_names == ("sea", "sun")
     assert data.Y.tolist() == [[1, 0], [0, 1], [1, 1]]
     assert data.feature_names == ("id", "size", "hue")
-    assert data.categories == {2: ("blue", "red")}
+    assert data.categories == {0: ("01", "02", "3"), 2: ("blue", "red")}  # 01 is a code
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])
@@ -49,7 +56,8 @@ def test_other_delimiters_are_found_out(tmp_path, delimiter):
 def test_decimal_commas(tmp_path):
     path = tmp_path / "photos.csv"
     path.write_text("size;text;sea\n2,5;a,b;1\n;c;0\n-1,0e2;1,5;1\n")
-    data = load_table(path, ["sea"])
+    with pytest.warns(ReadWarning, match="'size': 2 texts such as '-1,0e2' are read as numbers"):
+        data = load_table(path, ["sea"])
     np.testing.assert_array_equal(data.X[:, 0], [2.5, np.nan, -100])
     assert data.categories == {1: ("1,5", "a,b", "c")}
     assert load_table(path, categorical=["size"]).categories[0] == ("-1,0e2", "2,5")

@@ -1,19 +1,33 @@
-"""Numbers written as texts: plain, with decimal commas, or with separators of thousands."""
+"""Numbers written as texts: decimal commas, separators of thousands, signs of currency, gaps."""
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from math import nan
 
 PLAIN, DECIMAL_COMMA, THOUSANDS = "plain", "decimal comma", "thousands"
+MISSING_TEXTS = frozenset({
+    "?", "-", "--", "---", "\u2013", "\u2014", ".", "n/a", "na", "n.a.", "nan", "null", "none",
+    "unknown", "missing", "<na>", "#n/a", "#na", "#div/0!", "#null!", "#num!", "#ref!", "#value!",
+    "#name?",
+})  # fmt: skip
+"""Texts that stand for a missing number or date, in lower case."""
+SIGNS = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%")
+"""Signs of currency and of per cent, before or after a number."""
+_LONGEST_MISSING = max(map(len, MISSING_TEXTS))
 _EXPONENT = r"([eE][+-]?\d+)?"
 _GAPS = "'\u2019 \u00a0\u202f"
 _PATTERNS = {
-    PLAIN: re.compile(rf"[+-]?(\d+\.?\d*|\.\d+){_EXPONENT}"),
-    THOUSANDS: re.compile(rf"[+-]?([1-9]\d{{0,2}}(?:[,{_GAPS}]\d{{3}})+|\d+)(\.\d*)?{_EXPONENT}"),
+    PLAIN: re.compile(rf"[+-]?(\d+\.?\d*|\.\d+){_EXPONENT}", re.ASCII),
+    THOUSANDS: re.compile(
+        rf"[+-]?([1-9]\d{{0,2}}(?:[,{_GAPS}]\d{{3}})+|\d+)(\.\d*)?{_EXPONENT}", re.ASCII
+    ),
     DECIMAL_COMMA: re.compile(
-        rf"[+-]?([1-9]\d{{0,2}}(?:[.{_GAPS}]\d{{3}})+|\d+)(,\d*)?{_EXPONENT}"
+        rf"[+-]?([1-9]\d{{0,2}}(?:[.{_GAPS}]\d{{3}})+|\d+)(,\d*)?{_EXPONENT}", re.ASCII
     ),
 }
-_LEADING_ZERO = re.compile(r"[+-]?0\d")
+_CODE = re.compile(r"[+-]?0\d+", re.ASCII)
+_CODE_IN_LINES = re.compile(r"^[+-]?0\d+$", re.ASCII | re.MULTILINE)
 _WITHOUT_SEPARATORS = {
     PLAIN: str.maketrans({}),
     THOUSANDS: str.maketrans(dict.fromkeys("," + _GAPS, "")),
@@ -21,42 +35,107 @@ _WITHOUT_SEPARATORS = {
 }
 
 
-def number_forms(texts: Iterable[str]) -> list[str]:
-    """Return the forms in which all texts are numbers, the more probable one first.
+@dataclass(frozen=True)
+class NumberFormat:
+    """How the texts of a column are numbers: the separators, and a sign that some texts have."""
 
-    Texts with a leading zero, such as 00501, are codes, not numbers.
+    form: str = PLAIN
+    sign: str = ""
+
+    def parse(self, text: str) -> float:
+        """Return a text in this format, or else a plain one, as a number; NaN if it is missing."""
+        if is_missing_text(text):
+            return nan
+        sign, rest = _split_sign(text)
+        if sign in ("", self.sign) and not _CODE.fullmatch(rest):
+            for form in (self.form, PLAIN):
+                if _PATTERNS[form].fullmatch(rest):
+                    return float(rest.translate(_WITHOUT_SEPARATORS[form]))
+        raise ValueError(f"{text!r} is no number")
+
+
+PLAIN_NUMBERS = NumberFormat()
+
+
+def number_formats(texts: Iterable[str]) -> list[NumberFormat]:
+    """Return the formats in which all texts are numbers or missing, the more probable one first.
+
+    Texts with a leading zero, such as 00501, are codes, not numbers. Numbers with different signs
+    have different units; those with and without a per cent sign, too.
     """
-    forms = list(_PATTERNS)
+    forms, signs = list(_PATTERNS), set()
     for text in texts:
-        stripped = text.strip()
-        if not stripped.isascii() and not any(gap in stripped for gap in _GAPS):
+        if is_missing_text(text):
+            continue
+        sign, rest = _split_sign(text)
+        signs.add(sign)
+        if _CODE.fullmatch(rest):
             return []
-        if _LEADING_ZERO.match(stripped):
-            return []
-        forms = [form for form in forms if _PATTERNS[form].fullmatch(stripped)]
+        forms = [form for form in forms if _PATTERNS[form].fullmatch(rest)]
         if not forms:
             return []
-    return forms[:1] if forms[:1] == [PLAIN] else forms
+    if not signs or len(signs - {""}) > 1 or signs == {"", "%"}:
+        return []
+    forms = forms[:1] if forms[0] == PLAIN else forms
+    return [NumberFormat(form, max(signs)) for form in forms]
 
 
-def parse_number(text: str, form: str = PLAIN) -> float:
-    """Return a text in a form, or else in the plain one, as a number."""
-    stripped = text.strip()
-    if _LEADING_ZERO.match(stripped):
-        raise ValueError(f"{text!r} is a code, not a number")
-    for each in (form, PLAIN):
-        if _PATTERNS[each].fullmatch(stripped):
-            return float(stripped.translate(_WITHOUT_SEPARATORS[each]))
-    raise ValueError(f"{text!r} is no number")
+def is_missing_text(text: str) -> bool:
+    """Return whether a text stands for a missing number or date."""
+    return len(text) <= _LONGEST_MISSING and text.strip().lower() in MISSING_TEXTS
 
 
-def form_note(texts: Iterable[str], forms: list[str]) -> str:
-    """Describe how texts were read as numbers in the first of some forms; empty for plain ones."""
-    if forms[0] == PLAIN:
-        return ""
-    written = [text for text in texts if not _PATTERNS[PLAIN].fullmatch(text.strip())]
-    name = "decimal commas" if forms[0] == DECIMAL_COMMA else "separators of thousands"
-    note = f"{len(written)} texts such as {written[0]!r} are read as numbers with {name}"
-    if len(forms) > 1:
-        note += "; they could also have decimal commas: write these with points"
-    return note
+def has_codes(lines: str) -> bool:
+    """Return whether one of the lines of a text is a whole number with a leading zero."""
+    return _CODE_IN_LINES.search(lines) is not None
+
+
+def format_note(texts: Iterable[str], formats: list[NumberFormat]) -> str:
+    """Describe how texts are read in the first of some formats; empty if all are plain numbers."""
+    form, sign = formats[0].form, formats[0].sign
+    present, missing = [], []
+    for text in texts:
+        (missing if is_missing_text(text) else present).append(text)
+    notes = []
+    written = [text for text in present if not _PATTERNS[PLAIN].fullmatch(_split_sign(text)[1])]
+    if written:
+        name = "decimal commas" if form == DECIMAL_COMMA else "separators of thousands"
+        what = "a number" if len(written) == 1 else "numbers"
+        notes.append(f"{_such_as(written)} read as {what} with {name}")
+        if len(formats) > 1:
+            notes.append("they could also have decimal commas: write these with points")
+    if signed := [text for text in present if sign and _split_sign(text)[0]]:
+        notes.append(f"{_such_as(signed)} read without the sign {sign!r}")
+    if missing:
+        notes.append(missing_note(missing, "number"))
+    return "; ".join(notes)
+
+
+def missing_note(texts: list[str], thing: str) -> str:
+    """Describe texts that are taken as missing numbers or dates."""
+    different = list(dict.fromkeys(texts))
+    shown = ", ".join(map(repr, different[:4])) + (", ..." if len(different) > 4 else "")
+    which = f"text that is no {thing} is" if len(texts) == 1 else f"texts that are no {thing}s are"
+    return f"{len(texts)} {which} taken as missing: {shown}"
+
+
+def _such_as(texts: list[str]) -> str:
+    if len(texts) == 1:
+        return f"1 text, {texts[0]!r}, is"
+    return f"{len(texts)} texts such as {texts[0]!r} are"
+
+
+def _split_sign(text: str) -> tuple[str, str]:
+    """Return the sign of currency or of per cent of a text, and the text without it."""
+    stripped = text.strip().replace("\u2212", "-")  # the minus of typography
+    first, last = stripped[:1], stripped[-1:]
+    if last.isdigit() and (first.isdigit() or first == "."):
+        return "", stripped
+    minus = first if first in ("+", "-") else ""
+    unsigned = stripped.removeprefix(minus).lstrip()
+    for sign in SIGNS:
+        if unsigned.startswith(sign):
+            return sign, minus + unsigned.removeprefix(sign).lstrip()
+        if unsigned.endswith(sign):
+            return sign, minus + unsigned.removesuffix(sign).rstrip()
+    return "", stripped

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.number_texts import number_forms
+from pairmend._utils.number_texts import number_formats
 from pairmend.cli.display import show_note, show_status, show_table
 from pairmend.datasets import MultiLabelData, drop_features, one_hot
 from pairmend.frames.kinds import MAX_CATEGORIES, ColumnSummary, summarise_columns
@@ -171,7 +171,7 @@ def _counts_rows(column: Any) -> bool:
 
 def _remarks_of_categories(values: Sequence[str]) -> list[str]:
     remarks = []
-    others = [value for value in values if not number_forms([value])]
+    others = [value for value in values if not number_formats([value])]
     if 0 < len(others) < len(values) and len(others) <= (1 - MOSTLY) * len(values):
         shown = ", ".join(map(repr, others[:3]))
         remarks.append(

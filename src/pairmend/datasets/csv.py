@@ -104,8 +104,7 @@ def read_csv_table(
     """Read a CSV file, all of its columns features; cells of `labels` stay texts.
 
     Delimiter, encoding and header are guessed if they are None. Names in `categorical` that are
-    not in the file are ignored. Where the delimiter is not the comma, numbers may have decimal
-    commas.
+    not in the file are ignored.
     """
     path = Path(path)
     note = ""
@@ -125,7 +124,7 @@ def read_csv_table(
             reader = csv.reader(islice(text, n_skipped, None), delimiter=delimiter, strict=True)
             yield ((reader.line_num + n_skipped, row) for row in reader)
 
-    table = TextTable(path, rows, limits, header=header, decimal_commas=delimiter != ",")
+    table = TextTable(path, rows, limits, header=header)
     if note:
         table.notes.insert(0, note)
     return table_data(table, labels, categorical)

@@ -1,10 +1,11 @@
-"""Guessing the delimiter of a CSV file, and whether a table has a header."""
+"""Guessing the delimiter of a CSV file, titles above a table, and whether it has a header."""
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pairmend._utils.number_texts import number_forms
+from pairmend._utils.number_texts import number_formats
 
 DELIMITERS = ",;\t|"
 MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
@@ -23,20 +24,36 @@ def guess_delimiter(lines: Sequence[str]) -> str:
             rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
         except csv.Error:
             continue
-        widths = [len(row) for row in rows]
-        if widths and widths[0] > 1:
-            score = (widths.count(widths[0]) / len(widths), widths[0])
-            if score > best_score:
-                best, best_score = delimiter, score
+        (width, count) = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
+        score = (count / max(1, len(rows)), width)
+        if width > 1 and score > best_score:
+            best, best_score = delimiter, score
     return best
+
+
+def count_titles(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many of the first rows are titles above a table.
+
+    A title has one filled cell, or less than half as many cells as most rows.
+    """
+    n_filled = [sum(map(bool, row)) for row in rows]
+    usual_filled = Counter(n_filled).most_common(1)[0][0]
+    usual_width = Counter(map(len, rows)).most_common(1)[0][0]
+    n_titles = 0
+    for row, filled in zip(rows, n_filled, strict=True):
+        alone = filled == 1 and usual_filled > (1 if len(row) == 1 else 2)
+        if not alone and 2 * len(row) >= usual_width:
+            break
+        n_titles += 1
+    return n_titles if n_titles < len(rows) else 0
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first of some rows holds names of columns.
 
     It does not if each of its cells occurs again in its own column; nor if every column of numbers
-    has a number there, too, unless these numbers increase from column to column, as names of years
-    or places do.
+    has a number there, too, unless these numbers increase by the same step from column to column,
+    as names of years or places do.
     """
     first, rest = rows[0], rows[1:]
     if rest and all(
@@ -55,7 +72,8 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     if not names:
         return True
     if len(numeric) >= len(first) - 1 and all(name.isdecimal() for name in names):
-        return len(names) > 1 and all(a < b for a, b in pairwise(map(int, names)))
+        steps = {after - before for before, after in pairwise(map(int, names))}
+        return len(steps) == 1 and min(steps) > 0
     return False
 
 
@@ -65,4 +83,4 @@ def _all_numbers(cells: Sequence[str]) -> bool:
 
 
 def _is_number(cell: str, or_missing: bool = False) -> bool:
-    return (or_missing and cell in MISSING) or bool(number_forms([cell]))
+    return (or_missing and cell in MISSING) or bool(number_formats([cell]))

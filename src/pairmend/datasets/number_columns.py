@@ -1,4 +1,4 @@
-"""Columns of texts that are numbers with decimal commas or separators of thousands."""
+"""Columns of texts that are numbers with separators or signs, or missing."""
 
 import warnings
 from collections.abc import Set
@@ -6,27 +6,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from pairmend._utils.number_texts import PLAIN, form_note, number_forms, parse_number
+from pairmend._utils.number_texts import format_note, number_formats
 from pairmend.datasets.data import MultiLabelData, source_name
 from pairmend.datasets.warning import ReadWarning
 
 
 def decode_numbers(data: MultiLabelData, kept: Set[str]) -> MultiLabelData:
-    """Replace texts that are numbers with separators by numbers; `kept` columns stay texts."""
+    """Replace texts that are numbers with separators or signs; `kept` columns stay texts."""
     X, categories = data.X, dict(data.categories)
     for place, values in data.categories.items():
-        forms = number_forms(values) if values and data.feature_names[place] not in kept else []
-        if not forms or forms[0] == PLAIN:
+        column = data.feature_names[place]
+        formats = [] if column in kept else number_formats(values)
+        note = format_note(values, formats) if formats else ""
+        if not note:
             continue
-        numbers = np.array([*(parse_number(value, forms[0]) for value in values), np.nan])
+        numbers = np.array([*map(formats[0].parse, values), np.nan])
         X = X.copy() if X is data.X else X
         codes = X[:, place]
         X[:, place] = numbers[np.where(np.isnan(codes), len(values), codes).astype(int)]
         del categories[place]
-        column = data.feature_names[place]
         warnings.warn(
-            f"{source_name(data)}: column {column!r}: {form_note(values, forms)}",
-            ReadWarning,
-            stacklevel=3,
+            f"{source_name(data)}: column {column!r}: {note}", ReadWarning, stacklevel=3
         )
     return replace(data, X=X, categories=categories)

@@ -1,5 +1,6 @@
-"""Tables whose cells are texts: header, numbers, categories, missing values."""
+"""Tables whose cells are texts: titles, header, numbers, categories, missing values."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager
@@ -10,8 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from pairmend._utils.chunking import join_blocks
+from pairmend._utils.number_texts import DECIMAL_COMMA, NumberFormat, has_codes, number_formats
+from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
-from pairmend.datasets.dialect import MISSING, has_header
+from pairmend.datasets.dialect import MISSING, count_titles, has_header
 from pairmend.datasets.limits import CellCount, ReadLimits
 from pairmend.datasets.text_codes import TextCodes
 
@@ -20,7 +23,9 @@ Rows = Callable[[], AbstractContextManager[Iterator[tuple[int, list[str]]]]]
 _CHUNK_CELLS = 2**19
 """Cells of a chunk of rows."""
 _SAMPLE_ROWS = 100
-"""Rows from which a missing header is recognised."""
+"""Rows from which titles and a missing header are recognised."""
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_DECIMAL_COMMAS = NumberFormat(DECIMAL_COMMA)
 
 
 @dataclass
@@ -53,27 +58,29 @@ class TextTable:
         limits: ReadLimits,
         *,
         header: bool | None = True,
-        decimal_commas: bool = False,
         pads_rows: bool = False,
     ):
-        self.path, self._rows, self._decimal_commas = path, rows, decimal_commas
+        self.path, self._rows = path, rows
         self._pads_rows = pads_rows
         self.notes: list[str] = []
         with rows() as opened:
-            sample_rows = _SAMPLE_ROWS if header is None else 1
             # Empty lines before the header are skipped.
             filled = ([c.strip() for c in row] for _, row in opened if any(map(str.strip, row)))
-            sample = list(islice(filled, sample_rows))
+            sample = list(islice(filled, _SAMPLE_ROWS))
         if not sample:
             raise ValueError(f"{path}: empty; expected a header with the names of the columns")
+        n_titles = 0 if header is False else count_titles(sample)
+        self._note_titles(sample[:n_titles])
+        first, sample = sample[n_titles], sample[n_titles:]
         self._has_header = has_header(sample) if header is None else header
-        first = sample[0]
+        self._n_skipped = n_titles + self._has_header
         self.count = CellCount(path, limits)
         self.count.add_columns(len(first))
         if self._has_header:
             self.names = [name or f"column_{n}" for n, name in enumerate(first, start=1)]
             self._unnamed = {place for place, name in enumerate(first) if not name}
             self._check_names()
+            self._note_numbers_as_names(first, header is None)
         else:
             self.names = [f"column_{n}" for n in range(1, len(first) + 1)]
             self._unnamed = set()
@@ -88,17 +95,31 @@ class TextTable:
                 "header=False)"
             )
 
+    def _note_titles(self, titles: Sequence[Sequence[str]]) -> None:
+        if titles:
+            shown = "; ".join(next(filter(None, row)) for row in titles[:3])
+            self.notes.append(
+                f"{self.path}: {counted(len(titles), 'line')} above the header left out, as "
+                f"{'they have' if len(titles) > 1 else 'it has'} fewer cells: {shown}"
+            )
+
+    def _note_numbers_as_names(self, first: Sequence[str], is_guess: bool) -> None:
+        if is_guess and all(name.isdecimal() for name in first if name):
+            self.notes.append(
+                f"{self.path}: the first line ({_first_cells(first)}) is taken for names of "
+                "columns; pass --no-header (in Python header=False) if it holds data"
+            )
+
     def _note_missing_header(self, first: Sequence[str], is_guess: bool) -> None:
         if is_guess:
-            shown = ", ".join(first[:4]) + (", ..." if len(first) > 4 else "")
             self.notes.append(
-                f"{self.path}: the first line ({shown}) is taken for data, not for names: the "
+                f"{self.path}: the first line ({_first_cells(first)}) is taken for data, not for names: the "
                 f"columns are named column_1 to column_{len(first)}; pass --header (in Python "
                 "header=True) if it holds names"
             )
 
     def read(self, categorical: Set[str] = frozenset(), labels: Set[str] = frozenset()) -> Columns:
-        """Read all rows; columns with a cell that is no number are categorical.
+        """Read all rows; columns with a cell that is no plain number are categorical.
 
         The cells of labels are texts. Only an empty one is missing.
         """
@@ -110,6 +131,7 @@ class TextTable:
         }
         late: dict[int, TextCodes] = {}  # columns whose first text is not in the first chunk
         blocks: list[FloatArray] = []
+        dotted = dict.fromkeys(set(range(n_columns)) - set(coders), False)
         n_rows = 0
         for chunk in self._chunks(note_empty_rows=True):
             count.add(len(chunk) * n_columns)
@@ -118,9 +140,10 @@ class TextTable:
                 if place in coders:
                     block[:, place] = coders[place].encode(cells)
                 elif place not in late:
-                    numbers = self._numbers(cells)
+                    numbers = _numbers(cells)
                     if numbers is not None:
                         block[:, place] = numbers
+                        _look_for_thousands(dotted, place, cells)
                     elif n_rows == 0:
                         coders[place] = TextCodes(count, MISSING)
                         block[:, place] = coders[place].encode(cells)
@@ -141,6 +164,9 @@ class TextTable:
         categories = {}
         for place, coder in sorted({**coders, **late}.items()):
             table[:, place], categories[place] = coder.sort(table[:, place])
+        numbers = [place for place, is_dotted in dotted.items() if is_dotted and place not in late]
+        if numbers and any(map(_has_decimal_commas, categories.values())):
+            self._read_thousands(table, numbers)
         return self._without_unnamed(Columns(tuple(self.names), table, categories))
 
     def _without_unnamed(self, columns: Columns) -> Columns:
@@ -161,16 +187,26 @@ class TextTable:
         kept = [place for place in range(len(columns.names)) if place not in dropped]
         return columns.select(kept) if dropped and kept else columns
 
-    def _numbers(self, cells: Sequence[str]) -> FloatArray | None:
-        if self._decimal_commas and any("," in cell for cell in cells):
-            return _numbers([cell.replace(",", ".") for cell in cells])
-        return _numbers(cells)
+    def _read_thousands(self, table: FloatArray, places: Sequence[int]) -> None:
+        """Read columns again whose points are separators of thousands: others have commas."""
+        start = 0
+        for chunk in self._chunks():
+            for place in places:
+                texts = [row[place] for row in chunk]
+                numbers = [np.nan if t in MISSING else _DECIMAL_COMMAS.parse(t) for t in texts]
+                table[start : start + len(chunk), place] = numbers
+            start += len(chunk)
+        names = ", ".join(repr(self.names[place]) for place in places)
+        self.notes.append(
+            f"{self.path}: the points of {names} are read as separators of thousands (1.500 is "
+            "1500), because other columns have decimal commas"
+        )
 
     def _chunks(self, *, note_empty_rows: bool = False) -> Iterator[list[list[str]]]:
         """Yield lists of rows of stripped cells; empty lines are left out."""
         n_columns = len(self.names)
         size = max(1, _CHUNK_CELLS // n_columns)
-        n_empty, is_first = 0, self._has_header
+        n_empty, n_skipped = 0, 0
         with self._rows() as rows:
             chunk = []
             for line, raw in rows:
@@ -179,8 +215,8 @@ class TextTable:
                 if not any(row) and (n_columns > 1 or not row):
                     n_empty += bool(row)
                     continue
-                if is_first:  # the header
-                    is_first = False
+                if n_skipped < self._n_skipped:  # titles and the header
+                    n_skipped += 1
                     continue
                 if len(row) != n_columns:
                     row = self._fitted(row, line)
@@ -191,7 +227,8 @@ class TextTable:
             if chunk:
                 yield chunk
         if n_empty and note_empty_rows and not self._pads_rows:
-            self.notes.append(f"{self.path}: {n_empty} rows without any value are left out")
+            rows_are = f"{counted(n_empty, 'row')} without any value {'is' if n_empty == 1 else 'are'}"
+            self.notes.append(f"{self.path}: {rows_are} left out")
 
     def _fitted(self, row: list[str], line: int) -> list[str]:
         n_columns = len(self.names)
@@ -200,18 +237,42 @@ class TextTable:
                 row.pop()
             row += [""] * (n_columns - len(row))
         if len(row) != n_columns:
+            advice = "put cells that contain the delimiter in quotes, or give the delimiter"
+            if self._pads_rows:
+                advice = "give the columns names, or remove the further cells"
             raise ValueError(
-                f"{self.path}, line {line}: {len(row)} cells where the header has {n_columns}; "
-                "put cells that contain the delimiter in quotes, or give the delimiter"
+                f"{self.path}, line {line}: {counted(len(row), 'cell')} where the header has "
+                f"{n_columns}; {advice}"
             )
         return row
 
 
 def _numbers(cells: Sequence[str]) -> FloatArray | None:
-    text = "".join(cells)
-    if "_" in text or not text.isascii():
+    """Return plain numbers, None if a cell is none; whole numbers with a leading zero are codes."""
+    text = "\n".join(cells)
+    if "_" in text or not text.isascii() or has_codes(text):
         return None
     try:
         return np.array(["nan" if cell in MISSING else cell for cell in cells], dtype=float)
     except ValueError:
         return None
+
+
+def _look_for_thousands(dotted: dict[int, bool], place: int, cells: Sequence[str]) -> None:
+    """Note whether a column has points, all of which may be separators of thousands."""
+    if place not in dotted:
+        return
+    points = [cell for cell in cells if "." in cell]
+    if not all(map(_THOUSANDS.fullmatch, points)):
+        del dotted[place]
+    elif points:
+        dotted[place] = True
+
+
+def _has_decimal_commas(texts: Sequence[str]) -> bool:
+    """Return whether texts are numbers with decimal commas, and cannot be others."""
+    return [each.form for each in number_formats(texts)] == [DECIMAL_COMMA]
+
+
+def _first_cells(cells: Sequence[str]) -> str:
+    return ", ".join(cells[:4]) + (", ..." if len(cells) > 4 else "")

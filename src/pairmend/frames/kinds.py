@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.number_texts import form_note, number_forms
+from pairmend._utils.number_texts import (
+    NumberFormat,
+    format_note,
+    is_missing_text,
+    missing_note,
+    number_formats,
+)
 from pairmend.frames.columns import Column, category_key, read_column
 from pairmend.frames.parsing import date_formats_of, dates_of
 from pairmend.frames.readers import (
@@ -92,6 +98,7 @@ def choose_reader(
     missing = column.missing
     present = column.values[~missing].tolist()
     n_distinct = len(set(present))
+    n_missing = int(np.count_nonzero(missing))
     note = ""
     if kind is not None:
         reader = _requested_reader(column, kind)
@@ -101,12 +108,15 @@ def choose_reader(
         reader = _plain_reader(column)
     else:
         reader, note = _string_reader(column, present, n_distinct, fits_text)
+    if column.holds == "strings" and reader.kind in ("number", "date"):
+        numbers = [text for text in present if not is_missing_text(text)]
+        n_missing += len(present) - len(numbers)
+        present, n_distinct = numbers, len(set(numbers))
     if note:
         warnings.warn(f"Column {column.name!r}: {note}.", ColumnWarning, stacklevel=2)
     example = str(category_key(present[0])) if present else ""
     if present and column.holds == "dates":
         example = str(np.datetime64(round(present[0] * 86400), "s"))
-    n_missing = int(np.count_nonzero(missing))
     return reader, ColumnSummary(column.name, reader.kind, n_distinct, n_missing, example, note)
 
 
@@ -123,14 +133,10 @@ def _string_reader(
     """Return the reader of a column of strings, and a note for a warning."""
     note = ""
     if not column.is_category:  # a categorical dtype is never read as numbers, dates or text
-        if present and (forms := number_forms(dict.fromkeys(present))):
-            return NumberReader(form=forms[0]), form_note(present, forms)
+        if numbers := number_formats(dict.fromkeys(present)):
+            return _number_reader(numbers), format_note(present, numbers)
         if formats := date_formats_of(present):
-            if len(formats) > 1:
-                note = (
-                    f"its dates can be read as {' or '.join(formats)}, and the first format is "
-                    "used; convert the column to dates to choose the format"
-                )
+            note = _date_note(present, formats)
             return DateReader(formats[0], _has_times(dates_of(present, formats[0]))), note
         if _is_text(present, n_distinct):
             return TextReader.fit(column) if fits_text else NothingReader("text"), note
@@ -140,6 +146,26 @@ def _string_reader(
             "of rows, and the column is left out; encode it as numbers to use it"
         )
     return _category_reader(column), note
+
+
+def _number_reader(formats: list[NumberFormat]) -> NumberReader:
+    return NumberReader(form=formats[0].form, sign=formats[0].sign)
+
+
+def _date_note(present: list[str], formats: list[str]) -> str:
+    """Return a note for dates that can be read in several formats, or that are missing."""
+    notes = []
+    missing = [text for text in present if is_missing_text(text)]
+    if len(formats) > 1:
+        date = next(text for text in present if not is_missing_text(text))
+        notes.append(
+            f"the day or the month may come first in its dates, such as {date!r}, and the "
+            f"{'month' if formats[0].startswith('%m') else 'day'} is taken first; if this is "
+            "wrong, write the dates as 2024-12-31"
+        )
+    if missing:
+        notes.append(missing_note(missing, "date"))
+    return "; ".join(notes)
 
 
 def _is_text(present: list[str], n_distinct: int) -> bool:
@@ -177,8 +203,8 @@ def _requested_reader(column: Column, kind: str) -> Any:
             raise ValueError(unexpected_kind(column, "dates"))
         days = DateReader(forms[0], False).read(column)[:, 0]
         return DateReader(forms[0], _has_times(days))
-    forms = number_forms(column.values[~column.missing]) if column.holds == "strings" else []
-    reader = NumberReader(form=forms[0]) if forms else NumberReader()
+    numbers = number_formats(column.values[~column.missing]) if column.holds == "strings" else []
+    reader = _number_reader(numbers) if numbers else NumberReader()
     reader.read(column)  # raises an error for anything but numbers
     return reader
 

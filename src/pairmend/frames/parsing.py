@@ -6,7 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
-from pairmend._utils.number_texts import PLAIN, parse_number
+from pairmend._utils.number_texts import PLAIN_NUMBERS, NumberFormat, is_missing_text
 from pairmend._utils.typing import FloatArray
 from pairmend.frames.columns import days_of
 
@@ -16,14 +16,20 @@ FORMATS = (ISO, "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S")
 
 
-def numbers_of(strings: Sequence[str | None], form: str = PLAIN) -> FloatArray | None:
-    """Return strings in a form as numbers, None if one of them is no number."""
-    return _parsed(strings, lambda string: parse_number(string, form))
+def numbers_of(
+    strings: Sequence[str | None], number_format: NumberFormat = PLAIN_NUMBERS
+) -> FloatArray | None:
+    """Return strings in a format as numbers, None if one of them is no number."""
+    return _parsed(strings, number_format.parse)
 
 
 def date_formats_of(strings: Sequence[str | None]) -> list[str]:
     """Return the formats in which all strings are dates."""
-    present = [string for string in dict.fromkeys(strings) if string is not None]
+    present = [
+        string
+        for string in dict.fromkeys(strings)
+        if string is not None and not is_missing_text(string)
+    ]
     # The first value excludes most columns without parsing it in each format.
     if not present or not re.match(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d", present[0]):
         return []
@@ -32,7 +38,9 @@ def date_formats_of(strings: Sequence[str | None]) -> list[str]:
 
 def dates_of(strings: Sequence[str | None], form: str) -> FloatArray | None:
     """Return days since 1970 of dates in a format, None if one of them is not in it."""
-    return _parsed(strings, lambda string: _date(string.strip(), form))
+    return _parsed(
+        strings, lambda string: np.nan if is_missing_text(string) else _date(string.strip(), form)
+    )
 
 
 def _date(string: str, form: str) -> float:

@@ -9,10 +9,10 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from pairmend._utils.number_texts import PLAIN
+from pairmend._utils.number_texts import PLAIN, NumberFormat
 from pairmend._utils.typing import FloatArray
 from pairmend.frames.columns import Column, category_key
-from pairmend.frames.parsing import date_formats_of, dates_of, numbers_of
+from pairmend.frames.parsing import ISO, date_formats_of, dates_of, numbers_of
 
 VOCABULARY = 10_000
 """Words of a text column that are counted, the most frequent ones."""
@@ -26,17 +26,21 @@ words, 1: the largest difference of a number that is divided by its range."""
 
 @dataclass(frozen=True)
 class NumberReader:
-    """Reads numbers, strings that are numbers in a form, and durations, in seconds."""
+    """Reads numbers, strings that are numbers in a form, and durations, in seconds.
+
+    `sign` is a sign of currency or of per cent that strings may have.
+    """
 
     kind: str = "number"
     form: str = PLAIN
+    sign: str = ""
     layout: ClassVar[list[tuple[int, float]]] = [(0, np.nan)]
 
     def read(self, column: Column) -> FloatArray:
         """Return the numbers, (n, 1)."""
         values: Any = column.values
         if column.holds == "strings":
-            values = numbers_of(column.values.tolist(), self.form)
+            values = numbers_of(column.values.tolist(), NumberFormat(self.form, self.sign))
         if values is None or column.holds == "dates":
             raise ValueError(unexpected_kind(column, "numbers"))
         if np.isinf(values).any():
@@ -97,11 +101,11 @@ class DateReader:
         """Return days since 1970, and sine and cosine of each period."""
         days: Any = column.values if column.holds == "dates" else None
         if column.holds == "strings":
-            forms = [self.format] if self.format else date_formats_of(column.values.tolist())
-            if not column.missing.all():
-                days = dates_of(column.values.tolist(), forms[0]) if forms else None
-            else:
-                days = np.full(len(column.values), np.nan)
+            strings = column.values.tolist()
+            # Dates of frames and dicts are converted to strings in ISO 8601.
+            formats = [self.format, ISO] if self.format else date_formats_of(strings) or [ISO]
+            read = (dates_of(strings, each) for each in formats)
+            days = next((each for each in read if each is not None), None)
         if days is None:
             expected = f"dates in the format {self.format}" if self.format else "dates"
             raise ValueError(unexpected_kind(column, expected))
