@@ -43,6 +43,20 @@ def test_forms_of_tags(form):
     np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
 
 
+def test_one_tag_in_each_row():
+    fitted = BinaryRelevance().fit(X, [["positive"], ["negative"]] * 30)
+    assert fitted.classes_.tolist() == ["negative", "positive"]
+    assert fitted.multilabel_
+
+
+@pytest.mark.parametrize(
+    "classes", [["a/b", "a/c", "d/e"], ["Smith, A", "Smith, B"], ["a;b", "c;d"], ["x", "y, z"]]
+)
+def test_names_of_classes_may_have_separators(classes):
+    y = [classes[row % len(classes)] for row in range(len(X))]
+    assert BinaryRelevance().fit(X, y).classes_.tolist() == sorted(classes)
+
+
 def test_lists_of_the_same_length_are_tags():
     tags = [["sea", "sun"], ["sea", "sky"]] * 30
     assert BinaryRelevance().fit(X, tags).classes_.tolist() == ["sea", "sky", "sun"]
@@ -86,6 +100,13 @@ def test_the_index_of_a_series_is_compared():
         ([[1], [1, 2]] * 30, "lists of numbers, of different lengths.*pass sets"),
         ([[""] for _ in TAGS[:-1]] + [set()], "no row has a tag"),
         ([{"sea"}, {1}] * 30, "tags of several types"),
+        (pd.Series(["sea;sun", "sea", "sun"] * 20), r'such as .sea;sun.* y.str.split\(";"\)'),
+        (["a|b", "a|c"] * 30, r'such as .a.b.* \[text.split\("\|"\) for text in y'),
+        (np.array(["a, b", "a", "b"] * 20), r'such as .a, b.. Split them into lists'),
+        (pd.Series(["a", "b", None] * 20), "missing in 20 rows, first in row 2 .*Leave these rows"),
+        (pd.Series(["a", "b"] * 29 + ["a", pd.NA]), "missing in 1 row, first in row 59"),
+        ([1, 2, None] * 20, "missing in 20 rows, first in row 2"),
+        (pd.Series(["a", "b", 3] * 20), "texts such as 'a' and other values such as 3"),
         (TAGS[:-1], "inconsistent numbers of samples"),
         ([["yes", "no"], ["no", "no"]] * 30, r"\(y == 'yes'\).astype\(int\)"),
         ([["0", "1"], ["1", "1"]] * 30, r"y.astype\(int\)"),

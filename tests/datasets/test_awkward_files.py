@@ -346,7 +346,9 @@ CASES = [
         "short_row.csv", PLAIN + "1,0\n", error="line 6: 2 cells where the header has 3; put cells"
     ),
     text("long_row.csv", PLAIN + "1,0,1,1\n", error="line 6: 4 cells where the header has 3"),
-    text("open_quote.csv", PLAIN + '"1,0,1\n', error="not a CSV file.*Check its quotes"),
+    text("open_quote.csv", PLAIN + '"1,0,1\n2,0,1\n', error="line 6: .*close each quote"),
+    text("quote_inside.csv", PLAIN + '"1" x,0,1\n', error="line 6: .*a quoted cell twice"),
+    text("infinite.csv", PLAIN.replace("2.0", "inf"), error="'size' is infinite in row 2; write"),
     Case("zeros.csv", b"a,b\n1,\0\0\0\n", error="it holds zero bytes; export it as .csv"),
     Case(
         "a_workbook.csv",

@@ -101,12 +101,15 @@ def test_parquet(tmp_path):
     write_parquet(path, columns)
     data = load_table(path, 2, categorical=["year"])
     assert data.Y.tolist() == [[1, 0], [0, 1], [1, 1]]
-    assert data.categories == {2: ("blue", "red"), 3: ("a", "b"), 7: ("1999", "2000", "2001")}
+    assert data.categories == {
+        2: ("blue", "red"), 3: ("a", "b"), 4: ("1970-01-01", "1970-01-02"),
+        5: ("1970-01-01 00:00:02",), 7: ("1999", "2000", "2001"),
+    }  # fmt: skip
     nan = np.nan
     expected = [
-        [1.5, 1, 1, 0, 86400, 2, nan, 0],
-        [nan, 2, nan, 1, nan, 2, nan, 1],
-        [3, nan, 0, 0, 0, 2, nan, 2],
+        [1.5, 1, 1, 0, 1, 0, nan, 0],
+        [nan, 2, nan, 1, nan, 0, nan, 1],
+        [3, nan, 0, 0, 0, 0, nan, 2],
     ]
     np.testing.assert_array_equal(data.X, expected)
     assert load_file(path, labels=["sun"]).Y.ravel().tolist() == [0, 1, 1]

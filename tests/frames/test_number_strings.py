@@ -4,10 +4,12 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from pairmend import BinaryRelevance
 from pairmend.base_classifiers import logistic_regression
+from pairmend.cli import main
 from pairmend.frames import ColumnWarning, FrameEncoder
 from pairmend.frames.kinds import summarise_columns
 from pairmend.persistence import load_model, save_model
@@ -55,3 +57,45 @@ def test_new_texts_are_not_noted_after_loading(tmp_path):
         saved.predict([{"title": "waves and sand", "place": "town"}])
     with pytest.warns(UserWarning, match="column 'place' .* did not occur in training: moon"):
         saved.predict([{"title": "waves and sand", "place": "moon"}])
+
+
+@pytest.fixture
+def saved_prices(tmp_path):
+    """A model of the command line that was fitted on a file with decimal commas."""
+    pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
+    cells = [f"{n},{n % 8}25;{n % 2};{n % 3 // 2}" for n in range(30)]
+    (tmp_path / "prices.csv").write_text("\n".join(["price;sea;sun", *cells]))
+    words = ["fit", tmp_path / "prices.csv", "--labels", "2", "--method", "binary-relevance"]
+    assert main([*map(str, words), "--quiet", "--model", str(tmp_path / "m.model")]) == 0
+    return load_model(tmp_path / "m.model")
+
+
+@pytest.mark.parametrize(
+    "cells", [["1,125"], ["1.1250"], [1.125], [np.float64(1.125)], [1.125, "2,5"], ["1,125", "-"]]
+)
+def test_numbers_may_be_strings_after_loading(saved_prices, cells):
+    expected = saved_prices.predict_proba(pd.DataFrame({"price": [1.125]}))
+    found = saved_prices.predict_proba([{"price": cell} for cell in cells])
+    np.testing.assert_array_equal(found[:1], expected)
+    numbers = pl.DataFrame({"price": [1.125]})
+    np.testing.assert_array_equal(saved_prices.predict_proba(numbers), expected)
+
+
+@pytest.mark.parametrize("array", [True, False])
+def test_strings_with_separators_where_the_model_has_numbers(tmp_path, array):
+    pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
+    X = pd.DataFrame({"price": np.arange(30.0), "size": np.arange(30.0) % 7})
+    Y = np.column_stack([np.arange(30) % 2, np.arange(30) > 9])
+    fitted = BinaryRelevance(logistic_regression()).fit(X.to_numpy() if array else X, Y)
+    save_model(fitted, tmp_path / "m.model", feature_names=list(X))
+    saved = load_model(tmp_path / "m.model")
+    expected = saved.predict_proba(pd.DataFrame({"price": [1.5, np.nan], "size": [1200.0, 7.0]}))
+    rows = [{"price": "1,5", "size": "1,200.0"}, {"price": "-", "size": "007"}]
+    np.testing.assert_array_equal(saved.predict_proba(rows[:1]), expected[:1])
+    np.testing.assert_array_equal(
+        saved.predict_proba([{"price": "1,5", "size": 1200}, rows[1]]), expected
+    )
+    with pytest.raises(ValueError, match="is '1,500' in row 0; write it without separators"):
+        saved.predict([{"price": "1,500", "size": 1}])
+    with pytest.raises(ValueError, match="must hold numbers.* is 'dear' in row 0$"):
+        saved.predict([{"price": "dear", "size": 1}])

@@ -9,12 +9,16 @@ MANY_VALUES = 1000
 """Largest number of distinct texts of a column that are stored."""
 
 
+NUMBER_TEXT = "number text"
+
+
 @dataclass(frozen=True)
 class FrameColumns:
     """The library of a frame, and kinds and values of its columns.
 
-    A kind is "number", "boolean", "date", "text", "category" or "other". Values are those of a
-    column of texts or categories, None if there are too many.
+    A kind is "number", "boolean", "date", "text", "category", "other", or "number text": texts that
+    a FrameEncoder reads as numbers. Values are those of a column of texts or categories, None if
+    there are too many.
     """
 
     library: str

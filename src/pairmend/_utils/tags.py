@@ -1,5 +1,6 @@
 """Targets that list the tags of each row, converted to label indicators."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,22 @@ def indicators_of(tags: list[Any], classes: Any = None) -> tuple[IntArray, np.nd
         ) from error
 
 
+def joined_tags_separator(texts: Iterable[str]) -> str | None:
+    """Return the separator of texts that seem to list tags, as "sea;sun" does, else None.
+
+    Names of classes may have a separator, too. With ``;`` or ``|``, some tag must occur in two
+    texts; with a comma or slash there must be at most as many different tags as different texts.
+    """
+    different = set(texts)
+    for separator in ";|,/":
+        lists = [{tag.strip() for tag in text.split(separator)} for text in different]
+        n_listed, n_tags = sum(map(len, lists)), len(set().union(*lists))
+        limit = n_listed - 1 if separator in ";|" else len(different)
+        if n_listed > len(different) and n_tags <= limit:
+            return separator
+    return None
+
+
 def _is_tags(row: Any) -> bool:
     if isinstance(row, set | frozenset):
         return True
@@ -76,7 +93,12 @@ def _is_tags(row: Any) -> bool:
 
 
 def _is_spelled_matrix(rows: list[Any]) -> bool:
-    """Return whether lists are rows of a matrix of texts such as yes and no, or 0 and 1."""
+    """Return whether lists are rows of a matrix of texts such as yes and no, or 0 and 1.
+
+    Lists of one text each are tags.
+    """
+    if all(len(row) == 1 for row in rows):
+        return False
     if any(isinstance(row, set | frozenset) for row in rows) or len({len(r) for r in rows}) > 1:
         return False
     known = {*PRESENT, *ABSENT, "0", "1"}

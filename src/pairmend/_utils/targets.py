@@ -13,7 +13,8 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from pairmend._utils.tags import PRESENT, indicators_of, tags_of
+from pairmend._utils.tags import PRESENT, indicators_of, joined_tags_separator, tags_of
+from pairmend._utils.text import counted
 from pairmend._utils.typing import BoolArray, IntArray, MatrixLike, TargetLike
 
 
@@ -251,9 +252,40 @@ def _is_indicator(cell: Any) -> bool:
     return isinstance(cell, bool | int | float | np.number | np.bool_) and cell in (0, 1)
 
 
+def _check_class_names(names: list[Any]) -> None:
+    """Raise an error for missing classes, classes of several types, and lists of tags."""
+    missing = [row for row, name in enumerate(names) if _is_missing(name)]
+    if missing:
+        raise ValueError(
+            f"y is missing in {counted(len(missing), 'row')}, first in row {missing[0]} "
+            f"({names[missing[0]]!r}). Leave these rows out, or, if they have no labels, pass a "
+            "list of tags for each row, an empty list for these."
+        )
+    texts = [name for name in names if isinstance(name, str)]
+    if 0 < len(texts) < len(names):
+        other = next(name for name in names if not isinstance(name, str))
+        raise ValueError(
+            f"y holds texts such as {texts[0]!r} and other values such as {other!r}. Give them "
+            "one type, for instance with y.astype(str)."
+        )
+    if (separator := joined_tags_separator(texts)) is not None:
+        text = next(text for text in texts if separator in text)
+        raise ValueError(
+            f"y holds texts that seem to list tags, such as {text!r}. Split them into lists: "
+            f'y.str.split("{separator}") for a series, [text.split("{separator}") for text in y] '
+            f"for a list. If they are names of classes, replace the {separator!r} in them."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
 def _check_classes(y: np.ndarray[Any, Any]) -> Target:
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
+    if y.dtype.kind in "OUT":
+        _check_class_names(y.tolist())
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:

@@ -19,7 +19,7 @@ from pairmend.cli.methods import make_classifier
 from pairmend.cli.predict import predict_rows
 from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split_names
 from pairmend.cli.standard_streams import STANDARD, shown, write_json
-from pairmend.cli.training_data import prepare_training, show_training
+from pairmend.cli.training_data import prepare_training
 from pairmend.frames import ColumnWarning
 from pairmend.model_selection.splits import stratified_folds
 from pairmend.study.criteria import CRITERIA
@@ -78,9 +78,9 @@ def _evaluate(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[[],
 def _cross_validate(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[[], None]]:
     if options.trust or options.sha256:
         raise ValueError("--trust and --sha256 are for a model file, but none is given")
-    training = prepare_training(read_training(options), split_names(options.categorical))
-    if options.json != STANDARD:
-        show_training(training)
+    training = prepare_training(
+        read_training(options), split_names(options.categorical), is_shown=options.json != STANDARD
+    )
     data = training.data
     method, n_folds = options.method or DEFAULT_METHOD, options.folds or 10
     classifiers = {method: chosen_classifier(options, for_frames=training.is_frame)}

@@ -7,7 +7,7 @@ from pairmend.cli.display import show_status, waiting, warnings_as_notes
 from pairmend.cli.input_files import read_training, refuse_overwriting
 from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split_names
 from pairmend.cli.standard_streams import STANDARD, write_json
-from pairmend.cli.training_data import prepare_training, show_training
+from pairmend.cli.training_data import prepare_training
 from pairmend.frames import ColumnWarning
 from pairmend.persistence.save_load import require_skops, save_with_facts
 from pairmend.persistence.training_rows import TagColumn, TrainingRows
@@ -19,9 +19,9 @@ def run(options: argparse.Namespace) -> None:
     if not options.model.parent.is_dir():
         raise FileNotFoundError(f"cannot write {options.model}: there is no such folder")
     refuse_overwriting(options.model, options.data)
-    training = prepare_training(read_training(options), split_names(options.categorical))
-    if options.json != STANDARD:
-        show_training(training)
+    training = prepare_training(
+        read_training(options), split_names(options.categorical), is_shown=options.json != STANDARD
+    )
     data, X, is_frame = training.data, training.X, training.is_frame
     classifier = chosen_classifier(options, for_frames=is_frame)
     size = f"{len(data.Y)} rows, {len(data.feature_names)} columns, {len(data.label_names)} labels"

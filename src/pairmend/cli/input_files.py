@@ -12,9 +12,10 @@ from pairmend.cli.shared_options import split_names
 from pairmend.cli.standard_streams import STANDARD, data_file
 from pairmend.cli.table_options import format_of
 from pairmend.datasets import MultiLabelData, drop_features, load_file
+from pairmend.datasets.data import check_finite
 from pairmend.datasets.number_columns import decode_numbers
 from pairmend.datasets.opening import read_table
-from pairmend.datasets.tag_column import guess_separator, take_tags
+from pairmend.datasets.tag_column import guess_separator, matching_separator, take_tags
 from pairmend.persistence import SavedModel, UntrustedTypesError, load_model
 
 MOSTLY_TRAINING_ROWS = 0.1
@@ -38,6 +39,7 @@ def read_training(options: argparse.Namespace) -> MultiLabelData:
         if options.labels is None and options.tags is None and is_arff:
             data = load_file(path, xml=getattr(options, "xml", None),
                              targets=getattr(options, "targets", None), **reading)  # fmt: skip
+            check_finite(data)
         else:
             tags = [] if options.tags is None else [options.tags]
             data = read_table(path, _labels(options), categorical=[*categorical, *tags],
@@ -88,7 +90,7 @@ def read_rows(
     options: argparse.Namespace, model: SavedModel, keep: Sequence[str] = ()
 ) -> tuple[MultiLabelData, Any]:
     """Read data to predict; return them and X as the model needs it."""
-    data = _read_columns(options, model, {}, keep)
+    data = _read_columns(options, model, texts=keep)
     return data, _prepared(model, data, keep)
 
 
@@ -96,14 +98,15 @@ def read_labelled_rows(
     options: argparse.Namespace, model: SavedModel
 ) -> tuple[MultiLabelData, Any]:
     """Read data with the labels of a model; return them and X as the model needs it."""
-    labels: dict[str, Any] = {"labels": model.label_names}
-    if (tags := model.tags) is not None:
-        labels = {
-            "tags": options.tags or tags.column,
-            "separator": options.separator or tags.separator,
-            "known_tags": model.label_names,
-        }
-    data = _read_columns(options, model, labels)
+    if model.tags is None:
+        data = _read_columns(options, model, model.label_names)
+    else:
+        column = options.tags or model.tags.column
+        data = _read_columns(options, model, texts=[column])
+        separator = options.separator or matching_separator(
+            data, column, model.label_names, model.tags.separator
+        )
+        data = take_tags(data, column, separator, limits_of(options), model.label_names)
     X = _prepared(model, data)
     _note_training_rows(model, data, options.data)
     return data, X
@@ -112,18 +115,19 @@ def read_labelled_rows(
 def _read_columns(
     options: argparse.Namespace,
     model: SavedModel,
-    labels: dict[str, Any],
-    keep: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    texts: Sequence[str] = (),
 ) -> MultiLabelData:
+    """Read the columns of a model, of labels and of texts."""
     task = f"reading {options.data.name}"
-    texts = [*model.text_columns(), *keep]
+    texts = [*model.text_columns(), *texts]
     with progress(task) as update, data_file(options.data, limits_of(options)) as path:
         data = read_table(
             path,
+            labels,
             categorical=texts,
             progress=lambda share: update(share, task),
             limits=limits_of(options),
-            **labels,
             **format_of(options),
         )
         if ".arff" not in map(str.lower, path.suffixes):

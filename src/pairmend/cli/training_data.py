@@ -11,6 +11,7 @@ from scipy import sparse
 from pairmend._utils.number_texts import number_formats
 from pairmend.cli.display import show_note, show_status, show_table
 from pairmend.datasets import MultiLabelData, drop_features, one_hot
+from pairmend.datasets.data import source_name
 from pairmend.frames.kinds import MAX_CATEGORIES, ColumnSummary, summarise_columns
 
 MAX_SHOWN = 40
@@ -34,21 +35,30 @@ class Training:
         return hasattr(self.X, "columns")
 
 
-def prepare_training(data: MultiLabelData, categorical: Collection[str]) -> Training:
-    """Return rows for the classifier, without identifiers and empty columns."""
+def prepare_training(
+    data: MultiLabelData, categorical: Collection[str], *, is_shown: bool
+) -> Training:
+    """Return rows for the classifier, without identifiers and empty columns.
+
+    Show how columns were read, and notes about labels, if `is_shown`.
+    """
     X = classifier_rows(data, categorical)
     columns = describe_columns(data, X)
+    if is_shown:
+        show_columns(columns)
+        note_constant_labels(data)
     left_out = [each["name"] for each in columns if each["taken as"] in ("identifier", "empty")]
+    if len(left_out) == len(columns):
+        raise ValueError(
+            f"{source_name(data)} has no column to learn from: "
+            f"{', '.join(map(repr, left_out[:10]))}{', ...' if len(left_out) > 10 else ''} hold "
+            "identifiers or nothing; write numbers in them, name columns of codes after "
+            "--categorical, or add columns"
+        )
     if left_out:
         data = drop_features(data, left_out)
         X = classifier_rows(data, categorical)
     return Training(data, X, columns)
-
-
-def show_training(training: Training) -> None:
-    """Show how columns were read, and notes about labels."""
-    show_columns(training.columns)
-    note_constant_labels(training.data)
 
 
 def classifier_rows(data: MultiLabelData, categorical: Collection[str]) -> Any:
@@ -156,8 +166,8 @@ def _remarks(data: MultiLabelData, place: int, summary: ColumnSummary) -> list[s
                 f"a different whole number in every row; if it is an identifier, leave it out: "
                 f"--ignore {summary.name}"
             )
-    elif summary.kind == "category":
-        remarks += _remarks_of_categories(values)
+    elif summary.kind in ("category", "identifier"):
+        remarks += _remarks_of_categories(values, summary.kind)
     return remarks
 
 
@@ -169,8 +179,8 @@ def _counts_rows(column: Any) -> bool:
     return bool((np.diff(ordered) == 1).all() and ordered[0] == np.floor(ordered[0]))
 
 
-def _remarks_of_categories(values: Sequence[str]) -> list[str]:
-    remarks = []
+def _remarks_of_categories(values: Sequence[str], kind: str) -> list[str]:
+    remarks: list[str] = []
     others = [value for value in values if not number_formats([value])]
     if 0 < len(others) < len(values) and len(others) <= (1 - MOSTLY) * len(values):
         shown = ", ".join(map(repr, others[:3]))
@@ -178,6 +188,8 @@ def _remarks_of_categories(values: Sequence[str]) -> list[str]:
             f"{len(values) - len(others)} of {len(values)} values are numbers, but not {shown}; "
             "empty these cells to read it as a number"
         )
+    if kind == "identifier":
+        return remarks
     spellings = defaultdict(list)
     for value in values:
         spellings[" ".join(value.lower().split())].append(value)

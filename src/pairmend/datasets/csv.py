@@ -22,6 +22,7 @@ from pairmend.datasets.encodings import UTF_8, guess_encoding
 from pairmend.datasets.files import opened
 from pairmend.datasets.label_columns import ChosenLabels, find_labels
 from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimits
+from pairmend.datasets.number_columns import decode_numbers
 from pairmend.datasets.preparation import take_labels
 from pairmend.datasets.text_table import TextTable
 from pairmend.datasets.warning import ReadWarning
@@ -56,7 +57,7 @@ def load_csv(
         Names of features whose numbers are codes. Columns with a cell that is no number are
         always categorical.
     delimiter : str, default=","
-        Character between cells.
+        Character between cells. If it is not the comma, numbers may have decimal commas.
     encoding : str, default="utf-8-sig"
         Encoding of the file.
     name : str, default=None
@@ -88,7 +89,10 @@ def load_csv(
     )  # fmt: skip
     if missing := [column for column in categorical if column not in set(data.feature_names)]:
         raise ValueError(f"{path}: categorical names columns that the file lacks: {missing}")
-    return replace(take_labels(data, labels), name=name or data.name)
+    data = take_labels(data, labels)
+    if delimiter != ",":  # where it is the comma, texts that save_csv wrote stay texts
+        data = decode_numbers(data, set(categorical))
+    return replace(data, name=name or data.name)
 
 
 def read_csv_table(
@@ -121,8 +125,7 @@ def read_csv_table(
     @contextmanager
     def rows() -> Iterator[Iterator[tuple[int, list[str]]]]:
         with _text_lines(path, encoding, limits) as text:
-            reader = csv.reader(islice(text, n_skipped, None), delimiter=delimiter, strict=True)
-            yield ((reader.line_num + n_skipped, row) for row in reader)
+            yield _numbered_rows(path, islice(text, n_skipped, None), delimiter, n_skipped)
 
     table = TextTable(path, rows, limits, header=header)
     if note:
@@ -150,22 +153,39 @@ def _first_lines(path: Path, encoding: str, limits: ReadLimits) -> list[str]:
 
 @contextmanager
 def _text_lines(path: Path, encoding: str, limits: ReadLimits) -> Iterator[Iterator[str]]:
-    """Open the lines of a file; errors of them and of csv become ValueErrors that name the file."""
+    """Open the lines of a file; errors of the encoding become ValueErrors that name the file."""
     try:
         with io.TextIOWrapper(opened(path, limits), encoding=encoding, newline="") as file:
-            yield _bounded_lines(file)
-    except (csv.Error, LookupError, UnicodeError) as error:
+            yield _bounded_lines(path, file)
+    except (LookupError, UnicodeError) as error:
         raise ValueError(
-            f"{path}: not a CSV file in {encoding}: {error}. Check its quotes, and give another "
-            "encoding (--encoding NAME, in Python encoding=...) if it has one"
+            f"{path}: not a text file in {encoding}: {error}; give another encoding: --encoding "
+            "NAME, in Python encoding=..."
         ) from error
 
 
-def _bounded_lines(file: IO[str]) -> Iterator[str]:
+def _bounded_lines(path: Path, file: IO[str]) -> Iterator[str]:
     while line := file.readline(_MAX_LINE):
         if len(line) == _MAX_LINE:
-            raise csv.Error(f"a line of more than {_MAX_LINE} characters")
+            raise ValueError(f"{path}: a line of more than {_MAX_LINE} characters")
         yield line
+
+
+def _numbered_rows(
+    path: Path, lines: Iterator[str], delimiter: str, n_skipped: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file, each with the number of its last line."""
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    line = n_skipped
+    try:
+        for row in reader:
+            line = reader.line_num + n_skipped
+            yield line, row
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, line {line + 1}: the cells cannot be read ({error}); close each quote that "
+            'begins a cell, and write a quote inside a quoted cell twice ("")'
+        ) from error
 
 
 def save_csv(data: MultiLabelData, path: str | Path, *, delimiter: str = ",") -> None:

@@ -92,6 +92,23 @@ def source_name(data: MultiLabelData) -> str:
     return str(data.source[0]) if data.source else data.name
 
 
+def check_finite(data: MultiLabelData) -> None:
+    """Raise an error for an infinite cell."""
+    cells = data.X if isinstance(data.X, np.ndarray) else data.X.data
+    if not np.isinf(cells).any():
+        return
+    if isinstance(data.X, np.ndarray):
+        rows, places = np.nonzero(np.isinf(cells))
+    else:
+        coo = data.X.tocoo()
+        rows, places = (each[np.isinf(coo.data)] for each in (coo.row, coo.col))
+    row, place = int(rows[0]), int(places[0])
+    raise ValueError(
+        f"{source_name(data)}: column {data.feature_names[place]!r} is infinite in row {row}; "
+        "write a number there, or empty the cell if the value is missing"
+    )
+
+
 def category(values: tuple[str, ...], code: Any, feature: str) -> str:
     """Return the value of a categorical feature with some code."""
     if code != int(code) or not 0 <= code < len(values):

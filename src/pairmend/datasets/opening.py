@@ -11,7 +11,7 @@ from pairmend.datasets.arff.text import Progress
 from pairmend.datasets.assembly import assemble, set_name
 from pairmend.datasets.bags import MultiInstanceData
 from pairmend.datasets.csv import read_csv_table, save_csv, table_data
-from pairmend.datasets.data import MultiLabelData
+from pairmend.datasets.data import MultiLabelData, check_finite
 from pairmend.datasets.excel import excel_rows
 from pairmend.datasets.label_columns import ChosenLabels, find_labels
 from pairmend.datasets.limits import COLUMN_CELLS, DEFAULT_LIMITS, ReadLimits
@@ -179,7 +179,6 @@ def read_table(
     *,
     tags: str | None = None,
     separator: str | None = None,
-    known_tags: Sequence[str] | None = None,
     categorical: Sequence[str] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -216,12 +215,13 @@ def read_table(
         data = read_parquet_table(path, categorical=texts, limits=limits)
     else:
         raise ValueError(_unknown_suffix(path, kind, ".arff or .parquet"))
+    check_finite(data)
     names = find_labels(path, data.feature_names, labels)
     limits.check_cells(path, data.X.shape[0] * len(names))
     if tags in names:
         raise ValueError(f"{path}: column {tags!r} cannot be a label and a list of tags")
     data = take_labels(data, names) if names else data
-    return data if tags is None else take_tags(data, tags, separator, limits, known_tags)
+    return data if tags is None else take_tags(data, tags, separator, limits)
 
 
 def _read_excel(

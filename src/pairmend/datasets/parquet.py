@@ -24,8 +24,9 @@ def read_parquet_table(
 ) -> MultiLabelData:
     """Read a Parquet file, all of its columns features.
 
-    Texts and dictionaries are categorical, their values sorted; dates and times become seconds
-    since 1970, nulls NaN. Names in `categorical` that are not in the file are ignored.
+    Texts and dictionaries are categorical, their values sorted; nulls become NaN. Dates and times
+    become texts in ISO 8601, in UTC, as text files have them. Names in `categorical` that are not in
+    the file are ignored.
     """
     parquet = require_pyarrow()
     path = Path(path)
@@ -155,9 +156,6 @@ def _numbers(column: Any) -> FloatArray | None:
         if _is_text(column.type.value_type):
             return None
         column = column.cast(column.type.value_type)
-    if kinds.is_date(column.type) or kinds.is_timestamp(column.type):
-        seconds = column.cast(pyarrow.timestamp("us")).cast(pyarrow.int64())
-        return _as_floats(seconds) / 1e6
     if kinds.is_null(column.type):
         return np.full(len(column), np.nan)
     numeric = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
@@ -180,6 +178,8 @@ def _encode(codes: TextCodes, name: str, column: Any) -> FloatArray:
     import pyarrow
 
     try:
+        if is_date := pyarrow.types.is_date(column.type) or pyarrow.types.is_timestamp(column.type):
+            column = column.cast(pyarrow.timestamp("us"), safe=False)  # in UTC, from any time zone
         if not pyarrow.types.is_dictionary(column.type):
             column = column.cast(pyarrow.string()).dictionary_encode()
         indices = column.indices.cast(pyarrow.int64()).fill_null(-1)
@@ -189,5 +189,7 @@ def _encode(codes: TextCodes, name: str, column: Any) -> FloatArray:
     except pyarrow.ArrowException as error:
         kind = getattr(column.type, "value_type", column.type)
         raise _TableError(f"column {name!r} holds {kind}; expected numbers or texts") from error
+    if is_date:
+        texts = [text.removesuffix(".000000").removesuffix(" 00:00:00") for text in texts]
     code_of_used = codes.encode([None] * (len(used) - len(present)) + texts)
     return code_of_used[place.reshape(-1)]

@@ -88,6 +88,26 @@ def guess_separator(data: MultiLabelData, column: str) -> str:
     return best
 
 
+def matching_separator(
+    data: MultiLabelData, column: str, labels: Sequence[str], expected: str | None
+) -> str | None:
+    """Return the separator with which most texts list known labels, first the expected one."""
+    texts, known = data.categories.get(_place(data, column), ()), set(labels)
+    candidates = dict.fromkeys([expected or SEPARATORS[0], *SEPARATORS])
+    counts = {
+        each: sum(not known.issuperset(_split(text, each)) for text in texts) for each in candidates
+    }
+    best = min(counts, key=lambda each: counts[each])
+    if best != expected and expected is not None:
+        warnings.warn(
+            f"{source_name(data)}: the tags in column {column!r} are separated by {best!r}, not "
+            f"by {expected!r} as in training; if they are not, give the separator: --separator",
+            ReadWarning,
+            stacklevel=4,
+        )
+    return best
+
+
 def _place(data: MultiLabelData, column: str) -> int:
     if column not in data.feature_names:
         raise ValueError(

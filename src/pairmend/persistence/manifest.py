@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from pairmend._utils.columns import FrameColumns
+from pairmend._utils.columns import NUMBER_TEXT, FrameColumns
 from pairmend.persistence.container import ModelFileError
 from pairmend.persistence.training_rows import TagColumn, TrainingRows
 
 LIBRARIES = ("pandas", "polars")
-KINDS = ("number", "boolean", "date", "text", "category", "other")
+KINDS = ("number", "boolean", "date", "text", NUMBER_TEXT, "category", "other")
 
 
 def read_manifest(path: str | Path, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairmend._utils.columns import FrameColumns, column_kind, frame_library
+from pairmend._utils.columns import NUMBER_TEXT, FrameColumns, column_kind, frame_library
+from pairmend._utils.number_texts import PLAIN_NUMBERS, number_formats
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.assembly import column_values
@@ -123,16 +124,33 @@ def as_numbers(values: NDArray[Any], source: str, name: str) -> FloatArray:
         return np.where(np.isnat(values), np.nan, seconds)
     if values.dtype != object:
         return values.astype(float)
+    cells = values.tolist()
+    formats = number_formats(cell for cell in cells if isinstance(cell, str))
+    # Without other texts, whether 1,500 is 1500 or 1.5 is not known.
+    parse = formats[0].parse if len(formats) == 1 else PLAIN_NUMBERS.parse
     numbers = np.full(len(values), np.nan)
-    for row, value in enumerate(values.tolist()):
+    for row, value in enumerate(cells):
         try:
-            numbers[row] = np.nan if value is None else float(value)
+            if value is not None:
+                numbers[row] = _parsed(value, parse)
         except (TypeError, ValueError):
+            advice = ""
+            if len(formats) > 1:
+                advice = "; write it without separators of thousands, and decimals with a point"
             raise ValueError(
                 f"{source}: column {name!r} must hold numbers, as when the model was fitted, but "
-                f"is {value!r} in row {row}"
+                f"is {value!r} in row {row}{advice}"
             ) from None
     return numbers
+
+
+def _parsed(value: Any, parse: Callable[[str], float]) -> float:
+    if not isinstance(value, str):
+        return float(value)
+    try:
+        return parse(value)
+    except ValueError:
+        return float(value)  # whole numbers with a leading zero
 
 
 def find_value(values: Sequence[Any]) -> Callable[[Any], int | None]:
@@ -182,7 +200,7 @@ def to_frame(
             texts = dict.fromkeys(text for text in as_texts(columns[name]) if text is not None)
             if new_texts := tuple(text for text in texts if find(text) is None):
                 unknown[name] = new_texts
-        same = own and column_kind(rows[name]) in (kind, _ACCEPTED_INSTEAD.get(kind))
+        same = own and column_kind(rows[name]) in (kind, *_ACCEPTED_INSTEAD.get(kind, ()))
         if kind == "other" or same:
             made[name] = rows[name] if own else columns[name]
         else:
@@ -202,7 +220,7 @@ def to_frame(
     return pd.DataFrame(made, index=index), unknown
 
 
-_ACCEPTED_INSTEAD = {"number": "boolean"}
+_ACCEPTED_INSTEAD = {"number": ("boolean",), NUMBER_TEXT: ("text", "number")}
 """Kinds of columns that are accepted in place of others."""
 
 
@@ -214,7 +232,7 @@ def _make_series(
     values: tuple[str | float, ...] | None,
     source: str,
 ) -> Any:
-    """Make a series of a kind: number, boolean, date, text or category."""
+    """Make a series of a kind: number, boolean, date, text, number text or category."""
     if kind == "number":
         cells: Any = as_numbers(column, source, name)
     elif kind == "boolean":
@@ -223,6 +241,8 @@ def _make_series(
         ]
     elif kind == "date":
         cells = _as_dates(column, source, name)
+    elif kind == NUMBER_TEXT:
+        kind, cells = "text", list(map(_number_text, as_texts(column), column.tolist()))
     else:
         cells = as_texts(column)
         if values is not None:
@@ -256,10 +276,17 @@ def _make_series(
     return pd.Series(cells, name=name)
 
 
+def _number_text(text: str | None, value: Any) -> str | None:
+    """Return the text of a number; a further zero keeps 1.125 from being 1125."""
+    if isinstance(value, str) or text is None or "." not in text or "e" in text:
+        return text
+    return f"{text}0"
+
+
 def _as_dates(column: NDArray[Any], source: str, name: str) -> NDArray[Any]:
     if column.dtype.kind == "M":
         return column
-    if column.dtype.kind in "iuf":  # seconds since 1970, as in tables of Parquet files
+    if column.dtype.kind in "iuf":  # seconds since 1970
         seconds = np.where(np.isnan(column), 0.0, column)
         dates = (seconds * 1e6).astype(np.int64).astype("datetime64[us]")
         return np.where(np.isnan(column), np.datetime64("NaT"), dates)

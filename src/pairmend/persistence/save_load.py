@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.columns import FrameColumns, describe_frame
+from pairmend._utils.columns import NUMBER_TEXT, FrameColumns, describe_frame
 from pairmend._utils.defaults import MAX_MODEL_BYTES
 from pairmend.persistence.archive import TooLargeError
 from pairmend.persistence.audit import audit
@@ -170,22 +170,32 @@ def _frame_of(model: Any, X: Any, feature_names: Sequence[str]) -> dict[str, Any
         steps = [step for _, step in getattr(model, "steps", [("", model)])]
         described = getattr(steps[0], "_frame_columns", None)
     if described is not None:
-        described = _only_categories(model, described)
+        described = _as_encoded(model, described)
     if described is None:
         unknown = len(fitted_on) * ("other",)
         described = FrameColumns("pandas", unknown, len(fitted_on) * (None,))
     return asdict(described)
 
 
-def _only_categories(model: Any, described: FrameColumns) -> FrameColumns:
-    """Leave out the values of columns that are no categories: new ones are not unusual there."""
+def _as_encoded(model: Any, described: FrameColumns) -> FrameColumns:
+    """Describe columns as the encoder of a model reads them.
+
+    Texts may be numbers. New values are unusual in categories only: others are left out.
+    """
     steps = [step for _, step in getattr(model, "steps", [("", model)])]
     encoder = getattr(steps[0], "frame_encoder_", None)
     if encoder is None or len(encoder.columns_) != len(described.values):
         return described
-    pairs = zip(encoder.columns_, described.values, strict=True)
-    values = tuple(each if summary.kind == "category" else None for summary, each in pairs)
-    return replace(described, values=values)
+    read_as = [summary.kind for summary in encoder.columns_]
+    values = tuple(
+        each if kind == "category" else None
+        for kind, each in zip(read_as, described.values, strict=True)
+    )
+    kinds = tuple(
+        NUMBER_TEXT if (kind, each) == ("number", "text") else each
+        for kind, each in zip(read_as, described.kinds, strict=True)
+    )
+    return replace(described, kinds=kinds, values=values)
 
 
 def _check_loads(path: str | Path, content: bytes, trusted: Sequence[str | type]) -> None:
