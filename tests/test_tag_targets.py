@@ -102,7 +102,7 @@ def test_the_index_of_a_series_is_compared():
         ([{"sea"}, {1}] * 30, "tags of several types"),
         (pd.Series(["sea;sun", "sea", "sun"] * 20), r'such as .sea;sun.* y.str.split\(";"\)'),
         (["a|b", "a|c"] * 30, r'such as .a.b.* \[text.split\("\|"\) for text in y'),
-        (np.array(["a, b", "a", "b"] * 20), r'such as .a, b.. Split them into lists'),
+        (np.array(["a, b", "a", "b"] * 20), r"such as .a, b.. Split them into lists"),
         (pd.Series(["a", "b", None] * 20), "missing in 20 rows, first in row 2 .*Leave these rows"),
         (pd.Series(["a", "b"] * 29 + ["a", pd.NA]), "missing in 1 row, first in row 59"),
         ([1, 2, None] * 20, "missing in 20 rows, first in row 2"),

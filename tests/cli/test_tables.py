@@ -119,8 +119,8 @@ REMARKS = {
         "missing: '-', 'n/a', 'N/A'",
     ),
     "missing_dates": (
-        [*(f"{n % 28 + 1}.5.2024" for n in range(39)), "?"],
-        "",
+        [*(f"{n % 28 + 1}.5.2024" for n in range(39)), "n/a"],
+        "1 text that is no date is taken as missing: 'n/a'",
     ),
     "codes": (["01234", "20099"] * 20, None),
     "ambiguous_dates": (["01/02/2024", "03/04/2024"] * 20, "the month is taken first"),
@@ -150,7 +150,7 @@ def test_wide_tables_are_reported_in_part(capsys):
     )
     assert "f0: the same value in every row" in printed
     assert "f1 " not in printed
-    assert "further columns, mostly numbers, are not shown" in notes
+    assert "further columns, mostly of numbers" in notes
 
 
 def test_labels_without_variation_are_noted(capsys):
@@ -332,3 +332,77 @@ def test_completion(capsys, shell):
     assert "describe" in script
     checked = subprocess.run(["bash", "-n"], input=script.encode()) if shell == "bash" else None
     assert checked is None or checked.returncode == 0
+
+
+def test_the_report_is_shown_before_no_column_is_left(capsys):
+    write("ids.csv", [[f"p{n}", n % 2, n % 3 // 2] for n in range(30)], ["id", "sea", "sun"])
+    words = ("fit", "ids.csv", "--labels", "2", "--model", "m.model")
+    status, printed, notes = run(capsys, *words)
+    assert status == 2
+    assert "id: its 30 different values in 30 rows are taken for identifiers" in printed
+    assert "ids.csv has no column to learn from: 'id' hold identifiers or nothing" in notes
+
+
+def test_identifiers_that_are_mostly_numbers_are_remarked(capsys):
+    cells = [*(f"{n * 1.37:.2f}" for n in range(39)), "sold out"]
+    lines = [[cell, n % 7, n % 2, n % 3 // 2] for n, cell in enumerate(cells)]
+    write("odd.csv", lines, ["price", "other", "sea", "sun"])
+    _, printed, _ = run(capsys, "fit", "odd.csv", "--labels", "2", "--model", "m.model", *QUICK)
+    assert "39 of 40 values are numbers, but not 'sold out'; empty this cell to read it" in printed
+
+
+def test_one_row_and_one_column_are_counted_as_one(capsys):
+    write("one.csv", [[n, n % 2, n % 3 // 2] for n in range(30)], ["size", "sea", "sun"])
+    write("row.csv", [[1]], ["size"])
+    words = ("fit", "one.csv", "--labels", "2", "--model", "m.model", *QUICK)
+    assert "30 rows, 1 column, 2 labels" in run(capsys, *words)[1]
+    _, printed, _ = run(capsys, "predict", "m.model", "row.csv", "--out", "p.csv")
+    assert printed == "wrote p.csv: 1 row, 2 labels\n"
+
+
+@pytest.mark.parametrize("given", [[], ["--separator", "|"]])
+def test_an_evaluated_file_may_have_another_separator(capsys, given):
+    cells = ["sea", "sea|sun", "sun", ""]
+    for name, separator in (("tags.csv", "|"), ("more.csv", ";")):
+        lines = [[n, cells[n % 4].replace("|", separator)] for n in range(30)]
+        write(name, lines, ["size", "genres"])
+    words = ("fit", "tags.csv", "--tags", "genres", "--model", "m.model", *QUICK)
+    assert run(capsys, *words)[0] == 0
+    words = ("evaluate", "m.model", "more.csv", *given, "--json", "e.json")
+    status, _, notes = run(capsys, *words)
+    assert status == 0
+    with open("e.json") as file:
+        found = json.load(file)["labels"]
+    if given:
+        assert "tags that did not occur in training, which are ignored: sea;sun" in notes
+        assert found["sun"]["rows"] == 7
+    else:
+        assert "are separated by ';', not by '|' as in training" in notes
+        assert found["sun"]["rows"] == 15
+
+
+def test_dates_of_parquet_files_are_dates(capsys):
+    pytest.importorskip("pyarrow", reason="needs pip install 'pairmend[parquet]'")
+    import pandas as pd
+
+    frame = pd.DataFrame({
+        "day": pd.date_range("2024-01-30", periods=30, tz="Europe/Berlin", unit="s"),
+        "sea": np.arange(30) % 2, "sun": np.arange(30) % 3 // 2,
+    })  # fmt: skip
+    frame.to_parquet("days.parquet")
+    frame.assign(day=frame["day"].dt.tz_convert("UTC").dt.tz_localize(None)).to_csv(
+        "days.csv", index=False
+    )
+    scores = {}
+    for name in ("days.parquet", "days.csv"):
+        words = ("fit", name, "--labels", "2", "--model", f"{name}.model", *QUICK, "--json", "-")
+        _, printed, _ = run(capsys, *words)
+        assert json.loads(printed)["columns"][0]["taken as"] == "date"
+        run(capsys, "predict", f"{name}.model", "days.csv", "--proba", "--out", "p.csv")
+        with open("p.csv") as file:
+            scores[name] = file.read()
+        frame_scores = load_model(f"{name}.model").predict_proba(frame[["day"]])
+        np.testing.assert_allclose(
+            frame_scores, np.loadtxt("p.csv", delimiter=",", skiprows=1), rtol=1e-12
+        )
+    assert scores["days.parquet"] == scores["days.csv"]

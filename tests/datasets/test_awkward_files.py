@@ -88,7 +88,7 @@ CASES = [
     text("pipes.txt", PLAIN.replace(",", "|")),
     text("stated_delimiter.csv", "sep=;\n" + PLAIN.replace(",", ";")),
     text("slashes.csv", PLAIN.replace(",", "/"), options={"delimiter": "/"}),
-    text("spaces.txt", PLAIN.replace(",", " "), error="last 2 of 1 columns.*give the delimiter"),
+    text("spaces.txt", PLAIN.replace(",", " "), error="last 2 of 1 column .*give the delimiter"),
     text("spaces_given.txt", PLAIN.replace(",", " "), options={"delimiter": " "}),
     text(
         "commas_in_tabs.tsv",
@@ -467,11 +467,37 @@ def test_workbook(tmp_path, present):
 def test_workbook_with_several_sheets_and_bad_rows(tmp_path):
     path = tmp_path / "photos.xlsx"
     path.write_bytes(workbook([["a", "b"], [1, 0]], other=[["c", "d"], [2, 1], [3, 0, 7]]))
-    assert load_table(path, 1).feature_names == ("a",)
+    with pytest.warns(ReadWarning, match="the sheet 'photos' is read, and 'other' not.* --sheet"):
+        assert load_table(path, 1).feature_names == ("a",)
     with pytest.raises(ValueError, match=r"no sheet is named 'third'; it has \['photos"):
         load_table(path, 1, sheet="third")
     with pytest.raises(ValueError, match="line 3: 3 cells where the header has 2"):
         load_table(path, 1, sheet="other")
+
+
+def test_the_first_sheet_with_a_table_is_read(tmp_path):
+    path = tmp_path / "photos.xlsx"
+    table = [["a", "b"], [1, 0], [2, 1]]
+    path.write_bytes(workbook([["Read me"], ["first"]], empty=[], data=table))
+    with pytest.warns(ReadWarning, match="the sheet 'data' is read, and 'photos' not"):
+        data = load_table(path, 1)
+    assert data.X.tolist() == [[1], [2]]
+    path.write_bytes(workbook([]))
+    with pytest.raises(ValueError, match="empty; expected a header"):
+        load_table(path)
+
+
+def test_titles_above_the_header_of_a_workbook_are_left_out(tmp_path):
+    path = tmp_path / "photos.xlsx"
+    table = [["size", "hue", "sea"], [0.5, "red", 1], [None, "blue", 0]]
+    path.write_bytes(workbook([["Photos", 2024], *table]))
+    with pytest.raises(ValueError, match="line 2: 3 cells where the header has 2; .*lines above"):
+        load_table(path, 1)
+    path.write_bytes(workbook([["Photos"], [None, "2024"], [], *table]))
+    with pytest.warns(ReadWarning, match="2 lines above the header left out.*: Photos; 2024"):
+        data = load_table(path, 1)
+    assert data.feature_names == ("size", "hue")
+    assert data.Y.ravel().tolist() == [1, 0]
 
 
 def test_workbooks_are_bounded(tmp_path):

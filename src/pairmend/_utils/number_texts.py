@@ -93,9 +93,9 @@ def has_codes(lines: str) -> bool:
 def format_note(texts: Iterable[str], formats: list[NumberFormat]) -> str:
     """Describe how texts are read in the first of some formats; empty if all are plain numbers."""
     form, sign = formats[0].form, formats[0].sign
-    present, missing = [], []
-    for text in texts:
-        (missing if is_missing_text(text) else present).append(text)
+    all_texts = list(texts)
+    missing = [text for text in all_texts if is_missing_text(text)]
+    present = [text for text in all_texts if not is_missing_text(text)]
     notes = []
     written = [text for text in present if not _PATTERNS[PLAIN].fullmatch(_split_sign(text)[1])]
     if written:

@@ -11,6 +11,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from pairmend._utils.predictions import predicted_labels
 from pairmend._utils.progress import messages_to
+from pairmend._utils.text import counted
 from pairmend._utils.typing import IntArray
 from pairmend._utils.validation import take_rows
 from pairmend.cli.display import progress, show_table, show_text, warnings_as_notes
@@ -55,7 +56,7 @@ def _evaluate(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[[],
     labels = _of_labels(model.label_names, data.Y, predicted)
 
     def show() -> None:
-        show_text(f"{options.model} on {len(data.Y)} rows of {shown(options.data)}")
+        show_text(f"{options.model} on {counted(len(data.Y), 'row')} of {shown(options.data)}")
         show_table(
             "Losses",
             ["less is better", ""],
@@ -91,7 +92,8 @@ def _cross_validate(options: argparse.Namespace) -> tuple[dict[str, Any], Callab
     labels = _of_labels(data.label_names, data.Y, predicted[method])
 
     def show() -> None:
-        show_text(f"{method} on {len(data.Y)} rows of {shown(options.data)}, {n_folds} folds")
+        size = f"{counted(len(data.Y), 'row')} of {shown(options.data)}"
+        show_text(f"{method} on {size}, {counted(n_folds, 'fold')}")
         baselines = [name for name in classifiers if name != method]
         show_table(
             "Losses",

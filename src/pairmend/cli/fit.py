@@ -3,6 +3,7 @@
 import argparse
 
 from pairmend._utils.progress import messages_to
+from pairmend._utils.text import counted
 from pairmend.cli.display import show_status, waiting, warnings_as_notes
 from pairmend.cli.input_files import read_training, refuse_overwriting
 from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split_names
@@ -24,7 +25,8 @@ def run(options: argparse.Namespace) -> None:
     )
     data, X, is_frame = training.data, training.X, training.is_frame
     classifier = chosen_classifier(options, for_frames=is_frame)
-    size = f"{len(data.Y)} rows, {len(data.feature_names)} columns, {len(data.label_names)} labels"
+    counts = len(data.Y), len(data.feature_names), len(data.label_names)
+    size = ", ".join(map(counted, counts, ("row", "column", "label")))
     with (
         warnings_as_notes(ColumnWarning),  # the report of columns holds them
         waiting(f"fitting {size}", verbose=bool(options.verbose)) as show,

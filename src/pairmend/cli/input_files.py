@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pairmend._utils.text import counted
 from pairmend.cli.display import progress, show_note, warnings_as_notes
 from pairmend.cli.limits import limits_of
 from pairmend.cli.shared_options import split_names
@@ -149,7 +150,7 @@ def _note_training_rows(model: SavedModel, data: MultiLabelData, path: Path) -> 
     unused = [name for name in data.feature_names if name not in model.feature_names]
     n_seen, n_known = model.training_rows.count(drop_features(data, unused) if unused else data)
     if n_seen > MOSTLY_TRAINING_ROWS * n_known:
-        how_many = f"{n_seen} of {n_known} rows"
+        how_many = f"{n_seen} of {counted(n_known, 'row')}"
         if n_known < len(data.Y):
             how_many = f"about {n_seen / n_known:.0%} of the rows"
         show_note(

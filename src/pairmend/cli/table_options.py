@@ -56,7 +56,9 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="whether the first line holds the names of the columns (default: by its cells)",
     )
-    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the first)")
+    parser.add_argument(
+        "--sheet", metavar="NAME", help="sheet of a workbook (default: the first with a table)"
+    )
 
 
 def format_of(options: argparse.Namespace) -> dict[str, Any]:

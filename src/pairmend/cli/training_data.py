@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.number_texts import number_formats
+from pairmend._utils.text import counted
 from pairmend.cli.display import show_note, show_status, show_table
 from pairmend.datasets import MultiLabelData, drop_features, one_hot
 from pairmend.datasets.data import source_name
@@ -123,7 +124,8 @@ def show_columns(columns: Sequence[dict[str, Any]]) -> None:
             if column["remarks"]:
                 show_status(f"{column['name']}: {column['remarks']}")
     if len(shown) < len(columns):
-        show_note(f"{len(columns) - len(shown)} further columns, mostly numbers, are not shown")
+        n_hidden = len(columns) - len(shown)
+        show_note(f"not shown: {counted(n_hidden, 'further column')}, mostly of numbers")
 
 
 def note_constant_labels(data: MultiLabelData) -> None:
@@ -186,7 +188,7 @@ def _remarks_of_categories(values: Sequence[str], kind: str) -> list[str]:
         shown = ", ".join(map(repr, others[:3]))
         remarks.append(
             f"{len(values) - len(others)} of {len(values)} values are numbers, but not {shown}; "
-            "empty these cells to read it as a number"
+            f"empty {'this cell' if len(others) == 1 else 'these cells'} to read it as a number"
         )
     if kind == "identifier":
         return remarks

@@ -398,7 +398,8 @@ def _text_pairs(page: Description) -> list[str]:
     return [
         *_text_heading("Labels that most often occur together"),
         *(
-            f"{count:>9,} rows  {_fit(one, width).rstrip()} + {_fit(other, width).rstrip()}"
+            f"{count:>9,} {'row ' if count == 1 else 'rows'}  "
+            f"{_fit(one, width).rstrip()} + {_fit(other, width).rstrip()}"
             for one, other, count in pairs
         ),
         *([] if pairs else ["No row has two labels."]),

@@ -37,15 +37,16 @@ def count_titles(rows: Sequence[Sequence[str]]) -> int:
     A title has one filled cell, or less than half as many cells as most rows.
     """
     n_filled = [sum(map(bool, row)) for row in rows]
-    usual_filled = Counter(n_filled).most_common(1)[0][0]
-    usual_width = Counter(map(len, rows)).most_common(1)[0][0]
-    n_titles = 0
-    for row, filled in zip(rows, n_filled, strict=True):
-        alone = filled == 1 and usual_filled > (1 if len(row) == 1 else 2)
-        if not alone and 2 * len(row) >= usual_width:
-            break
-        n_titles += 1
-    return n_titles if n_titles < len(rows) else 0
+    wide = [place for place, filled in enumerate(n_filled) if filled > 1]
+    if 2 * len(wide) < len(rows):
+        return 0
+    usual_filled = Counter(n_filled[place] for place in wide).most_common(1)[0][0]
+    usual_width = Counter(len(rows[place]) for place in wide).most_common(1)[0][0]
+    for n_titles, (row, filled) in enumerate(zip(rows, n_filled, strict=True)):
+        is_alone = filled == 1 and usual_filled > (1 if len(row) == 1 else 2)
+        if not is_alone and 2 * len(row) >= usual_width:
+            return n_titles
+    return 0
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:

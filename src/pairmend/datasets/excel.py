@@ -4,6 +4,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,27 @@ from pairmend.datasets.limits import TEXT_CELLS, ReadLimitError, ReadLimits
 
 MAX_ROWS = 2**20
 """Largest number of rows of a sheet in Excel."""
+_SAMPLE_ROWS = 100
+"""Rows of a sheet in which a table is looked for."""
 _BYTES_OF_A_TEXT = len("<si><t>a</t></si>")
 """Bytes that the shortest text takes in a workbook."""
 
 
 @contextmanager
 def excel_rows(
-    path: Path, limits: ReadLimits, sheet: str | None = None
+    path: Path, limits: ReadLimits, sheet: str
 ) -> Iterator[Iterator[tuple[int, list[str]]]]:
     """Open a workbook and return its rows, each with its number, from 1 on.
 
     Cells have the texts that a CSV file would have: dates in ISO 8601, numbers without a point if
     they are whole, formulas as their stored results.
     """
+    with _opened(path, limits) as book:
+        yield _rows(path, _worksheet(path, book, sheet))
+
+
+@contextmanager
+def _opened(path: Path, limits: ReadLimits) -> Iterator[Any]:
     openpyxl = _require_openpyxl()
     try:
         _check_size(path, limits)
@@ -33,22 +42,40 @@ def excel_rows(
     except Exception as error:  # openpyxl raises many kinds on damaged files
         raise ValueError(_damaged(path, error)) from error
     try:
-        yield _rows(path, _worksheet(path, book, sheet))
+        yield book
     finally:
         book.close()
 
 
-def sheet_names(path: Path, limits: ReadLimits) -> list[str]:
-    """Return the names of the sheets of a workbook."""
-    with zipfile.ZipFile(path):  # a FileNotFoundError names the file
-        pass
-    openpyxl = _require_openpyxl()
-    _check_size(path, limits)
-    book = openpyxl.load_workbook(path, read_only=True, keep_links=False)
-    try:
+def choose_sheet(path: Path, limits: ReadLimits) -> tuple[str, str]:
+    """Return the first sheet of a workbook that holds a table, and a note if there are others.
+
+    A table has two rows with at least two cells; without any, it is the first sheet.
+    """
+    sheets = _sheet_names(path, limits)
+    if not sheets:
+        raise ValueError(f"{path}: the workbook has no sheet with cells")
+    n_filled = {sheet: _filled_cells(path, limits, sheet) for sheet in sheets}
+    tables = [sheet for sheet in sheets if sum(n > 1 for n in n_filled[sheet]) > 1]
+    chosen = tables[0] if tables else sheets[0]
+    others = ", ".join(repr(sheet) for sheet in sheets if sheet != chosen and any(n_filled[sheet]))
+    if not others:
+        return chosen, ""
+    return chosen, (
+        f"{path}: the sheet {chosen!r} is read, and {others} not; to read another sheet, give its "
+        "name: --sheet NAME, in Python sheet=..."
+    )
+
+
+def _filled_cells(path: Path, limits: ReadLimits, sheet: str) -> list[int]:
+    """Return how many cells the first rows of a sheet have that are not empty."""
+    with excel_rows(path, limits, sheet) as rows:
+        return [sum(map(bool, cells)) for _, cells in islice(rows, _SAMPLE_ROWS)]
+
+
+def _sheet_names(path: Path, limits: ReadLimits) -> list[str]:
+    with _opened(path, limits) as book:
         return [sheet.title for sheet in book.worksheets]
-    finally:
-        book.close()
 
 
 def _check_size(path: Path, limits: ReadLimits) -> None:
@@ -61,12 +88,8 @@ def _check_size(path: Path, limits: ReadLimits) -> None:
     limits.check_cells(path, texts * TEXT_CELLS)
 
 
-def _worksheet(path: Path, book: Any, name: str | None) -> Any:
+def _worksheet(path: Path, book: Any, name: str) -> Any:
     sheets = {sheet.title: sheet for sheet in book.worksheets}
-    if not sheets:
-        raise ValueError(f"{path}: the workbook has no sheet with cells")
-    if name is None:
-        return next(iter(sheets.values()))
     if name not in sheets:
         raise ValueError(f"{path}: no sheet is named {name!r}; it has {list(sheets)[:20]}")
     return sheets[name]

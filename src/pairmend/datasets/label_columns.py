@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pairmend._utils.tags import ABSENT, PRESENT
+from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets.mulan import read_label_names
 
@@ -25,8 +26,8 @@ def find_labels(path: Path, names: Sequence[str], labels: ChosenLabels) -> tuple
     if isinstance(labels, int):
         if not 0 < labels < len(names):
             raise ValueError(
-                f"{path}: cannot take the last {labels} of {len(names)} columns as labels; if the "
-                "cells of a text file are cut wrongly, give the delimiter"
+                f"{path}: cannot take the last {labels} of {counted(len(names), 'column')} as labels; "
+                "if the cells of a text file are cut wrongly, give the delimiter"
             )
         return tuple(names[-labels:])
     if isinstance(labels, str | Path):

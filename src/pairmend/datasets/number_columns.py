@@ -25,7 +25,5 @@ def decode_numbers(data: MultiLabelData, kept: Set[str]) -> MultiLabelData:
         codes = X[:, place]
         X[:, place] = numbers[np.where(np.isnan(codes), len(values), codes).astype(int)]
         del categories[place]
-        warnings.warn(
-            f"{source_name(data)}: column {column!r}: {note}", ReadWarning, stacklevel=3
-        )
+        warnings.warn(f"{source_name(data)}: column {column!r}: {note}", ReadWarning, stacklevel=3)
     return replace(data, X=X, categories=categories)

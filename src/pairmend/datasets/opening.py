@@ -12,7 +12,7 @@ from pairmend.datasets.assembly import assemble, set_name
 from pairmend.datasets.bags import MultiInstanceData
 from pairmend.datasets.csv import read_csv_table, save_csv, table_data
 from pairmend.datasets.data import MultiLabelData, check_finite
-from pairmend.datasets.excel import excel_rows
+from pairmend.datasets.excel import choose_sheet, excel_rows
 from pairmend.datasets.label_columns import ChosenLabels, find_labels
 from pairmend.datasets.limits import COLUMN_CELLS, DEFAULT_LIMITS, ReadLimits
 from pairmend.datasets.meka import load_meka, save_meka
@@ -134,7 +134,7 @@ def load_table(
         Whether the first line of a text file or a workbook holds the names of the columns. None
         means that it does, unless all columns of numbers have a number there, too.
     sheet : str, default=None
-        Sheet of a workbook; None means the first.
+        Sheet of a workbook; None means the first that holds a table.
     progress : callable, default=None
         Called with the share of an ARFF file that has been read, from 0 to 1.
     limits : ReadLimits, default=ReadLimits()
@@ -232,9 +232,12 @@ def _read_excel(
     sheet: str | None,
     limits: ReadLimits,
 ) -> MultiLabelData:
+    chosen, note = (sheet, "") if sheet is not None else choose_sheet(path, limits)
     table = TextTable(
-        path, lambda: excel_rows(path, limits, sheet), limits, header=header, pads_rows=True
+        path, lambda: excel_rows(path, limits, chosen), limits, header=header, pads_rows=True
     )
+    if note:
+        table.notes.insert(0, note)
     return table_data(table, labels, categorical)
 
 

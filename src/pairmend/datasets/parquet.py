@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pairmend._utils.files import replaced
+from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets.assembly import set_name
 from pairmend.datasets.data import MultiLabelData
@@ -25,8 +26,8 @@ def read_parquet_table(
     """Read a Parquet file, all of its columns features.
 
     Texts and dictionaries are categorical, their values sorted; nulls become NaN. Dates and times
-    become texts in ISO 8601, in UTC, as text files have them. Names in `categorical` that are not in
-    the file are ignored.
+    become texts in ISO 8601, in UTC, as text files have them. Names in `categorical` that are not
+    in the file are ignored.
     """
     parquet = require_pyarrow()
     path = Path(path)
@@ -70,7 +71,9 @@ def read_parquet_table(
                     numbers = _encode(codes, name, column)
                 X[start:end, place] = numbers
             if end != n_rows:
-                raise _TableError(f"column {name!r} does not hold the {n_rows} rows of the file")
+                raise _TableError(
+                    f"column {name!r} does not hold the {counted(n_rows, 'row')} of the file"
+                )
             if codes is not None:
                 X[:, place], categories[place] = codes.sort(X[:, place])
     nothing = np.empty((len(X), 0), dtype=np.int64)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.datasets.assembly import column_values
 from pairmend.datasets.data import MultiLabelData, source_name
@@ -235,7 +236,7 @@ def drop_rare_labels(data: MultiLabelData, minimum: int) -> MultiLabelData:
     """
     kept = np.flatnonzero(data.Y.sum(axis=0) >= minimum)
     if len(kept) == 0:
-        raise ValueError(f"{data.name} has no label with at least {minimum} rows")
+        raise ValueError(f"{data.name} has no label with at least {counted(minimum, 'row')}")
     names = tuple(data.label_names[label] for label in kept)
     return replace(data, Y=data.Y[:, kept], label_names=names)
 
@@ -274,7 +275,7 @@ def subset(data: MultiLabelData, size: float | int, *, seed: int) -> MultiLabelD
         raise ValueError(f"size must be a share between 0 and 1 or a number of rows, got {size}")
     n_kept = int(size) if isinstance(size, Integral) else int(np.floor(size * n_rows + 0.5))
     if not 0 < n_kept <= n_rows:
-        raise ValueError(f"{data.name} has {n_rows} rows; cannot take {n_kept} of them")
+        raise ValueError(f"{data.name} has {counted(n_rows, 'row')}; cannot take {n_kept} of them")
     rows = np.sort(np.random.RandomState(seed).permutation(n_rows)[:n_kept])
     return take(data, rows)
 

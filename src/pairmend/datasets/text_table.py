@@ -113,8 +113,8 @@ class TextTable:
     def _note_missing_header(self, first: Sequence[str], is_guess: bool) -> None:
         if is_guess:
             self.notes.append(
-                f"{self.path}: the first line ({_first_cells(first)}) is taken for data, not for names: the "
-                f"columns are named column_1 to column_{len(first)}; pass --header (in Python "
+                f"{self.path}: the first line ({_first_cells(first)}) is taken for data, not for "
+                f"names: the columns are named column_1 to column_{len(first)}; pass --header (in Python "
                 "header=True) if it holds names"
             )
 
@@ -164,9 +164,9 @@ class TextTable:
         categories = {}
         for place, coder in sorted({**coders, **late}.items()):
             table[:, place], categories[place] = coder.sort(table[:, place])
-        numbers = [place for place, is_dotted in dotted.items() if is_dotted and place not in late]
-        if numbers and any(map(_has_decimal_commas, categories.values())):
-            self._read_thousands(table, numbers)
+        thousands = [p for p, is_dotted in dotted.items() if is_dotted and p not in late]
+        if thousands and any(map(_has_decimal_commas, categories.values())):
+            self._read_thousands(table, thousands)
         return self._without_unnamed(Columns(tuple(self.names), table, categories))
 
     def _without_unnamed(self, columns: Columns) -> Columns:
@@ -227,7 +227,9 @@ class TextTable:
             if chunk:
                 yield chunk
         if n_empty and note_empty_rows and not self._pads_rows:
-            rows_are = f"{counted(n_empty, 'row')} without any value {'is' if n_empty == 1 else 'are'}"
+            rows_are = (
+                f"{counted(n_empty, 'row')} without any value {'is' if n_empty == 1 else 'are'}"
+            )
             self.notes.append(f"{self.path}: {rows_are} left out")
 
     def _fitted(self, row: list[str], line: int) -> list[str]:
@@ -239,7 +241,9 @@ class TextTable:
         if len(row) != n_columns:
             advice = "put cells that contain the delimiter in quotes, or give the delimiter"
             if self._pads_rows:
-                advice = "give the columns names, or remove the further cells"
+                advice = (
+                    "name all columns there, or remove the further cells or lines above the header"
+                )
             raise ValueError(
                 f"{self.path}, line {line}: {counted(len(row), 'cell')} where the header has "
                 f"{n_columns}; {advice}"

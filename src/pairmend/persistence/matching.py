@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.assembly import column_values
@@ -74,8 +75,8 @@ def check_names(source: str, found: Iterable[str], expected: Sequence[str]) -> N
     if missing := [name for name in expected if name not in present]:
         shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
         raise ValueError(
-            f"{source} lacks {len(missing)} of the {len(expected)} columns that the model needs: "
-            f"{shown}"
+            f"{source} lacks {len(missing)} of the {counted(len(expected), 'column')} that the "
+            f"model needs: {shown}"
         )
 
 

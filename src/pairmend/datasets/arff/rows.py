@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from copy import copy
 
+from pairmend._utils.text import counted
 from pairmend.datasets.arff.dates import seconds
 from pairmend.datasets.arff.model import ArffAttribute
 from pairmend.datasets.arff.tokens import QUOTED, split, unquote
@@ -68,7 +69,7 @@ class RowParser:
         if len(cells) != len(self.attributes):
             more = "at least " if len(cells) > len(self.attributes) + 1 else ""
             raise ValueError(
-                f"{more}{len(cells)} values where {len(self.attributes)} attributes are declared"
+                f"{more}{counted(len(cells), 'value')} where {len(self.attributes)} are declared"
             )
         values = [self.cell(column, cell) for column, cell in enumerate(cells)]
         return list(range(len(cells))), values, weight
