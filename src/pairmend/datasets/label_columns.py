@@ -26,8 +26,8 @@ def find_labels(path: Path, names: Sequence[str], labels: ChosenLabels) -> tuple
     if isinstance(labels, int):
         if not 0 < labels < len(names):
             raise ValueError(
-                f"{path}: cannot take the last {labels} of {counted(len(names), 'column')} as labels; "
-                "if the cells of a text file are cut wrongly, give the delimiter"
+                f"{path}: cannot take the last {labels} of {counted(len(names), 'column')} as "
+                "labels; if the cells of a text file are cut wrongly, give the delimiter"
             )
         return tuple(names[-labels:])
     if isinstance(labels, str | Path):

@@ -114,8 +114,8 @@ class TextTable:
         if is_guess:
             self.notes.append(
                 f"{self.path}: the first line ({_first_cells(first)}) is taken for data, not for "
-                f"names: the columns are named column_1 to column_{len(first)}; pass --header (in Python "
-                "header=True) if it holds names"
+                f"names: the columns are named column_1 to column_{len(first)}; pass --header (in "
+                "Python header=True) if it holds names"
             )
 
     def read(self, categorical: Set[str] = frozenset(), labels: Set[str] = frozenset()) -> Columns:
