@@ -343,12 +343,24 @@ def test_the_report_is_shown_before_no_column_is_left(capsys):
     assert "ids.csv has no column to learn from: 'id' hold identifiers or nothing" in notes
 
 
-def test_identifiers_that_are_mostly_numbers_are_remarked(capsys):
-    cells = [*(f"{n * 1.37:.2f}" for n in range(39)), "sold out"]
+@pytest.mark.parametrize(
+    ("cells", "remark"),
+    [
+        (
+            [*(f"{n * 1.37:.2f}" for n in range(39)), "sold out"],
+            "39 of 40 values are numbers, but not 'sold out'; empty this cell to read it",
+        ),
+        (
+            [f"{n} {'$' if n % 9 else '€'}" for n in range(1, 40)] + ["-"],
+            "its numbers are written in different ways, such as '1 $' and '18 €'; write them",
+        ),
+    ],
+)
+def test_identifiers_that_may_be_numbers_are_remarked(capsys, cells, remark):
     lines = [[cell, n % 7, n % 2, n % 3 // 2] for n, cell in enumerate(cells)]
     write("odd.csv", lines, ["price", "other", "sea", "sun"])
     _, printed, _ = run(capsys, "fit", "odd.csv", "--labels", "2", "--model", "m.model", *QUICK)
-    assert "39 of 40 values are numbers, but not 'sold out'; empty this cell to read it" in printed
+    assert remark in printed
 
 
 def test_one_row_and_one_column_are_counted_as_one(capsys):

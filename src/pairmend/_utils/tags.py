@@ -9,9 +9,15 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from pairmend._utils.typing import IntArray, TargetLike
 
 COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
-PRESENT = ("yes", "y", "true", "t", "x", "+", "present", "positive")
+PRESENT = (
+    "yes", "y", "true", "t", "on", "x", "+", "✓", "✔", "☑", "present", "positive",
+    "ja", "j", "wahr", "oui", "vrai", "sí", "si", "sim",
+)  # fmt: skip
 """Texts that usually stand for a label that is present."""
-ABSENT = ("no", "n", "false", "f", "", "-", "absent", "negative")
+ABSENT = (
+    "no", "n", "false", "f", "off", "", "-", "✗", "✘", "☐", "absent", "negative",
+    "nein", "nee", "falsch", "non", "faux", "não",
+)  # fmt: skip
 """Texts that usually stand for a label that is absent."""
 
 

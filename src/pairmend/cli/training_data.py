@@ -1,5 +1,6 @@
 """Training data of a command: rows for the classifier, and how the columns were read."""
 
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.number_texts import number_formats
+from pairmend._utils.number_texts import is_missing_text, number_formats
 from pairmend._utils.text import counted
 from pairmend.cli.display import show_note, show_status, show_table
 from pairmend.datasets import MultiLabelData, drop_features, one_hot
@@ -181,14 +182,26 @@ def _counts_rows(column: Any) -> bool:
     return bool((np.diff(ordered) == 1).all() and ordered[0] == np.floor(ordered[0]))
 
 
+def _other_format(values: Sequence[str]) -> str | None:
+    """Return the first value that is no number in a format of all values before it."""
+    place = bisect(range(len(values)), 0, key=lambda last: not number_formats(values[: last + 1]))
+    return values[place] if place < len(values) else None
+
+
 def _remarks_of_categories(values: Sequence[str], kind: str) -> list[str]:
     remarks: list[str] = []
+    values = [value for value in values if not is_missing_text(value)]
     others = [value for value in values if not number_formats([value])]
     if 0 < len(others) < len(values) and len(others) <= (1 - MOSTLY) * len(values):
         shown = ", ".join(map(repr, others[:3]))
         remarks.append(
             f"{len(values) - len(others)} of {len(values)} values are numbers, but not {shown}; "
             f"empty {'this cell' if len(others) == 1 else 'these cells'} to read it as a number"
+        )
+    elif not others and (other := _other_format(values)):
+        remarks.append(
+            f"its numbers are written in different ways, such as {values[0]!r} and {other!r}; "
+            "write them in one way to read it as a number"
         )
     if kind == "identifier":
         return remarks

@@ -175,7 +175,8 @@ def _numbered_rows(
     path: Path, lines: Iterator[str], delimiter: str, n_skipped: int
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a CSV file, each with the number of its last line."""
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    # Spaces before a quote are left out; between cells they are the delimiter.
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=delimiter != " ")
     line = n_skipped
     try:
         for row in reader:
@@ -183,8 +184,8 @@ def _numbered_rows(
             yield line, row
     except csv.Error as error:
         raise ValueError(
-            f"{path}, line {line + 1}: the cells cannot be read ({error}); close each quote that "
-            'begins a cell, and write a quote inside a quoted cell twice ("")'
+            f"{path}, line {line + 1}: the cells cannot be read ({error}); close each quote "
+            'that begins a cell, with nothing after it, and write quotes inside quoted cells twice ("")'
         ) from error
 
 

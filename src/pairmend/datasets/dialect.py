@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pairmend._utils.number_texts import number_formats
+from pairmend._utils.number_texts import is_missing_text, number_formats
 
 DELIMITERS = ",;\t|"
 MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
@@ -21,7 +21,9 @@ def guess_delimiter(lines: Sequence[str]) -> str:
     best, best_score = DELIMITERS[0], (0.0, 0)
     for delimiter in DELIMITERS:
         try:
-            rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+            rows = [
+                row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True) if row
+            ]
         except csv.Error:
             continue
         (width, count) = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
@@ -34,7 +36,8 @@ def guess_delimiter(lines: Sequence[str]) -> str:
 def count_titles(rows: Sequence[Sequence[str]]) -> int:
     """Return how many of the first rows are titles above a table.
 
-    A title has one filled cell, or less than half as many cells as most rows.
+    A title has one filled cell, less than half as many cells as most rows, or begins with ``#`` and
+    has another number of cells. If it has as many cells as most rows, it must be above a header.
     """
     n_filled = [sum(map(bool, row)) for row in rows]
     wide = [place for place, filled in enumerate(n_filled) if filled > 1]
@@ -44,9 +47,17 @@ def count_titles(rows: Sequence[Sequence[str]]) -> int:
     usual_width = Counter(len(rows[place]) for place in wide).most_common(1)[0][0]
     for n_titles, (row, filled) in enumerate(zip(rows, n_filled, strict=True)):
         is_alone = filled == 1 and usual_filled > (1 if len(row) == 1 else 2)
-        if not is_alone and 2 * len(row) >= usual_width:
-            return n_titles
+        is_comment = row[0].startswith("#") and len(row) != usual_width
+        if not is_alone and not is_comment and 2 * len(row) >= usual_width:
+            is_short = all(len(title) < usual_width for title in rows[:n_titles])
+            return n_titles if is_short or has_header(rows[n_titles:]) else 0
     return 0
+
+
+def has_row_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether all rows have one cell more than the header, as tables that R writes."""
+    width = len(rows[0]) + 1
+    return len(rows) > 1 and all(len(row) == width and row[-1] for row in rows[1:])
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
@@ -67,9 +78,9 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
         for place in range(len(first))
         if _all_numbers([row[place] for row in rest if place < len(row)])
     ]
-    if not numeric or not all(_is_number(first[place], True) for place in numeric):
+    if not numeric or not all(map(_is_number_or_missing, (first[place] for place in numeric))):
         return True
-    names = [first[place] for place in numeric if first[place] not in MISSING]
+    names = [first[place] for place in numeric if not _is_missing(first[place])]
     if not names:
         return True
     if len(numeric) >= len(first) - 1 and all(name.isdecimal() for name in names):
@@ -79,9 +90,13 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _all_numbers(cells: Sequence[str]) -> bool:
-    present = [cell for cell in cells if cell not in MISSING]
-    return bool(present) and all(map(_is_number, present))
+    present = [cell for cell in cells if not _is_missing(cell)]
+    return bool(present) and all(map(_is_number_or_missing, present))
 
 
-def _is_number(cell: str, or_missing: bool = False) -> bool:
-    return (or_missing and cell in MISSING) or bool(number_formats([cell]))
+def _is_number_or_missing(cell: str) -> bool:
+    return _is_missing(cell) or cell.isdecimal() or bool(number_formats([cell]))
+
+
+def _is_missing(cell: str) -> bool:
+    return not cell or is_missing_text(cell)

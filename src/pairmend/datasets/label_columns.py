@@ -82,6 +82,6 @@ def label_error(
             "a column of 0 and 1."
         )
     return (
-        f"{message} Other texts that are accepted: yes and no, true and false, x and empty cells, "
-        "+ and -."
+        f"{message} Write 0 and 1, or other texts that are accepted: yes and no, true and false, "
+        "ja and nein, oui and non, on and off, x or ✓ and empty cells, + and -."
     )

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from pairmend._utils.number_texts import is_missing_text
 from pairmend.datasets.assembly import column_values
 from pairmend.datasets.data import MultiLabelData, source_name
 from pairmend.datasets.limits import ReadLimits
 from pairmend.datasets.preparation import drop_features
 from pairmend.datasets.warning import ReadWarning
 
-SEPARATORS = ";|,/"
+SEPARATORS = ";|,/\n"
 """Separators of tags that are guessed, the first of the most frequent ones."""
 _BRACKETS = {"[": "]", "{": "}", "(": ")"}
 
@@ -36,7 +37,14 @@ def take_tags(
     separator = separator or guess_separator(data, column)
     place = _place(data, column)
     codes, texts = column_values(data.X, place), data.categories.get(place, ())
-    tags = [_split(text, separator) for text in texts]
+    tags = [[] if is_missing_text(text) else _split(text, separator) for text in texts]
+    if empty := [text for text in texts if is_missing_text(text)]:
+        warnings.warn(
+            f"{source_name(data)}: cells of column {column!r} that are read as no tags: "
+            f"{', '.join(map(repr, empty[:5]))}",
+            ReadWarning,
+            stacklevel=4,
+        )
     names = sorted(set().union(*tags)) if labels is None else list(labels)
     if not names:
         raise ValueError(f"{source_name(data)}: column {column!r} has no tags in any row")
@@ -67,7 +75,14 @@ def _split(text: str, separator: str) -> list[str]:
             with suppress(csv.Error):  # a cell that is too long
                 cells = next(csv.reader([text], quotechar=text[0], skipinitialspace=True))
                 return list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
-    return list(dict.fromkeys(tag.strip() for tag in text.split(separator) if tag.strip()))
+    tags = (_unquoted(tag.strip()) for tag in text.split(separator))
+    return list(dict.fromkeys(tag for tag in tags if tag))
+
+
+def _unquoted(tag: str) -> str:
+    if len(tag) > 1 and tag[0] in "'\"" and tag[0] == tag[-1]:
+        return tag[1:-1].strip()
+    return tag
 
 
 def guess_separator(data: MultiLabelData, column: str) -> str:
@@ -78,7 +93,7 @@ def guess_separator(data: MultiLabelData, column: str) -> str:
     if count:
         message = f"the tags in column {column!r} are separated by {best!r}"
     else:
-        message = f"column {column!r} has one tag in each row, as it has none of {SEPARATORS}"
+        message = f"column {column!r} has one tag in each row, as it has none of ;|,/"
     warnings.warn(
         f"{source_name(data)}: {message}; if they are not, give the separator: --separator TEXT, "
         "in Python separator=...",

@@ -14,7 +14,7 @@ from pairmend._utils.chunking import join_blocks
 from pairmend._utils.number_texts import DECIMAL_COMMA, NumberFormat, has_codes, number_formats
 from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
-from pairmend.datasets.dialect import MISSING, count_titles, has_header
+from pairmend.datasets.dialect import MISSING, count_titles, has_header, has_row_names
 from pairmend.datasets.limits import CellCount, ReadLimits
 from pairmend.datasets.text_codes import TextCodes
 
@@ -74,9 +74,16 @@ class TextTable:
         first, sample = sample[n_titles], sample[n_titles:]
         self._has_header = has_header(sample) if header is None else header
         self._n_skipped = n_titles + self._has_header
+        if self._has_header and not pads_rows and has_row_names(sample):
+            first = ["", *first]
+            self.notes.append(
+                f"{path}: the header has one name fewer than the rows have cells, so that the "
+                "first column has no name"
+            )
         self.count = CellCount(path, limits)
         self.count.add_columns(len(first))
         if self._has_header:
+            first[0] = first[0].strip("\ufeff")  # a byte order mark that was written twice
             self.names = [name or f"column_{n}" for n, name in enumerate(first, start=1)]
             self._unnamed = {place for place, name in enumerate(first) if not name}
             self._check_names()
@@ -227,23 +234,25 @@ class TextTable:
             if chunk:
                 yield chunk
         if n_empty and note_empty_rows and not self._pads_rows:
-            rows_are = (
-                f"{counted(n_empty, 'row')} without any value {'is' if n_empty == 1 else 'are'}"
-            )
-            self.notes.append(f"{self.path}: {rows_are} left out")
+            verb = "is" if n_empty == 1 else "are"
+            rows_without = f"{counted(n_empty, 'row')} without any value"
+            self.notes.append(f"{self.path}: {rows_without} {verb} left out")
 
     def _fitted(self, row: list[str], line: int) -> list[str]:
+        """Return a row without empty cells beyond the header; rows of workbooks are filled up."""
         n_columns = len(self.names)
+        while len(row) > n_columns and not row[-1]:
+            row.pop()
         if self._pads_rows:
-            while len(row) > n_columns and not row[-1]:
-                row.pop()
             row += [""] * (n_columns - len(row))
         if len(row) != n_columns:
             advice = "put cells that contain the delimiter in quotes, or give the delimiter"
             if self._pads_rows:
                 advice = (
-                    "name all columns there, or remove the further cells or lines above the header"
+                    "name all columns there, or remove further cells, or lines above the header"
                 )
+            elif len(row) < n_columns:
+                advice = "fill the line up, remove it if it is no row, or give the delimiter"
             raise ValueError(
                 f"{self.path}, line {line}: {counted(len(row), 'cell')} where the header has "
                 f"{n_columns}; {advice}"
