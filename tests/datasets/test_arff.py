@@ -105,7 +105,7 @@ def test_relations(tmp_path):
     bags = [bag.cells.tolist() for bag in read.relations[1]]
     assert bags == [[[1, 0], [2.5, 1]], [[3, 0]]]
     np.testing.assert_array_equal(read.cells, [[0, 0, 1], [1, 1, 0]])
-    with pytest.raises(ArffError, match="line 10: in bag 2 of 'bag', its line 1: 1 values where 2"):
+    with pytest.raises(ArffError, match="line 10: in bag 2 of 'bag', its line 1: 1 value where 2"):
         read_arff(write(tmp_path, text.replace("3,u", "3")))
 
 

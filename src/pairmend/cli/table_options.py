@@ -25,7 +25,7 @@ def add_label_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--separator",
         metavar="TEXT",
-        help="text between the tags (default: the most frequent of ; | , /)",
+        help="text between the tags (default: the most frequent of ; | , / and line breaks)",
     )
     parser.add_argument(
         "--ignore", nargs="+", default=[], metavar="COLUMN", help="columns not to use"

@@ -185,7 +185,8 @@ def _numbered_rows(
     except csv.Error as error:
         raise ValueError(
             f"{path}, line {line + 1}: the cells cannot be read ({error}); close each quote "
-            'that begins a cell, with nothing after it, and write quotes inside quoted cells twice ("")'
+            "that begins a cell, with nothing after it, and write quotes inside quoted cells twice "
+            '("")'
         ) from error
 
 

@@ -122,7 +122,7 @@ def load_table(
     tags : str, default=None
         A column that lists the tags of each row. Each tag becomes a label.
     separator : str, default=None
-        Text between tags. None means the most frequent of ``;|,/``.
+        Text between tags. None means the most frequent of ``;|,/`` and line breaks.
     categorical : sequence of str, default=()
         Names of columns whose numbers are codes; names that the file lacks are ignored.
     encoding : str, default=None

@@ -69,7 +69,9 @@ class RowParser:
         if len(cells) != len(self.attributes):
             more = "at least " if len(cells) > len(self.attributes) + 1 else ""
             raise ValueError(
-                f"{more}{counted(len(cells), 'value')} where {len(self.attributes)} are declared"
+                f"{more}{counted(len(cells), 'value')} where "
+                f"{counted(len(self.attributes), 'attribute')} "
+                f"{'is' if len(self.attributes) == 1 else 'are'} declared"
             )
         values = [self.cell(column, cell) for column, cell in enumerate(cells)]
         return list(range(len(cells))), values, weight
