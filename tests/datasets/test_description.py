@@ -1,9 +1,9 @@
 """The description of a set as data, text and HTML."""
 
-import re
 import dataclasses
 import html
 import os
+import re
 import stat
 import sys
 import unicodedata

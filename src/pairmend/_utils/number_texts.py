@@ -1,7 +1,7 @@
 """Numbers written as texts: decimal commas, separators of thousands, signs of currency, gaps."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import nan
 
@@ -53,6 +53,14 @@ class NumberFormat:
                     return float(rest.translate(_WITHOUT_SEPARATORS[form]))
         raise ValueError(f"{text!r} is no number")
 
+    def parse_all(self, texts: Sequence[str]) -> list[float]:
+        """Return texts as numbers as :meth:`parse` does, faster if all are in this form."""
+        if not texts or not _all_numbers(texts, self.form):
+            return list(map(self.parse, texts))
+        return list(
+            map(float, "\n".join(texts).translate(_WITHOUT_SEPARATORS[self.form]).split("\n"))
+        )
+
 
 PLAIN_NUMBERS = NumberFormat()
 
@@ -64,6 +72,9 @@ def number_formats(texts: Iterable[str]) -> list[NumberFormat]:
     have different units; those with and without a per cent sign, too.
     """
     forms, signs = list(_PATTERNS), set()
+    texts = list(texts)
+    if texts and (plain := [form for form in forms if _all_numbers(texts, form)]):
+        return [NumberFormat(form) for form in (plain[:1] if plain[0] == PLAIN else plain)]
     for text in texts:
         if is_missing_text(text):
             continue
@@ -80,9 +91,16 @@ def number_formats(texts: Iterable[str]) -> list[NumberFormat]:
     return [NumberFormat(form, max(signs)) for form in forms]
 
 
+def _all_numbers(texts: Sequence[str], form: str) -> bool:
+    """Return whether all texts are numbers in a form, without spaces around them or a sign."""
+    return all(map(_PATTERNS[form].fullmatch, texts)) and not has_codes("\n".join(texts))
+
+
 def is_missing_text(text: str) -> bool:
     """Return whether a text stands for a missing number or date."""
-    return len(text) <= _LONGEST_MISSING and text.strip().lower() in MISSING_TEXTS
+    if text[:1].isdigit() or len(text) > _LONGEST_MISSING:
+        return False
+    return text.strip().lower() in MISSING_TEXTS
 
 
 def has_codes(lines: str) -> bool:
@@ -95,10 +113,12 @@ def format_note(texts: Iterable[str], formats: list[NumberFormat]) -> str:
     form, sign = formats[0].form, formats[0].sign
     all_texts = list(texts)
     missing = [text for text in all_texts if is_missing_text(text)]
-    present = [text for text in all_texts if not is_missing_text(text)]
+    present = [text for text in all_texts if not is_missing_text(text)] if missing else all_texts
     notes = []
-    written = [text for text in present if not _PATTERNS[PLAIN].fullmatch(_split_sign(text)[1])]
-    if written:
+    unsigned = [_split_sign(text)[1] for text in present] if sign else map(str.strip, present)
+    is_plain = map(_PATTERNS[PLAIN].fullmatch, unsigned)
+    written = [text for text, plain in zip(present, is_plain, strict=True) if not plain]
+    if written and form != PLAIN:
         name = "decimal commas" if form == DECIMAL_COMMA else "separators of thousands"
         what = "a number" if len(written) == 1 else "numbers"
         notes.append(f"{_such_as(written)} read as {what} with {name}")
@@ -127,11 +147,10 @@ def _such_as(texts: list[str]) -> str:
 
 def _split_sign(text: str) -> tuple[str, str]:
     """Return the sign of currency or of per cent of a text, and the text without it."""
+    if text[:1].isdigit() and text[-1:].isdigit():
+        return "", text
     stripped = text.strip().replace("\u2212", "-")  # the minus of typography
-    first, last = stripped[:1], stripped[-1:]
-    if last.isdigit() and (first.isdigit() or first == "."):
-        return "", stripped
-    minus = first if first in ("+", "-") else ""
+    minus = stripped[:1] if stripped[:1] in ("+", "-") else ""
     unsigned = stripped.removeprefix(minus).lstrip()
     for sign in SIGNS:
         if unsigned.startswith(sign):

@@ -20,7 +20,7 @@ def decode_numbers(data: MultiLabelData, kept: Set[str]) -> MultiLabelData:
         note = format_note(values, formats) if formats else ""
         if not note:
             continue
-        numbers = np.array([*map(formats[0].parse, values), np.nan])
+        numbers = np.array([*formats[0].parse_all(values), np.nan])
         X = X.copy() if X is data.X else X
         codes = X[:, place]
         X[:, place] = numbers[np.where(np.isnan(codes), len(values), codes).astype(int)]

@@ -1,7 +1,7 @@
 """Parsing numbers and dates that are written as strings."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
@@ -20,7 +20,12 @@ def numbers_of(
     strings: Sequence[str | None], number_format: NumberFormat = PLAIN_NUMBERS
 ) -> FloatArray | None:
     """Return strings in a format as numbers, None if one of them is no number."""
-    return _parsed(strings, number_format.parse)
+    different = [string for string in dict.fromkeys(strings) if string is not None]
+    try:
+        numbers = dict(zip(different, number_format.parse_all(different), strict=True))
+    except ValueError:
+        return None
+    return np.array([np.nan if each is None else numbers[each] for each in strings], dtype=float)
 
 
 def date_formats_of(strings: Sequence[str | None]) -> list[str]:
@@ -38,9 +43,15 @@ def date_formats_of(strings: Sequence[str | None]) -> list[str]:
 
 def dates_of(strings: Sequence[str | None], form: str) -> FloatArray | None:
     """Return days since 1970 of dates in a format, None if one of them is not in it."""
-    return _parsed(
-        strings, lambda string: np.nan if is_missing_text(string) else _date(string.strip(), form)
-    )
+    found: dict[str | None, float] = {None: np.nan}
+    try:
+        for string in dict.fromkeys(strings):
+            if string is not None:
+                is_missing = is_missing_text(string)
+                found[string] = np.nan if is_missing else _date(string.strip(), form)
+    except ValueError:
+        return None
+    return np.array([found[string] for string in strings], dtype=float)
 
 
 def _date(string: str, form: str) -> float:
@@ -52,15 +63,3 @@ def _date(string: str, form: str) -> float:
         except ValueError:
             continue
     raise ValueError(string)
-
-
-def _parsed(strings: Sequence[str | None], parse: Callable[[str], float]) -> FloatArray | None:
-    """Parse each different string once; None if one cannot be parsed."""
-    found: dict[str | None, float] = {None: np.nan}
-    try:
-        for string in dict.fromkeys(strings):
-            if string is not None:
-                found[string] = parse(string)
-    except ValueError:
-        return None
-    return np.array([found[string] for string in strings], dtype=float)
