@@ -63,6 +63,14 @@ def test_decimal_commas(tmp_path):
     assert load_table(path, categorical=["size"]).categories[0] == ("-1,0e2", "2,5")
 
 
+def test_many_columns_with_decimal_commas_give_one_warning(tmp_path):
+    path = tmp_path / "photos.csv"
+    path.write_text("a;b;c;d;e\n" + "1,5;2,5;3,5;4,5;5,5\n" * 2)
+    with pytest.warns(ReadWarning, match="'a': 1 text.*'c': 1 text.*; 2 further columns") as caught:
+        assert load_table(path).X[0].tolist() == [1.5, 2.5, 3.5, 4.5, 5.5]
+    assert len(caught) == 1
+
+
 def test_arff_with_any_columns_as_labels(tmp_path):
     data = make_hypercubes(20, n_labels=3, n_relevant=4, n_irrelevant=1, n_redundant=0,
                            random_state=0)  # fmt: skip

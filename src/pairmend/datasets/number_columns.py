@@ -7,13 +7,18 @@ from dataclasses import replace
 import numpy as np
 
 from pairmend._utils.number_texts import format_note, number_formats
+from pairmend._utils.text import counted
 from pairmend.datasets.data import MultiLabelData, source_name
 from pairmend.datasets.warning import ReadWarning
+
+MAX_NOTES = 3
+"""Columns that a warning describes; of further ones it has the number."""
 
 
 def decode_numbers(data: MultiLabelData, kept: Set[str]) -> MultiLabelData:
     """Replace texts that are numbers with separators or signs; `kept` columns stay texts."""
     X, categories = data.X, dict(data.categories)
+    notes = []
     for place, values in data.categories.items():
         column = data.feature_names[place]
         formats = [] if column in kept else number_formats(values)
@@ -25,5 +30,10 @@ def decode_numbers(data: MultiLabelData, kept: Set[str]) -> MultiLabelData:
         codes = X[:, place]
         X[:, place] = numbers[np.where(np.isnan(codes), len(values), codes).astype(int)]
         del categories[place]
-        warnings.warn(f"{source_name(data)}: column {column!r}: {note}", ReadWarning, stacklevel=3)
+        notes.append(f"column {column!r}: {note}")
+    if notes:
+        shown = "; ".join(notes[:MAX_NOTES])
+        if len(notes) > MAX_NOTES:
+            shown += f"; {counted(len(notes) - MAX_NOTES, 'further column')} in similar ways"
+        warnings.warn(f"{source_name(data)}: {shown}", ReadWarning, stacklevel=3)
     return replace(data, X=X, categories=categories)
