@@ -73,7 +73,7 @@ def test_converted_files_are_read_again(photos, tmp_path, capsys):
         tmp_path / "again.xml",
     )
     assert status == 0
-    assert "3 rows, 1 features, 2 labels" in out.replace("\n", " ")
+    assert "3 rows, 1 feature, 2 labels" in out.replace("\n", " ")
     status, out, _ = run(
         capsys, "describe", tmp_path / "again.arff"
     )  # with the XML file in the same folder
