@@ -84,14 +84,14 @@ def test_a_set_without_a_value_is_left_out(wide):
         ("a,b\n1,2\n3,4\n", "found the columns a, b; expected a long table with the columns set"),
         ("set,A,B\nx,0.1,low\ny,0.2,high\n", "no numbers are in B; expected a long table"),
         ("set,A\nx,0.1\ny,0.2\n", "needs at least two algorithms, found ['A']"),
-        ("set,A,B\nx,0.1,0.2\nx,0.2,0.3\n", "2 value(s) occur twice, the first for set x"),
+        ("set,A,B\nx,0.1,0.2\nx,0.2,0.3\n", "2 values occur twice, the first for set x"),
         ("set,algorithm,value\nx,A,?\nx,B,?\n", "there is no value; expected a long"),
         ("set,algorithm,value\nx,A,low\nx,B,high\n", "has cells that are no numbers; expected"),
-        ("set,algorithm,value\nx,A,1\n,B,2\n", "1 row(s) have no set"),
+        ("set,algorithm,value\nx,A,1\n,B,2\n", "1 row has no set; fill"),
         ("set,dataset,algorithm,value\nx,x,A,1\n", "set and dataset both mean 'set'; keep one"),
         (
             "set,algorithm,value\nx,A,1\nx,B,2\nx,A,1\n",
-            "1 value(s) occur twice, the first for set x, algorithm A. Values of folds need",
+            "1 value occurs twice, the first for set x, algorithm A. Values of folds need",
         ),
     ],
 )

@@ -4,6 +4,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
+from pairmend._utils.text import counted
 from pairmend.cli.display import progress, show_status, show_table, show_text, warnings_as_notes
 from pairmend.cli.input_files import read_training
 from pairmend.cli.limits import limits_of
@@ -100,7 +101,8 @@ def convert_file(options: argparse.Namespace) -> None:
     data = _read(options)
     save_file(data, options.out, xml=options.out_xml)
     n_rows, n_labels = data.Y.shape
-    size = f"{n_rows} rows, {data.X.shape[1]} features, {n_labels} labels"
+    sizes = (n_rows, "row"), (data.X.shape[1], "feature"), (n_labels, "label")
+    size = ", ".join(counted(number, thing) for number, thing in sizes)
     show_status(f"wrote {options.out}: {size}")
 
 

@@ -11,6 +11,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from pairmend._utils.predictions import predicted_labels
 from pairmend._utils.progress import messages_to
+from pairmend._utils.text import counted
 from pairmend._utils.typing import IntArray
 from pairmend._utils.validation import take_rows
 from pairmend.cli.display import progress, show_table, show_text, warnings_as_notes
@@ -19,7 +20,7 @@ from pairmend.cli.methods import make_classifier
 from pairmend.cli.predict import predict_rows
 from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split_names
 from pairmend.cli.standard_streams import STANDARD, shown, write_json
-from pairmend.cli.training_data import prepare_training, show_training
+from pairmend.cli.training_data import prepare_training, refuse_few_rows, show_training
 from pairmend.frames import ColumnWarning
 from pairmend.model_selection.splits import stratified_folds
 from pairmend.study.criteria import CRITERIA
@@ -55,7 +56,7 @@ def _evaluate(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[[],
     labels = _of_labels(model.label_names, data.Y, predicted)
 
     def show() -> None:
-        show_text(f"{options.model} on {len(data.Y)} rows of {shown(options.data)}")
+        show_text(f"{options.model} on {counted(len(data.Y), 'row')} of {shown(options.data)}")
         show_table(
             "Losses",
             ["less is better", ""],
@@ -84,6 +85,7 @@ def _cross_validate(options: argparse.Namespace) -> tuple[dict[str, Any], Callab
     data = training.data
     method, n_folds = options.method or DEFAULT_METHOD, options.folds or 10
     classifiers = {method: chosen_classifier(options, for_frames=training.is_frame)}
+    refuse_few_rows(classifiers[method], len(data.Y), options, n_folds)
     if options.baselines is not False:
         classifiers |= _baselines(options, for_frames=training.is_frame)
     predicted, folds = _predictions(classifiers, training.X, data.Y, n_folds, options)
@@ -91,7 +93,8 @@ def _cross_validate(options: argparse.Namespace) -> tuple[dict[str, Any], Callab
     labels = _of_labels(data.label_names, data.Y, predicted[method])
 
     def show() -> None:
-        show_text(f"{method} on {len(data.Y)} rows of {shown(options.data)}, {n_folds} folds")
+        rows = f"{counted(len(data.Y), 'row')} of {shown(options.data)}"
+        show_text(f"{method} on {rows}, {n_folds} folds")
         baselines = [name for name in classifiers if name != method]
         show_table(
             "Losses",

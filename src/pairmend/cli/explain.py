@@ -13,6 +13,7 @@ from pairmend._utils.text import counted
 from pairmend._utils.validation import take_rows
 from pairmend.cli.display import show_text, warnings_as_notes
 from pairmend.cli.input_files import read_model, read_rows, refuse_overwriting
+from pairmend.cli.standard_streams import shown
 from pairmend.datasets import MultiLabelData
 from pairmend.persistence import SavedModel
 from pairmend.persistence.explaining import explain_prepared
@@ -89,11 +90,12 @@ def _chosen(options: argparse.Namespace, n_rows: int) -> list[int]:
     rows = list(range(n_rows)) if options.row is None else list(dict.fromkeys(options.row))
     for row in rows:
         if row >= n_rows:
-            raise ValueError(f"--row is {row}, but {options.data} has the rows 0 to {n_rows - 1}")
+            numbers = "row 0 only" if n_rows == 1 else f"the rows 0 to {n_rows - 1}"
+            raise ValueError(f"--row is {row}, but {shown(options.data)} has {numbers}")
     if len(rows) > MOST_ROWS:
         raise ValueError(
-            f"{options.data} has {n_rows:,} rows, but a page has at most {MOST_ROWS:,}; choose "
-            "rows: --row N N ..."
+            f"{shown(options.data)} has {n_rows:,} rows, but a page has at most {MOST_ROWS:,}; "
+            "choose rows: --row N N ..."
         )
     return rows
 

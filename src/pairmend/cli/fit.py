@@ -3,11 +3,12 @@
 import argparse
 
 from pairmend._utils.progress import messages_to
+from pairmend._utils.text import counted
 from pairmend.cli.display import show_status, waiting, warnings_as_notes
 from pairmend.cli.input_files import read_training, refuse_overwriting
 from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split_names
 from pairmend.cli.standard_streams import STANDARD, write_json
-from pairmend.cli.training_data import prepare_training, show_training
+from pairmend.cli.training_data import prepare_training, refuse_few_rows, show_training
 from pairmend.frames import ColumnWarning
 from pairmend.persistence.save_load import require_skops, save_with_facts
 from pairmend.persistence.training_rows import TagColumn, TrainingRows
@@ -24,7 +25,9 @@ def run(options: argparse.Namespace) -> None:
         show_training(training)
     data, X, is_frame = training.data, training.X, training.is_frame
     classifier = chosen_classifier(options, for_frames=is_frame)
-    size = f"{len(data.Y)} rows, {len(data.feature_names)} columns, {len(data.label_names)} labels"
+    refuse_few_rows(classifier, len(data.Y), options)
+    sizes = (len(data.Y), "row"), (len(data.feature_names), "column"), (data.Y.shape[1], "label")
+    size = ", ".join(counted(number, thing) for number, thing in sizes)
     with (
         warnings_as_notes(ColumnWarning),  # the report of columns holds them
         waiting(f"fitting {size}", verbose=bool(options.verbose)) as show,

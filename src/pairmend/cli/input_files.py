@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pairmend._utils.text import counted
 from pairmend.cli.display import progress, show_note, warnings_as_notes
 from pairmend.cli.limits import limits_of
 from pairmend.cli.shared_options import split_names
@@ -16,6 +17,7 @@ from pairmend.datasets.number_columns import decode_numbers
 from pairmend.datasets.opening import read_table
 from pairmend.datasets.tag_column import guess_separator, take_tags
 from pairmend.persistence import SavedModel, UntrustedTypesError, load_model
+from pairmend.persistence.training_rows import TagColumn
 
 MOSTLY_TRAINING_ROWS = 0.1
 """Share of training rows among evaluated ones from which on a note is shown."""
@@ -88,7 +90,7 @@ def read_rows(
     options: argparse.Namespace, model: SavedModel, keep: Sequence[str] = ()
 ) -> tuple[MultiLabelData, Any]:
     """Read data to predict; return them and X as the model needs it."""
-    data = _read_columns(options, model, {}, keep)
+    data = _read_columns(options, model, keep=keep)
     return data, _prepared(model, data, keep)
 
 
@@ -96,36 +98,49 @@ def read_labelled_rows(
     options: argparse.Namespace, model: SavedModel
 ) -> tuple[MultiLabelData, Any]:
     """Read data with the labels of a model; return them and X as the model needs it."""
-    labels: dict[str, Any] = {"labels": model.label_names}
-    if (tags := model.tags) is not None:
-        labels = {
-            "tags": options.tags or tags.column,
-            "separator": options.separator or tags.separator,
-            "known_tags": model.label_names,
-        }
-    data = _read_columns(options, model, labels)
+    tags = model.tags
+    if options.tags is not None:
+        tags = TagColumn(options.tags, options.separator or (tags.separator if tags else None))
+    elif options.separator is not None:
+        if tags is None:
+            raise ValueError("--separator is for a column of tags; name it: --tags COLUMN")
+        tags = TagColumn(tags.column, options.separator)
+    data = _read_columns(options, model, () if tags else model.label_names, tags=tags)
     X = _prepared(model, data)
-    _note_training_rows(model, data, options.data)
+    _note_training_rows(
+        model, data, options.data, "--labels ..." if tags is None else f"--tags {tags.column}"
+    )
     return data, X
 
 
 def _read_columns(
     options: argparse.Namespace,
     model: SavedModel,
-    labels: dict[str, Any],
+    labels: Sequence[str] = (),
+    *,
     keep: Sequence[str] = (),
+    tags: TagColumn | None = None,
 ) -> MultiLabelData:
     task = f"reading {options.data.name}"
     texts = [*model.text_columns(), *keep]
     with progress(task) as update, data_file(options.data, limits_of(options)) as path:
         data = read_table(
             path,
-            categorical=texts,
+            labels,
+            categorical=texts if tags is None else [*texts, tags.column],
             progress=lambda share: update(share, task),
             limits=limits_of(options),
-            **labels,
             **format_of(options),
         )
+        if tags is not None:
+            if tags.column not in data.feature_names:
+                raise ValueError(
+                    f"{path} has no column {tags.column!r} of tags; name the column that lists the "
+                    "tags of each row: --tags COLUMN"
+                )
+            data = take_tags(
+                data, tags.column, tags.separator, limits_of(options), model.label_names
+            )
         if ".arff" not in map(str.lower, path.suffixes):
             data = decode_numbers(data, set(texts))
     return replace(data, name="data", source=()) if options.data == STANDARD else data
@@ -138,20 +153,20 @@ def _prepared(model: SavedModel, data: MultiLabelData, keep: Sequence[str] = ())
     return X
 
 
-def _note_training_rows(model: SavedModel, data: MultiLabelData, path: Path) -> None:
+def _note_training_rows(model: SavedModel, data: MultiLabelData, path: Path, labels: str) -> None:
     """Note that the model was trained on some of the rows."""
     if model.training_rows is None:
         return
     unused = [name for name in data.feature_names if name not in model.feature_names]
     n_seen, n_known = model.training_rows.count(drop_features(data, unused) if unused else data)
     if n_seen > MOSTLY_TRAINING_ROWS * n_known:
-        how_many = f"{n_seen} of {n_known} rows"
+        how_many = f"{n_seen} of {counted(n_known, 'row')}"
         if n_known < len(data.Y):
             how_many = f"about {n_seen / n_known:.0%} of the rows"
         show_note(
             f"the model was trained on {how_many}, so the losses are lower than on new rows. Use "
             f"other rows, or estimate the losses by cross-validation: pairmend evaluate {path} "
-            "--labels ..."
+            f"{labels}"
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from pairmend._utils.files import OPENERS, written
 from pairmend._utils.predictions import predicted_labels, predicted_scores
+from pairmend._utils.text import counted
 from pairmend.cli.display import progress, show_status, warnings_as_notes
 from pairmend.cli.input_files import read_model, read_rows, refuse_overwriting
 from pairmend.cli.standard_streams import STANDARD
@@ -34,7 +35,8 @@ def run(options: argparse.Namespace) -> None:
     columns |= dict(zip(label_names(model, predicted.shape[1]), predicted.T, strict=True))
     write(options.out, columns)
     if options.out != STANDARD:
-        show_status(f"wrote {options.out}: {X.shape[0]} rows, {predicted.shape[1]} labels")
+        size = f"{counted(X.shape[0], 'row')}, {counted(predicted.shape[1], 'label')}"
+        show_status(f"wrote {options.out}: {size}")
 
 
 def label_names(model: SavedModel, n_labels: int) -> tuple[str, ...]:
