@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 
 from pairmend.cli import main
 from pairmend.cli.methods import BASES, METHODS
@@ -102,7 +103,8 @@ def test_columns_that_are_left_out_are_not_needed_to_predict(capsys):
         ["--method", "chains", "--base", "tree"],
     ],
 )
-def test_every_method_takes_every_kind_of_column(capsys, words):
+def test_every_method_takes_every_kind_of_column(capsys, monkeypatch, words):
+    monkeypatch.setitem(BASES, "forest", lambda: RandomForestClassifier(n_estimators=5))
     assert run(capsys, *FIT, *words, "--quiet")[0] == 0
     assert run(capsys, "predict", "m.model", "new.csv", "--out", "p.csv")[0] == 0
 
@@ -348,22 +350,26 @@ def test_cross_validation_has_labels_and_baselines(capsys):
     assert "most frequent" not in printed
 
 
-def test_standard_input_and_output(photos):
-    def pairmend(words, content):
-        command = [sys.executable, "-m", "pairmend", *words]
-        return subprocess.run(command, input=content, capture_output=True, cwd=photos)
-
+def test_standard_input_and_output(photos, capsys, monkeypatch):
     content = (photos / "photos.csv").read_bytes()
-    words = ["fit", "-", "--labels", "3", "--model", "m.model", *QUICK, "--quiet"]
-    done = pairmend(words, content)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    done = pairmend(["predict", "m.model", "-", "--out", "-", "--keep", "id"], content)
-    lines = done.stdout.decode().splitlines()
-    assert lines[0] == "id,sea,sun,people"
-    assert len(lines) == N_ROWS + 1
-    done = pairmend(["fit", "-", "--labels", "fog", "--model", "x.model"], content)
-    assert done.returncode == 2
-    assert b"standard input has no columns named 'fog'" in done.stderr
+
+    def piped(*words):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return run(capsys, *words)
+
+    words = ("fit", "-", "--labels", "3", "--model", "m.model", *QUICK, "--quiet")
+    assert piped(*words) == (0, "", "")
+    status, _, message = piped("fit", "-", "--labels", "fog", "--model", "x.model")
+    assert status == 2
+    assert "standard input has no columns named 'fog'" in message
+    words = ("predict", "m.model", "-", "--out", "-", "--keep", "id")
+    status, printed, _ = piped(*words)
+    lines = printed.splitlines()
+    assert (status, lines[0], len(lines)) == (0, "id,sea,sun,people", N_ROWS + 1)
+    # and through pipes
+    command = [sys.executable, "-m", "pairmend", *words]
+    done = subprocess.run(command, input=content, capture_output=True, cwd=photos)
+    assert done.stdout.decode() == printed
 
 
 def test_quiet_prints_results_only(capsys):

@@ -1,6 +1,8 @@
 """Results from elsewhere: layouts of tables, errors, and `pairmend compare`."""
 
 import gzip
+import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -116,7 +118,10 @@ def test_unknown_metrics_and_long_files_are_refused(wide, tmp_path):
 
 def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
     assert main(["compare", str(wide), "--out", str(tmp_path / "out")]) == 0
-    assert "C ranks best on loss." in capsys.readouterr().out
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == f"{wide}: 15 values, 5 sets, 3 algorithms, 1 metric"
+    assert printed[1].startswith("loss: C (1.00) ranks best; ")  # once
+    assert printed[2:] == [f"report: {tmp_path / 'out' / 'report.html'}"]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Time and memory" not in page
     assert "One value for each set and algorithm" in page
@@ -125,6 +130,24 @@ def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
     assert (tmp_path / "out" / "tables" / "wilcoxon-loss.tex").is_file()
     assert main(["compare", str(wide), "--greater-is-better", "f1"]) == 2
     assert "there is no metric 'f1'" in capsys.readouterr().err
+
+
+def test_the_command_reads_standard_input_and_writes_json(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("pairmend.report.writing.figure_files", lambda figures: {})
+    out = str(tmp_path / "out")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(WIDE.encode())))
+    assert main(["compare", "-", "--out", out, "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found["report"] == str(tmp_path / "out" / "report.html")
+    assert found["comparison"]["loss"]["best"] == ["C"]
+    assert "C (1.00) ranks best" in found["finding"]["points"][0]["text"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"set,A\nx,1\n")))
+    assert main(["compare", "-", "--out", out]) == 2
+    assert "pairmend: standard input: a comparison needs" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(WIDE.encode())))
+    assert main(["compare", "-", "--out", out, "--quiet"]) == 0
+    printed, notes = capsys.readouterr()
+    assert (printed.count("\n"), notes) == (1, "")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from pairmend.cli.input_files import read_labelled_rows, read_model, read_traini
 from pairmend.cli.methods import make_classifier
 from pairmend.cli.predict import predict_rows
 from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split_names
-from pairmend.cli.standard_streams import STANDARD, shown, write_json
+from pairmend.cli.standard_streams import shown, write_json
 from pairmend.cli.training_data import prepare_training, refuse_few_rows, show_training
 from pairmend.frames import ColumnWarning
 from pairmend.model_selection.splits import stratified_folds
@@ -34,8 +34,7 @@ def run(options: argparse.Namespace) -> None:
     evaluate = _cross_validate if options.model is None else _evaluate
     with warnings_as_notes(ColumnWarning):
         found, show = evaluate(options)
-    if options.json != STANDARD:
-        show()
+    show()
     write_json(options.json, found)
 
 
@@ -80,8 +79,7 @@ def _cross_validate(options: argparse.Namespace) -> tuple[dict[str, Any], Callab
     if options.trust or options.sha256:
         raise ValueError("--trust and --sha256 are for a model file, but none is given")
     training = prepare_training(read_training(options), split_names(options.categorical))
-    if options.json != STANDARD:
-        show_training(training)
+    show_training(training)
     data = training.data
     method, n_folds = options.method or DEFAULT_METHOD, options.folds or 10
     classifiers = {method: chosen_classifier(options, for_frames=training.is_frame)}

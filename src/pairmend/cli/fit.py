@@ -7,7 +7,7 @@ from pairmend._utils.text import counted
 from pairmend.cli.display import show_status, waiting, warnings_as_notes
 from pairmend.cli.input_files import read_training, refuse_overwriting
 from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split_names
-from pairmend.cli.standard_streams import STANDARD, write_json
+from pairmend.cli.standard_streams import write_json
 from pairmend.cli.training_data import prepare_training, refuse_few_rows, show_training
 from pairmend.frames import ColumnWarning
 from pairmend.persistence.save_load import require_skops, save_with_facts
@@ -21,8 +21,7 @@ def run(options: argparse.Namespace) -> None:
         raise FileNotFoundError(f"cannot write {options.model}: there is no such folder")
     refuse_overwriting(options.model, options.data)
     training = prepare_training(read_training(options), split_names(options.categorical))
-    if options.json != STANDARD:
-        show_training(training)
+    show_training(training)
     data, X, is_frame = training.data, training.X, training.is_frame
     classifier = chosen_classifier(options, for_frames=is_frame)
     refuse_few_rows(classifier, len(data.Y), options)
@@ -45,9 +44,8 @@ def run(options: argparse.Namespace) -> None:
         training_rows=TrainingRows.of(data),
     )
     method = options.method or DEFAULT_METHOD
-    if options.json != STANDARD:
-        show_status(f"wrote {options.model}: {method}, {size}")
-        show_status(f"SHA-256: {digest}")
+    show_status(f"wrote {options.model}: {method}, {size}")
+    show_status(f"SHA-256: {digest}")
     write_json(
         options.json,
         {
