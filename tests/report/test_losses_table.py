@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -125,6 +126,9 @@ def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Time and memory" not in page
     assert "One value for each set and algorithm" in page
+    assert "3 algorithms on 5 sets, by 1 metric." in page
+    assert "Average ranks by metric; better on the left." in page
+    assert "folds" not in re.sub(r"<(style|script)>.*?</\1>|<[^>]*>", "", page, flags=re.DOTALL)
     figures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
     assert {"ranks-loss.svg", "ranks-loss.pdf", "triangle-loss.pdf", "radar.svg"} <= figures
     assert (tmp_path / "out" / "tables" / "wilcoxon-loss.tex").is_file()

@@ -30,7 +30,7 @@ N_LABELS, N_PROBLEMS, N_NEIGHBOURS, N_FEATURES = 30, 4, 6, 60
 FILTERED_FROM = 8
 """Number of rows from which a table has a filter."""
 LONGEST_VALUE = 60
-NARROW = 16
+NARROW = 13
 """Largest number of letters of a class in the picture of a confusion matrix."""
 
 
