@@ -1,6 +1,7 @@
 """pairmend explain: pages and several rows; single rows are in test_models.py."""
 
 import csv
+import json
 from functools import cache
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from pairmend.cli import main
+from pairmend.cli.display import output_of_command, show_note
 from pairmend.datasets import load_table
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
@@ -76,10 +78,38 @@ def test_explain_several_rows_as_text(photos, capsys):
     assert printed.index("Row 4: ") < printed.index("Row 2: ")
 
 
+def test_explain_as_json(photos, capsys):
+    photos()
+    words = ("explain", "photos.model", "photos.csv", "--name", "id", "--training", "photos.csv")
+    status, printed, _ = run(capsys, *words, "--json", "-")
+    assert status == 0
+    found = json.loads(printed)
+    assert [each["index"] for each in found] == [f"p{n:03}" for n in range(N_ROWS)]
+    assert [label["name"] for label in found[0]["labels"]] == ["sea", "sun", "sand"]
+    status, printed, notes = run(capsys, *words, "--row", "4", "--json", "e.json", "--quiet")
+    assert (status, notes) == (0, "")
+    assert printed.startswith("Row 4 (p004): ")
+    assert "wrote" not in printed
+    (row,) = json.loads(Path("e.json").read_text())
+    assert (row["row"], row["index"]) == (4, "p004")
+    for label, other in zip(row["labels"], found[4]["labels"], strict=True):
+        assert (label["name"], label["after"]) == (other["name"], pytest.approx(other["after"]))
+    words = ("explain", "photos.model", "photos.csv", "--html", "p.html", "--quiet")
+    assert run(capsys, *words) == (0, "", "")
+
+
+def test_a_command_shows_a_note_once(capsys):
+    for _ in range(2):  # commands
+        with output_of_command(quiet=False, only_json=False):
+            for note in ("odd", "odd", "even"):
+                show_note(note)
+    assert capsys.readouterr().err == 2 * "note: odd\nnote: even\n"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give --row N, or --html FILE for a page of all rows"),
+        ([], "give --row N, or --html FILE or --json FILE for all rows"),
         (["--html", "why.txt"], "why.txt: a page is written to a .html file"),
         (["--row", "1", "2", "--figure", "f.png"], "--figure draws one row"),
         (["--html", "why.html", "--training", "new.csv"], "expected the rows given to fit"),

@@ -1,3 +1,4 @@
+import json
 import sqlite3
 import sys
 from contextlib import closing
@@ -43,6 +44,7 @@ def run(*words):
 
 
 def test_a_study_file_is_run_and_reported(study_file, tmp_path, monkeypatch, capsys, in_process):
+    monkeypatch.setattr("pairmend.report.writing.figure_files", lambda figures: {})
     monkeypatch.chdir(tmp_path)
     assert run(study_file) == 0
     printed, progress = capsys.readouterr()
@@ -108,6 +110,10 @@ def test_a_dry_run_prints_the_number_of_tasks(study_file, tmp_path, capsys):
     out = tmp_path / "out"
     assert run(study_file, "--dry-run", "--out", out) == 0
     assert "8 of 8 tasks would run" in capsys.readouterr().out
+    assert run(study_file, "--dry-run", "--out", out, "--json", "-") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["tasks"], found["done"], found["algorithms"]) == (8, 0, ["LPW", "FCM"])
+    assert found["sets"][0] == {"set": "one", "tasks": 4, "done": 0, "fits": 4}
     assert not out.exists()
     assert run(study_file, "--sets", "one", "--out", out) == 0
     capsys.readouterr()
@@ -161,6 +167,12 @@ def test_failed_tasks_are_listed(study_file, tmp_path, capsys, in_process, no_re
     printed = capsys.readouterr().out
     assert printed.count("fails on purpose") == 2, "once for each set"
     assert "report: " in printed
+    assert run(study_file, "--out", tmp_path / "out", "--json", "-", "--quiet") == 1
+    printed, notes = capsys.readouterr()
+    found = json.loads(printed)
+    assert found["report"] == str(tmp_path / "out" / "report.html")
+    assert [(each["set"], each["n_tasks"]) for each in found["failed"]] == [("one", 2), ("two", 2)]
+    assert notes == ""
     assert run(study_file, "--out", tmp_path / "out", "--algorithms", "LPW") == 0
     assert "all 4 tasks are done" in capsys.readouterr().out
     marker.unlink()
@@ -194,9 +206,17 @@ def test_a_terminal_shows_a_progress_bar_and_losses(
     assert "LPW" in shown
 
 
-def test_the_report_command(study_file, tmp_path, capsys, in_process):
+def test_the_report_command(study_file, tmp_path, capsys, monkeypatch, in_process):
+    monkeypatch.setattr("pairmend.report.writing.figure_files", lambda figures: {})
     run_study(load_study(study_file), tmp_path / "out")
-    assert main(["report", str(tmp_path / "out"), "--out", str(tmp_path / "elsewhere")]) == 0
-    assert (tmp_path / "elsewhere" / "report.html").is_file()
+    words = ["report", str(tmp_path / "out"), "--out", str(tmp_path / "elsewhere")]
+    assert main([*words, "--json", "-"]) == 0
+    page = tmp_path / "elsewhere" / "report.html"
+    assert page.is_file()
+    found = json.loads(capsys.readouterr().out)
+    assert found["report"] == str(page)
+    assert found["comparison"]["hamming"]["sets"] == ["one", "two"]
+    assert main([*words, "--quiet", "--algorithms", "LPW"]) == 0
+    assert capsys.readouterr() == ("", "")
     assert main(["report", str(tmp_path)]) == 2
     assert "there is no study in" in capsys.readouterr().err

@@ -10,10 +10,11 @@ import sys
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 
 from pairmend.cli import main
 from pairmend.cli.methods import BASES, METHODS
-from pairmend.cli.parsers import make_parser
+from pairmend.cli.parsers import make_parser, parse_words
 from pairmend.persistence import load_model
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
@@ -102,7 +103,8 @@ def test_columns_that_are_left_out_are_not_needed_to_predict(capsys):
         ["--method", "chains", "--base", "tree"],
     ],
 )
-def test_every_method_takes_every_kind_of_column(capsys, words):
+def test_every_method_takes_every_kind_of_column(capsys, monkeypatch, words):
+    monkeypatch.setitem(BASES, "forest", lambda: RandomForestClassifier(n_estimators=5))
     assert run(capsys, *FIT, *words, "--quiet")[0] == 0
     assert run(capsys, "predict", "m.model", "new.csv", "--out", "p.csv")[0] == 0
 
@@ -189,6 +191,81 @@ def test_tags_from_file_to_predictions(capsys):
     assert run(capsys, "predict", "m.model", "more.csv", "--out", "p.csv")[2] == ""
 
 
+def test_a_model_of_label_columns_is_evaluated_on_tags(capsys):
+    lines = [[row[2], row[3], *row[5:]] for row in rows()]
+    write("plain.csv", lines, ["price", "place", "sea", "sun", "people"])
+    write("tags.csv", tagged(1), ["price", "place", "genres"])
+    write("columns.csv", [[row[2], row[3], *row[5:]] for row in rows(1)],
+          ["price", "place", "sea", "sun", "people"])  # fmt: skip
+    words = ("fit", "plain.csv", "--labels", "3", "--model", "m.model", *QUICK, "--quiet")
+    assert run(capsys, *words)[0] == 0
+    evaluated = [
+        json.loads(run(capsys, "evaluate", "m.model", *words, "--json", "-")[1])
+        for words in (["columns.csv"], ["tags.csv", "--tags", "genres"])
+    ]
+    assert evaluated[0]["losses"] == evaluated[1]["losses"]
+    status, _, message = run(capsys, "evaluate", "m.model", "columns.csv", "--separator", ";")
+    assert (status, message) == (
+        2, "pairmend: --separator is for a column of tags; name it: --tags COLUMN\n"
+    )  # fmt: skip
+
+
+def test_advice_for_a_model_of_tags_names_its_options(capsys):
+    write("tags.csv", tagged(), ["price", "place", "genres"])
+    write("renamed.csv", tagged(1), ["price", "place", "kinds"])
+    words = ("fit", "tags.csv", "--tags", "genres", "--model", "m.model", *QUICK, "--quiet")
+    assert run(capsys, *words)[0] == 0
+    notes = run(capsys, "evaluate", "m.model", "tags.csv")[2]
+    assert notes.endswith("pairmend evaluate tags.csv --tags genres\n")
+    status, _, message = run(capsys, "evaluate", "m.model", "renamed.csv")
+    assert (status, message) == (
+        2,
+        "pairmend: renamed.csv has no column 'genres' of tags; name the column that lists the tags "
+        "of each row: --tags COLUMN\n",
+    )
+    assert run(capsys, "evaluate", "m.model", "renamed.csv", "--tags", "kinds")[0] == 0
+
+
+def test_one_line_without_a_header_is_refused_with_advice(capsys):
+    write("plain.csv", [[n, n % 5, n % 2, n % 3 // 2] for n in range(30)],
+          ["size", "hue", "sea", "sun"])  # fmt: skip
+    words = ("fit", "plain.csv", "--labels", "2", "--model", "m.model", *QUICK, "--quiet")
+    assert run(capsys, *words)[0] == 0
+    with open("one.csv", "w") as file:
+        file.write("7,2\n")
+    advice = "a first line with the names of the columns"
+    for option in ([], ["--no-header"]):
+        status, _, message = run(capsys, "predict", "m.model", "one.csv", "--out", "-", *option)
+        assert status == 2
+        assert advice in message
+    assert "needs: 'size', 'hue'; columns are found by name" in message
+    with open("one.csv", "w") as file:
+        file.write("size,hue\n7,2\n")
+    status, printed, _ = run(capsys, "predict", "m.model", "one.csv", "--out", "p.csv")
+    assert (status, printed) == (0, "wrote p.csv: 1 row, 2 labels\n")
+    status, _, message = run(capsys, "evaluate", "m.model", "photos.csv")
+    assert "it has" in message
+
+
+def test_fewer_rows_than_folds_are_refused_with_advice(capsys):
+    write("few.csv", [[n, n % 2, n % 3 // 2] for n in range(3)], ["size", "sea", "sun"])
+    few = ("few.csv", "--labels", "2")
+    messages = {
+        ("evaluate", *few): "10 folds need at least 10 rows, but few.csv has 3 rows; add rows, or "
+        "choose fewer folds: --folds N",
+        ("evaluate", *few, "--folds", "3"): "needs at least 5 rows for its out-of-fold "
+        "predictions, but few.csv has 3 rows, 2 without those of a fold; add rows, or choose a "
+        "method that needs none: --method binary-relevance",
+        ("fit", *few, "--model", "m.model"): "the method 'mended' needs at least 5 rows",
+        ("fit", *few, "--model", "m.model", "--method", "corrected"): "'corrected' needs at least",
+    }
+    for words, expected in messages.items():
+        status, _, message = run(capsys, *words)
+        assert status == 2
+        assert expected in message
+    assert run(capsys, "fit", *few, "--model", "m.model", *QUICK)[0] == 0
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -213,6 +290,37 @@ def test_the_file_after_a_list_of_names_is_the_file(capsys, words):
     status, printed, _ = run(capsys, *words)
     assert status == 0
     assert "48 rows" in printed
+
+
+def test_files_after_numbers_of_rows_are_the_files():
+    open("m.model", "w").close()
+    for words in (
+        ["--row", "0", "3", "m.model", "new.csv"],
+        ["m.model", "--row", "0", "3", "new.csv"],
+        ["m.model", "--html", "page.html", "--row", "0", "3", "new.csv"],
+        ["new.csv", "--row", "0", "3", "-"],
+    ):
+        options = parse_words(["explain", *words])
+        assert options.row == [0, 3]
+        assert str(options.data) in ("new.csv", "-")
+        assert str(options.model) in ("m.model", "new.csv")
+
+
+def test_the_file_after_names_of_metrics_or_algorithms_is_the_file():
+    for words, names in ([], []), (["f1"], ["f1"]):
+        options = parse_words(["compare", "--greater-is-better", *words, "photos.csv"])
+        assert (options.greater_is_better, str(options.file)) == (names, "photos.csv")
+    open("own.toml", "w").close()
+    options = parse_words(["study", "--algorithms", "A", "B", "own.toml"])
+    assert (options.algorithms, str(options.file)) == (["A", "B"], "own.toml")
+    options = parse_words(["study", "--sets", "photos.csv"])  # a name, of the study of the paper
+    assert (options.sets, options.file) == (["photos.csv"], None)
+
+
+def test_rows_that_are_no_numbers_are_an_error_of_usage(capsys):
+    with pytest.raises(SystemExit):
+        main(["explain", "--row", "two", "photos.csv", "new.csv"])
+    assert "argument --row: invalid number value: 'two'" in capsys.readouterr().err
 
 
 def test_a_missing_file_is_an_error_of_usage(capsys):
@@ -252,22 +360,26 @@ def test_cross_validation_has_labels_and_baselines(capsys):
     assert "most frequent" not in printed
 
 
-def test_standard_input_and_output(photos):
-    def pairmend(words, content):
-        command = [sys.executable, "-m", "pairmend", *words]
-        return subprocess.run(command, input=content, capture_output=True, cwd=photos)
-
+def test_standard_input_and_output(photos, capsys, monkeypatch):
     content = (photos / "photos.csv").read_bytes()
-    words = ["fit", "-", "--labels", "3", "--model", "m.model", *QUICK, "--quiet"]
-    done = pairmend(words, content)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    done = pairmend(["predict", "m.model", "-", "--out", "-", "--keep", "id"], content)
-    lines = done.stdout.decode().splitlines()
-    assert lines[0] == "id,sea,sun,people"
-    assert len(lines) == N_ROWS + 1
-    done = pairmend(["fit", "-", "--labels", "fog", "--model", "x.model"], content)
-    assert done.returncode == 2
-    assert b"standard input has no columns named 'fog'" in done.stderr
+
+    def piped(*words):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return run(capsys, *words)
+
+    words = ("fit", "-", "--labels", "3", "--model", "m.model", *QUICK, "--quiet")
+    assert piped(*words) == (0, "", "")
+    status, _, message = piped("fit", "-", "--labels", "fog", "--model", "x.model")
+    assert status == 2
+    assert "standard input has no columns named 'fog'" in message
+    words = ("predict", "m.model", "-", "--out", "-", "--keep", "id")
+    status, printed, _ = piped(*words)
+    lines = printed.splitlines()
+    assert (status, lines[0], len(lines)) == (0, "id,sea,sun,people", N_ROWS + 1)
+    # and through pipes
+    command = [sys.executable, "-m", "pairmend", *words]
+    done = subprocess.run(command, input=content, capture_output=True, cwd=photos)
+    assert done.stdout.decode() == printed
 
 
 def test_quiet_prints_results_only(capsys):

@@ -88,6 +88,35 @@ def test_shares_are_readable_in_every_cell_of_a_confusion_matrix(browser, pages)
             assert contrast(ink, f"rgb({', '.join(map(str, mixed))})") > 4.5
 
 
+def test_names_of_a_confusion_matrix_do_not_overlap(browser, pages):
+    show(browser, pages / "page.html", width=420)
+    boxes = browser.execute_script("""
+      return Array.from(document.querySelectorAll(".confusion"), (picture) =>
+        Array.from(picture.querySelectorAll(":scope > svg"), (name) => {
+          const text = name.querySelector("text").getBoundingClientRect();
+          const box = name.getBoundingClientRect();
+          return [text.left, text.right, box.left, box.right];
+        }));
+    """)
+    assert len(boxes) > 20
+    for (_, first, _, middle), (second, _, start, _) in boxes:
+        assert first <= middle + 1  # nothing of these names is cut off
+        assert start - 1 <= second
+        assert middle <= start
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_hidden_columns_have_a_shadow(browser, pages, width):
+    show(browser, pages / "page.html", width=width)
+    hidden, layers = browser.execute_script("""
+      const labels = document.querySelector("[aria-label=Labels]");
+      return [labels.scrollWidth - labels.clientWidth,
+              getComputedStyle(labels).backgroundAttachment];
+    """)
+    assert (hidden > 0) == (width == 420)
+    assert layers == "local, scroll"
+
+
 def test_rows_are_sorted_filtered_and_opened(browser, pages):
     from selenium.webdriver.common.by import By
 

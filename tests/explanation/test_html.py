@@ -10,6 +10,7 @@ import pytest
 
 from pairmend import MendedClassifier
 from pairmend.base_classifiers import logistic_regression
+from pairmend.explanation import Explanations
 
 pytest.importorskip("jinja2")
 HOSTILE = "</td><script>alert(1)</script>\"' onload=x {{ 7 * 7 }}"
@@ -128,15 +129,21 @@ def test_many_labels_and_features_are_cut():
 
 
 def test_outputs_of_a_notebook_have_own_ids_and_scoped_rules(explained):
-    first, second = explained._repr_html_(), explained[3]._repr_html_()
-    ids = [set(re.findall(r'id="([^"]+)"', cell)) for cell in (first, second)]
-    assert ids[0]
-    assert not ids[0] & ids[1]
+    second = explained[3]._repr_html_()
+    shown = explained._repr_html_(), explained._repr_html_(), second, explained[3]._repr_html_()
+    ids = [each for cell in shown for each in re.findall(r'id="([^"]+)"', cell)]
+    assert len(ids) == len(set(ids)) == 2 * len(explained) + 2
     style = re.search(r"<style>(.*?)</style>", second, re.DOTALL)[1].strip()
     assert style.startswith(".pairmend {")
     depth = np.cumsum([{"{": 1, "}": -1}.get(letter, 0) for letter in style])
     assert (depth[len(".pairmend {") - 1 : -1] > 0).all()  # one rule around all others
     assert ":root" not in style
+
+
+def test_rows_of_several_tables_have_own_ids_on_a_page(explained):
+    page = Explanations([explained[0], explained[1], explained[0]]).to_html()
+    ids, links = (re.findall(rf'{name}="#?(row[^"]+)"', page) for name in ("id", "href"))
+    assert ids == links == ["row-0", "row-1", "row-2"]
 
 
 def test_without_jinja2_notebooks_show_text(explained, monkeypatch):

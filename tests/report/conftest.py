@@ -232,6 +232,10 @@ def sections_of(summary_of):
     return cache(lambda name: contents(summary_of(name)))
 
 
+DRAWN_AS_PDF = ("paper", "hostile names")
+"""Studies whose figures are also drawn as PDF, which takes most of the time of a report."""
+
+
 @pytest.fixture(scope="session")
 def page_of(make, summary_of, sections_of, tmp_path_factory):
     """The path of a report by the name of the study, written once."""
@@ -240,6 +244,8 @@ def page_of(make, summary_of, sections_of, tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:  # computed before
             patch.setattr("pairmend.report.writing.summarise", lambda _: summary_of(name))
             patch.setattr("pairmend.report.writing.contents", lambda _: sections_of(name))
+            if name not in DRAWN_AS_PDF:
+                patch.setattr("pairmend.report.figure_files._pdf", lambda figure: b"%PDF-")
             return write_record(make(name), tmp_path_factory.mktemp("report"))
 
     return cache(write)
@@ -267,7 +273,13 @@ def sections(study, sections_of):
 
 
 @pytest.fixture
-def no_drawings(monkeypatch):
+def no_pdf(monkeypatch):
+    """Write no drawings as PDF."""
+    monkeypatch.setattr("pairmend.report.figure_files._pdf", lambda figure: b"%PDF-")
+
+
+@pytest.fixture
+def no_drawings(monkeypatch, no_pdf):
     """Write no drawings, which take most of the time of a report."""
     svg = '<svg role="img" aria-label="no drawing"></svg>'
     monkeypatch.setattr("pairmend.plots.to_svg", lambda *_, **__: svg)

@@ -201,6 +201,12 @@ def test_every_figure_is_drawn(browser, page_of, name, scheme):
 def test_narrow_screens_do_not_scroll_sideways(browser, page_of, name):
     show(browser, page_of(name), width=400)
     assert spill(browser) <= 0
+    # Letters of figures, drawn with 10 pixels, can be read.
+    sizes = browser.execute_script("""
+      return Array.from(document.querySelectorAll(".figures svg"), (svg) =>
+        svg.getBoundingClientRect().width / svg.viewBox.baseVal.width);
+    """)
+    assert min(sizes) > 0.7
 
 
 def test_folds_are_open_when_printed(browser, page_of):

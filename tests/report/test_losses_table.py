@@ -1,6 +1,9 @@
 """Results from elsewhere: layouts of tables, errors, and `pairmend compare`."""
 
 import gzip
+import io
+import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -84,14 +87,14 @@ def test_a_set_without_a_value_is_left_out(wide):
         ("a,b\n1,2\n3,4\n", "found the columns a, b; expected a long table with the columns set"),
         ("set,A,B\nx,0.1,low\ny,0.2,high\n", "no numbers are in B; expected a long table"),
         ("set,A\nx,0.1\ny,0.2\n", "needs at least two algorithms, found ['A']"),
-        ("set,A,B\nx,0.1,0.2\nx,0.2,0.3\n", "2 value(s) occur twice, the first for set x"),
+        ("set,A,B\nx,0.1,0.2\nx,0.2,0.3\n", "2 values occur twice, the first for set x"),
         ("set,algorithm,value\nx,A,?\nx,B,?\n", "there is no value; expected a long"),
         ("set,algorithm,value\nx,A,low\nx,B,high\n", "has cells that are no numbers; expected"),
-        ("set,algorithm,value\nx,A,1\n,B,2\n", "1 row(s) have no set"),
+        ("set,algorithm,value\nx,A,1\n,B,2\n", "1 row has no set; fill"),
         ("set,dataset,algorithm,value\nx,x,A,1\n", "set and dataset both mean 'set'; keep one"),
         (
             "set,algorithm,value\nx,A,1\nx,B,2\nx,A,1\n",
-            "1 value(s) occur twice, the first for set x, algorithm A. Values of folds need",
+            "1 value occurs twice, the first for set x, algorithm A. Values of folds need",
         ),
     ],
 )
@@ -116,15 +119,39 @@ def test_unknown_metrics_and_long_files_are_refused(wide, tmp_path):
 
 def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
     assert main(["compare", str(wide), "--out", str(tmp_path / "out")]) == 0
-    assert "C ranks best on loss." in capsys.readouterr().out
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == f"{wide}: 15 values, 5 sets, 3 algorithms, 1 metric"
+    assert printed[1].startswith("loss: C (1.00) ranks best; ")  # once
+    assert printed[2:] == [f"report: {tmp_path / 'out' / 'report.html'}"]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Time and memory" not in page
     assert "One value for each set and algorithm" in page
+    assert "3 algorithms on 5 sets, by 1 metric." in page
+    assert "Average ranks by metric; better on the left." in page
+    assert "folds" not in re.sub(r"<(style|script)>.*?</\1>|<[^>]*>", "", page, flags=re.DOTALL)
     figures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
     assert {"ranks-loss.svg", "ranks-loss.pdf", "triangle-loss.pdf", "radar.svg"} <= figures
     assert (tmp_path / "out" / "tables" / "wilcoxon-loss.tex").is_file()
     assert main(["compare", str(wide), "--greater-is-better", "f1"]) == 2
     assert "there is no metric 'f1'" in capsys.readouterr().err
+
+
+def test_the_command_reads_standard_input_and_writes_json(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("pairmend.report.writing.figure_files", lambda figures: {})
+    out = str(tmp_path / "out")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(WIDE.encode())))
+    assert main(["compare", "-", "--out", out, "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found["report"] == str(tmp_path / "out" / "report.html")
+    assert found["comparison"]["loss"]["best"] == ["C"]
+    assert "C (1.00) ranks best" in found["finding"]["points"][0]["text"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"set,A\nx,1\n")))
+    assert main(["compare", "-", "--out", out]) == 2
+    assert "pairmend: standard input: a comparison needs" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(WIDE.encode())))
+    assert main(["compare", "-", "--out", out, "--quiet"]) == 0
+    printed, notes = capsys.readouterr()
+    assert (printed.count("\n"), notes) == (1, "")
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,29 @@ def test_a_threshold_is_never_above_the_start_at_which_the_tests_began():
     assert PrecisionControl(0.9).fit(scores, scores > 0.9).threshold_ == 0.9
 
 
+def test_a_precision_threshold_is_minus_infinity_if_all_labels_can_be_predicted():
+    scores = np.random.default_rng(0).random((200, 3))
+    control = PrecisionControl(0.5).fit(scores, np.ones((200, 3), dtype=int))
+    assert (control.threshold_, control.precision_, control.n_rows_) == (-np.inf, 1.0, 200)
+
+
+def test_a_threshold_lies_midway_between_scores_or_at_a_start():
+    rng = np.random.default_rng(0)
+    proba = rng.random((500, 3))
+    Y = rng.random((500, 3)) < proba
+    threshold = PrecisionControl(0.8).fit(proba, Y).threshold_
+    ordered = np.unique(proba)
+    place = np.searchsorted(ordered, threshold)
+    assert threshold == pytest.approx(ordered[place - 1 : place + 1].mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_rows", "n_labels"), [(50, 3), (200, 3), (50, 7), (100, 6), (50, 10)])
+def test_means_are_at_most_one(n_rows, n_labels):
+    scores, Y = np.full((n_rows, n_labels), 0.5), np.ones((n_rows, n_labels), dtype=int)
+    assert RecallControl(0.9).fit(scores, Y).recall_ == 1.0
+    assert PrecisionControl(0.5).fit(scores, Y).precision_ == 1.0
+
+
 def test_single_precision_scores_on_both_sides_of_the_threshold():
     low = np.float32(0.5)
     scores = np.repeat([[low], [np.nextafter(low, np.float32(1))]], 50, axis=0)

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from pairmend._utils.interrupts import interrupts_restored
-from pairmend.cli.display import quietly
+from pairmend.cli.display import output_of_command
 from pairmend.cli.importing import import_object
 from pairmend.cli.parsers import parse_words
 
@@ -15,7 +15,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_words(words)
     options.words = words
     try:
-        with interrupts_restored(), quietly(getattr(options, "quiet", False)):
+        output = output_of_command(
+            quiet=getattr(options, "quiet", False),
+            only_json=str(getattr(options, "json", None)) == "-",
+        )
+        with interrupts_restored(), output:
             status: int | None = import_object(options.run)(options)
             sys.stdout.flush()
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from pairmend.cli.display import progress, show_status, show_table, show_text, w
 from pairmend.cli.input_files import read_training
 from pairmend.cli.limits import limits_of
 from pairmend.cli.shared_options import split_names
-from pairmend.cli.standard_streams import STANDARD, write_json
+from pairmend.cli.standard_streams import write_json
 from pairmend.datasets import (
     CatalogueEntry,
     MultiLabelData,
@@ -28,8 +28,7 @@ def list_sets(options: argparse.Namespace) -> None:
     """Show the sets of the catalogue."""
     headings = ["name", "rows", "features", "labels", "labels per row", "available"]
     rows = [[entry.name, *_sizes(entry), _where(entry)] for entry in catalogue().values()]
-    if options.json != STANDARD:
-        show_table("Sets of the catalogue", headings, rows, numbers=range(1, 5))
+    show_table("Sets of the catalogue", headings, rows, numbers=range(1, 5))
     write_json(options.json, [dict(zip(headings, row, strict=True)) for row in rows])
 
 
@@ -64,8 +63,7 @@ def show_info(options: argparse.Namespace) -> None:
         "notes": entry.notes,
         "citation": entry.citation,
     }
-    if options.json != STANDARD:
-        show_table(entry.title, ["", ""], [[fact, text] for fact, text in facts.items() if text])
+    show_table(entry.title, ["", ""], [[fact, text] for fact, text in facts.items() if text])
     write_json(options.json, facts)
 
 
@@ -75,7 +73,7 @@ def describe_file(options: argparse.Namespace) -> None:
     if options.out is not None:
         page.save(options.out)
         show_status(f"wrote {options.out}")
-    elif options.json != STANDARD:
+    else:
         show_text(page.to_text())
     write_json(options.json, {**page.characteristics, "labels": [asdict(x) for x in page.labels]})
 
@@ -101,7 +99,8 @@ def convert_file(options: argparse.Namespace) -> None:
     data = _read(options)
     save_file(data, options.out, xml=options.out_xml)
     n_rows, n_labels = data.Y.shape
-    size = ", ".join(map(counted, (n_rows, data.X.shape[1], n_labels), ("row", "feature", "label")))
+    sizes = (n_rows, "row"), (data.X.shape[1], "feature"), (n_labels, "label")
+    size = ", ".join(counted(number, thing) for number, thing in sizes)
     show_status(f"wrote {options.out}: {size}")
 
 

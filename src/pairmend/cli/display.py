@@ -8,17 +8,24 @@ from importlib.util import find_spec
 from typing import Any
 
 HAS_RICH = find_spec("rich") is not None
-_state: dict[str, Any] = {"quiet": False, "replace": ("", "")}
+_state: dict[str, Any] = {
+    "quiet": False, "only_json": False, "replace": ("", ""), "notes": set(),
+}  # fmt: skip
 
 
 @contextmanager
-def quietly(is_quiet: bool) -> Iterator[None]:
-    """Show results and errors only: no notes, no progress, no report of what was done."""
-    before, _state["quiet"] = _state["quiet"], is_quiet
+def output_of_command(*, quiet: bool, only_json: bool) -> Iterator[None]:
+    """Set what a command prints, and show each of its notes once.
+
+    A quiet command prints results and errors only: no notes, no progress, no report of what was
+    done. If JSON is written to standard output, nothing else is.
+    """
+    before = dict(_state)
+    _state.update(quiet=quiet, only_json=only_json, notes=set())
     try:
         yield
     finally:
-        _state["quiet"] = before
+        _state.update(before)
 
 
 @contextmanager
@@ -32,14 +39,15 @@ def notes_replaced(text: str, by: str) -> Iterator[None]:
 
 
 def show_text(text: str) -> None:
-    """Print a text without interpreting markup."""
-    print(text)
+    """Print a result without interpreting markup."""
+    if not _state["only_json"]:
+        print(text)
 
 
 def show_status(text: str) -> None:
     """Print what was done, unless the command is quiet."""
     if not _state["quiet"]:
-        print(text)
+        show_text(text)
 
 
 def show_table(
@@ -55,7 +63,7 @@ def show_table(
 
     A quiet command shows results only.
     """
-    if _state["quiet"] and not is_result:
+    if _state["only_json"] or (_state["quiet"] and not is_result):
         return
     if not HAS_RICH:
         _show_plain(title, headings, rows, numbers, bold)
@@ -167,10 +175,17 @@ def warnings_as_notes(ignored: type[Warning] | None = None) -> Iterator[None]:
 
 
 def show_note(text: str) -> None:
-    """Print a note to standard error, unless the command is quiet."""
-    if not _state["quiet"]:
-        old, new = _state["replace"]
-        _print_line(f"note: {text.replace(old, new) if old else text}")
+    """Print a note to standard error once, unless the command is quiet."""
+    old, new = _state["replace"]
+    note = text.replace(old, new) if old else text
+    if not _state["quiet"] and note not in _state["notes"]:
+        _state["notes"].add(note)
+        _print_line(f"note: {note}")
+
+
+def is_quiet() -> bool:
+    """Return whether the command prints results and errors only."""
+    return bool(_state["quiet"])
 
 
 def _print_line(text: str) -> None:

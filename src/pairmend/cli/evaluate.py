@@ -19,8 +19,8 @@ from pairmend.cli.input_files import read_labelled_rows, read_model, read_traini
 from pairmend.cli.methods import make_classifier
 from pairmend.cli.predict import predict_rows
 from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split_names
-from pairmend.cli.standard_streams import STANDARD, shown, write_json
-from pairmend.cli.training_data import prepare_training
+from pairmend.cli.standard_streams import shown, write_json
+from pairmend.cli.training_data import prepare_training, refuse_few_rows
 from pairmend.frames import ColumnWarning
 from pairmend.model_selection.splits import stratified_folds
 from pairmend.study.criteria import CRITERIA
@@ -34,8 +34,7 @@ def run(options: argparse.Namespace) -> None:
     evaluate = _cross_validate if options.model is None else _evaluate
     with warnings_as_notes(ColumnWarning):
         found, show = evaluate(options)
-    if options.json != STANDARD:
-        show()
+    show()
     write_json(options.json, found)
 
 
@@ -79,12 +78,11 @@ def _evaluate(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[[],
 def _cross_validate(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[[], None]]:
     if options.trust or options.sha256:
         raise ValueError("--trust and --sha256 are for a model file, but none is given")
-    training = prepare_training(
-        read_training(options), split_names(options.categorical), is_shown=options.json != STANDARD
-    )
+    training = prepare_training(read_training(options), split_names(options.categorical))
     data = training.data
     method, n_folds = options.method or DEFAULT_METHOD, options.folds or 10
     classifiers = {method: chosen_classifier(options, for_frames=training.is_frame)}
+    refuse_few_rows(classifiers[method], len(data.Y), options, n_folds)
     if options.baselines is not False:
         classifiers |= _baselines(options, for_frames=training.is_frame)
     predicted, folds = _predictions(classifiers, training.X, data.Y, n_folds, options)
@@ -92,8 +90,8 @@ def _cross_validate(options: argparse.Namespace) -> tuple[dict[str, Any], Callab
     labels = _of_labels(data.label_names, data.Y, predicted[method])
 
     def show() -> None:
-        size = f"{counted(len(data.Y), 'row')} of {shown(options.data)}"
-        show_text(f"{method} on {size}, {counted(n_folds, 'fold')}")
+        rows = f"{counted(len(data.Y), 'row')} of {shown(options.data)}"
+        show_text(f"{method} on {rows}, {n_folds} folds")
         baselines = [name for name in classifiers if name != method]
         show_table(
             "Losses",

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from pairmend._utils.files import replaced, written
 from pairmend._utils.text import counted
 from pairmend._utils.validation import take_rows
-from pairmend.cli.display import show_text, warnings_as_notes
+from pairmend.cli.display import show_status, show_text, warnings_as_notes
 from pairmend.cli.input_files import read_model, read_rows, refuse_overwriting
+from pairmend.cli.standard_streams import shown, write_json
 from pairmend.datasets import MultiLabelData
 from pairmend.persistence import SavedModel
 from pairmend.persistence.explaining import explain_prepared
@@ -45,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
             model, take_rows(X, np.array(rows)),
             replace(data, X=data.X[rows], Y=data.Y[rows]), X_training, training,
             n_neighbors=options.neighbors,
-            n_problems=MOST_PROBLEMS if options.html is not None else None,
+            n_problems=None if options.html is None and options.json is None else MOST_PROBLEMS,
         )  # fmt: skip
         explained[:] = [replace(each, row=row) for each, row in zip(explained, rows, strict=True)]
         if options.name is not None:
@@ -55,20 +56,21 @@ def run(options: argparse.Namespace) -> None:
         page = None
         if options.html is not None:
             page = explained.to_html(title=f"{options.model.name}: {options.data.name}")
-    if page is None:
-        show_text("\n\n".join(each.text() for each in explained))
-    else:
+    if page is not None:
         with written(options.html) as file:
             file.write(page)
-        show_text(f"wrote {options.html}: {counted(len(rows), 'row')}")
+        show_status(f"wrote {options.html}: {counted(len(rows), 'row')}")
+    elif options.row is not None:
+        show_text("\n\n".join(each.text() for each in explained))
     if options.figure is not None:
-        show_text(f"wrote {options.figure}")
+        show_status(f"wrote {options.figure}")
+    write_json(options.json, [asdict(each) for each in explained])
 
 
 def _check(options: argparse.Namespace) -> None:
     """Raise an error for options that do not fit together."""
-    if options.row is None and options.html is None:
-        raise ValueError("give --row N, or --html FILE for a page of all rows")
+    if options.row is None and options.html is None and options.json is None:
+        raise ValueError("give --row N, or --html FILE or --json FILE for all rows")
     if options.figure is not None and len(options.row or []) != 1:
         raise ValueError("--figure draws one row; give --row N with one number")
     if options.html is None:
@@ -89,11 +91,12 @@ def _chosen(options: argparse.Namespace, n_rows: int) -> list[int]:
     rows = list(range(n_rows)) if options.row is None else list(dict.fromkeys(options.row))
     for row in rows:
         if row >= n_rows:
-            raise ValueError(f"--row is {row}, but {options.data} has the rows 0 to {n_rows - 1}")
-    if len(rows) > MOST_ROWS:
+            numbers = "row 0 only" if n_rows == 1 else f"the rows 0 to {n_rows - 1}"
+            raise ValueError(f"--row is {row}, but {shown(options.data)} has {numbers}")
+    if options.html is not None and len(rows) > MOST_ROWS:
         raise ValueError(
-            f"{options.data} has {n_rows:,} rows, but a page has at most {MOST_ROWS:,}; choose "
-            "rows: --row N N ..."
+            f"{shown(options.data)} has {n_rows:,} rows, but a page has at most {MOST_ROWS:,}; "
+            "choose rows: --row N N ..."
         )
     return rows
 

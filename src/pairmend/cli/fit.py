@@ -7,8 +7,8 @@ from pairmend._utils.text import counted
 from pairmend.cli.display import show_status, waiting, warnings_as_notes
 from pairmend.cli.input_files import read_training, refuse_overwriting
 from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split_names
-from pairmend.cli.standard_streams import STANDARD, write_json
-from pairmend.cli.training_data import prepare_training
+from pairmend.cli.standard_streams import write_json
+from pairmend.cli.training_data import prepare_training, refuse_few_rows
 from pairmend.frames import ColumnWarning
 from pairmend.persistence.save_load import require_skops, save_with_facts
 from pairmend.persistence.training_rows import TagColumn, TrainingRows
@@ -20,13 +20,12 @@ def run(options: argparse.Namespace) -> None:
     if not options.model.parent.is_dir():
         raise FileNotFoundError(f"cannot write {options.model}: there is no such folder")
     refuse_overwriting(options.model, options.data)
-    training = prepare_training(
-        read_training(options), split_names(options.categorical), is_shown=options.json != STANDARD
-    )
+    training = prepare_training(read_training(options), split_names(options.categorical))
     data, X, is_frame = training.data, training.X, training.is_frame
     classifier = chosen_classifier(options, for_frames=is_frame)
-    counts = len(data.Y), len(data.feature_names), len(data.label_names)
-    size = ", ".join(map(counted, counts, ("row", "column", "label")))
+    refuse_few_rows(classifier, len(data.Y), options)
+    sizes = (len(data.Y), "row"), (len(data.feature_names), "column"), (data.Y.shape[1], "label")
+    size = ", ".join(counted(number, thing) for number, thing in sizes)
     with (
         warnings_as_notes(ColumnWarning),  # the report of columns holds them
         waiting(f"fitting {size}", verbose=bool(options.verbose)) as show,
@@ -44,9 +43,8 @@ def run(options: argparse.Namespace) -> None:
         training_rows=TrainingRows.of(data),
     )
     method = options.method or DEFAULT_METHOD
-    if options.json != STANDARD:
-        show_status(f"wrote {options.model}: {method}, {size}")
-        show_status(f"SHA-256: {digest}")
+    show_status(f"wrote {options.model}: {method}, {size}")
+    show_status(f"SHA-256: {digest}")
     write_json(
         options.json,
         {

@@ -18,6 +18,7 @@ from pairmend.datasets.number_columns import decode_numbers
 from pairmend.datasets.opening import read_table
 from pairmend.datasets.tag_column import guess_separator, matching_separator, take_tags
 from pairmend.persistence import SavedModel, UntrustedTypesError, load_model
+from pairmend.persistence.training_rows import TagColumn
 
 MOSTLY_TRAINING_ROWS = 0.1
 """Share of training rows among evaluated ones from which on a note is shown."""
@@ -91,7 +92,7 @@ def read_rows(
     options: argparse.Namespace, model: SavedModel, keep: Sequence[str] = ()
 ) -> tuple[MultiLabelData, Any]:
     """Read data to predict; return them and X as the model needs it."""
-    data = _read_columns(options, model, texts=keep)
+    data = _read_columns(options, model, keep=keep)
     return data, _prepared(model, data, keep)
 
 
@@ -99,17 +100,18 @@ def read_labelled_rows(
     options: argparse.Namespace, model: SavedModel
 ) -> tuple[MultiLabelData, Any]:
     """Read data with the labels of a model; return them and X as the model needs it."""
-    if model.tags is None:
-        data = _read_columns(options, model, model.label_names)
-    else:
-        column = options.tags or model.tags.column
-        data = _read_columns(options, model, texts=[column])
-        separator = options.separator or matching_separator(
-            data, column, model.label_names, model.tags.separator
-        )
-        data = take_tags(data, column, separator, limits_of(options), model.label_names)
+    tags = model.tags
+    if options.tags is not None:
+        tags = TagColumn(options.tags, options.separator or (tags.separator if tags else None))
+    elif options.separator is not None:
+        if tags is None:
+            raise ValueError("--separator is for a column of tags; name it: --tags COLUMN")
+        tags = TagColumn(tags.column, options.separator)
+    data = _read_columns(options, model, () if tags else model.label_names, tags=tags)
     X = _prepared(model, data)
-    _note_training_rows(model, data, options.data)
+    _note_training_rows(
+        model, data, options.data, "--labels ..." if tags is None else f"--tags {tags.column}"
+    )
     return data, X
 
 
@@ -117,20 +119,32 @@ def _read_columns(
     options: argparse.Namespace,
     model: SavedModel,
     labels: Sequence[str] = (),
-    texts: Sequence[str] = (),
+    *,
+    keep: Sequence[str] = (),
+    tags: TagColumn | None = None,
 ) -> MultiLabelData:
-    """Read the columns of a model, of labels and of texts."""
+    """Read the columns of a model, its labels, and columns to keep."""
     task = f"reading {options.data.name}"
-    texts = [*model.text_columns(), *texts]
+    texts = [*model.text_columns(), *keep]
     with progress(task) as update, data_file(options.data, limits_of(options)) as path:
         data = read_table(
             path,
             labels,
-            categorical=texts,
+            categorical=texts if tags is None else [*texts, tags.column],
             progress=lambda share: update(share, task),
             limits=limits_of(options),
             **format_of(options),
         )
+        if tags is not None:
+            if tags.column not in data.feature_names:
+                raise ValueError(
+                    f"{path} has no column {tags.column!r} of tags; name the column that lists the "
+                    "tags of each row: --tags COLUMN"
+                )
+            separator = options.separator or matching_separator(
+                data, tags.column, model.label_names, tags.separator
+            )
+            data = take_tags(data, tags.column, separator, limits_of(options), model.label_names)
         if ".arff" not in map(str.lower, path.suffixes):
             data = decode_numbers(data, set(texts))
     return replace(data, name="data", source=()) if options.data == STANDARD else data
@@ -143,7 +157,7 @@ def _prepared(model: SavedModel, data: MultiLabelData, keep: Sequence[str] = ())
     return X
 
 
-def _note_training_rows(model: SavedModel, data: MultiLabelData, path: Path) -> None:
+def _note_training_rows(model: SavedModel, data: MultiLabelData, path: Path, labels: str) -> None:
     """Note that the model was trained on some of the rows."""
     if model.training_rows is None:
         return
@@ -156,7 +170,7 @@ def _note_training_rows(model: SavedModel, data: MultiLabelData, path: Path) -> 
         show_note(
             f"the model was trained on {how_many}, so the losses are lower than on new rows. Use "
             f"other rows, or estimate the losses by cross-validation: pairmend evaluate {path} "
-            "--labels ..."
+            f"{labels}"
         )
 
 

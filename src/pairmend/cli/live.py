@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pairmend.cli.display import HAS_RICH
+from pairmend.cli.display import HAS_RICH, is_quiet
 from pairmend.study import Step, Study, read_study
 from pairmend.study.running_means import RunningMeans
 
@@ -17,6 +17,9 @@ SECONDS_BETWEEN_LINES = 20
 @contextmanager
 def study_display(study: Study, out: Path) -> Iterator[Callable[[Step], None]]:
     """Show the progress of a study; yield a function that is called with each step."""
+    if is_quiet():
+        yield lambda step: None
+        return
     if not HAS_RICH or not sys.stderr.isatty():
         yield _Lines(study, _running_means(study, out))
         return

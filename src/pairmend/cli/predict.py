@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     columns |= dict(zip(label_names(model, predicted.shape[1]), predicted.T, strict=True))
     write(options.out, columns)
     if options.out != STANDARD:
-        size = ", ".join(map(counted, predicted.shape, ("row", "label")))
+        size = f"{counted(X.shape[0], 'row')}, {counted(predicted.shape[1], 'label')}"
         show_status(f"wrote {options.out}: {size}")
 
 

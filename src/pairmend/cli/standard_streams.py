@@ -1,6 +1,7 @@
 """Standard input and output as files, by the name ``-``."""
 
 import json
+import math
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -51,12 +52,22 @@ def write_json(path: Path | None, content: Any) -> None:
     """Write JSON to a file, or to standard output for ``-``; nothing if the path is None."""
     if path is None:
         return
+    text = json.dumps(_without_nan(content), indent=2, allow_nan=False)
     if path == STANDARD:
-        print(json.dumps(content, indent=2))
+        print(text)
         return
     with written(path) as file:
-        json.dump(content, file, indent=2)
+        file.write(f"{text}\n")
     show_status(f"wrote {path}")
+
+
+def _without_nan(content: Any) -> Any:
+    """Replace numbers that JSON does not have, NaN and infinity, by null."""
+    if isinstance(content, dict):
+        return {key: _without_nan(value) for key, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [_without_nan(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def shown(path: Path) -> str:

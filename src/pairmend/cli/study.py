@@ -6,14 +6,17 @@ import re
 import shlex
 import sys
 import warnings
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from pairmend._utils.defaults import SHIPPED_STUDIES
-from pairmend.cli.display import show_table, show_text
+from pairmend._utils.text import counted
+from pairmend.cli.display import show_status, show_table, show_text
 from pairmend.cli.live import study_display
 from pairmend.cli.shared_options import split_names
+from pairmend.cli.standard_streams import write_json
 from pairmend.study import (
     FailedTasksWarning,
     Plan,
@@ -24,7 +27,7 @@ from pairmend.study import (
     run_study,
     shipped_study,
 )
-from pairmend.study.failures import failures_of
+from pairmend.study.failures import Failure, failures_of
 from pairmend.study.requirements import install_advice, require_extra
 from pairmend.study.resume import resumed_study
 from pairmend.study.run import reason_not_to_run
@@ -43,7 +46,9 @@ def run(options: argparse.Namespace) -> int:
         _show_plan(study, plan, out)
         if reason := reason_not_to_run(study, plan, out, options.accept_changes):
             raise ValueError(f"the study would not run: {reason}")
-        show_text(f"{plan.n_tasks - plan.n_done} of {plan.n_tasks} tasks would run")
+        tasks = counted(plan.n_tasks, "task")
+        show_text(f"{plan.n_tasks - plan.n_done} of {tasks} would run")
+        write_json(options.json, _plan_content(study, plan, out))
         return 0
     if study.file is not None:
         add_trusted_file(study.file)
@@ -69,11 +74,15 @@ def _run_and_report(study: Study, out: Path, options: argparse.Namespace) -> int
             accept_changes=options.accept_changes,
             progress=show_step,
         )
-    n_failed = _show_failures(study, out)
+    failed = failures_of(study, read_study(out).tasks)
+    _show_failures(failed)
     from pairmend.report import write_report  # needs packages that other commands do not
 
-    show_text(f"report: {write_report(out)}")
-    return 1 if n_failed else 0
+    page = write_report(out)
+    show_status(f"report: {page}")
+    found = {"folder": str(out), "report": str(page), "failed": [asdict(each) for each in failed]}
+    write_json(options.json, found)
+    return 1 if failed else 0
 
 
 def _chosen(options: argparse.Namespace) -> Study:
@@ -172,27 +181,44 @@ def _show_plan(study: Study, plan: Plan, out: Path) -> None:
     show_text(f"output folder: {out}")
 
 
+def _plan_content(study: Study, plan: Plan, out: Path) -> dict[str, Any]:
+    sets = [
+        {"set": each.name, "missing": each.missing}
+        if each.missing
+        else {"set": each.name, "tasks": each.n_tasks, "done": each.n_done, "fits": each.n_fits}
+        for each in plan.sets
+    ]
+    return {
+        "folder": str(out),
+        "sets": sets,
+        "algorithms": list(study.algorithms),
+        "algorithms_left_out": {name: list(absent) for name, absent in study.left_out.items()},
+        "metrics": list(study.criteria),
+        "tasks": plan.n_tasks,
+        "done": plan.n_done,
+    }
+
+
 def _show_left_out(study: Study) -> None:
     if study.left_out:
         named = [f"{name} ({', '.join(absent)})" for name, absent in study.left_out.items()]
-        show_text(f"packages not installed, left out: {', '.join(named)}")
+        show_status(f"packages not installed, left out: {', '.join(named)}")
         absent = {package for packages in study.left_out.values() for package in packages}
-        show_text(f"({install_advice(absent)})")
+        show_status(f"({install_advice(absent)})")
 
 
 def _show_start(study: Study, plan: Plan) -> None:
     _show_left_out(study)
     if skipped := [each.name for each in plan.sets if each.missing]:
-        show_text(f"missing, left out: {', '.join(skipped)}")
-        show_text("(--data FOLDER names a folder with their files, --download fetches some)")
+        show_status(f"missing, left out: {', '.join(skipped)}")
+        show_status("(--data FOLDER names a folder with their files, --download fetches some)")
     if plan.n_done == plan.n_tasks:
-        show_text(f"all {plan.n_tasks} tasks are done")
+        show_status(f"all {counted(plan.n_tasks, 'task')} are done")
     elif plan.n_done:
-        show_text(f"{plan.n_done} of {plan.n_tasks} tasks are done")
+        show_status(f"{plan.n_done} of {plan.n_tasks} tasks are done")
 
 
-def _show_failures(study: Study, out: Path) -> int:
-    failed = failures_of(study, read_study(out).tasks)
+def _show_failures(failed: Sequence[Failure]) -> None:
     if failed:
         show_table(
             "Failed tasks",
@@ -200,5 +226,4 @@ def _show_failures(study: Study, out: Path) -> int:
             [[each.set, each.algorithm, str(each.n_tasks), each.error] for each in failed],
             numbers=(2,),
         )
-        show_text("Tracebacks are in the report. Run the command again to retry failed tasks.")
-    return len(failed)
+        show_status("Tracebacks are in the report. Run the command again to retry failed tasks.")

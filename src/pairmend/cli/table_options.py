@@ -3,7 +3,10 @@
 import argparse
 from typing import Any
 
-LIST_OPTIONS = ("--labels", "--ignore", "--categorical", "--keep", "--trust")
+LIST_OPTIONS = (
+    "--labels", "--ignore", "--categorical", "--keep", "--trust", "--row", "--greater-is-better",
+    "--sets", "--algorithms",
+)  # fmt: skip
 """Options that take all words up to the next option."""
 
 

@@ -1,5 +1,6 @@
 """Training data of a command: rows for the classifier, and how the columns were read."""
 
+import argparse
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -12,6 +13,8 @@ from scipy import sparse
 from pairmend._utils.number_texts import is_missing_text, number_formats
 from pairmend._utils.text import counted
 from pairmend.cli.display import show_note, show_status, show_table
+from pairmend.cli.shared_options import DEFAULT_METHOD
+from pairmend.cli.standard_streams import shown
 from pairmend.datasets import MultiLabelData, drop_features, one_hot
 from pairmend.datasets.data import source_name
 from pairmend.frames.kinds import MAX_CATEGORIES, ColumnSummary, summarise_columns
@@ -37,18 +40,15 @@ class Training:
         return hasattr(self.X, "columns")
 
 
-def prepare_training(
-    data: MultiLabelData, categorical: Collection[str], *, is_shown: bool
-) -> Training:
+def prepare_training(data: MultiLabelData, categorical: Collection[str]) -> Training:
     """Return rows for the classifier, without identifiers and empty columns.
 
-    Show how columns were read, and notes about labels, if `is_shown`.
+    Show how columns were read, and notes about labels.
     """
     X = classifier_rows(data, categorical)
     columns = describe_columns(data, X)
-    if is_shown:
-        show_columns(columns)
-        note_constant_labels(data)
+    show_columns(columns)
+    note_constant_labels(data)
     left_out = [each["name"] for each in columns if each["taken as"] in ("identifier", "empty")]
     if len(left_out) == len(columns):
         raise ValueError(
@@ -61,6 +61,29 @@ def prepare_training(
         data = drop_features(data, left_out)
         X = classifier_rows(data, categorical)
     return Training(data, X, columns)
+
+
+def refuse_few_rows(
+    classifier: Any, n_rows: int, options: argparse.Namespace, n_folds: int | None = None
+) -> None:
+    """Raise an error if there are fewer rows than folds, of `evaluate` or of a method's own."""
+    has = f"{shown(options.data)} has {counted(n_rows, 'row')}"
+    n_training = n_rows
+    if n_folds is not None:
+        if n_folds > n_rows:
+            raise ValueError(f"{n_folds} folds need at least {n_folds} rows, but {has}; add rows, "
+                             f"or choose fewer folds: --folds N")  # fmt: skip
+        n_training = n_rows - -(-n_rows // n_folds)
+        has += f", {n_training} without those of a fold"
+    last = classifier[-1] if hasattr(classifier, "steps") else classifier
+    own = [getattr(last, name, None) for name in ("cv", "validation")]
+    needed = max((each for each in own if isinstance(each, int)), default=1)
+    if n_training < needed:
+        raise ValueError(
+            f"the method {options.method or DEFAULT_METHOD!r} needs at least {needed} rows for its "
+            f"out-of-fold predictions, but {has}; add rows, or choose a method that needs none: "
+            "--method binary-relevance"
+        )
 
 
 def classifier_rows(data: MultiLabelData, categorical: Collection[str]) -> Any:
@@ -114,18 +137,18 @@ def describe_columns(data: MultiLabelData, X: Any) -> list[dict[str, Any]]:
 
 def show_columns(columns: Sequence[dict[str, Any]]) -> None:
     """Show the report of columns."""
-    shown = list(columns)
-    if len(shown) > MAX_SHOWN:
-        shown = [c for c in columns if c["remarks"] or c["taken as"] != "number"][:MAX_SHOWN]
-    if shown:
-        headings = [key for key in shown[0] if key != "remarks"]
-        rows = [[_shortened(str(column[key]), key) for key in headings] for column in shown]
+    listed = list(columns)
+    if len(listed) > MAX_SHOWN:
+        listed = [c for c in columns if c["remarks"] or c["taken as"] != "number"][:MAX_SHOWN]
+    if listed:
+        headings = [key for key in listed[0] if key != "remarks"]
+        rows = [[_shortened(str(column[key]), key) for key in headings] for column in listed]
         show_table("Columns", headings, rows, numbers=(2, 3), is_result=False)
-        for column in shown:
+        for column in listed:
             if column["remarks"]:
                 show_status(f"{column['name']}: {column['remarks']}")
-    if len(shown) < len(columns):
-        n_hidden = len(columns) - len(shown)
+    if len(listed) < len(columns):
+        n_hidden = len(columns) - len(listed)
         show_note(f"not shown: {counted(n_hidden, 'further column')}, mostly of numbers")
 
 
@@ -193,9 +216,9 @@ def _remarks_of_categories(values: Sequence[str], kind: str) -> list[str]:
     values = [value for value in values if not is_missing_text(value)]
     others = [value for value in values if not number_formats([value])]
     if 0 < len(others) < len(values) and len(others) <= (1 - MOSTLY) * len(values):
-        shown = ", ".join(map(repr, others[:3]))
+        examples = ", ".join(map(repr, others[:3]))
         remarks.append(
-            f"{len(values) - len(others)} of {len(values)} values are numbers, but not {shown}; "
+            f"{len(values) - len(others)} of {len(values)} values are numbers, but not {examples}; "
             f"empty {'this cell' if len(others) == 1 else 'these cells'} to read it as a number"
         )
     elif not others and (other := _other_format(values)):

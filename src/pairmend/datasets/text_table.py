@@ -159,7 +159,10 @@ class TextTable:
             blocks.append(block)
             n_rows += len(chunk)
         if not blocks:
-            raise ValueError(f"{self.path}: no rows after the header; add rows to the table")
+            raise ValueError(
+                f"{self.path}: no rows after the header; add rows to the table, or, if its only "
+                "line holds data, a first line with the names of the columns"
+            )
         table = join_blocks(blocks, n_rows, n_columns)
         if late:  # their first rows were read as numbers: read them again as texts
             start = 0

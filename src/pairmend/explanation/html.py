@@ -1,9 +1,9 @@
 """Explanations as HTML: a page in one file, and an output of a notebook."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from pairmend._utils import pages
 from pairmend._utils.text import counted
@@ -30,7 +30,7 @@ N_LABELS, N_PROBLEMS, N_NEIGHBOURS, N_FEATURES = 30, 4, 6, 60
 FILTERED_FROM = 8
 """Number of rows from which a table has a filter."""
 LONGEST_VALUE = 60
-NARROW = 16
+NARROW = 13
 """Largest number of letters of a class in the picture of a confusion matrix."""
 
 
@@ -43,10 +43,10 @@ def page_of(explanations: Sequence["Explanation"], *, title: str | None = None) 
 
 def cell_of(explanations: Sequence["Explanation"]) -> str | None:
     """Return explanations as an output of a notebook; None without jinja2."""
-    # Ids differ between the outputs of a notebook.
-    digest = hashlib.sha256(repr(list(explanations)).encode()).hexdigest()[:8]
+    # A notebook may show the same explanation twice, and outputs of an earlier process.
+    prefix = f"pairmend-{uuid4().hex}"
     try:
-        body = _render("cell.html.jinja", explanations, title="", prefix=f"pairmend-{digest}")
+        body = _render("cell.html.jinja", explanations, title="", prefix=prefix)
     except ImportError:
         return None
     return pages.cell(body, style=_style())
@@ -56,11 +56,16 @@ def _render(
     template: str, explanations: Sequence["Explanation"], *, title: str, prefix: str
 ) -> str:
     environment = pages.environment("pairmend.explanation", "an explanation as HTML")
+    numbers: Sequence[int] = [each.row for each in explanations]
+    if len(set(numbers)) < len(numbers):  # rows of several tables
+        numbers = range(len(numbers))
     text: str = environment.get_template(template).render(
         title=title,
-        prefix=prefix,
         lead=_lead(explanations),
-        rows=[_row_view(each) for each in explanations],
+        rows=[
+            {"id": f"{prefix}-{number}", **_row_view(each)}
+            for number, each in zip(numbers, explanations, strict=True)
+        ],
         filtered_from=FILTERED_FROM,
     )
     return text
@@ -90,7 +95,6 @@ def _row_view(explanation: "Explanation") -> dict[str, Any]:
     before = [label.name for label in explanation.labels if label.accepted_before]
     largest = max((abs(label.after - label.before) for label in explanation.labels), default=0.0)
     return {
-        "number": explanation.row,
         "name": short(explanation.name),
         "accepted": accepted,
         "before": before,

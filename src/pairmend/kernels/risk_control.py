@@ -43,7 +43,7 @@ def recall_cut(
     """Return the largest cut whose recall is guaranteed with a confidence, and the mean recall."""
     thresholds, recall = recalls(scores, Y)
     n_rows = np.full(len(recall), len(scores))
-    p_values = hoeffding_bentkus(np.clip(1 - recall, 0, 1), n_rows, 1 - target)
+    p_values = hoeffding_bentkus(1 - recall, n_rows, 1 - target)
     return _largest(thresholds, recall, p_values <= 1 - confidence)
 
 
@@ -66,7 +66,7 @@ def recalls(scores: FloatArray, Y: BoolArray) -> tuple[FloatArray, FloatArray]:
     thresholds[-1] = np.nextafter(ordered[-1], -np.inf)
     shares = Y / np.maximum(Y.sum(axis=1, keepdims=True), 1)
     total = np.concatenate([[0.0], np.cumsum(shares.ravel()[order])])[counts]
-    return thresholds, total / len(scores)
+    return thresholds, _mean(total, len(scores))
 
 
 def precision_cut(
@@ -78,7 +78,7 @@ def precision_cut(
     (1 - confidence) / len(starts) fails. The lowest cut that passed is returned, or infinity.
     """
     thresholds, precision, n_rows = precisions(scores, Y)
-    p_values = hoeffding_bentkus(np.clip(1 - precision, 0, 1), n_rows, 1 - target)
+    p_values = hoeffding_bentkus(1 - precision, n_rows, 1 - target)
     passed = p_values <= (1 - confidence) / len(starts)
     # At cuts from the score below, inclusive, to the score above, the same labels are accepted.
     below = np.concatenate([np.unique(scores)[::-1], [-np.inf]])
@@ -115,5 +115,11 @@ def precisions(scores: FloatArray, Y: BoolArray) -> tuple[FloatArray, FloatArray
     counts, thresholds = cuts_of_descending(ordered)
     total = np.concatenate([[0.0], np.cumsum(changes.ravel()[place])])[counts]
     n_rows = np.concatenate([[0], np.cumsum(first.ravel()[place])])[counts]
-    precision = np.where(n_rows > 0, total / np.maximum(n_rows, 1), np.nan)
+    precision = np.where(n_rows > 0, _mean(total, np.maximum(n_rows, 1)), np.nan)
     return thresholds, precision, n_rows
+
+
+def _mean(total: FloatArray, n_rows: int | IntArray) -> FloatArray:
+    """Return means of shares; rounding errors of the sums must not lead out of [0, 1]."""
+    mean: FloatArray = np.clip(total / n_rows, 0.0, 1.0)
+    return mean

@@ -1,6 +1,6 @@
 """Matching the columns of data with the features that a model was fitted on."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,15 +69,25 @@ def match_features(
     )
 
 
-def check_names(source: str, found: Iterable[str], expected: Sequence[str]) -> None:
+def check_names(source: str, found: Collection[str], expected: Sequence[str]) -> None:
     """Raise an error for rows that lack a column of a model."""
     present = set(found)
     if missing := [name for name in expected if name not in present]:
         shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
         raise ValueError(
             f"{source} lacks {len(missing)} of the {counted(len(expected), 'column')} that the "
-            f"model needs: {shown}"
+            f"model needs: {shown}; {_found(found)}"
         )
+
+
+def _found(names: Collection[str]) -> str:
+    """Describe the columns that rows have, and how to name those of a file without names."""
+    if names and all(name == f"column_{place}" for place, name in enumerate(names, start=1)):
+        return (
+            "columns are found by name, but the first line holds none. Add a first line with the "
+            "names of the columns"
+        )
+    return f"it has {', '.join(map(repr, list(names)[:10]))}{', ...' if len(names) > 10 else ''}"
 
 
 def _codes(

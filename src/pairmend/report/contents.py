@@ -136,8 +136,11 @@ def _results(summary: Summary) -> Iterator[Part]:
     yield from _tables(tables.results_table(summary))
     drawn = {figure.label: figure for figure in figures.fold_spreads(summary)}
     for table, each in zip(tables.spread_tables(summary), summary["criteria"], strict=True):
-        parts = [*_figures(drawn.get(each["criterion"])), *_tables(table)]
-        yield from _fold(f"{each['title']}: the spread over folds", parts)
+        parts = [*_figures(drawn.get(each["criterion"]))]
+        if not figures.has_folds(summary):
+            yield from _fold(f"{each['title']}: every set", parts)
+            continue
+        yield from _fold(f"{each['title']}: the spread over folds", [*parts, *_tables(table)])
 
 
 def _published(summary: Summary) -> Iterator[Part]:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from pairmend import plots, stats
 from pairmend._utils.text import listed
+from pairmend.plots.ranks import MIN_SPOKES
 from pairmend.report.probabilities import (
     EQUIVALENT,
     FIRST,
@@ -40,11 +41,13 @@ def radar(summary: Summary) -> Figure | None:
     # One bar for all axes: all metrics must be tested on the same number of sets.
     differences = {found["critical_difference"] for found in compared.values()}
     difference = differences.pop() if len(differences) == 1 else None
-    caption = "Average ranks by metric; further out is better."
+    is_radar = len(compared) >= MIN_SPOKES
+    caption = f"Average ranks by metric; better {'further out' if is_radar else 'on the left'}."
     if difference is not None:
+        end = "inner" if is_radar else "right"
         caption += (
             f" A bar is as long as Nemenyi's critical difference at {summary['alpha']} and begins "
-            "at the best rank: ranks at its inner end or beyond differ significantly from it."
+            f"at the best rank: ranks at its {end} end or beyond differ significantly from it."
         )
     ranks = {title: found["ranks"] for title, found in compared.items()}
     return _figure("radar", caption, plots.rank_radar(ranks, difference))
@@ -64,6 +67,11 @@ def critical_differences(summary: Summary) -> list[Figure]:
     return figures
 
 
+def has_folds(summary: Summary) -> bool:
+    """Return whether there are several values of a set and an algorithm."""
+    return summary["folds"] * summary["repeats"] > 1
+
+
 def fold_spreads(summary: Summary) -> list[Figure]:
     """Draw the folds of every set, a figure for each metric."""
     figures = []
@@ -81,9 +89,8 @@ def fold_spreads(summary: Summary) -> list[Figure]:
         if folds:
             drawing = plots.fold_spread(folds, criterion=each["title"])
             better = "right" if each["greater_is_better"] else "left"
-            caption = (
-                f"{each['title']} of every set; better on the {better}. Large marks are means, "
-                "small ticks are folds."
+            caption = f"{each['title']} of every set; better on the {better}." + (
+                " Large marks are means, small ticks are folds." if has_folds(summary) else ""
             )
             name = f"folds-{each['slug']}"
             figures.append(_figure(name, caption, drawing, each["criterion"]))

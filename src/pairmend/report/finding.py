@@ -29,13 +29,15 @@ def finding(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 def _extent(summary: Mapping[str, Any]) -> str:
     repeats = summary["repeats"]
-    folds = f"{summary['folds']}-fold cross-validation"
-    if repeats > 1:
-        folds += f", repeated {counted(repeats, 'time')}"
+    folds = ""  # with one fold, the values come from elsewhere
+    if summary["folds"] > 1:
+        folds = f", in {summary['folds']}-fold cross-validation"
+        if repeats > 1:
+            folds += f", repeated {counted(repeats, 'time')}"
     return (
         f"{counted(len(summary['algorithms']), 'algorithm')} on "
         f"{counted(len(summary['sets']), 'set')}, by "
-        f"{counted(len(summary['criteria']), 'metric')}, in {folds}."
+        f"{counted(len(summary['criteria']), 'metric')}{folds}."
     )
 
 

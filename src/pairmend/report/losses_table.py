@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairmend._utils.defaults import LOSS_NAMES
+from pairmend._utils.text import counted
 from pairmend.datasets import ReadLimits, load_table
 from pairmend.published import CHARACTERISTICS
 from pairmend.report.writing import write_record
@@ -221,7 +222,11 @@ def _tidy(frame: "pd.DataFrame", where: str) -> "pd.DataFrame":
             rows[key] = default
     for key in TEXTS:
         if rows[key].isna().any():
-            raise ValueError(f"{where}: {int(rows[key].isna().sum())} row(s) have no {key}")
+            n_missing = int(rows[key].isna().sum())
+            raise ValueError(
+                f"{where}: {counted(n_missing, 'row has', 'rows have')} no {key}; fill these "
+                "cells, or remove the rows"
+            )
         rows[key] = rows[key].map(_text)
     keys = ["set", "repeat", "fold", "algorithm", "criterion"]
     doubled_rows = rows[rows.duplicated(keys)]
@@ -230,7 +235,8 @@ def _tidy(frame: "pd.DataFrame", where: str) -> "pd.DataFrame":
             f"{key} {doubled_rows.iloc[0][key]}" for key in keys if key in named.values()
         )
         raise ValueError(
-            f"{where}: {len(doubled_rows)} value(s) occur twice, the first for {first or 'a set'}. "
+            f"{where}: {counted(len(doubled_rows), 'value occurs', 'values occur')} twice, the "
+            f"first for {first or 'a set'}. "
             "Values of folds need a column 'fold'; otherwise average them first"
         )
     for key in ("repeat", "fold"):

@@ -9,7 +9,7 @@ from pairmend.report.contents import contents, figures_of, tables_of
 from pairmend.report.figure_files import figure_files
 from pairmend.report.formats import FORMATS
 from pairmend.report.render import render
-from pairmend.report.summary import summarise
+from pairmend.report.summary import Summary, summarise
 
 if TYPE_CHECKING:
     from pairmend.study.record import StudyRecord
@@ -66,10 +66,16 @@ def write_record(
     record: "StudyRecord", out: str | Path, *, sections: Collection[str] | None = None
 ) -> Path:
     """Write the report of a study, all sections or some; remove other files of an earlier one."""
+    return write_summary(summarise(record), out, sections=sections)
+
+
+def write_summary(
+    summary: Summary, out: str | Path, *, sections: Collection[str] | None = None
+) -> Path:
+    """Write the report of what `summarise` returned."""
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         page = page / "report.html"
-    summary = summarise(record)
     shown = [each for each in contents(summary) if sections is None or each.id in sections]
     text = render(summary, shown)
     tables = {

@@ -155,8 +155,9 @@ class PrecisionControl(RiskControl):
     Attributes
     ----------
     threshold_ : float
-        The threshold, midway between two scores. Infinity, with a warning, if there are too few
-        rows for the guarantee, so that no label is predicted.
+        The lowest threshold that passed the tests (see Notes). It lies midway between two scores,
+        or is the starting point of the tests if that is lower. Minus infinity if all labels can be
+        predicted. Infinity, with a warning, if no threshold passed, so that no label is predicted.
     precision_ : float
         Mean precision of the rows of ``fit`` with a predicted label, NaN if there are none.
     n_rows_ : int

@@ -1,7 +1,7 @@
 """Parsers of all commands (make_parser), which import no code that runs them."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,19 +14,19 @@ from pairmend.cli.parsers.study import add_compare, add_report, add_study
 from pairmend.cli.table_options import LIST_OPTIONS
 
 
-class _MissingArgument(Exception):
-    """A required argument is missing."""
+class _UsageError(Exception):
+    """The words do not fit the parser."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports missing arguments as an exception, for another attempt."""
+    """A parser that can report errors as an exception, for another attempt."""
 
-    catches_missing = False
+    raises = False
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the message, and exit."""
-        if _Parser.catches_missing and "arguments are required" in message:
-            raise _MissingArgument
+        if _Parser.raises:
+            raise _UsageError
         super().error(message)
 
 
@@ -54,20 +54,34 @@ def parse_words(words: Sequence[str]) -> argparse.Namespace:
     this name and no other argument is left for it.
     """
     parser = make_parser()
-    _Parser.catches_missing = True
+    _Parser.raises = True
     try:
-        with suppress(_MissingArgument):
-            return parser.parse_args(words)
-        for start, end in _lists(words):
-            last = words[end - 1]
-            if end - start > 1 and (last == "-" or Path(last).is_file()):
-                # An option that takes a list ends at the next option, or at two hyphens.
-                moved = [*words[: end - 1], *words[end:], "--", last]
-                with suppress(_MissingArgument):
-                    return parser.parse_args(moved)
+        with suppress(_UsageError):
+            options = parser.parse_args(words)
+            # Without a study file the study of the paper is run.
+            if getattr(options, "file", words) is not None or not _names_study_file(words):
+                return options
+        for moved in _with_files_last(words):
+            with suppress(_UsageError):
+                return parser.parse_args(moved)
     finally:
-        _Parser.catches_missing = False
+        _Parser.raises = False
     return parser.parse_args(words)
+
+
+def _with_files_last(words: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the words with files at the end of a list moved to the end, the fewest first."""
+    for start, end in _lists(words):
+        first = end
+        while first > start and (words[first - 1] == "-" or Path(words[first - 1]).is_file()):
+            first -= 1
+            # An option that takes a list ends at the next option, or at two hyphens.
+            yield [*words[:first], *words[end:], "--", *words[first:end]]
+
+
+def _names_study_file(words: Sequence[str]) -> bool:
+    """Return whether a list of names ends with a study file."""
+    return any(words[end - 1].endswith(".toml") for _, end in _lists(words))
 
 
 def _lists(words: Sequence[str]) -> list[tuple[int, int]]:

@@ -121,7 +121,7 @@ def add_explain(commands: Any) -> None:
         type=at_least(0),
         nargs="+",
         metavar="N",
-        help="numbers of rows; the first is 0 (default with --html: all rows)",
+        help="numbers of rows; the first is 0 (default with --html or --json: all rows)",
     )
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="write a page instead of text: a .html file"
@@ -146,5 +146,6 @@ def add_explain(commands: Any) -> None:
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="also draw a row: a .png, .svg or .pdf file"
     )
+    add_output_options(parser, "the explanations")
     add_model_options(parser)
     parser.set_defaults(run="pairmend.cli.explain.run")

@@ -6,7 +6,7 @@ from typing import Any
 
 from pairmend._utils.defaults import SHIPPED_STUDIES
 from pairmend.cli.limits import add_limit_options
-from pairmend.cli.shared_options import at_least
+from pairmend.cli.shared_options import add_output_options, at_least
 
 DESCRIPTION = """\
 Cross-validate algorithms on sets, and write a report. Without a study file it is the experiment
@@ -87,6 +87,7 @@ def add_study(commands: Any) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would run, without running it"
     )
+    add_output_options(parser, "the plan or the failed tasks, and the path of the report,")
     parser.set_defaults(run="pairmend.cli.study.run")
 
 
@@ -116,6 +117,7 @@ def add_report(commands: Any) -> None:
         metavar="NAME",
         help="compare only these; write the report to another folder with --out",
     )
+    add_output_options(parser, "the findings and comparisons")
     parser.set_defaults(run="pairmend.cli.report.run")
 
 
@@ -134,7 +136,7 @@ def add_compare(commands: Any) -> None:
         description=COMPARE,
         epilog="example: pairmend compare losses.csv --out comparison",
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="the losses")
+    parser.add_argument("file", type=Path, metavar="FILE", help="the losses; - for standard input")
     parser.add_argument(
         "--greater-is-better",
         nargs="*",
@@ -150,4 +152,5 @@ def add_compare(commands: Any) -> None:
     )
     parser.add_argument("--title", default="", help="title of the page")
     add_limit_options(parser)
+    add_output_options(parser, "the findings and comparisons")
     parser.set_defaults(run="pairmend.cli.compare.run")
