@@ -1,6 +1,7 @@
 """Feature values of rows and neighbours in explanations."""
 
 import json
+import warnings
 from dataclasses import asdict
 from datetime import datetime
 
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from pairmend import (
     CorrectedPairwiseClassifier,
@@ -22,6 +24,7 @@ from pairmend.explanation import (
     TrainingRow,
     add_features,
 )
+from pairmend.frames import ColumnWarning
 
 CLASSIFIERS = [
     MendedClassifier(logistic_regression(), random_state=0),
@@ -140,6 +143,42 @@ def test_differences_equal_the_loops():
         assert feature.difference == pytest.approx(expected[feature.name])
     assert found.features[2].value == str(datetime(2024, 1, 3))
     assert found.training_rows[2].values == (None, None, None, 2.0)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_strings_that_are_numbers_or_dates_differ_as_numbers(library):
+    as_frame = pytest.importorskip(library).DataFrame
+    training = {
+        "price": ["1.001,0", "1.005,0", "1.003,0", "n/a", "1.004,5"],
+        "day": ["01.01.2024", "11.01.2024", "05.01.2024", None, "08.01.2024"],
+        "code": ["01", "02", "03", "04", "01"],
+    }
+    row = {"price": ["1.002,0"], "day": ["03.01.2024"], "code": ["01"]}
+    given = explanation(neighbours=((0, 0.5), (1, 0.25), (3, 0.25)))
+    (found,) = add_features([given], as_frame(row), as_frame(training))
+    expected = {
+        "price": 0.5 * 1 / 4 + 0.25 * 3 / 4 + 0.25 * 1,
+        "day": 0.5 * 2 / 10 + 0.25 * 8 / 10 + 0.25 * 1,
+        "code": 0.5 * 0 + 0.25 * 1 + 0.25 * 1,
+    }
+    assert {each.name: each.difference for each in found.features} == pytest.approx(expected)
+    assert found.features[0].value == "1.002,0"
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=IDS)
+def test_classifiers_compare_strings_as_the_numbers_they_are(frame, classifier):
+    numbers, labels = frame[0].round(3), frame[1]
+    strings = numbers.assign(width=numbers["width"].map(lambda x: f"{x:.3f}".replace(".", ",")))
+    differences = []
+    for features in (numbers, strings):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ColumnWarning)
+            (explained,) = (
+                clone(classifier).fit(features, labels).explain(features[:1], training=features)
+            )
+        assert explained.same_rows == (0,)
+        differences.append([each.difference for each in explained.features])
+    assert differences[1] == pytest.approx(differences[0])
 
 
 def test_the_row_itself_does_not_count_in_differences():

@@ -12,10 +12,16 @@ from pairmend._utils.columns import column_kind
 from pairmend._utils.frames import frame_columns, is_frame, is_pandas
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.explanation.data import Explanation, FeatureExplanation, Value
+from pairmend.frames.kinds import numbers_to_compare
 
 
 def add_features(
-    explanations: Sequence[Explanation], X: Any, training: Any = None, *, names: Sequence[str] = ()
+    explanations: Sequence[Explanation],
+    X: Any,
+    training: Any = None,
+    *,
+    names: Sequence[str] = (),
+    typed: tuple[Any, Any] | None = None,
 ) -> list[Explanation]:
     """Add index and feature values of the rows; with the training rows, those of neighbours too.
 
@@ -29,6 +35,9 @@ def add_features(
         The rows given to fit, in the same order.
     names : sequence of str, default=()
         Names of the features, for arrays.
+    typed : tuple of two frames, default=None
+        X and training with the column types of fit, where those of X and training differ. Strings
+        that are numbers or dates by these types are compared as numbers.
 
     Returns
     -------
@@ -41,7 +50,18 @@ def add_features(
             f"training has the features {_some(known.names)}; expected those of X, "
             f"{_some(rows.names)}."
         )
+    _read_numbers(rows, known, typed or (X, training))
     return [_described(explanation, rows, known) for explanation in explanations]
+
+
+def _read_numbers(rows: "_Table", training: "_Table | None", typed: tuple[Any, Any]) -> None:
+    """Set the numbers of columns of strings that are numbers or dates."""
+    if not isinstance(rows, _Columns) or not isinstance(training, _Columns):
+        return
+    if all(map(is_frame, typed)):
+        for place, numbers in numbers_to_compare(*typed).items():
+            if training.numbers[place] is None:
+                rows.numbers[place], training.numbers[place] = numbers
 
 
 def _described(explanation: Explanation, rows: "_Table", training: "_Table | None") -> Explanation:
@@ -154,7 +174,7 @@ class _Columns:
         found = np.arange(self.n_rows)
         for column, cell in enumerate(other.cells(row, np.arange(len(self.names)))):
             numbers, texts = self.numbers[column], self.texts[column]
-            if texts is not None:
+            if texts is not None and (numbers is None or np.isnan(cell.number)):
                 equal = np.array([texts[k] == cell.value for k in found], dtype=bool)
             else:
                 values: Any = numbers[found] if numbers is not None else found

@@ -13,6 +13,7 @@ from pairmend._utils.number_texts import (
     missing_note,
     number_formats,
 )
+from pairmend._utils.typing import FloatArray
 from pairmend.frames.columns import Column, category_key, read_column
 from pairmend.frames.parsing import date_formats_of, dates_of
 from pairmend.frames.readers import (
@@ -86,6 +87,27 @@ def summarise_columns(X: Any) -> tuple[ColumnSummary, ...]:
         warnings.simplefilter("ignore", ColumnWarning)
         columns = (read_column(X, place) for place in range(X.shape[1]))
         return tuple(choose_reader(column, fits_text=False)[1] for column in columns)
+
+
+def numbers_to_compare(X: Any, training: Any) -> dict[int, tuple[FloatArray, FloatArray]]:
+    """Return the columns that are numbers, dates or durations in training, as numbers.
+
+    The keys are positions of columns, the values the numbers of X and of training; dates are days.
+    A column whose cells in X cannot be read in this way is left out.
+    """
+    found: dict[int, tuple[FloatArray, FloatArray]] = {}
+    for place in range(training.shape[1]):
+        column = read_column(training, place)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ColumnWarning)
+            reader, summary = choose_reader(column, fits_text=False)
+        if summary.kind in ("number", "date", "duration"):
+            try:
+                read = reader.read(read_column(X, place)), reader.read(column)
+            except ValueError:
+                continue
+            found[place] = (read[0][:, 0], read[1][:, 0])
+    return found
 
 
 def choose_reader(

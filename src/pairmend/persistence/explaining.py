@@ -25,7 +25,7 @@ def explain_prepared(
     n_problems: int | None,
 ) -> Explanations:
     """Explain rows, given as the estimator needs them and as they were read."""
-    classifier = model.estimator
+    classifier, typed = model.estimator, (X, X_training)
     if hasattr(classifier, "steps"):
         transform = classifier[:-1].transform if len(classifier.steps) > 1 else lambda given: given
         X, classifier = transform(X), classifier[-1]
@@ -44,7 +44,9 @@ def explain_prepared(
     if (table := _feature_columns(model, rows)) is None:
         return explained
     known = None if training is None else _feature_columns(model, training)
-    return Explanations(add_features(explained, table, known, names=model.feature_names))
+    return Explanations(
+        add_features(explained, table, known, names=model.feature_names, typed=typed)
+    )
 
 
 def _feature_columns(model: "SavedModel", rows: Any) -> Any:
