@@ -12,7 +12,9 @@ import pytest
 from pairmend.cli import main
 from pairmend.datasets import ReadLimits
 from pairmend.report import compare_losses, summarise
+from pairmend.report.figures import triangles
 from pairmend.report.losses_table import losses_record
+from pairmend.report.probabilities import EQUIVALENT, FIRST, SECOND, between
 from pairmend.stats import friedman
 
 WIDE = """data set;A;B;C
@@ -84,7 +86,11 @@ def test_a_set_without_a_value_is_left_out(wide):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n3,4\n", "found the columns a, b; expected a long table with the columns set"),
+        (
+            "a,b\n1,2\n3,4\n",
+            "found the columns a, b; a has numbers: if they are names of sets, rename the column "
+            "to set; expected a long table with the columns set",
+        ),
         ("set,A,B\nx,0.1,low\ny,0.2,high\n", "no numbers are in B; expected a long table"),
         ("set,A\nx,0.1\ny,0.2\n", "needs at least two algorithms, found ['A']"),
         ("set,A,B\nx,0.1,0.2\nx,0.2,0.3\n", "2 values occur twice, the first for set x"),
@@ -107,6 +113,22 @@ def test_other_tables_are_refused(tmp_path, text, message):
     assert message in str(caught.value)
 
 
+def test_sets_of_a_wide_table_can_have_numbers_as_names(tmp_path):
+    losses = pd.DataFrame({"task": [31, 1464, 40996], "A": [0.3, 0.2, 0.1], "B": [0.2, 0.1, 0.3]})
+    named = losses.rename(columns={"task": "dataset"})
+    unnamed = losses.set_index("task").rename_axis(None)
+    path = tmp_path / "losses.csv"
+    named.to_csv(path, index=False)
+    for each in (named, losses.set_index("task"), unnamed, path):
+        record = losses_record(each)
+        assert list(record.definition["sets"]) == ["31", "1464", "40996"]
+        assert list(record.definition["algorithms"]) == ["A", "B"]
+    losses.to_csv(path, index=False)
+    for each in (losses, path):
+        with pytest.raises(ValueError, match="task has numbers: if they are names of sets, rename"):
+            losses_record(each)
+
+
 def test_unknown_metrics_and_long_files_are_refused(wide, tmp_path):
     with pytest.raises(ValueError, match="there is no metric 'f1'; found 'loss'"):
         losses_record(wide, ["f1"])
@@ -115,6 +137,18 @@ def test_unknown_metrics_and_long_files_are_refused(wide, tmp_path):
     with pytest.raises(ValueError, match="more than 50 bytes when unpacked"):
         compare_losses(wide, tmp_path / "out", limits=ReadLimits(max_bytes=50))
     assert not (tmp_path / "out").exists()
+
+
+def test_the_triangle_has_the_probabilities_of_the_test():
+    losses = pd.DataFrame(
+        np.random.default_rng(0).random((11, 2)), [*"abcdefghijk"], columns=[*"AB"]
+    )
+    summary = summarise(losses_record(losses))
+    found = summary["comparison"]["loss"]["probabilities"]
+    three = between(found["over_sets"], *found["ordered"][:2])
+    (triangle,) = triangles(summary)
+    shares = [text.get_text().split()[-1] for text in triangle.drawing.texts]
+    assert shares == [f"{three[key]:.2f}" for key in (FIRST, EQUIVALENT, SECOND)]
 
 
 def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):

@@ -11,6 +11,7 @@ from pairmend.plots.ranks import MIN_SPOKES
 from pairmend.report.probabilities import (
     EQUIVALENT,
     FIRST,
+    N_SAMPLES,
     SECOND,
     between,
     pairs_on_sets,
@@ -128,7 +129,8 @@ def triangles(summary: Summary) -> list[Figure]:
                 [sign * of_sets[name][algorithm]["mean"] for algorithm in pair]
                 for name in compared["sets"]
             ]
-            samples = stats.signed_rank_posterior(losses, rope=found["rope"])
+            # As many samples as in the test, so that the shares equal its probabilities.
+            samples = stats.signed_rank_posterior(losses, rope=found["rope"], n_samples=N_SAMPLES)
             caption = f"{each['title']}: the two best algorithms, posterior over sets."
             drawing = plots.probability_triangle(samples, *pair)
             figures.append(_figure(f"triangle-{each['slug']}", caption, drawing))

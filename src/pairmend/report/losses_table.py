@@ -105,7 +105,7 @@ def losses_record(
     if isinstance(losses, pd.DataFrame):
         where, frame = "the table", losses
         if not set(NEEDED) <= set(_long_names(frame.columns).values()) and not _is_numbered(frame):
-            frame = frame.reset_index()
+            frame = _with_index(frame)
     else:
         where, frame = str(losses), _read(Path(losses), limits)
     rows = _tidy(frame, where)
@@ -191,7 +191,23 @@ def _long_names(columns: Iterable[Any]) -> dict[Any, str]:
 
 def _is_numbered(frame: "pd.DataFrame") -> bool:
     """Return whether a wide frame has the names of sets in its first column, not its index."""
-    return frame.shape[1] > 0 and not _is_numeric(frame.iloc[:, 0])
+    return frame.shape[1] > 0 and (_is_set(frame.columns[0]) or not _is_numeric(frame.iloc[:, 0]))
+
+
+def _is_set(column: Any) -> bool:
+    return _long_names([column]) == {column: "set"}
+
+
+def _with_index(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a frame with its index as columns; the index of a wide frame has the sets' names."""
+    import pandas as pd
+
+    index = frame.index
+    if index.name is None and isinstance(index, pd.RangeIndex):
+        return frame
+    if index.nlevels == 1 and not _long_names([index.name, *frame.columns]):
+        frame = frame.rename_axis("set")
+    return frame.reset_index()
 
 
 def _is_numeric(column: "pd.Series[Any]") -> bool:
@@ -247,9 +263,12 @@ def _tidy(frame: "pd.DataFrame", where: str) -> "pd.DataFrame":
 def _from_wide(frame: "pd.DataFrame", where: str) -> "pd.DataFrame":
     names, *algorithms = frame.columns
     wrong = [str(name) for name in algorithms if not _is_numeric(frame[name])]
-    if not algorithms or wrong or _is_numeric(frame[names]):
+    is_numeric = _is_numeric(frame[names]) and not _is_set(names)
+    if not algorithms or wrong or is_numeric:
         found = ", ".join(map(str, frame.columns[:8]))
         why = f"; no numbers are in {', '.join(wrong[:3])}" if wrong else ""
+        if is_numeric and not wrong:
+            why = f"; {names} has numbers: if they are names of sets, rename the column to set"
         raise ValueError(f"{where}: found the columns {found}{why}; {LAYOUTS}")
     return frame.rename(columns={names: "set"}).melt(
         id_vars="set", var_name="algorithm", value_name="value"
