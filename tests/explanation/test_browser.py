@@ -105,6 +105,20 @@ def test_names_of_a_confusion_matrix_do_not_overlap(browser, pages):
         assert middle <= start
 
 
+def test_a_name_of_thirteen_letters_fits_above_a_confusion_matrix(browser, pages, tmp_path):
+    page = (pages / "page.html").read_text(encoding="utf-8")
+    (tmp_path / "page.html").write_text(page.replace(">not sea<", ">Wasserschaden<"))
+    show(browser, tmp_path / "page.html", width=1400)
+    cut = browser.execute_script("""
+      return Array.from(document.querySelectorAll(".confusion > svg"), (name) => {
+        const text = name.querySelector("text");
+        return [text.textContent, text.getComputedTextLength() - name.width.baseVal.value];
+      }).filter(([name]) => name === "Wasserschaden").map(([, excess]) => excess);
+    """)
+    assert len(cut) > 5
+    assert max(cut) <= 0
+
+
 @pytest.mark.parametrize("width", [420, 1400])
 def test_hidden_columns_have_a_shadow(browser, pages, width):
     show(browser, pages / "page.html", width=width)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pairmend import CorrectedPairwiseClassifier, plots
-from pairmend.explanation import Explanation, LabelExplanation, explain_problem
+from pairmend.explanation import Explanation, LabelExplanation, TrainingRow, explain_problem
 
 matplotlib = pytest.importorskip("matplotlib")
 LONG = "an extraordinarily long name of a label"
@@ -182,3 +182,13 @@ def test_svg_escapes_names():
     written = "\n".join("".join(element.itertext()) for element in root.iter("text"))
     assert "decided $\\frac{$," in written
     assert "</text><scrip… or" in written
+
+
+def test_rows_with_names_are_shown_by_them():
+    named = tuple(TrainingRow(row, 0.2, (0,), index=name) for row, name in ((12, "Eva"), (40, 40)))
+    figure = plots.plot_explanation(
+        replace(explanation(), problems=(problem(),), index="Hans $5$", training_rows=named)
+    )
+    assert figure.axes[0].get_title(loc="left").startswith("Row 5 (Hans $5$)\n")
+    ticks = [text.get_text() for text in figure.axes[2].get_yticklabels()]
+    assert sorted(ticks) == ["Eva", "row 40", "row 7"]

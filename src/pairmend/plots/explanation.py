@@ -1,5 +1,6 @@
 """Plots of explanations of predictions."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,9 +84,14 @@ def plot_explanation(
         return figure
     grid = figure.add_gridspec(len(problems), 3, width_ratios=(1.5, 0.85, 1.25))
     explained_scores(explanation, n_labels=n_labels, ax=figure.add_subplot(grid[:, 0]))
+    names = {
+        each.row: str(each.index)
+        for each in explanation.training_rows
+        if each.index not in (None, each.row)
+    }
     for number, problem in enumerate(problems):
         explained_confusion(problem, ax=figure.add_subplot(grid[number, 1]))
-        explained_neighbours(problem, ax=figure.add_subplot(grid[number, 2]))
+        explained_neighbours(problem, names=names, ax=figure.add_subplot(grid[number, 2]))
     return figure
 
 
@@ -150,8 +156,9 @@ def explained_scores(
     ax.set_axisbelow(True)
     n_changed = sum(label.changed for label in explanation.labels)
     ax.set_title(
-        f"Row {explanation.row}\n{n_changed} of {len(explanation.labels)} predictions changed",
-        loc="left", fontsize=10, color=INK,
+        f"Row {_row_name(explanation)}\n"
+        f"{n_changed} of {len(explanation.labels)} predictions changed",
+        loc="left", fontsize=10, color=INK, parse_math=False,
     )  # fmt: skip
     from matplotlib.lines import Line2D
     from matplotlib.transforms import offset_copy
@@ -240,13 +247,26 @@ def explained_confusion(problem: ProblemExplanation, *, ax: "Axes | None" = None
     return ax
 
 
-def explained_neighbours(problem: ProblemExplanation, *, ax: "Axes | None" = None) -> "Axes":
+def _row_name(explanation: Explanation) -> str:
+    """Return the number of a row, and its name if it has one."""
+    row, index = explanation.row, explanation.index
+    return str(row) if index in (None, row) else f"{row} ({short(str(index))})"
+
+
+def explained_neighbours(
+    problem: ProblemExplanation,
+    *,
+    names: Mapping[int, str] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
     """Plot the neighbours of largest weight in a problem's confusion matrix.
 
     Parameters
     ----------
     problem : ProblemExplanation
         One of an explanation's problems.
+    names : mapping of int to str, default=None
+        Names of training rows by their numbers; the others are shown by number.
     ax : matplotlib Axes, default=None
         Axes to draw into; a new figure if None.
 
@@ -278,7 +298,9 @@ def explained_neighbours(problem: ProblemExplanation, *, ax: "Axes | None" = Non
     for place, neighbour in enumerate(neighbours):
         text = _neighbour_text(neighbour, problem.names)
         write(ax, shares[place], place, text, offset=(4, 0), ha="left", va="center")
-    ax.set_yticks(range(len(shares)), [f"row {n.row}" for n in neighbours], fontsize=9)
+    known = names or {}
+    rows = [short(known.get(n.row, f"row {n.row}"), NARROW) for n in neighbours]
+    ax.set_yticks(range(len(shares)), rows, fontsize=9, parse_math=False)
     ax.set_ylim(max(2, len(shares)) - 0.4, -0.6)
     from matplotlib.ticker import MaxNLocator
 
