@@ -68,3 +68,10 @@ def test_other_signs_are_no_numbers():
 )
 def test_notes(texts, note):
     assert format_note(texts, number_formats(texts)) == note
+
+
+@pytest.mark.parametrize("text", ["k.A.", "k. A.", "keine Angabe", "unbekannt", "#NV", "#VALEUR!"])
+def test_texts_for_missing_numbers_of_other_languages(text):
+    (found, *_) = number_formats(["1.234,50", text, "2,5"])
+    assert found.parse("1.234,50") == 1234.5
+    assert np.isnan(found.parse(text))

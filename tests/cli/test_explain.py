@@ -98,6 +98,30 @@ def test_explain_as_json(photos, capsys):
     assert run(capsys, *words) == (0, "", "")
 
 
+def test_features_with_decimal_commas_and_dates_differ_as_numbers(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = ["area;day;code;tags"]
+    lines += [f"{n},5;{n % 28 + 1:02}.03.2024;{n % 3};{'a,b' if n % 2 else 'a'}" for n in range(60)]
+    Path("rows.csv").write_text("\n".join(lines))
+    options = ("--categorical", "code", "--method", "corrected", "--quiet")
+    assert main(["fit", "rows.csv", "--tags", "tags", "--model", "m.model", *options]) == 0
+    # A single row, whose number has no decimal comma.
+    Path("new.csv").write_text("area;day;code\n70;02.03.2024;0")
+    words = ("explain", "m.model", "new.csv", "--training", "rows.csv", "--json", "-")
+    status, printed, _ = run(capsys, *words)
+    assert status == 0
+    (explained,) = json.loads(printed)
+    shares = [each["share"] for each in explained["training_rows"]]
+    rows = [each["row"] for each in explained["training_rows"]]
+    expected = {
+        "area": np.average([(69.5 - row) / 59 for row in rows], weights=shares),
+        "day": np.average([abs(row % 28 - 1) / 27 for row in rows], weights=shares),
+        "code": np.average([float(row % 3 != 0) for row in rows], weights=shares),
+    }
+    found = {each["name"]: each["difference"] for each in explained["features"]}
+    assert found == pytest.approx(expected)
+
+
 def test_a_command_shows_a_note_once(capsys):
     for _ in range(2):  # commands
         with output_of_command(quiet=False, only_json=False):
@@ -113,7 +137,10 @@ def test_a_command_shows_a_note_once(capsys):
         (["--html", "why.txt"], "why.txt: a page is written to a .html file"),
         (["--row", "1", "2", "--figure", "f.png"], "--figure draws one row"),
         (["--html", "why.html", "--training", "new.csv"], "expected the rows given to fit"),
-        (["--html", "why.html", "--name", "nowhere"], "--name is 'nowhere', which photos does"),
+        (
+            ["--html", "why.html", "--name", "nowhere"],
+            "photos.csv has no column named 'nowhere', which --name names; it has 'id', 'size', ",
+        ),
     ],
 )
 def test_explain_refuses_options_that_do_not_fit(photos, capsys, words, message):

@@ -351,7 +351,7 @@ def test_a_changed_model_is_refused(model, capsys):
         ),
         (
             ["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "fog"],
-            "--keep names ['fog'], which ",
+            "new.csv has no column named 'fog', which --keep names; it has ",
         ),
         (
             ["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "sea"],

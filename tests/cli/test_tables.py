@@ -460,7 +460,13 @@ def test_the_report_is_shown_before_no_column_is_left(capsys):
     [
         (
             [*(f"{n * 1.37:.2f}" for n in range(39)), "sold out"],
-            "39 of 40 values are numbers, but not 'sold out'; empty this cell to read it",
+            "39 of 40 different values are numbers, but not 'sold out'; empty all cells with it to "
+            "read the column as numbers",
+        ),
+        (
+            [*(f"{n * 1.37:.2f}" for n in range(58)), "sold out", "soon", "sold out", "sold out"],
+            "58 of 60 different values are numbers, but not 'sold out', 'soon'; empty all cells "
+            "with such texts",
         ),
         (
             [f"{n} {'$' if n % 9 else '€'}" for n in range(1, 40)] + ["-"],

@@ -9,9 +9,11 @@ PLAIN, DECIMAL_COMMA, THOUSANDS = "plain", "decimal comma", "thousands"
 MISSING_TEXTS = frozenset({
     "?", "-", "--", "---", "\u2013", "\u2014", ".", "n/a", "na", "n.a.", "nan", "null", "none",
     "unknown", "missing", "<na>", "#n/a", "#na", "#div/0!", "#null!", "#num!", "#ref!", "#value!",
-    "#name?",
+    "#name?", "k.a.", "k. a.", "keine angabe", "unbekannt", "#nv", "#wert!", "#bezug!", "#zahl!",
+    "#valeur!", "#nombre!", "#nom?",
 })  # fmt: skip
-"""Texts that stand for a missing number or date, in lower case."""
+"""Texts that stand for a missing number or date, in lower case: those of programs, the errors of
+Excel in English, German and French, and what people write."""
 SIGNS = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%")
 """Signs of currency and of per cent, before or after a number."""
 _LONGEST_MISSING = max(map(len, MISSING_TEXTS))

@@ -12,7 +12,12 @@ from pairmend._utils.files import replaced, written
 from pairmend._utils.text import counted
 from pairmend._utils.validation import take_rows
 from pairmend.cli.display import show_status, show_text, warnings_as_notes
-from pairmend.cli.input_files import read_model, read_rows, refuse_overwriting
+from pairmend.cli.input_files import (
+    missing_columns,
+    read_model,
+    read_rows,
+    refuse_overwriting,
+)
 from pairmend.cli.standard_streams import shown, write_json
 from pairmend.datasets import MultiLabelData
 from pairmend.persistence import SavedModel
@@ -107,7 +112,7 @@ def _add_names(
     """Set the index of rows, and of training rows if their file has the column, by a column."""
     names = _names(data, column)
     if names is None:
-        raise ValueError(f"--name is {column!r}, which {data.name} does not have")
+        raise ValueError(missing_columns("--name", [column], data))
     known = None if training is None else _names(training, column)
     for place, each in enumerate(explained):
         neighbours = each.training_rows

@@ -13,7 +13,7 @@ from pairmend.cli.shared_options import split_names
 from pairmend.cli.standard_streams import STANDARD, data_file
 from pairmend.cli.table_options import format_of
 from pairmend.datasets import MultiLabelData, drop_features, load_file
-from pairmend.datasets.data import check_finite
+from pairmend.datasets.data import check_finite, source_name
 from pairmend.datasets.number_columns import decode_numbers
 from pairmend.datasets.opening import read_table
 from pairmend.datasets.tag_column import guess_separator, matching_separator, take_tags
@@ -172,6 +172,15 @@ def _note_training_rows(model: SavedModel, data: MultiLabelData, path: Path, lab
             f"other rows, or estimate the losses by cross-validation: pairmend evaluate {path} "
             f"{labels}"
         )
+
+
+def missing_columns(option: str, missing: Sequence[str], data: MultiLabelData) -> str:
+    """Return the message for columns that an option names and data lack."""
+    more = ", ..." if len(data.feature_names) > 10 else ""
+    return (
+        f"{source_name(data)} has no column named {', '.join(map(repr, missing))}, which {option} "
+        f"names; it has {', '.join(map(repr, data.feature_names[:10]))}{more}"
+    )
 
 
 def refuse_overwriting(out: Path, *inputs: Path) -> None:

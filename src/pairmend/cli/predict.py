@@ -13,7 +13,12 @@ from pairmend._utils.files import OPENERS, written
 from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend._utils.text import counted
 from pairmend.cli.display import progress, show_status, warnings_as_notes
-from pairmend.cli.input_files import read_model, read_rows, refuse_overwriting
+from pairmend.cli.input_files import (
+    missing_columns,
+    read_model,
+    read_rows,
+    refuse_overwriting,
+)
 from pairmend.cli.standard_streams import STANDARD
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.parquet import require_pyarrow, write_parquet
@@ -62,7 +67,7 @@ def _kept(data: MultiLabelData, keep: list[str], model: SavedModel) -> dict[str,
     """Return columns of the data as texts; None where a value is missing."""
     places = {name: place for place, name in enumerate(data.feature_names)}
     if missing := [name for name in keep if name not in places]:
-        raise ValueError(f"--keep names {missing}, which {data.name} does not have")
+        raise ValueError(missing_columns("--keep", missing, data))
     if shared := set(keep) & set(model.label_names):
         raise ValueError(f"--keep names labels, which are always written: {sorted(shared)}")
     columns: dict[str, Any] = {}

@@ -218,8 +218,9 @@ def _remarks_of_categories(values: Sequence[str], kind: str) -> list[str]:
     if 0 < len(others) < len(values) and len(others) <= (1 - MOSTLY) * len(values):
         examples = ", ".join(map(repr, others[:3]))
         remarks.append(
-            f"{len(values) - len(others)} of {len(values)} values are numbers, but not {examples}; "
-            f"empty {'this cell' if len(others) == 1 else 'these cells'} to read it as a number"
+            f"{len(values) - len(others)} of {len(values)} different values are numbers, but not "
+            f"{examples}; empty all cells with {'it' if len(others) == 1 else 'such texts'} to "
+            "read the column as numbers"
         )
     elif not others and (other := _other_format(values)):
         remarks.append(
