@@ -13,7 +13,7 @@ from pairmend._utils.number_texts import NumberFormat, format_note, number_forma
         (["1.234,5", "-7"], ["decimal comma"], [1234.5, -7]),
         (["1 234,5"], ["decimal comma"], [1234.5]),
         (["1,234.5", "12"], ["thousands"], [1234.5, 12]),
-        (["1'234", "5"], ["thousands", "decimal comma"], [1234, 5]),
+        (["1'234", "5"], ["thousands"], [1234, 5]),
         (["1,234", "2,345"], ["thousands", "decimal comma"], [1234, 2345]),
         (["1.234.567"], ["decimal comma"], [1234567]),
         (["1\u00a0234.5"], ["thousands"], [1234.5]),
@@ -63,6 +63,8 @@ def test_other_signs_are_no_numbers():
         (["2,5", "1,5"], "2 texts such as '2,5' are read as numbers with decimal commas"),
         (["$ 5", "7"], "1 text, '$ 5', is read without the sign '$'"),
         (["5", "-", "n/a", "-"], "3 texts that are no numbers are taken as missing: '-', 'n/a'"),
+        (["1 000", "5"], "1 text, '1 000', is read as a number with separators of thousands"),
+        (["5", "\u22125"], "1 text, '\u22125', is read with a minus sign"),
         (["5", "?"], "1 text that is no number is taken as missing: '?'"),
     ],
 )

@@ -269,7 +269,7 @@ CASES = [
         "tags_one_each.csv",
         ["sea", "sun", "sea", ""],
         label_names=("sea", "sun"),
-        note="has one tag in each row.*give the separator",
+        note="is read as one tag in each row.*give the separator",
         Y=[[1, 0], [0, 1], [1, 0], [0, 0]],
     ),
     tags(

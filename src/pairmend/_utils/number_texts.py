@@ -75,8 +75,8 @@ def number_formats(texts: Iterable[str]) -> list[NumberFormat]:
     """
     forms, signs = list(_PATTERNS), set()
     texts = list(texts)
-    if texts and (plain := [form for form in forms if _all_numbers(texts, form)]):
-        return [NumberFormat(form) for form in (plain[:1] if plain[0] == PLAIN else plain)]
+    if texts and (found := [form for form in forms if _all_numbers(texts, form)]):
+        return [NumberFormat(form) for form in _without_equal(found, texts)]
     for text in texts:
         if is_missing_text(text):
             continue
@@ -89,8 +89,14 @@ def number_formats(texts: Iterable[str]) -> list[NumberFormat]:
             return []
     if not signs or len(signs - {""}) > 1 or signs == {"", "%"}:
         return []
-    forms = forms[:1] if forms[0] == PLAIN else forms
-    return [NumberFormat(form, max(signs)) for form in forms]
+    return [NumberFormat(form, max(signs)) for form in _without_equal(forms, texts)]
+
+
+def _without_equal(forms: list[str], texts: Sequence[str]) -> list[str]:
+    """Leave out forms that give the same numbers: without point and comma, 1 000 is 1000 in all."""
+    if forms[0] == PLAIN or not any("," in text or "." in text for text in texts):
+        return forms[:1]
+    return forms
 
 
 def _all_numbers(texts: Sequence[str], form: str) -> bool:
@@ -121,13 +127,14 @@ def format_note(texts: Iterable[str], formats: list[NumberFormat]) -> str:
     is_plain = map(_PATTERNS[PLAIN].fullmatch, unsigned)
     written = [text for text, plain in zip(present, is_plain, strict=True) if not plain]
     if written and form != PLAIN:
-        name = "decimal commas" if form == DECIMAL_COMMA else "separators of thousands"
-        what = "a number" if len(written) == 1 else "numbers"
-        notes.append(f"{_such_as(written)} read as {what} with {name}")
+        notes.append(separators_note(len(written), written[0], form))
         if len(formats) > 1:
             notes.append("they could also have decimal commas: write these with points")
+    elif written:
+        minus = "a minus sign" if len(written) == 1 else "minus signs"
+        notes.append(f"{_such_as(len(written), written[0])} read with {minus}")
     if signed := [text for text in present if sign and _split_sign(text)[0]]:
-        notes.append(f"{_such_as(signed)} read without the sign {sign!r}")
+        notes.append(f"{_such_as(len(signed), signed[0])} read without the sign {sign!r}")
     if missing:
         notes.append(missing_note(missing, "number"))
     return "; ".join(notes)
@@ -141,10 +148,17 @@ def missing_note(texts: list[str], thing: str) -> str:
     return f"{len(texts)} {which} taken as missing: {shown}"
 
 
-def _such_as(texts: list[str]) -> str:
-    if len(texts) == 1:
-        return f"1 text, {texts[0]!r}, is"
-    return f"{len(texts)} texts such as {texts[0]!r} are"
+def separators_note(n_texts: int, example: str, form: str) -> str:
+    """Describe texts that are read as numbers with separators."""
+    name = "decimal commas" if form == DECIMAL_COMMA else "separators of thousands"
+    what = "a number" if n_texts == 1 else "numbers"
+    return f"{_such_as(n_texts, example)} read as {what} with {name}"
+
+
+def _such_as(n_texts: int, example: str) -> str:
+    return (
+        f"1 text, {example!r}, is" if n_texts == 1 else f"{n_texts} texts such as {example!r} are"
+    )
 
 
 def _split_sign(text: str) -> tuple[str, str]:

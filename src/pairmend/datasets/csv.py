@@ -85,7 +85,7 @@ def load_csv(
         raise ValueError(f"{path}: labels must name at least one column, got {labels!r}")
     data = read_csv_table(
         path, labels=labels, categorical=categorical, delimiter=delimiter, encoding=encoding,
-        header=True, limits=limits,
+        header=True, decimal_commas=delimiter != ",", limits=limits,
     )  # fmt: skip
     if missing := [column for column in categorical if column not in set(data.feature_names)]:
         raise ValueError(f"{path}: categorical names columns that the file lacks: {missing}")
@@ -103,12 +103,14 @@ def read_csv_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
+    decimal_commas: bool = False,
     limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
     """Read a CSV file, all of its columns features; cells of `labels` stay texts.
 
     Delimiter, encoding and header are guessed if they are None. Names in `categorical` that are
-    not in the file are ignored.
+    not in the file are ignored. With `decimal_commas`, columns of numbers with decimal commas are
+    numbers, else texts.
     """
     path = Path(path)
     note = ""
@@ -127,7 +129,7 @@ def read_csv_table(
         with _text_lines(path, encoding, limits) as text:
             yield _numbered_rows(path, islice(text, n_skipped, None), delimiter, n_skipped)
 
-    table = TextTable(path, rows, limits, header=header)
+    table = TextTable(path, rows, limits, header=header, decimal_commas=decimal_commas)
     if note:
         table.notes.insert(0, note)
     return table_data(table, labels, categorical)

@@ -55,9 +55,14 @@ def count_titles(rows: Sequence[Sequence[str]]) -> int:
 
 
 def has_row_names(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether all rows have one cell more than the header, as tables that R writes."""
-    width = len(rows[0]) + 1
-    return len(rows) > 1 and all(len(row) == width and row[-1] for row in rows[1:])
+    """Return whether all rows have one cell more than the header, as tables that R writes.
+
+    Names of rows differ; else a cell may contain the delimiter, as 1,5 does.
+    """
+    width, rest = len(rows[0]) + 1, rows[1:]
+    if not rest or not all(len(row) == width and row[-1] for row in rest):
+        return False
+    return len({row[0] for row in rest}) == len(rest)
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairmend._utils.files import OPENERS
+from pairmend._utils.text import counted
 from pairmend.datasets.arff import ArffFile, read_arff
 from pairmend.datasets.assembly import column_values, label_indicator, set_name
 from pairmend.datasets.bags import MultiInstanceData
@@ -191,8 +192,9 @@ def _check_columns(path: Path, bags: Sequence[NDArray[np.float64]]) -> None:
     for number, bag in enumerate(bags, start=1):
         if bag.shape[1] != bags[0].shape[1]:
             raise ValueError(
-                f"{path}: the instances of bag {number} hold {bag.shape[1]} numbers, those of "
-                f"bag 1 {bags[0].shape[1]}; expected the same number in all"
+                f"{path}: the instances of bag {number} hold "
+                f"{counted(bag.shape[1], 'number')}, those of bag 1 {bags[0].shape[1]}; expected "
+                "the same number in all"
             )
 
 
@@ -204,8 +206,8 @@ def _read_targets(path: Path, variable: str, targets: Any, n_bags: int) -> NDArr
         )
     if targets.ndim != 2 or targets.shape[1] != n_bags or targets.shape[0] == 0:
         raise ValueError(
-            f"{path}: {variable} is of shape {targets.shape}; expected a row a label and a column "
-            f"for each of the {n_bags} bags"
+            f"{path}: {variable} is of shape {targets.shape}; expected a row a label and "
+            f"{counted(n_bags, 'column')}, one a bag"
         )
     values = np.unique(targets)
     # In a matrix with both -1 and 0, 0 may mean "unknown".
@@ -227,7 +229,9 @@ def _label_names(path: Path, cells: Any, n_labels: int) -> tuple[str, ...]:
     texts = [cell.item() if getattr(cell, "size", 0) == 1 else cell for cell in cells.ravel()]
     names = tuple(text.strip() if isinstance(text, str) else "" for text in texts)
     if len(names) != n_labels:
-        raise ValueError(f"{path}: class_name names {len(names)} labels, targets has {n_labels}")
+        raise ValueError(
+            f"{path}: class_name names {counted(len(names), 'label')}, targets has {n_labels}"
+        )
     if "" in names or len(set(names)) != len(names):
         raise ValueError(
             f"{path}: class_name must name each label, each by another string; found {names}"
@@ -255,8 +259,9 @@ def _from_arff(content: ArffFile, path: Path, name: str, limits: ReadLimits) -> 
     labels = range(place + 1, len(attributes))
     if place > 1 or not labels:
         raise ValueError(
-            f"{path}: {place} attributes before the bags and {len(labels)} behind them; expected "
-            "at most one before, the identifier, and the labels behind"
+            f"{path}: {counted(place, 'attribute')} before the bags and "
+            f"{len(labels)} behind them; expected at most one before, the identifier, and "
+            "the labels behind"
         )
     for kinds, checked in (
         (("numeric",), attributes[place].attributes),

@@ -1,14 +1,14 @@
 """Columns of texts that are numbers with separators or signs, or missing."""
 
 import warnings
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 import numpy as np
 
 from pairmend._utils.number_texts import format_note, number_formats
 from pairmend._utils.text import counted
-from pairmend.datasets.data import MultiLabelData, source_name
+from pairmend.datasets.data import MultiLabelData, check_finite, source_name
 from pairmend.datasets.warning import ReadWarning
 
 MAX_NOTES = 3
@@ -32,8 +32,16 @@ def decode_numbers(data: MultiLabelData, kept: Set[str]) -> MultiLabelData:
         del categories[place]
         notes.append(f"column {column!r}: {note}")
     if notes:
-        shown = "; ".join(notes[:MAX_NOTES])
-        if len(notes) > MAX_NOTES:
-            shown += f"; {counted(len(notes) - MAX_NOTES, 'further column')} in similar ways"
-        warnings.warn(f"{source_name(data)}: {shown}", ReadWarning, stacklevel=3)
-    return replace(data, X=X, categories=categories)
+        warnings.warn(f"{source_name(data)}: {joined_notes(notes)}", ReadWarning, stacklevel=3)
+    data = replace(data, X=X, categories=categories)
+    if notes:
+        check_finite(data)  # a text such as 1,5e999 is infinite
+    return data
+
+
+def joined_notes(notes: Sequence[str]) -> str:
+    """Join notes on columns; of more than MAX_NOTES, the first and the number of the others."""
+    shown = "; ".join(notes[:MAX_NOTES])
+    if len(notes) > MAX_NOTES:
+        shown += f"; {counted(len(notes) - MAX_NOTES, 'further column')} in similar ways"
+    return shown

@@ -168,7 +168,8 @@ def load_table(
     """
     data = read_table(
         path, labels, tags=tags, separator=separator, categorical=categorical, encoding=encoding,
-        delimiter=delimiter, header=header, sheet=sheet, progress=progress, limits=limits,
+        delimiter=delimiter, header=header, sheet=sheet, decimal_commas=True, progress=progress,
+        limits=limits,
     )  # fmt: skip
     return data if _kind(Path(path)) == ".arff" else decode_numbers(data, set(categorical))
 
@@ -184,10 +185,15 @@ def read_table(
     delimiter: str | None = None,
     header: bool | None = None,
     sheet: str | None = None,
+    decimal_commas: bool = False,
     progress: Progress | None = None,
     limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
-    """Read a table as :func:`load_table`, but leave numbers with separators texts."""
+    """Read a table as :func:`load_table`, but leave numbers with separators texts.
+
+    With `decimal_commas`, columns of text files with nothing but numbers with decimal commas are
+    numbers, which is faster than :func:`decode_numbers` afterwards.
+    """
     path = Path(path)
     kind = _kind(path)
     given = {"--encoding": encoding, "--delimiter": delimiter, "--header": header, "--sheet": sheet}
@@ -203,7 +209,7 @@ def read_table(
     if kind in TEXT_SUFFIXES:
         data = read_csv_table(
             path, labels=labels, categorical=texts, delimiter=delimiter, encoding=encoding,
-            header=header, limits=limits,
+            header=header, decimal_commas=decimal_commas, limits=limits,
         )  # fmt: skip
     elif kind in EXCEL_SUFFIXES:
         data = _read_excel(path, labels, texts, header, sheet, limits)

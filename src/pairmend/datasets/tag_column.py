@@ -93,9 +93,9 @@ def guess_separator(data: MultiLabelData, column: str) -> str:
     if count:
         message = f"the tags in column {column!r} are separated by {best!r}"
     else:
-        message = f"column {column!r} has one tag in each row, as it has none of ;|,/"
+        message = f"column {column!r} has none of ;|,/ and is read as one tag in each row"
     warnings.warn(
-        f"{source_name(data)}: {message}; if they are not, give the separator: --separator TEXT, "
+        f"{source_name(data)}: {message}; if this is wrong, give the separator: --separator TEXT, "
         "in Python separator=...",
         ReadWarning,
         stacklevel=5,

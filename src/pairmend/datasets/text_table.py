@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from pairmend._utils.chunking import join_blocks
-from pairmend._utils.number_texts import DECIMAL_COMMA, NumberFormat, has_codes, number_formats
+from pairmend._utils.number_texts import DECIMAL_COMMA, has_codes, number_formats
 from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
+from pairmend.datasets.decimal_commas import DecimalCommas
 from pairmend.datasets.dialect import MISSING, count_titles, has_header, has_row_names
 from pairmend.datasets.limits import CellCount, ReadLimits
+from pairmend.datasets.number_columns import joined_notes
 from pairmend.datasets.text_codes import TextCodes
 
 Rows = Callable[[], AbstractContextManager[Iterator[tuple[int, list[str]]]]]
@@ -25,7 +27,6 @@ _CHUNK_CELLS = 2**19
 _SAMPLE_ROWS = 100
 """Rows from which titles and a missing header are recognised."""
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
-_DECIMAL_COMMAS = NumberFormat(DECIMAL_COMMA)
 
 
 @dataclass
@@ -58,9 +59,10 @@ class TextTable:
         limits: ReadLimits,
         *,
         header: bool | None = True,
+        decimal_commas: bool = False,
         pads_rows: bool = False,
     ):
-        self.path, self._rows = path, rows
+        self.path, self._rows, self._decimal_commas = path, rows, decimal_commas
         self._pads_rows = pads_rows
         self.notes: list[str] = []
         with rows() as opened:
@@ -137,6 +139,7 @@ class TextTable:
             if name in categorical or name in labels
         }
         late: dict[int, TextCodes] = {}  # columns whose first text is not in the first chunk
+        commas: dict[int, DecimalCommas] = {}
         blocks: list[FloatArray] = []
         dotted = dict.fromkeys(set(range(n_columns)) - set(coders), False)
         n_rows = 0
@@ -148,6 +151,8 @@ class TextTable:
                     block[:, place] = coders[place].encode(cells)
                 elif place not in late:
                     numbers = _numbers(cells)
+                    if numbers is None and self._decimal_commas:
+                        numbers = commas.setdefault(place, DecimalCommas()).read(cells)
                     if numbers is not None:
                         block[:, place] = numbers
                         _look_for_thousands(dotted, place, cells)
@@ -163,6 +168,14 @@ class TextTable:
                 f"{self.path}: no rows after the header; add rows to the table, or, if its only "
                 "line holds data, a first line with the names of the columns"
             )
+        for place, found in commas.items():
+            # With points there may be separators of thousands, too: all texts are compared.
+            if place not in coders and (not found.example or dotted.get(place) is not False):
+                late.setdefault(place, TextCodes(count, MISSING))
+        commas = {p: found for p, found in commas.items() if p not in coders and p not in late}
+        if commas:
+            notes = [found.note(self.names[place]) for place, found in sorted(commas.items())]
+            self.notes.append(f"{self.path}: {joined_notes(notes)}")
         table = join_blocks(blocks, n_rows, n_columns)
         if late:  # their first rows were read as numbers: read them again as texts
             start = 0
@@ -175,7 +188,7 @@ class TextTable:
         for place, coder in sorted({**coders, **late}.items()):
             table[:, place], categories[place] = coder.sort(table[:, place])
         thousands = [p for p, is_dotted in dotted.items() if is_dotted and p not in late]
-        if thousands and any(map(_has_decimal_commas, categories.values())):
+        if thousands and (commas or any(map(_has_decimal_commas, categories.values()))):
             self._read_thousands(table, thousands)
         return self._without_unnamed(Columns(tuple(self.names), table, categories))
 
@@ -202,8 +215,7 @@ class TextTable:
         start = 0
         for chunk in self._chunks():
             for place in places:
-                texts = [row[place] for row in chunk]
-                numbers = [np.nan if t in MISSING else _DECIMAL_COMMAS.parse(t) for t in texts]
+                numbers = _numbers([row[place].replace(".", "") for row in chunk])
                 table[start : start + len(chunk), place] = numbers
             start += len(chunk)
         names = ", ".join(repr(self.names[place]) for place in places)
