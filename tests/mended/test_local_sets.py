@@ -10,6 +10,7 @@ from scipy.special import logit
 
 from pairmend import MendedClassifier
 from pairmend.mended import local_sets, set_exponents
+from pairmend.mended.corrector import draw_rows_to_compare, numbers_to_draw, row_masses
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.local_sets import LocalSets
 from pairmend.mended.set_exponents import fit_exponents
@@ -156,14 +157,37 @@ def test_rows_without_equal_sets_give_no_exponents(rng):
 
 
 def test_damaged_rows_are_refused():
-    _, local, proba, _ = problem(7)
+    sets, local, proba, _ = problem(7)
     for forged in (
+        replace(local, sets=local.sets[:, np.newaxis]),
         replace(local, sets=local.sets + 100),
         replace(local, masses=local.masses[:-1]),
         replace(local, proba=local.proba[:-1]),
     ):
         with pytest.raises(ValueError, match="The model is damaged: fit the classifier again"):
             forged.log_lift(proba)
+    for forged in (
+        replace(local, counts=np.append(local.counts, 1.0)),
+        replace(local, counts=local.counts[:, np.newaxis]),
+        replace(local, proba=local.proba[:, :2]),
+        replace(local, proba=local.proba[:, 0]),
+    ):
+        with pytest.raises(ValueError, match="The model is damaged: fit the classifier again"):
+            replace(sets, local=forged, local_exponent=0.5).most_likely(proba)
+
+
+def test_masses_of_drawn_rows_are_numbers_of_rows():
+    """Nearly equal weights give the masses of equal weights."""
+    n_rows = 6000
+    equal, unequal = np.ones(n_rows), np.ones(n_rows)
+    unequal[0] = 1 + 1e-9
+    for n_landmarks in (2500, 6000):
+        n_drawn, _ = numbers_to_draw(n_landmarks)
+        for weights in (equal, unequal):
+            drawn = draw_rows_to_compare(weights, n_landmarks, np.random.RandomState(0))[1]
+            masses = row_masses(drawn, n_landmarks)
+            assert abs(len(drawn) - n_drawn) <= 1
+            np.testing.assert_allclose(masses, 1.0, rtol=2e-3)
 
 
 def test_decisions_of_a_classifier_list_the_local_exponent():

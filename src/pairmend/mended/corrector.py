@@ -277,9 +277,7 @@ def draw_rows_to_compare(
     Returns the rows, their weights, positions of the rows of the search, and their weights.
     """
     order = rng.permutation(len(weights))
-    # The search compares each row with all landmarks.
-    n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // n_landmarks))
-    n_stacking = N_STACKING_ROWS * n_search // N_SEARCH_ROWS
+    n_stacking, n_search = numbers_to_draw(n_landmarks)
     rows, weights = draw_rows(order, weights, n_stacking, rng)
     searched, search_weights = draw_rows(np.arange(len(rows)), weights[rows], n_search, rng)
     ascending = np.argsort(rows)
@@ -288,9 +286,20 @@ def draw_rows_to_compare(
     return rows, weights[rows], searched, search_weights
 
 
-def row_masses(weights: FloatArray) -> FloatArray:
-    """Return the weights of drawn rows as numbers of rows, at most as many as are drawn."""
-    return weights * min(1.0, N_STACKING_ROWS / weights.sum())
+def numbers_to_draw(n_landmarks: int) -> tuple[int, int]:
+    """Return the largest numbers of rows for stacking and for the search."""
+    # The search compares each row with all landmarks.
+    n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // n_landmarks))
+    return N_STACKING_ROWS * n_search // N_SEARCH_ROWS, n_search
+
+
+def row_masses(weights: FloatArray, n_landmarks: int) -> FloatArray:
+    """Return the weights of drawn rows as numbers of rows, in all at most as many as are drawn.
+
+    Without weights, each drawn row counts as one, however many rows there are.
+    """
+    n_stacking, _ = numbers_to_draw(n_landmarks)
+    return weights * min(1.0, n_stacking / weights.sum())
 
 
 def fit_corrector(
@@ -344,10 +353,10 @@ def fit_corrector(
     stacked = by_label.stacked(terms)
     if space.use_label_sets:
         corrector, corrected = _fit_label_sets(corrector, stacked, drawn)
+        masses = row_masses(drawn.weights, len(landmarks))
         local = LocalSets.from_rows(
-            stacked, drawn.own_sets.indices, row_masses(drawn.weights), label_sets.counts,
-            tables.total.n_rows, rng,
-        )  # fmt: skip
+            stacked, drawn.own_sets.indices, masses, label_sets.counts, tables.total.n_rows, rng
+        )
         local_sets = fit_exponents(label_sets, local, stacked, drawn.own_sets)
         corrector = replace(corrector, local_label_sets=local_sets)
     else:

@@ -213,6 +213,14 @@ class LabelSets:
                 f"{self.log_lift.shape}; expected at most {MAX_SETS} sets, with a count and a lift "
                 "each. The model is damaged: fit the classifier again."
             )
+        if self.local is not None:
+            sizes = *self.local.proba.shape, *self.local.counts.shape
+            if sizes[1:] != (self.members.shape[1], n_sets):
+                raise ValueError(
+                    f"Local lifts with probabilities of shape {self.local.proba.shape} and counts "
+                    f"of shape {self.local.counts.shape}; expected {self.members.shape[1]} labels "
+                    f"and {n_sets} sets. The model is damaged: fit the classifier again."
+                )
         # A set of less than one row counts in proportion to its weight.
         return self.lift_exponent * self.log_lift + np.log(np.minimum(self.counts, 1.0))
 

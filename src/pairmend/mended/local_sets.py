@@ -116,12 +116,14 @@ class LocalSets:
     @lazy
     def _members(self) -> Any:
         """Which rows have each set, (n_sets, n_rows). A model file may hold anything."""
-        n_rows, n_sets = len(self.sets), len(self.counts)
-        if not len(self.proba) == len(self.masses) == n_rows or self.sets.max() >= n_sets:
+        n_rows, n_sets = len(self.proba), len(self.counts)
+        largest = np.max(self.sets, initial=-1)
+        if not self.sets.shape == self.masses.shape == (n_rows,) or largest >= n_sets:
             raise ValueError(
-                f"{len(self.proba)} rows with {n_rows} label sets, the largest of number "
-                f"{self.sets.max()}, and {len(self.masses)} weights; expected as many of each, and "
-                f"numbers below {n_sets}. The model is damaged: fit the classifier again."
+                f"{n_rows} rows with label sets of shape {self.sets.shape}, the largest of number "
+                f"{largest}, and weights of shape {self.masses.shape}; expected a set and a weight "
+                f"for each row, and numbers below {n_sets}. The model is damaged: fit the "
+                "classifier again."
             )
         kept = np.flatnonzero(self.sets >= 0)
         places = (self.sets[kept], kept)
