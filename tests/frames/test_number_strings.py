@@ -8,11 +8,13 @@ import polars as pl
 import pytest
 
 from pairmend import BinaryRelevance
+from pairmend._utils.number_texts import NumberFormat
 from pairmend.base_classifiers import logistic_regression
 from pairmend.cli import main
 from pairmend.frames import ColumnWarning, FrameEncoder
 from pairmend.frames.kinds import summarise_columns
 from pairmend.persistence import load_model, save_model
+from pairmend.persistence.rows import _number_text, as_texts
 
 PRICES = pd.DataFrame({"price": [f"{n},{n % 10}" for n in range(30)]})
 
@@ -99,3 +101,10 @@ def test_strings_with_separators_where_the_model_has_numbers(tmp_path, array):
         saved.predict([{"price": "1,500", "size": 1}])
     with pytest.raises(ValueError, match="must hold numbers.* is 'dear' in row 0$"):
         saved.predict([{"price": "dear", "size": 1}])
+
+
+@pytest.mark.parametrize("form", ["plain", "decimal comma", "thousands"])
+def test_texts_of_numbers_are_read_as_the_same_numbers(form):
+    numbers = np.array([1.125, -2.5, 1.125e-07, -1.5e-300, 1.125e22, 12.625e100, 1e-5, 3.0, 1500.0])
+    texts = map(_number_text, as_texts(numbers), numbers.tolist())
+    assert [NumberFormat(form).parse(text) for text in texts] == numbers.tolist()

@@ -232,7 +232,8 @@ class LabelSets:
 
     def _in_blocks(self, fill: Callable[[slice], None], n_rows: int) -> None:
         """Call a function for blocks of rows, in several threads if there is enough work."""
-        in_blocks(fill, n_rows, BLOCK, NANOSECONDS * n_rows * self.members.shape[0])
+        n_local = 0 if self.local is None or self.local_exponent == 0 else len(self.local.proba)
+        in_blocks(fill, n_rows, BLOCK, NANOSECONDS * n_rows * (self.members.shape[0] + n_local))
 
     def _log_scores(self, rows: slice, proba: FloatArray, own: OwnSets | None) -> FloatArray:
         """Return the log-probabilities of sets, up to a constant per row, (n_rows, n_sets)."""

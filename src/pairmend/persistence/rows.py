@@ -278,9 +278,10 @@ def _make_series(
 
 def _number_text(text: str | None, value: Any) -> str | None:
     """Return the text of a number; a further zero keeps 1.125 from being 1125."""
-    if isinstance(value, str) or text is None or "." not in text or "e" in text:
+    if isinstance(value, str) or text is None or "." not in text:
         return text
-    return f"{text}0"
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa}0{e}{exponent}"
 
 
 def _as_dates(column: NDArray[Any], source: str, name: str) -> NDArray[Any]:
