@@ -64,6 +64,7 @@ def test_other_signs_are_no_numbers():
         (["$ 5", "7"], "1 text, '$ 5', is read without the sign '$'"),
         (["5", "-", "n/a", "-"], "3 texts that are no numbers are taken as missing: '-', 'n/a'"),
         (["1 000", "5"], "1 text, '1 000', is read as a number with separators of thousands"),
+        (["1.000.000"], "1 text, '1.000.000', is read as a number with separators of thousands"),
         (["5", "\u22125"], "1 text, '\u22125', is read with a minus sign"),
         (["5", "?"], "1 text that is no number is taken as missing: '?'"),
     ],

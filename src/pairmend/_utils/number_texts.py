@@ -127,7 +127,8 @@ def format_note(texts: Iterable[str], formats: list[NumberFormat]) -> str:
     is_plain = map(_PATTERNS[PLAIN].fullmatch, unsigned)
     written = [text for text, plain in zip(present, is_plain, strict=True) if not plain]
     if written and form != PLAIN:
-        notes.append(separators_note(len(written), written[0], form))
+        has_commas = any("," in text for text in written)
+        notes.append(separators_note(len(written), written[0], form if has_commas else THOUSANDS))
         if len(formats) > 1:
             notes.append("they could also have decimal commas: write these with points")
     elif written:

@@ -126,7 +126,10 @@ def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
     left_out = set(names)
     kept = [f for f, name in enumerate(data.feature_names) if name not in left_out]
     if not kept:
-        raise ValueError(f"{data.name} would be left without any feature")
+        raise ValueError(
+            f"{source_name(data)} would be left without any feature; keep or add a column that is "
+            "neither a label nor a list of tags"
+        )
     return replace(
         data,
         X=data.X[:, kept],
