@@ -52,13 +52,13 @@ def choose_sheet(path: Path, limits: ReadLimits) -> tuple[str, str]:
 
     A table has two rows with at least two cells; without any, it is the first sheet.
     """
-    sheets = _sheet_names(path, limits)
-    if not sheets:
+    with _opened(path, limits) as book:  # once: opening reads the texts of all sheets
+        n_filled = {sheet.title: _filled_cells(path, sheet) for sheet in book.worksheets}
+    if not n_filled:
         raise ValueError(f"{path}: the workbook has no sheet with cells")
-    n_filled = {sheet: _filled_cells(path, limits, sheet) for sheet in sheets}
-    tables = [sheet for sheet in sheets if sum(n > 1 for n in n_filled[sheet]) > 1]
-    chosen = tables[0] if tables else sheets[0]
-    others = ", ".join(repr(sheet) for sheet in sheets if sheet != chosen and any(n_filled[sheet]))
+    tables = [sheet for sheet, filled in n_filled.items() if sum(n > 1 for n in filled) > 1]
+    chosen = tables[0] if tables else next(iter(n_filled))
+    others = ", ".join(repr(s) for s, filled in n_filled.items() if s != chosen and any(filled))
     if not others:
         return chosen, ""
     return chosen, (
@@ -67,15 +67,9 @@ def choose_sheet(path: Path, limits: ReadLimits) -> tuple[str, str]:
     )
 
 
-def _filled_cells(path: Path, limits: ReadLimits, sheet: str) -> list[int]:
+def _filled_cells(path: Path, sheet: Any) -> list[int]:
     """Return how many cells the first rows of a sheet have that are not empty."""
-    with excel_rows(path, limits, sheet) as rows:
-        return [sum(map(bool, cells)) for _, cells in islice(rows, _SAMPLE_ROWS)]
-
-
-def _sheet_names(path: Path, limits: ReadLimits) -> list[str]:
-    with _opened(path, limits) as book:
-        return [sheet.title for sheet in book.worksheets]
+    return [sum(map(bool, cells)) for _, cells in islice(_rows(path, sheet), _SAMPLE_ROWS)]
 
 
 def _check_size(path: Path, limits: ReadLimits) -> None:
