@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from pairmend._utils.number_texts import NumberFormat, format_note, number_formats
+from pairmend._utils.number_texts import (
+    NumberFormat,
+    format_note,
+    is_missing_text,
+    missing_texts,
+    number_formats,
+)
 
 
 @pytest.mark.parametrize(
@@ -78,3 +84,10 @@ def test_texts_for_missing_numbers_of_other_languages(text):
     (found, *_) = number_formats(["1.234,50", text, "2,5"])
     assert found.parse("1.234,50") == 1234.5
     assert np.isnan(found.parse(text))
+
+
+def test_missing_texts_are_those_that_stand_for_missing_numbers():
+    texts = ["1", " - ", "N/A", "-5", "?", " " * 20 + "-", "none such", "NULL"]
+    expected = [text for text in texts if is_missing_text(text)]
+    assert missing_texts(texts) == expected == [" - ", "N/A", "?", "NULL"]
+    assert missing_texts(["1", "2"]) == missing_texts([" " * 20 + "-"]) == []

@@ -111,6 +111,13 @@ def is_missing_text(text: str) -> bool:
     return text.strip().lower() in MISSING_TEXTS
 
 
+def missing_texts(texts: Sequence[str]) -> list[str]:
+    """Return the texts that stand for a missing number or date."""
+    if MISSING_TEXTS.isdisjoint(map(str.lower, map(str.strip, texts))):  # much faster
+        return []
+    return [text for text in texts if is_missing_text(text)]
+
+
 def has_codes(lines: str) -> bool:
     """Return whether one of the lines of a text is a whole number with a leading zero."""
     return _CODE_IN_LINES.search(lines) is not None
@@ -120,7 +127,7 @@ def format_note(texts: Iterable[str], formats: list[NumberFormat]) -> str:
     """Describe how texts are read in the first of some formats; empty if all are plain numbers."""
     form, sign = formats[0].form, formats[0].sign
     all_texts = list(texts)
-    missing = [text for text in all_texts if is_missing_text(text)]
+    missing = missing_texts(all_texts)
     present = [text for text in all_texts if not is_missing_text(text)] if missing else all_texts
     notes = []
     unsigned = [_split_sign(text)[1] for text in present] if sign else map(str.strip, present)

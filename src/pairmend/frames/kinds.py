@@ -11,6 +11,7 @@ from pairmend._utils.number_texts import (
     format_note,
     is_missing_text,
     missing_note,
+    missing_texts,
     number_formats,
 )
 from pairmend._utils.typing import FloatArray
@@ -130,10 +131,11 @@ def choose_reader(
         reader = _plain_reader(column)
     else:
         reader, note = _string_reader(column, present, n_distinct, fits_text)
-    if column.holds == "strings" and reader.kind in ("number", "date"):
-        numbers = [text for text in present if not is_missing_text(text)]
-        n_missing += len(present) - len(numbers)
-        present, n_distinct = numbers, len(set(numbers))
+    is_parsed = column.holds == "strings" and reader.kind in ("number", "date")
+    if is_parsed and (texts := missing_texts(present)):
+        n_missing += len(texts)
+        present = [text for text in present if not is_missing_text(text)]
+        n_distinct = len(set(present))
     if note:
         warnings.warn(f"Column {column.name!r}: {note}.", ColumnWarning, stacklevel=2)
     example = str(category_key(present[0])) if present else ""
@@ -177,7 +179,7 @@ def _number_reader(formats: list[NumberFormat]) -> NumberReader:
 def _date_note(present: list[str], formats: list[str]) -> str:
     """Return a note for dates that can be read in several formats, or that are missing."""
     notes = []
-    missing = [text for text in present if is_missing_text(text)]
+    missing = missing_texts(present)
     if len(formats) > 1:
         date = next(text for text in present if not is_missing_text(text))
         notes.append(
