@@ -42,7 +42,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         One-hot encodes categories; None if there are none.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if fit saw a frame with string names.
 
     Examples
@@ -225,7 +225,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         Number of iterations of the solver.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if fit saw a frame with string names.
 
     Examples

@@ -220,7 +220,7 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """Expected calibration error: mean of |predicted - observed|, weighted by counts."""
+        """Expected calibration error: mean of ``|predicted - observed|``, weighted by counts."""
         return float(np.average(np.abs(self.predicted - self.observed), weights=self.counts))
 
 

@@ -335,7 +335,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_components_ : int
         Number of columns: fewer than `n_components` where the distances of the training bags
         have fewer dimensions (positive eigenvalues).
-    eigenvalues_ : ndarray of shape (n_components_,)
+    eigenvalues_ : ndarray of shape (`n_components_`,)
         Eigenvalues of the doubly centred squared distances, descending.
     n_features_in_ : int
         Number of features of an instance.
@@ -421,7 +421,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         Returns
         -------
-        ndarray of shape (n, n_components_)
+        ndarray of shape (n, `n_components_`)
 
         Examples
         --------
@@ -468,7 +468,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         Returns
         -------
-        ndarray of shape (n, n_components_)
+        ndarray of shape (n, `n_components_`)
             Training bags have the same rows as in ``fit``.
 
         Examples

@@ -58,18 +58,16 @@ class ReadLimits:
 
         Parameters
         ----------
-                path : Path
-                    The file, for the message.
-                n_bytes : int
-                    Number of bytes.
+        path : Path
+            The file, for the message.
+        n_bytes : int
+            Number of bytes.
 
         Examples
         --------
-                >>> from pathlib import Path
-
-        from pairmend._utils.defaults import MAX_FILE_BYTES, MAX_FILE_CELLS
-                >>> from pairmend.datasets import ReadLimits
-                >>> ReadLimits(max_bytes=10).check_bytes(Path("photos.csv"), 10)
+        >>> from pathlib import Path
+        >>> from pairmend.datasets import ReadLimits
+        >>> ReadLimits(max_bytes=10).check_bytes(Path("photos.csv"), 10)
         """
         if n_bytes > self.max_bytes:
             raise ReadLimitError(
@@ -83,18 +81,16 @@ class ReadLimits:
 
         Parameters
         ----------
-                path : Path
-                    The file, for the message.
-                n_cells : int
-                    Number of cells.
+        path : Path
+            The file, for the message.
+        n_cells : int
+            Number of cells.
 
         Examples
         --------
-                >>> from pathlib import Path
-
-        from pairmend._utils.defaults import MAX_FILE_BYTES, MAX_FILE_CELLS
-                >>> from pairmend.datasets import ReadLimits
-                >>> ReadLimits(max_cells=10).check_cells(Path("photos.csv"), 10)
+        >>> from pathlib import Path
+        >>> from pairmend.datasets import ReadLimits
+        >>> ReadLimits(max_cells=10).check_cells(Path("photos.csv"), 10)
         """
         if n_cells > self.max_cells:
             raise ReadLimitError(

@@ -59,7 +59,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         Number of the column of the frame that each encoded column comes from.
     n_features_in_ : int
         Number of columns seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
 
     See Also

@@ -193,7 +193,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         Whether fit saw label indicators, not 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if fit saw a frame with string names.
 
     See Also

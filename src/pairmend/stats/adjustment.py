@@ -80,8 +80,8 @@ def bergmann_hommel(p_values: PValues) -> pd.Series:
     """Adjust p-values of all pairs of algorithms by Bergmann and Hommel's procedure.
 
     A hypothesis' adjusted p-value is the largest, over the exhaustive sets I that contain it, of
-    |I| times the smallest p-value of I. It is never above Shaffer's, which is never above Holm's.
-    The order can change: of two pairs, the one with the larger p-value can have the smaller
+    ``|I|`` times the smallest p-value of I. It is never above Shaffer's, which is never above
+    Holm's. The order can change: of two pairs, the one with the larger p-value can have the smaller
     adjusted one.
 
     Parameters

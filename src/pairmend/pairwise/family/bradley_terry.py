@@ -56,7 +56,7 @@ class BradleyTerryClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
         True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, after a fit on a frame with string names.
 
     See Also

@@ -65,7 +65,7 @@ class ParallelHyperplanesSVM(TwoSupportVoting):
         True after a fit on label indicators, False after a fit on 1-D classes.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, after a fit on a frame with string names.
 
     See Also
@@ -76,9 +76,9 @@ class ParallelHyperplanesSVM(TwoSupportVoting):
     -----
     With L labels there are L (L + 1) / 2 machines: one for each pair, trained on the rows with one
     label or both, and one for each label against its absence, its pair with the virtual label. A
-    machine minimises |w|² / 2 + C / 2 times the sum over its rows of the squared hinge losses of
-    both hyperplanes; all rows count for both, as in ordinal regression (Chu and Keerthi, 2005), so
-    the thresholds are in order without being forced to. If no row has both labels the two
+    machine minimises ``|w|² / 2`` + C / 2 times the sum over its rows of the squared hinge losses
+    of both hyperplanes; all rows count for both, as in ordinal regression (Chu and Keerthi, 2005),
+    so the thresholds are in order without being forced to. If no row has both labels the two
     hyperplanes are one, and the machine is ``LinearSVC(C=C)`` with an intercept that is not
     regularised. The squared loss, which makes the problem smooth, and the virtual label are our
     choice. Training is by L-BFGS on the primal problem.

@@ -47,7 +47,7 @@ class QWeightedVoting(SelectiveVoting):
         The trained pairs.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, after a fit on a frame with string names.
 
     See Also
