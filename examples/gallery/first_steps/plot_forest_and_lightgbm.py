@@ -1,0 +1,75 @@
+"""
+Correct a random forest or LightGBM
+===================================
+
+Does the correction help only linear classifiers, or also strong ones? Any classifier with
+``predict_proba`` can be the base classifier of :class:`~pairmend.MendedClassifier`: a random forest
+of scikit-learn, which is trained once for all labels, or LightGBM, which is trained once for each
+label.
+"""
+
+# %%
+# The data are yeast (14 labels), of which 600 rows are for training.
+import matplotlib.pyplot as plt
+import pandas as pd
+from lightgbm import LGBMClassifier
+from sklearn.ensemble import RandomForestClassifier
+
+from pairmend import BinaryRelevance, MendedClassifier
+from pairmend.base_classifiers import logistic_regression
+from pairmend.datasets import load_packaged
+from pairmend.metrics import LOSSES, brier_by_label
+
+yeast = load_packaged("yeast")
+X, Y = yeast.X, yeast.Y.astype(int)
+X_train, Y_train, X_test, Y_test = X[:600], Y[:600], X[600:], Y[600:]
+
+# %%
+# Each base classifier is evaluated alone and corrected. :class:`~pairmend.BinaryRelevance` trains
+# one classifier for each label, without correction.
+forest = RandomForestClassifier(50, min_samples_leaf=2, random_state=0)
+boosting = LGBMClassifier(n_estimators=15, num_leaves=7, random_state=0, n_jobs=1, verbose=-1)
+alone = {
+    "logistic regression": BinaryRelevance(logistic_regression()),
+    "forest": BinaryRelevance(forest),
+    "LightGBM": BinaryRelevance(boosting),
+}
+corrected = {
+    "logistic regression": MendedClassifier(logistic_regression(), cv=3, random_state=0),
+    "forest": MendedClassifier(forest, cv=3, random_state=0),
+    "LightGBM": MendedClassifier(boosting, cv=3, random_state=0),
+}
+
+
+# %%
+# A corrected classifier is set to optimise the metric that it is evaluated by.
+rows = {}
+for group, models in {"alone": alone, "corrected": corrected}.items():
+    for name, model in models.items():
+        model.fit(X_train, Y_train)
+        row = rows[name, group] = {
+            "Brier score": brier_by_label(Y_test, model.predict_proba(X_test)).mean()
+        }
+        for criterion in ("micro_f1", "zero_one"):
+            if group == "corrected":
+                model.set_params(criterion=criterion)
+            row[criterion] = LOSSES[criterion](Y_test, model.predict(X_test))
+table = pd.DataFrame(rows).T.sort_index()
+table = table.rename(columns={"micro_f1": "1 - micro F1", "zero_one": "zero-one loss"})
+table.round(3)
+
+# %%
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
+for ax, column in zip(axes, table.columns, strict=True):
+    table[column].unstack()[["alone", "corrected"]].plot.bar(
+        ax=ax, rot=15, color=["0.7", "#D55E00"], legend=False, title=column
+    )
+    ax.set(xlabel="")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+plt.show()
+
+# %%
+# All three are better after the correction, the two strong ones less in the Brier score, in which
+# the logistic regression has most to gain. In the two other metrics, most of the gain is that of a
+# decision rule for the metric: without it labels are predicted above 0.5. After the correction the
+# three differ little.
