@@ -9,7 +9,7 @@ OLDEST := .venv-oldest
 # Tests start many processes; stored bytecode makes each start faster.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: study test test-oldest test-oldest-core soak lint format figures constraints clean
+.PHONY: study test test-oldest test-oldest-core soak lint format figures docs constraints clean
 
 # make study ARGS='--data FOLDER' adds the sets in a folder, and so on: see pairmend study --help.
 study: $(READY)
@@ -60,6 +60,14 @@ figures: $(READY)
 	$(BIN)/python examples/plot_reliability.py --out docs/reliability.png
 	$(BIN)/python examples/plot_study.py $(STUDY) --out docs/study.png
 
+# Builds the site in docs/_build/html, with all examples and the reports of small studies, and checks
+# its links and its pages in Chromium. Warnings are errors. Nothing is loaded from the network.
+docs: export OMP_NUM_THREADS = 1
+docs: $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs,test]'
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m pytest tests/docs/test_pages.py tests/docs/check_site.py
+
 # Pins the newest versions that pyproject.toml allows, for every Python it allows.
 constraints: $(READY)
 	$(BIN)/pip install --quiet uv
@@ -89,3 +97,4 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 
 clean:
 	rm -rf $(VENV) $(OLDEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .soak
+	rm -rf docs/_build docs/auto_examples docs/generated

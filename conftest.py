@@ -4,6 +4,9 @@ import pytest
 
 from in_process import performed_in_process
 
+# Settings and extensions of Sphinx, which tests do not need, and what the build of the site writes.
+collect_ignore_glob = ["docs/_*", "docs/conf.py", "docs/auto_examples/*", "docs/generated/*"]
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
