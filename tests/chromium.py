@@ -39,9 +39,8 @@ def start(profile):
     return driver
 
 
-def show(browser, path, scheme="light", width=1400):
-    """Open a page with all its folds open."""
-    browser.get_log("browser")  # clear messages of earlier pages
+def emulate(browser, scheme, width):
+    """Set the colour scheme and the width of the window."""
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia",
         {"media": "", "features": [{"name": "prefers-color-scheme", "value": scheme}]},
@@ -50,6 +49,12 @@ def show(browser, path, scheme="light", width=1400):
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False},
     )
+
+
+def show(browser, path, scheme="light", width=1400):
+    """Open a page with all its folds open."""
+    browser.get_log("browser")  # clear messages of earlier pages
+    emulate(browser, scheme, width)
     browser.get(path.as_uri())
     browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
 

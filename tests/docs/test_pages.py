@@ -1,0 +1,92 @@
+"""The pages and examples of the site, without building it."""
+
+import ast
+import importlib.util
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import pairmend
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+GALLERY = ROOT / "examples" / "gallery"
+EXAMPLES = sorted(GALLERY.glob("*/plot_*.py"))
+# What sphinx-gallery and the extensions write is not in a fresh checkout.
+WRITTEN = ("auto_examples/", "generated/")
+
+
+def load(path):
+    """Import a module of docs/, which is no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GROUPS = load(DOCS / "api_groups.py").GROUPS
+
+
+def names_in_toctrees():
+    """Return the pages in all toctrees of docs/*.rst."""
+    found = set()
+    for page in DOCS.glob("*.rst"):
+        for block in re.findall(r"\.\. toctree::\n((?:   .*\n|\n)+)", page.read_text("utf-8")):
+            lines = [line.strip() for line in block.splitlines()]
+            entries = [line for line in lines if line and not line.startswith(":")]
+            found.update(re.sub(r".*<(.*)>", r"\1", entry) for entry in entries)
+    return found
+
+
+def test_every_page_is_in_a_toctree():
+    pages = {page.stem for page in [*DOCS.glob("*.md"), *DOCS.glob("*.rst")]} - {"index"}
+    listed = {name for name in names_in_toctrees() if not name.startswith(WRITTEN)}
+    assert listed == pages
+
+
+@pytest.mark.parametrize("module", ["pairmend", *pairmend._SUBMODULES])
+def test_the_api_reference_has_every_public_name_once(module):
+    public = import_module(f"pairmend.{module}".replace("pairmend.pairmend", "pairmend")).__all__
+    listed = [name for names in GROUPS[module].values() for name in names]
+    assert sorted(listed) == sorted(public)
+
+
+def test_the_api_reference_has_no_other_module():
+    assert set(GROUPS) == {"pairmend", *pairmend._SUBMODULES}
+
+
+def test_there_are_enough_examples():
+    assert len(EXAMPLES) >= 12
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_has_a_title_and_asks_a_question(path):
+    text = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    title, line, empty, *rest = text.splitlines()
+    assert set(line) == {"="}
+    assert len(line) == len(title)
+    assert empty == ""
+    first = "\n".join(rest).split("\n\n")[0]
+    assert "?" in title + first
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_needs_neither_network_nor_other_files(path):
+    text = path.read_text("utf-8")
+    assert not re.search(r"\bfetch|http|download|shared|\.\./|open\(|read_csv\(", text)
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in EXAMPLES}), ids=lambda p: p.name)
+def test_a_section_of_the_gallery_has_a_title_and_a_place(folder):
+    assert (folder / "GALLERY_HEADER.rst").is_file()
+    assert f'"{folder.name}"' in (DOCS / "conf.py").read_text("utf-8")
+
+
+def test_the_ranks_are_the_same_in_readme_and_results():
+    def tables(path):
+        return re.findall(r"(?:^\|.*\n)+", path.read_text("utf-8"), re.MULTILINE)
+
+    (ranks,) = (table for table in tables(ROOT / "README.md") if "BOOMER" in table)
+    assert ranks in tables(DOCS / "results.md")
