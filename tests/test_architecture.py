@@ -18,7 +18,7 @@ ALLOWED_IMPORTS = {
     "naive_bayes": ["_utils", "frames", "kernels"],
     "neighbourhoods": ["_utils", "frames", "kernels"],
     "model_selection": ["_utils"],
-    "explanation": ["_utils", "kernels"],
+    "explanation": ["_utils", "frames", "kernels"],
     "base_classifiers": ["_utils", "frames"],
     "forests": ["_utils", "base_classifiers"],
     "thresholds": ["_base", "_utils", "kernels", "model_selection"],

@@ -12,7 +12,6 @@ from pairmend._utils.columns import column_kind
 from pairmend._utils.frames import frame_columns, is_frame, is_pandas
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.explanation.data import Explanation, FeatureExplanation, Value
-from pairmend.frames.kinds import numbers_to_compare
 
 
 def add_features(
@@ -59,6 +58,8 @@ def _read_numbers(rows: "_Table", training: "_Table | None", typed: tuple[Any, A
     if not isinstance(rows, _Columns) or not isinstance(training, _Columns):
         return
     if all(map(is_frame, typed)):
+        from pairmend.frames.kinds import numbers_to_compare  # needs scikit-learn
+
         for place, numbers in numbers_to_compare(*typed).items():
             if training.numbers[place] is None:
                 rows.numbers[place], training.numbers[place] = numbers
