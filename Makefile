@@ -94,6 +94,8 @@ lint: citation $(READY)
 	$(BIN)/repo-review --show err .
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows $(WORKFLOWS)
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms \
+		.github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
 	$(BIN)/zizmor --quiet --offline --strict-collection .
 	$(if $(strip $(ACTIONLINT)),$(ACTIONLINT) $(WORKFLOWS),@echo "actionlint is not installed")
 
@@ -197,4 +199,4 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 
 clean:
 	rm -rf $(VENV) $(OLDEST) $(NIGHTLY) $(WITHOUT_NUMBA) $(RELEASE) .mypy_cache .pytest_cache \
-		.ruff_cache .hypothesis .soak .asv dist
+		.ruff_cache .rumdl_cache .hypothesis .soak .asv dist

@@ -85,7 +85,8 @@ def dask():
 
 
 def data():
-    from pairmend.datasets import cache_folder, load, load_packaged
+    from pairmend.datasets import load, load_packaged
+    from pairmend.datasets.download import cache_folder
 
     assert load_packaged("yeast").Y.shape == (2417, 14)
     assert load("simplehc").Y.shape[1] > 1
@@ -144,7 +145,7 @@ def plots():
 
     X, Y = generated()
     clf = pairmend.BinaryRelevance().fit(X, Y)
-    plot_reliability(Y, clf.predict_proba(X)).savefig(DATA / "reliability.png")
+    plot_reliability(Y, {"base": clf.predict_proba(X)}).savefig(DATA / "reliability.png")
     assert (DATA / "reliability.png").stat().st_size
 
 
