@@ -147,9 +147,9 @@ smoke: dist
 benchmark: export OMP_NUM_THREADS = 1
 benchmark: $(READY)
 	$(BIN)/python $(INSTALL) --group benchmark
-	cd benchmarks && ../$(BIN)/asv machine --yes
-	cd benchmarks && ../$(BIN)/asv check --python same
-	cd benchmarks && ../$(BIN)/asv run --python same --show-stderr $(ARGS)
+	cd benchmarks && $(abspath $(BIN))/asv machine --yes
+	cd benchmarks && $(abspath $(BIN))/asv check --python same
+	cd benchmarks && $(abspath $(BIN))/asv run --python same --show-stderr $(ARGS)
 
 # Pins the newest versions that pyproject.toml allows, for every Python it allows.
 constraints: $(READY)
