@@ -7,6 +7,7 @@ of two, if the number of rows is odd. None means always.
 import os
 import signal
 import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -14,6 +15,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
+
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""The signal that ends a process at once; Windows has one only."""
+READ = "import sys; sys.stdin.read()"
 
 
 class Counting(GaussianNB):
@@ -67,7 +72,7 @@ class Deadly(Frequent):
         if chosen and not (self.once and Path(self.once).exists()):
             if self.once:
                 Path(self.once).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), KILL)
         return super().fit(X, Y)
 
 
@@ -84,7 +89,7 @@ class DeadlyInTheEnd(Frequent):
     def fit(self, X, Y):
         if self.n_rows in (None, len(X)):
             time.sleep(0.5)
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), KILL)
         return super().fit(X, Y)
 
 
@@ -105,7 +110,8 @@ class Odd(Frequent):
                 os._exit(0)
             case "prints":
                 print("printed by a classifier", flush=True)
-                subprocess.run(["cat"], check=True)  # standard input is empty, and not the pipe
+                # Standard input is empty, and not the pipe.
+                subprocess.run([sys.executable, "-S", "-c", READ], check=True)
             case "interrupted":
                 raise SystemError(
                     "returned a result with an exception set"
@@ -120,7 +126,7 @@ class Odd(Frequent):
                 if os.fork() == 0:
                     time.sleep(1000)
                     os._exit(0)
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), KILL)
         return self
 
     def predict(self, X):

@@ -14,8 +14,11 @@ from sphinx.application import Sphinx
 
 PAGES = {
     "CHANGELOG.md": "changelog",
+    "CODE_OF_CONDUCT.md": "code_of_conduct",
     "CONTRIBUTING.md": "contributing",
+    "RELEASE.md": "release",
     "SECURITY.md": "security",
+    "changes.d/README.md": "changes",
 }
 """Pages of the site by the files of the repository that are their text."""
 
@@ -47,7 +50,8 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
     for file, page in PAGES.items():
         if page == name:
             app.env.note_dependency(str(docs.parent / file))
-            source[0] = to_site((docs.parent / file).read_text("utf-8"), docs.parent, docs)
+            path = docs.parent / file
+            source[0] = to_site(path.read_text("utf-8"), path.parent, docs)
             return
     source[0] = to_site(source[0], docs, docs)
 

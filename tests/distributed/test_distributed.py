@@ -1,7 +1,6 @@
 """Fits and predictions on Dask collections equal those in this process."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -28,6 +27,7 @@ da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]
 dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[dask]'")
 
 from dask_tasks import slow  # noqa: E402
+from odd_classifiers import KILL  # noqa: E402
 from pairmend import distributed  # noqa: E402
 from pairmend.distributed import base_training  # noqa: E402
 
@@ -272,7 +272,7 @@ def test_killed_worker_does_not_change_the_result(small_set, labels, on_cluster)
     ):
         on_cluster.wait_for_workers(2, timeout=60)
         victim = next(iter(on_cluster.run(os.getpid).values()))
-        killer = threading.Timer(0.4, os.kill, (victim, signal.SIGKILL))
+        killer = threading.Timer(0.4, os.kill, (victim, KILL))
         killer.start()
         result = work()
         assert not killer.is_alive(), "the work was done before the worker was killed"
@@ -289,7 +289,7 @@ def test_killed_worker_does_not_change_a_fit_on_splits(small_set, on_cluster, mo
     rows = da.from_array(X, chunks=(10, -1)).map_blocks(slow, dtype=float)
     on_cluster.wait_for_workers(2, timeout=60)
     victim = next(iter(on_cluster.run(os.getpid).values()))
-    killer = threading.Timer(0.7, os.kill, (victim, signal.SIGKILL))
+    killer = threading.Timer(0.7, os.kill, (victim, KILL))
     killer.start()
     ours = distributed.fit(clf, rows, in_chunks(Y))
     assert not killer.is_alive(), "the work was done before the worker was killed"

@@ -32,7 +32,6 @@ from pairmend.persistence import ModelFileError, UntrustedTypesError, load_model
 from pairmend.persistence.container import Container, read_container, write_container
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs limits of resources")
 
 RNG = np.random.RandomState(0)
 X = RNG.normal(size=(40, 3))

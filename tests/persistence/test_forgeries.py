@@ -1,7 +1,6 @@
 """Model files forged at random, and models with indices out of range in compiled kernels."""
 
 import os
-import sys
 import textwrap
 
 import numpy as np
@@ -12,7 +11,6 @@ from pairmend import CorrectedPairwiseClassifier
 from pairmend.persistence.structures import _reachable
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs limits of resources")
 
 X = np.random.RandomState(0).normal(size=(40, 3))
 Y = (X[:, :2] > 0).astype(int)

@@ -1,7 +1,6 @@
 """Studies on a Dask cluster have the results of local runs, also when workers die."""
 
 import os
-import signal
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -46,7 +45,7 @@ def test_tasks_of_killed_workers_are_repeated(sets, cluster, tmp_path):
 
     def kill(step):
         if step.outcome is not None and step.n_done in (2, 5):
-            os.kill(next(victims), signal.SIGKILL)
+            os.kill(next(victims), odd_classifiers.KILL)
 
     rows = run_study(study, dask=cluster, progress=kill)
     assert next(victims, None) is None, "no worker was killed"

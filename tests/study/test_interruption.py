@@ -48,6 +48,7 @@ def whole(study_file, tmp_path_factory):
     return folder
 
 
+KILLED = f"exit code {signal.SIGTERM:d}" if sys.platform == "win32" else "SIGKILL"
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc of Linux")
 
 
@@ -141,11 +142,12 @@ def test_a_batch_that_kills_its_worker_is_repeated_and_fails_alone(odd_set, tmp_
         "deadly": odd_classifiers.Deadly(n_rows=39),
     }
     study = Study(odd_set, algorithms, folds=2)
-    with pytest.warns(FailedTasksWarning, match="1 of 6 tasks failed.*died 2 times: SIGKILL"):
+    with pytest.warns(FailedTasksWarning, match=f"1 of 6 tasks failed.*died 2 times: {KILLED}"):
         rows = run_study(study)
     assert rows.groupby("algorithm").size().to_dict() == {"ok": 8, "once": 8, "deadly": 4}
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_workers_that_exit_or_leave_child_processes_are_replaced(
     odd_set, tmp_path, attempts, monkeypatch
 ):
@@ -348,4 +350,5 @@ def test_workers_end_after_an_error_in_the_main_process(study, monkeypatch):
     with pytest.raises(LookupError, match="on purpose") as raised:
         run_study(study, jobs=2, progress=fail)
     assert raised.value.args  # it keeps the frames of the traceback alive
-    assert [process.returncode for process in started] == [-signal.SIGKILL] * 2
+    killed = 1 if sys.platform == "win32" else -signal.SIGKILL
+    assert [process.returncode for process in started] == [killed] * 2

@@ -4,7 +4,9 @@ import bz2
 import gzip
 import lzma
 import os
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,9 @@ from typing import IO, Any
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """Functions that open compressed files, by suffix."""
+
+WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6) if sys.platform == "win32" else ()
+"""Seconds between attempts to replace a file. Windows refuses it while a program has it open."""
 
 
 @contextmanager
@@ -23,10 +28,32 @@ def replaced(path: str | Path) -> Iterator[Path]:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
     # In a temporary folder beside the target: the file itself gets the usual permissions.
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".pairmend-") as folder:
+    with tempfile.TemporaryDirectory(
+        dir=path.parent, prefix=".pairmend-", ignore_cleanup_errors=True
+    ) as folder:
         temporary = Path(folder) / f"new{path.suffix}"
         yield temporary
-        os.replace(temporary, path)
+        replace_file(temporary, path)
+
+
+def replace_file(source: Path, target: Path) -> None:
+    """Rename a file to the name of another, which it replaces."""
+    for seconds in WAITS:
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            time.sleep(seconds)
+        else:
+            return
+    try:
+        os.replace(source, target)
+    except PermissionError as error:
+        if not WAITS:
+            raise
+        raise PermissionError(
+            f"cannot write {target}: {error.strerror}. If another program has the file open, "
+            "close it there and try again."
+        ) from error
 
 
 @contextmanager

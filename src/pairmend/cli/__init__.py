@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from pairmend._utils.interrupts import interrupts_restored
-from pairmend.cli.display import output_of_command
+from pairmend.cli.display import any_characters, output_of_command
 from pairmend.cli.importing import import_object
 from pairmend.cli.parsers import parse_words
 
@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             quiet=getattr(options, "quiet", False),
             only_json=str(getattr(options, "json", None)) == "-",
         )
-        with interrupts_restored(), output:
+        with interrupts_restored(), any_characters(), output:
             status: int | None = import_object(options.run)(options)
             sys.stdout.flush()
     except KeyboardInterrupt:

@@ -1,9 +1,10 @@
 """Output of commands: tables, texts and progress, with rich if it is installed."""
 
+import io
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
@@ -26,6 +27,25 @@ def output_of_command(*, quiet: bool, only_json: bool) -> Iterator[None]:
         yield
     finally:
         _state.update(before)
+
+
+@contextmanager
+def any_characters() -> Iterator[None]:
+    """Write escapes for characters that the encoding of standard output does not have.
+
+    On Windows, the encoding of a file or a pipe has few characters.
+    """
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper):
+        yield
+        return
+    errors = stream.errors
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # a command may close it
+            stream.reconfigure(errors=errors)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +18,7 @@ from pairmend.cli.input_files import (
     read_rows,
     refuse_overwriting,
 )
-from pairmend.cli.standard_streams import STANDARD
+from pairmend.cli.standard_streams import STANDARD, utf8_output
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.parquet import require_pyarrow, write_parquet
 from pairmend.persistence import SavedModel
@@ -84,7 +83,7 @@ def _kept(data: MultiLabelData, keep: list[str], model: SavedModel) -> dict[str,
 
 def _writer(path: Path) -> Callable[[Path, Mapping[str, Any]], None]:
     if path == STANDARD:
-        return lambda _, columns: _write_cells(sys.stdout, columns)
+        return lambda _, columns: _write_to_standard_output(columns)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = bool(suffixes) and suffixes[-1] in OPENERS
     match suffixes[-2:-1] if packed else suffixes[-1:]:
@@ -101,6 +100,11 @@ def _writer(path: Path) -> Callable[[Path, Mapping[str, Any]], None]:
 
 def _write_csv(path: Path, columns: Mapping[str, Any]) -> None:
     with written(path) as file:
+        _write_cells(file, columns)
+
+
+def _write_to_standard_output(columns: Mapping[str, Any]) -> None:
+    with utf8_output() as file:
         _write_cells(file, columns)
 
 

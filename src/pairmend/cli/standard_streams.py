@@ -1,5 +1,6 @@
 """Standard input and output as files, by the name ``-``."""
 
+import io
 import json
 import math
 import sys
@@ -7,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pairmend._utils.files import written
 from pairmend.cli.display import notes_replaced, show_status
@@ -20,6 +21,22 @@ _SUFFIXES = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx", b"\x1f\x8b": ".csv.gz"
 
 
 @contextmanager
+def utf8_output() -> Iterator[IO[str]]:
+    """Yield standard output for the contents of a file: UTF-8, with the line ends as written."""
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:  # a replacement of standard output, such as that of a notebook
+        yield sys.stdout
+        return
+    sys.stdout.flush()
+    text = io.TextIOWrapper(buffer, encoding="utf-8", newline="")
+    try:
+        yield text
+        text.flush()
+    finally:
+        text.detach()
+
+
+@contextmanager
 def data_file(path: Path, limits: ReadLimits) -> Iterator[Path]:
     """Return the path of a data file; for ``-``, of a temporary copy of standard input.
 
@@ -28,7 +45,8 @@ def data_file(path: Path, limits: ReadLimits) -> Iterator[Path]:
     if path != STANDARD:
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="pairmend-") as folder:
+    # Windows does not remove a file that a reader has left open.
+    with tempfile.TemporaryDirectory(prefix="pairmend-", ignore_cleanup_errors=True) as folder:
         start = sys.stdin.buffer.read(_BLOCK)
         first = start[:4096].lstrip().lower()
         suffix = next((s for magic, s in _SUFFIXES.items() if start.startswith(magic)), ".csv")

@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import shlex
+import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
@@ -120,7 +121,7 @@ def _resume_command(study: Study, plan: Plan, out: Path, options: argparse.Names
     program = [sys.executable, "-m", "pairmend"] if module else ["pairmend"]
     stored = read_progress(out).definition
     if stored is None or not _covers(stored, study, plan):  # stopped before it was stored
-        return shlex.join([*program, *options.words])
+        return _command_line([*program, *options.words])
     words = [*program, "study", *_file_words(study), "--resume", "--out", str(out.absolute())]
     if options.trust:
         words.append("--trust")
@@ -128,7 +129,12 @@ def _resume_command(study: Study, plan: Plan, out: Path, options: argparse.Names
         words += ["--jobs", str(options.jobs)]
     if options.dask:
         words += ["--dask", options.dask]
-    return shlex.join(words)
+    return _command_line(words)
+
+
+def _command_line(words: list[str]) -> str:
+    """Return words as a command of the system's shell."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def _file_words(study: Study) -> list[str]:

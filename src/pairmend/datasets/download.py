@@ -19,6 +19,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
+from pairmend._utils.files import replace_file
 from pairmend.datasets.catalogue import CatalogueEntry, CatalogueFile, find_entry
 
 CACHE_VARIABLE = "PAIRMEND_CACHE"
@@ -220,12 +221,12 @@ class _Resuming:
             self._receive(url, own)
         except BaseException:  # also when the user presses Ctrl-C
             if own.exists() and own.stat().st_size:
-                os.replace(own, left)
+                replace_file(own, left)
             else:
                 own.unlink(missing_ok=True)
             raise
         self.sha256 = sha256_of(own)
-        os.replace(own, output)
+        replace_file(own, output)
 
     def _take_over(self, left: Path, own: Path) -> None:
         """Rename the part that an earlier download left, if any, to a unique name."""

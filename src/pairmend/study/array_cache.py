@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,21 +20,19 @@ class ArrayCache:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.clear()
-        folder.mkdir()
-        self._n_sets = 0
+        folder.mkdir(exist_ok=True)
 
     def put(self, data: MultiLabelData, fold_of: IntArray) -> Path:
         """Write a set and its fold numbers, of shape (n, n_repeats), and return their folder."""
-        folder = self.folder / str(self._n_sets)
-        self._n_sets += 1
         try:
+            # A new name: Windows does not remove files that a process of an earlier run maps.
+            folder = Path(tempfile.mkdtemp(dir=self.folder))
             self._write(data, fold_of, folder)
         except OSError as error:
-            raise _write_error(error, data, folder) from error
+            raise _write_error(error, data, self.folder) from error
         return folder
 
     def _write(self, data: MultiLabelData, fold_of: IntArray, folder: Path) -> None:
-        folder.mkdir()
         np.save(folder / "Y.npy", data.Y)
         np.save(folder / "fold_of.npy", fold_of)
         if sparse.issparse(data.X):
@@ -53,12 +52,12 @@ class ArrayCache:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _write_error(error: OSError, data: MultiLabelData, folder: Path) -> OSError:
+def _write_error(error: OSError, data: MultiLabelData, cache: Path) -> OSError:
     """Return an error that names the set, and the space needed if the disk is full."""
     arrays = (
         [data.X.data, data.X.indices, data.X.indptr] if sparse.issparse(data.X) else [data.X]
     ) + [data.Y]
-    needed, free = sum(array.nbytes for array in arrays), shutil.disk_usage(folder.parent).free
+    needed, free = sum(array.nbytes for array in arrays), shutil.disk_usage(cache).free
     # numpy's error has no errno when only a part could be written.
     full = error.errno in (errno.ENOSPC, errno.EDQUOT) or (error.errno is None and free < needed)
     reason = (
@@ -67,7 +66,7 @@ def _write_error(error: OSError, data: MultiLabelData, folder: Path) -> OSError:
         else str(error)
     )
     return OSError(
-        f"cannot write the set {data.name!r} to {folder.parent}: {reason}. Finished tasks are "
+        f"cannot write the set {data.name!r} to {cache}: {reason}. Finished tasks are "
         "stored. Remove the cause or choose another folder, and run the study again to continue."
     )
 

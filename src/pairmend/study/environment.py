@@ -34,7 +34,7 @@ def machine() -> dict[str, str]:
 
 def _processor() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor()
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
@@ -42,8 +42,10 @@ def _processor() -> str:
 
 
 def _memory() -> str:
+    if sys.platform == "win32":  # Python has no function for it there
+        return "unknown"
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
+    except (OSError, ValueError):
         return "unknown"
     return f"{total / 2**30:.1f} GiB"

@@ -115,6 +115,10 @@ class _Worker:
 
     def kill(self) -> None:
         if sys.platform == "win32":
+            # There are no groups of processes to kill; taskkill finds the children by their parent.
+            command = ["taskkill", "/F", "/T", "/PID", str(self.process.pid)]
+            with suppress(OSError):
+                subprocess.run(command, check=False, capture_output=True)
             self.process.kill()
         else:
             with suppress(ProcessLookupError, PermissionError):
@@ -262,4 +266,5 @@ def _cause(exitcode: int) -> str:
         known = {each.value: each.name for each in signal.Signals}
         name = known.get(-exitcode, f"signal {-exitcode}")
         return f"{name}, perhaps because memory ran out" if name == "SIGKILL" else name
-    return f"exit code {exitcode}"
+    # Windows reports a crash as a large code, which its documentation lists in hexadecimal.
+    return f"exit code {exitcode}" if exitcode < 2**16 else f"exit code 0x{exitcode:08X}"

@@ -145,7 +145,9 @@ def run_study(
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}")
     if dask is not None and jobs != 1:
         raise ValueError("give jobs or dask, not both: a cluster has its own number of workers")
-    output: Any = tempfile.TemporaryDirectory() if out is None else nullcontext(str(out))
+    output: Any = nullcontext(str(out))
+    if out is None:  # Windows does not remove a file that a process still has open
+        output = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     local = partial(run_in_processes, n_workers=jobs)
     runner: Any = nullcontext(local) if dask is None else _cluster_runner(dask)
     with interrupts_restored(), runner as start, output as folder:

@@ -4,9 +4,10 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from pairmend.study.execution import Outcome
 from pairmend.study.objects import as_text
@@ -334,11 +335,18 @@ def _chosen_values(chosen: "pd.DataFrame | None") -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=[*Task._fields, "parameter", "value"])
 
 
+def database_uri(path: PurePath) -> str:
+    """Return the URI of an absolute path for SQLite, which refuses names of servers."""
+    # as_uri() of a Windows path on a server is file://server/share; SQLite needs file:////server.
+    posix = path.as_posix()
+    return f"file://{'' if posix.startswith('/') else '/'}{quote(posix, safe='/:')}"
+
+
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a study's file for reading, also while another process writes to it."""
     # Not mode=ro: a writer that was killed left a journal, which the next reader rolls back.
-    uri = f"{path.absolute().as_uri()}?mode=rw"
+    uri = f"{database_uri(path.absolute())}?mode=rw"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=60)) as connection:
             connection.execute("PRAGMA query_only = ON")

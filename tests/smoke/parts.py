@@ -1,0 +1,180 @@
+"""Parts of the package that an extra enables; ``python parts.py EXTRA`` runs one of them."""
+
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pairmend
+
+SCRIPTS = Path(sys.executable).parent
+DATA = Path("data").absolute()
+
+
+def generated():
+    """Return features and labels of 60 rows."""
+    import numpy as np
+
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, size=(60, 4))
+    return X, (X[:, :3] + rng.normal(scale=0.3, size=(60, 3)) > 0).astype(int)
+
+
+def command(*words):
+    """Run a command of pairmend."""
+    subprocess.run([SCRIPTS / "pairmend", *map(str, words)], check=True, cwd=DATA)
+
+
+def core():
+    """Without extras only scikit-learn and what it needs is installed, and classifiers work."""
+    needed = required("pairmend")
+    installed = {dist.metadata["Name"].lower() for dist in metadata.distributions()}
+    assert {"numpy", "scipy", "scikit-learn"} <= needed == installed - {"pip", "setuptools"}
+    X, Y = generated()
+    names = ("MendedClassifier", "CorrectedPairwiseClassifier", "BinaryRelevance", "MLkNN")
+    for name in names:
+        assert getattr(pairmend, name)().fit(X, Y).predict(X).shape == Y.shape
+    command("--version")
+
+
+def required(name):
+    """Return the names of a distribution and of all that it needs without extras."""
+    found = {name}
+    for line in metadata.requires(name) or []:
+        if "extra ==" not in line and "python_version" not in line:
+            found |= required(re.split(r"[^\w.-]", line)[0].lower())
+    return found
+
+
+def boosting():
+    from catboost import CatBoostClassifier
+    from lightgbm import LGBMClassifier
+
+    X, Y = generated()
+    for base in (
+        LGBMClassifier(n_estimators=3, verbose=-1),
+        CatBoostClassifier(n_estimators=3, silent=True, allow_writing_files=False),
+    ):
+        assert pairmend.MendedClassifier(base, cv=2).fit(X, Y).predict(X).shape == Y.shape
+
+
+def cli():
+    X, Y = generated()
+    rows = [[*features, *labels] for features, labels in zip(X.tolist(), Y.tolist(), strict=True)]
+    table = [["a", "b", "c", "d", "sea", "sun", "sand"], *rows]
+    text = "".join(",".join(map(str, row)) + "\n" for row in table)
+    (DATA / "photos.csv").write_text(text, encoding="utf-8")
+    labels = ("--labels", "sea", "sun", "sand")
+    command("fit", "photos.csv", *labels, "--model", "photos.model")
+    command("predict", "photos.model", "photos.csv", "--out", "predicted.csv")
+    assert len((DATA / "predicted.csv").read_text(encoding="utf-8").splitlines()) == 61
+    command("explain", "photos.model", "photos.csv", "--row", "0", "--html", "row.html")
+    assert "</html>" in (DATA / "row.html").read_text(encoding="utf-8")
+
+
+def dask():
+    import dask.array as da
+
+    from pairmend.distributed import fit, predict
+
+    X, Y = generated()
+    blocks = da.from_array(X, chunks=(20, 4)), da.from_array(Y, chunks=(20, 3))
+    fitted = fit(pairmend.CorrectedPairwiseClassifier(random_state=0), *blocks)
+    assert predict(fitted, blocks[0]).compute().shape == Y.shape
+
+
+def data():
+    from pairmend.datasets import load, load_packaged
+    from pairmend.datasets.download import cache_folder
+
+    assert load_packaged("yeast").Y.shape == (2417, 14)
+    assert load("simplehc").Y.shape[1] > 1
+    assert cache_folder().name == "pairmend"
+
+
+def excel():
+    import openpyxl
+
+    from pairmend.datasets import load_table
+
+    book = openpyxl.Workbook()
+    for row in (["size", "sea", "sun"], [1.5, 1, 0], [2.5, 0, 1]):
+        book.active.append(row)
+    book.save(DATA / "photos.xlsx")
+    assert load_table(DATA / "photos.xlsx", labels=["sea", "sun"]).Y.tolist() == [[1, 0], [0, 1]]
+
+
+def fast():
+    import numpy as np
+
+    from pairmend._utils.compilation import has_numba
+
+    assert has_numba()
+    rng = np.random.RandomState(0)
+    X = rng.uniform(size=(2000, 20))
+    Y = (X[:, :5] > 0.5).astype(int)
+    predicted = pairmend.CorrectedPairwiseClassifier(random_state=0).fit(X, Y).predict(X)
+    assert (predicted == Y).mean() > 0.8
+    assert "numba" in sys.modules
+
+
+def models():
+    import numpy as np
+
+    from pairmend.persistence import load_model, save_model
+
+    X, Y = generated()
+    clf = pairmend.BinaryRelevance().fit(X, Y)
+    save_model(clf, DATA / "photos.model")
+    np.testing.assert_array_equal(load_model(DATA / "photos.model").predict(X), clf.predict(X))
+
+
+def parquet():
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from pairmend.datasets import load_table
+
+    parquet.write_table(pa.table({"size": [1.5, 2.5], "sea": [1, 0]}), DATA / "photos.parquet")
+    assert load_table(DATA / "photos.parquet", labels=["sea"]).Y.tolist() == [[1], [0]]
+
+
+def plots():
+    from pairmend.plots import plot_reliability
+
+    X, Y = generated()
+    clf = pairmend.BinaryRelevance().fit(X, Y)
+    plot_reliability(Y, {"base": clf.predict_proba(X)}).savefig(DATA / "reliability.png")
+    assert (DATA / "reliability.png").stat().st_size
+
+
+def service():
+    import fastapi
+    import uvicorn
+
+    assert fastapi.FastAPI(title="pairmend").title == "pairmend"
+    assert uvicorn.Config("service:app").app
+    models()
+
+
+def study():
+    from pairmend.report import write_report
+    from pairmend.study import Study, run_study
+
+    algorithms = {"BR": pairmend.BinaryRelevance(), "ML-kNN": pairmend.MLkNN()}
+    run_study(Study({"small": generated()}, algorithms, folds=3), DATA / "results", jobs=2)
+    assert "</html>" in write_report(DATA / "results").read_text(encoding="utf-8")
+    command("report", "results")
+
+
+def all():
+    """Run the parts of all extras in one environment."""
+    for part in (boosting, cli, dask, data, excel, fast, models, parquet, plots, service, study):
+        part()
+
+
+if __name__ == "__main__":
+    assert Path(pairmend.__file__).is_relative_to(sys.prefix), pairmend.__file__
+    DATA.mkdir()
+    globals()[sys.argv[1]]()

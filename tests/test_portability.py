@@ -1,0 +1,234 @@
+"""What differs on Windows and macOS, as far as it can be simulated on any system."""
+
+import io
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairmend._utils import files
+from pairmend._utils.files import replace_file, written
+from pairmend.cli import display, study
+from pairmend.cli.standard_streams import utf8_output
+from pairmend.datasets import MultiLabelData, load_table
+from pairmend.study import process_pool
+from pairmend.study.array_cache import ArrayCache, open_cached_set
+from pairmend.study.store import database_uri
+
+WITHOUT_POSIX = """
+import importlib, importlib.abc, os, pkgutil, signal, sys
+import dask.dataframe, distributed, joblib, matplotlib.pyplot, numba, pandas, scipy.stats, skops.io
+import sklearn.ensemble
+
+MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name in MODULES:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+for name in MODULES:
+    sys.modules.pop(name, None)
+for module, names in {
+    os: "fork killpg mkfifo register_at_fork sched_getaffinity setsid sysconf".split(),
+    signal: "SIGKILL SIGALRM SIGHUP SIGQUIT alarm".split(),
+}.items():
+    for name in names:
+        if hasattr(module, name):
+            delattr(module, name)
+import pairmend
+names = [each.name for each in pkgutil.walk_packages(pairmend.__path__, "pairmend.")]
+for name in names:
+    if name != "pairmend.__main__":
+        importlib.import_module(name)
+print(len(names) > 300)
+"""
+
+
+def test_all_modules_can_be_imported_without_what_only_posix_has():
+    for package in ("dask", "distributed", "matplotlib", "numba", "skops"):
+        pytest.importorskip(package)
+    ran = subprocess.run([sys.executable, "-c", WITHOUT_POSIX], capture_output=True, text=True)
+    assert ran.stdout == "True\n", ran.stderr
+
+
+@pytest.fixture
+def open_elsewhere(monkeypatch):
+    """Let `os.replace` fail a number of times, as on Windows if another program reads the file."""
+    monkeypatch.setattr(files, "WAITS", (0, 0))
+    replace = os.replace
+
+    def set_failures(n_failures):
+        left = [n_failures]
+
+        def refuse(source, target):
+            if left[0]:
+                left[0] -= 1
+                raise PermissionError(13, "Access is denied")
+            replace(source, target)
+
+        monkeypatch.setattr(os, "replace", refuse)
+
+    return set_failures
+
+
+def test_a_file_that_is_open_for_a_moment_is_replaced(open_elsewhere, tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    open_elsewhere(2)
+    with written(tmp_path / "a.txt") as file:
+        file.write("new")
+    assert (tmp_path / "a.txt").read_text() == "new"
+
+
+def test_a_file_that_stays_open_is_an_error_and_is_kept(open_elsewhere, tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    open_elsewhere(100)
+    with pytest.raises(PermissionError, match="a.txt: Access is denied.*another program has"):  # noqa: SIM117
+        with written(tmp_path / "a.txt") as file:
+            file.write("new")
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_on_posix_a_refusal_is_final(open_elsewhere, monkeypatch, tmp_path):
+    monkeypatch.setattr(files, "WAITS", ())
+    open_elsewhere(1)
+    with pytest.raises(PermissionError, match=r"Access is denied$"):
+        replace_file(tmp_path / "a", tmp_path / "b")
+
+
+def test_files_of_an_earlier_run_that_cannot_be_removed_do_not_stop_a_study(
+    small_set, tmp_path, monkeypatch
+):
+    """Windows does not remove files that a worker process has mapped into memory."""
+    X, Y = small_set
+    data = MultiLabelData(X, Y, tuple("abcdef"), tuple("wxyz"), {}, "small", ())
+    monkeypatch.setattr("shutil.rmtree", lambda *args, **kwargs: None)
+    fold_of = np.zeros((len(X), 1), dtype=int)
+    first = ArrayCache(tmp_path / "cache").put(data, fold_of)
+    second = ArrayCache(tmp_path / "cache").put(data, fold_of)
+    assert first != second
+    np.testing.assert_array_equal(open_cached_set(second).X, X)
+
+
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        (PurePosixPath("/home/a b/100%/x?.sqlite"), "file:///home/a%20b/100%25/x%3F.sqlite"),
+        (PureWindowsPath("C:/a b/#1/x.sqlite"), "file:///C:/a%20b/%231/x.sqlite"),
+        (PureWindowsPath("//server/share/x.sqlite"), "file:////server/share/x.sqlite"),
+    ],
+)
+def test_sqlite_finds_files_with_special_characters_and_on_servers(path, uri):
+    assert database_uri(path) == uri
+    # It would be "invalid uri authority" if SQLite took a part of the path for a server.
+    with pytest.raises(sqlite3.OperationalError, match="unable to open database file"):
+        sqlite3.connect(f"{uri}?mode=rw", uri=True)
+
+
+@pytest.mark.parametrize(
+    ("platform", "line"),
+    [
+        ("linux", "pairmend study --out 'my results'"),
+        ("win32", 'pairmend study --out "my results"'),
+    ],
+)
+def test_commands_are_quoted_for_the_shell_of_the_system(platform, line, monkeypatch):
+    monkeypatch.setattr(study, "sys", SimpleNamespace(platform=platform))
+    assert study._command_line(["pairmend", "study", "--out", "my results"]) == line
+
+
+def test_on_windows_workers_are_killed_with_their_children(monkeypatch):
+    commands, killed = [], []
+    worker = object.__new__(process_pool._Worker)
+    worker.process = SimpleNamespace(pid=42, kill=lambda: killed.append(42))
+    monkeypatch.setattr(process_pool, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: commands.append(command))
+    worker.kill()
+    assert commands == [["taskkill", "/F", "/T", "/PID", "42"]]
+    assert killed == [42]
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [
+        (-9, "SIGKILL, perhaps because memory ran out"),
+        (1, "exit code 1"),
+        (0xC0000005, "exit code 0xC0000005"),
+    ],
+)
+def test_causes_of_the_end_of_a_worker(code, cause):
+    if code < 0 and sys.platform == "win32":
+        pytest.skip("there are no such codes on Windows")
+    assert process_pool._cause(code) == cause
+
+
+def test_predictions_on_standard_output_are_the_bytes_of_a_file(monkeypatch):
+    """Also if the encoding of the output has not all characters, as on Windows."""
+    buffer = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="cp1252", newline="\r\n"))
+    with utf8_output() as file:
+        file.write("海\n")
+    print("ä")
+    sys.stdout.flush()
+    assert buffer.getvalue() == "海\n".encode() + b"\xe4\r\n"
+
+
+def test_messages_with_characters_that_the_output_does_not_have(monkeypatch):
+    buffer = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="cp1252", newline=""))
+    with display.any_characters():
+        display.show_text("label 海")
+    assert sys.stdout.errors == "strict"
+    assert buffer.getvalue() == b"label \\u6d77\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="reads /proc of Linux")
+def test_readers_leave_no_file_open(tmp_path):
+    """Windows would neither replace nor remove the file."""
+    frame = pd.DataFrame({"size": [1.5, 2.5, 0.5], "sea": [1, 0, 1], "sun": [0, 1, 1]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_csv(tmp_path / "a.csv.gz", index=False)
+    if pytest.importorskip("openpyxl"):
+        frame.to_excel(tmp_path / "a.xlsx", index=False)
+    if pytest.importorskip("pyarrow"):
+        frame.to_parquet(tmp_path / "a.parquet")
+    kept = [load_table(path, labels=["sea", "sun"]) for path in sorted(tmp_path.iterdir())]
+    assert len(kept) == 4
+    links = (Path("/proc/self/fd", name) for name in os.listdir("/proc/self/fd"))
+    open_files = {os.readlink(link) for link in links if link.is_symlink()}
+    assert not {path for path in open_files if path.startswith(str(tmp_path))}
+    assert str(tmp_path) not in Path("/proc/self/maps").read_text(encoding="utf-8")
+
+
+SPAWNED = """
+import multiprocessing
+import numpy as np
+from joblib import parallel_config
+from pairmend import BinaryRelevance
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")
+    rng = np.random.RandomState(0)
+    X = rng.uniform(size=(40, 3))
+    Y = (X > 0.5).astype(int)
+    alone = BinaryRelevance(random_state=0).fit(X, Y).predict_proba(X)
+    with parallel_config("multiprocessing"):
+        together = BinaryRelevance(n_jobs=2, random_state=0).fit(X, Y).predict_proba(X)
+    print((alone == together).all())
+"""
+
+
+def test_processes_may_be_started_with_spawn(tmp_path):
+    """As on Windows and macOS; Linux starts them by fork up to Python 3.13."""
+    (tmp_path / "script.py").write_text(SPAWNED, encoding="utf-8")
+    command = [sys.executable, tmp_path / "script.py"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert ran.stdout == "True\n", ran.stderr
