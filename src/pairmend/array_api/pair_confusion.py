@@ -1,0 +1,172 @@
+"""Local fuzzy confusion matrices of pairs and their correction, in terms of the array API.
+
+What is computed is described in :mod:`pairmend.kernels.confusion`; here labels are in groups and
+a block of pairs is an array (first labels, second labels, ...).
+"""
+
+from dataclasses import dataclass, replace
+
+from pairmend._utils.chunking import batches
+from pairmend._utils.namespaces import Array, Convert, Namespace
+from pairmend._utils.typing import BoolArray, IntArray
+from pairmend.array_api.label_groups import LabelGroup, group_labels
+from pairmend.array_api.pair_naive_bayes import PairNaiveBayes
+from pairmend.array_api.supports import mean_small_supports, p_decide
+
+
+@dataclass(frozen=True)
+class DecidedGroup:
+    """Decisions of the pairs of a group of labels at the validation rows of these labels.
+
+    Attributes
+    ----------
+    group : LabelGroup
+        The labels and their validation rows.
+    smaller : array of shape (g, n_labels, n)
+        The smaller of the probabilities of deciding for the label and for each other label.
+    is_own : array of bool, same shape
+        Whether it is that of deciding for the label.
+    """
+
+    group: LabelGroup
+    smaller: Array
+    is_own: Array
+
+    def part(self, start: int, stop: int) -> "DecidedGroup":
+        """Return the group without labels before `start` or from `stop` on."""
+        group = self.group.part(start, stop)
+        here = slice(group.start - self.group.start, group.stop - self.group.start)
+        return DecidedGroup(group, self.smaller[here, ...], self.is_own[here, ...])
+
+    def __sklearn_array_api_convert__(self, convert: Convert) -> "DecidedGroup":
+        group = self.group.__sklearn_array_api_convert__(convert)
+        return DecidedGroup(group, convert(self.smaller), convert(self.is_own))
+
+
+@dataclass(frozen=True)
+class DecidedRows:
+    """Decisions of pairs at the validation rows, in parts that were predicted together.
+
+    Attributes
+    ----------
+    indicators : array of shape (n_rows, n_labels)
+        1 where a row has a label; 0 for a virtual label.
+    parts : list of list of DecidedGroup
+        For each part of the rows, all labels in groups.
+    has_virtual : bool
+        Whether the first label is virtual.
+    """
+
+    indicators: Array
+    parts: list[list[DecidedGroup]]
+    has_virtual: bool
+
+    def __sklearn_array_api_convert__(self, convert: Convert) -> "DecidedRows":
+        parts = [[group.__sklearn_array_api_convert__(convert) for group in p] for p in self.parts]
+        return replace(self, indicators=convert(self.indicators), parts=parts)
+
+
+def decide_rows(
+    model: PairNaiveBayes, X: Array, members: BoolArray, rows: IntArray, reference: str
+) -> list[DecidedGroup]:
+    """Return the decisions of trained pairs at the rows of each label.
+
+    `X` and `members`, (n, L), are those of all validation rows, of which `rows` are predicted.
+    """
+    space = model.namespace
+    xp = space.xp
+    chosen = members & False
+    chosen[rows] = members[rows]
+    n_labels = model.n_labels
+    size = model.row_size + 8 * n_labels * len(model.dense.table)
+    most = max(1, space.max_bytes() // (8 * size))
+    decided = []
+    for group in group_labels(chosen, space, most):
+        step = max(1, model.pairs_at_once(0) // n_labels)
+        for start in range(group.start, group.stop, step):
+            part = group.part(start, min(start + step, group.stop))
+            weights = model.log_odds_weights(slice(part.start, part.stop), 0)
+            smaller, is_own = [], []
+            n_rows = max(1, most // (part.stop - part.start))
+            for columns in batches(part.n_rows, n_rows):
+                here = part.rows[:, columns]
+                at = space.take(X, here)
+                own = model.rows(xp.reshape(at, (-1, at.shape[-1])))
+                own = xp.reshape(own, (*here.shape, *own.shape[1:]))
+                q, is_first = mean_small_supports(own, weights, space)
+                constant = model.constant[part.start : part.stop, :][..., None]
+                is_fixed, other = constant == constant, 1 - constant
+                fixed = xp.astype(xp.where(other < constant, other, constant), q.dtype)
+                q = xp.where(is_fixed, fixed, q)
+                is_first = xp.where(is_fixed, constant <= other, is_first)
+                # What the complement of a support cannot represent is 0, as in `kernels.rrc`.
+                q = xp.astype(1 - (1 - xp.astype(q, space.float64)), model.float_dtype)
+                smaller.append(p_decide(reference, q, space))
+                is_own.append(is_first)
+            decided.append(
+                DecidedGroup(part, xp.concat(smaller, axis=2), xp.concat(is_own, axis=2))
+            )
+    return decided
+
+
+def confusion_block(
+    weights: Array, decided: DecidedRows, first: slice, low: int, overlap: float
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Return confusion sums e[truth][decision], (b, n_labels - low, t), of a block of pairs.
+
+    `weights`, (M, t), are those of validation rows around t points. The pairs have labels in
+    `first` and labels from `low` on. Rows with both labels of a pair have the membership `overlap`.
+    """
+    space = Namespace.of(weights)
+    xp = space.xp
+    n_labels = decided.indicators.shape[1]
+    total = None
+    for part in decided.parts:
+        own = [_sums(g, slice(low, n_labels), weights, decided, overlap) for g in _parts(part, first)]
+        other = [
+            _sums(g, first, weights, decided, overlap) for g in _parts(part, slice(low, n_labels))
+        ]
+        # For second labels, the decision for the label itself is that for the second label.
+        sums = (
+            xp.concat([hit for hit, _ in own], axis=0),
+            xp.concat([miss for _, miss in own], axis=0),
+            xp.permute_dims(xp.concat([miss for _, miss in other], axis=0), (1, 0, 2)),
+            xp.permute_dims(xp.concat([hit for hit, _ in other], axis=0), (1, 0, 2)),
+        )
+        total = sums if total is None else tuple(a + b for a, b in zip(total, sums, strict=True))
+    assert total is not None
+    return total[:2], total[2:]
+
+
+def _parts(groups: list[DecidedGroup], labels: slice) -> list[DecidedGroup]:
+    return [
+        decided.part(labels.start, labels.stop)
+        for decided in groups
+        if decided.group.start < labels.stop and decided.group.stop > labels.start
+    ]
+
+
+def _sums(
+    decided: DecidedGroup, others: slice, weights: Array, rows: DecidedRows, overlap: float
+) -> tuple[Array, Array]:
+    """Return the sums of decisions for labels and for others, (g, n_others, t) each."""
+    space = Namespace.of(weights)
+    xp, group = space.xp, decided.group
+    smaller = xp.astype(decided.smaller[:, others, :], weights.dtype)
+    is_own = decided.is_own[:, others, :]
+    larger = 1 - smaller
+    # Rows with both labels belong to the other label if this one is virtual.
+    virtual = rows.has_virtual and group.start == 0
+    has_other = xp.permute_dims(space.take(rows.indicators[:, others], group.rows), (0, 2, 1))
+    share = (1 - (1 - overlap) * has_other) * group.valid[:, None, :]
+    if virtual:
+        only = (1 - has_other[:1, ...]) * group.valid[:1, None, :]
+        share = xp.concat([only, share[1:, ...]], axis=0)
+    cells = (xp.where(is_own, smaller, larger) * share, xp.where(is_own, larger, smaller) * share)
+    step = max(1, space.max_bytes() // (2 * 8 * weights.shape[1] * (group.stop - group.start)))
+    totals: list[Array] = []
+    for columns in batches(group.n_rows, step):
+        at = space.take(weights, group.rows[:, columns])
+        products = [xp.matmul(part[:, :, columns], at) for part in cells]
+        totals = [a + b for a, b in zip(totals, products, strict=True)] if totals else products
+    return totals[0], totals[1]
