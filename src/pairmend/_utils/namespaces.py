@@ -7,12 +7,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn import get_config
 
+from pairmend._utils.lazy import lazy
 from pairmend._utils.sklearn_private import compare_namespaces, device_of, namespace_of, to_numpy
 
 Array: TypeAlias = Any
 """An array of any library that has the functions of the array API."""
 
-MAX_BYTES = 2**30
+MAX_BYTES = 3 * 2**29
 """Largest size of the arrays of a chunk on a device."""
 MEMORY_SHARE = 8
 """One part in this many of a device's free memory is the size of the arrays of a chunk."""
@@ -68,8 +69,9 @@ class Namespace:
             flat, (*array.shape[:axis], *indices.shape, *array.shape[axis + 1 :])
         )
 
+    @lazy
     def max_bytes(self) -> int:
-        """Return the number of bytes for the arrays of a chunk."""
+        """Number of bytes for the arrays of a chunk, by the free memory at first access."""
         free = _free_bytes(self.xp, self.device)
         if free is None:
             return int(get_config()["working_memory"] * 2**20) // 2

@@ -79,7 +79,7 @@ def decide_rows(
     chosen[rows] = members[rows]
     n_labels = model.n_labels
     size = model.row_size + 8 * n_labels * len(model.dense.table)
-    most = max(1, space.max_bytes() // (8 * size))
+    most = max(1, space.max_bytes // (8 * size))
     decided = []
     for group in group_labels(chosen, space, most):
         step = max(1, model.pairs_at_once(0) // n_labels)
@@ -110,28 +110,33 @@ def decide_rows(
 
 
 def confusion_block(
-    weights: Array, decided: DecidedRows, first: slice, low: int, overlap: float
+    weights: Array,
+    decided: DecidedRows,
+    first: slice,
+    low: int,
+    overlap: float,
+    namespace: Namespace,
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """Return confusion sums e[truth][decision], (b, n_labels - low, t), of a block of pairs.
 
     `weights`, (M, t), are those of validation rows around t points. The pairs have labels in
     `first` and labels from `low` on. Rows with both labels of a pair have the membership `overlap`.
     """
-    space = Namespace.of(weights)
-    xp = space.xp
+    xp = namespace.xp
     n_labels = decided.indicators.shape[1]
     total = None
     for part in decided.parts:
-        own = [_sums(g, slice(low, n_labels), weights, decided, overlap) for g in _parts(part, first)]
-        other = [
-            _sums(g, first, weights, decided, overlap) for g in _parts(part, slice(low, n_labels))
-        ]
+        others = slice(low, n_labels)
+        given = weights, decided, overlap, namespace
+        own = xp.concat([_sums(g, others, *given) for g in _parts(part, first)], axis=0)
+        other = xp.concat([_sums(g, first, *given) for g in _parts(part, others)], axis=0)
+        other, width = xp.permute_dims(other, (1, 0, 2)), first.stop - first.start
         # For second labels, the decision for the label itself is that for the second label.
         sums = (
-            xp.concat([hit for hit, _ in own], axis=0),
-            xp.concat([miss for _, miss in own], axis=0),
-            xp.permute_dims(xp.concat([miss for _, miss in other], axis=0), (1, 0, 2)),
-            xp.permute_dims(xp.concat([hit for hit, _ in other], axis=0), (1, 0, 2)),
+            own[:, : n_labels - low, :],
+            own[:, n_labels - low :, :],
+            other[width:, ...],
+            other[:width, ...],
         )
         total = sums if total is None else tuple(a + b for a, b in zip(total, sums, strict=True))
     assert total is not None
@@ -147,26 +152,31 @@ def _parts(groups: list[DecidedGroup], labels: slice) -> list[DecidedGroup]:
 
 
 def _sums(
-    decided: DecidedGroup, others: slice, weights: Array, rows: DecidedRows, overlap: float
-) -> tuple[Array, Array]:
-    """Return the sums of decisions for labels and for others, (g, n_others, t) each."""
-    space = Namespace.of(weights)
-    xp, group = space.xp, decided.group
+    decided: DecidedGroup,
+    others: slice,
+    weights: Array,
+    rows: DecidedRows,
+    overlap: float,
+    namespace: Namespace,
+) -> Array:
+    """Return the sums of decisions for labels, then for others, (g, 2 n_others, t)."""
+    xp, group = namespace.xp, decided.group
     smaller = xp.astype(decided.smaller[:, others, :], weights.dtype)
     is_own = decided.is_own[:, others, :]
     larger = 1 - smaller
-    # Rows with both labels belong to the other label if this one is virtual.
-    virtual = rows.has_virtual and group.start == 0
-    has_other = xp.permute_dims(space.take(rows.indicators[:, others], group.rows), (0, 2, 1))
-    share = (1 - (1 - overlap) * has_other) * group.valid[:, None, :]
-    if virtual:
-        only = (1 - has_other[:1, ...]) * group.valid[:1, None, :]
+    has_other = namespace.take(rows.indicators[:, others], group.rows)
+    share = (1 - (1 - overlap) * has_other) * group.valid[..., None]
+    if rows.has_virtual and group.start == 0 and overlap:
+        # Rows with both labels belong to the other label if this one is virtual.
+        only = (1 - has_other[:1, ...]) * group.valid[:1, :, None]
         share = xp.concat([only, share[1:, ...]], axis=0)
-    cells = (xp.where(is_own, smaller, larger) * share, xp.where(is_own, larger, smaller) * share)
-    step = max(1, space.max_bytes() // (2 * 8 * weights.shape[1] * (group.stop - group.start)))
-    totals: list[Array] = []
+    share = xp.permute_dims(share, (0, 2, 1))
+    chosen = [xp.where(is_own, smaller, larger), xp.where(is_own, larger, smaller)]
+    cells = xp.concat([part * share for part in chosen], axis=1)
+    step = max(1, namespace.max_bytes // (16 * weights.shape[1] * (group.stop - group.start)))
+    total = None
     for columns in batches(group.n_rows, step):
-        at = space.take(weights, group.rows[:, columns])
-        products = [xp.matmul(part[:, :, columns], at) for part in cells]
-        totals = [a + b for a, b in zip(totals, products, strict=True)] if totals else products
-    return totals[0], totals[1]
+        at = namespace.take(weights, group.rows[:, columns])
+        product = xp.matmul(cells[:, :, columns], at)
+        total = product if total is None else total + product
+    return total

@@ -14,6 +14,8 @@ from pairmend.naive_bayes.feature_statistics import DistinctValues
 
 MAX_SINGLE_DISTANCE = 1e15
 """Distances in single precision, in floors, are clipped to this: sums of squares are finite."""
+CANCELLED = 8
+"""Rows are summed separately where a difference would leave less than 1 part in this many."""
 ARRAYS = 8
 """Number of arrays of the size of all sums of a block of pairs in memory at once."""
 
@@ -67,26 +69,46 @@ class DenseDesign:
         """Feature of each indicator of a value."""
         return self.design.column_feature[2 * len(self.design.numeric) :]
 
+    @lazy
+    def _on_device(self) -> dict[str, Array]:
+        """Arrays that are needed for each block of pairs."""
+        space, design = self.namespace, self.design
+        statistics, masks = design.feature_statistics, design.subspace_masks
+        n_values = np.diff(statistics.offsets)[self._categorical]
+        arrays = {
+            "numeric": design.numeric,
+            "centre": design.centre,
+            "unit": design.unit,
+            "numeric_masks": masks[design.numeric],
+            "table": self.table,
+            "weight_table": self.weight_table,
+            "categorical": self._categorical,
+            "value_features": self._value_features,
+            "values": statistics.values[design.value_column >= 0],
+            "bases": statistics.values[design.base[self._categorical]],
+            "indicators": self.indicators,
+            "n_values": n_values.astype(np.float64),
+            "own": np.argmax(self.indicators, axis=1) if len(self._categorical) else n_values,
+            "categorical_masks": masks[self._categorical],
+        }
+        return {name: space.asarray(array) for name, array in arrays.items()}
+
     def columns(self, X: Array, dtype: Any) -> Array:
         """Return rows as values of all columns, and a 1 after them, (n, n_columns + 1)."""
-        space, design = self.namespace, self.design
-        xp = space.xp
-        X = xp.astype(X, space.float64)
-        u = xp.take(X, space.asarray(design.numeric), axis=1) - space.asarray(design.centre)
+        at, xp = self._on_device, self.namespace.xp
+        X = xp.astype(X, self.namespace.float64)
         limit = MAX_DISTANCE if dtype == xp.float64 else MAX_SINGLE_DISTANCE
-        u = xp.clip(u * space.asarray(design.unit), min=-limit, max=limit)
+        u = (xp.take(X, at["numeric"], axis=1) - at["centre"]) * at["unit"]
+        u = xp.clip(u, min=-limit, max=limit)
         blocks = [u, u * u]
         if len(self._categorical):
-            statistics = design.feature_statistics
-            listed = statistics.values[design.value_column >= 0]
-            own = xp.take(X, space.asarray(self._value_features), axis=1)
-            shown = xp.astype(own == space.asarray(listed), X.dtype)
-            base = statistics.values[design.base[self._categorical]]
-            is_base = xp.take(X, space.asarray(self._categorical), axis=1) == space.asarray(base)
-            known = xp.astype(is_base, X.dtype) + shown @ space.asarray(self.indicators)
+            shown = xp.take(X, at["value_features"], axis=1) == at["values"]
+            shown = xp.astype(shown, X.dtype)
+            is_base = xp.take(X, at["categorical"], axis=1) == at["bases"]
+            known = xp.astype(is_base, X.dtype) + shown @ at["indicators"]
             blocks += [shown, 1 - known]
-        ones = xp.ones((X.shape[0], 1), dtype=X.dtype, device=space.device)
-        return xp.astype(xp.concat([*blocks, ones], axis=1), dtype)
+        blocks.append(xp.ones((X.shape[0], 1), dtype=X.dtype, device=self.namespace.device))
+        return xp.astype(xp.concat(blocks, axis=1), dtype)
 
     @lazy
     def indicators(self) -> FloatArray:
@@ -122,40 +144,37 @@ class DenseDesign:
         the weights of rows. The result, (..., n_columns + n_subspaces + 1), ends with the constants
         of subspaces, and a zero.
         """
-        space = self.namespace
-        xp, n = space.xp, len(self.design.numeric)
+        at, xp, n = self._on_device, self.namespace.xp, len(self.design.numeric)
         mass = sums[..., -1:]
         divisor = xp.where(mass > 0, mass, xp.ones_like(mass))
         mean = sums[..., :n] / divisor
-        variance = sums[..., n : 2 * n] / divisor - mean * mean
+        square = mean * mean
         # The floor is the unit, so the variance is at least 1, far above rounding.
-        variance = xp.where(variance > 1, variance, xp.ones_like(variance))
+        variance = xp.clip(sums[..., n : 2 * n] / divisor - square, min=1.0)
         inverse = 1 / variance
-        base = -0.5 * (mean * mean * inverse + xp.log(variance))
-        constants = base @ space.asarray(self.design.subspace_masks[self.design.numeric])
-        blocks = [mean * inverse, -0.5 * inverse]
+        square *= inverse
+        square += xp.log(variance)
+        constants = (square @ at["numeric_masks"]) * -0.5
+        mean *= inverse
+        inverse *= -0.5
+        blocks = [mean, inverse]
         if len(self._categorical):
-            indicators = space.asarray(self.indicators)
             counts = sums[..., 2 * n : self.n_known]
-            others = mass - counts @ indicators
-            log_base = xp.log(xp.where(others > 0, others, xp.zeros_like(others)) + 1)
-            n_values = np.diff(self.design.feature_statistics.offsets)[self._categorical]
-            of_base = log_base - xp.log(mass + space.asarray(n_values.astype(np.float64)))
-            own = space.asarray(np.argmax(self.indicators, axis=1))
-            blocks += [xp.log(counts + 1) - xp.take(log_base, own, axis=-1), -of_base]
-            constants = constants + of_base @ space.asarray(
-                self.design.subspace_masks[self._categorical]
-            )
-        constants = constants + xp.log(mass + 1)
+            others = mass - counts @ at["indicators"]
+            log_base = xp.log(xp.clip(others, min=0.0) + 1)
+            of_base = log_base - xp.log(mass + at["n_values"])
+            blocks += [xp.log(counts + 1) - xp.take(log_base, at["own"], axis=-1), -of_base]
+            constants += of_base @ at["categorical_masks"]
+        constants += xp.log(mass + 1)
         return xp.concat([*blocks, constants, xp.zeros_like(mass)], axis=-1)
 
     def by_subspace(self, columns: Array) -> Array:
         """Return the columns of each subspace, (n, n_subspaces, width)."""
-        return self.namespace.take(columns, self.namespace.asarray(self.table), axis=1)
+        return self.namespace.take(columns, self._on_device["table"], axis=1)
 
     def weights_by_subspace(self, weights: Array) -> Array:
         """Return the weights of each subspace, (c, n_subspaces, width)."""
-        return self.namespace.take(weights, self.namespace.asarray(self.weight_table), axis=1)
+        return self.namespace.take(weights, self._on_device["weight_table"], axis=1)
 
 
 @dataclass(frozen=True)
@@ -163,7 +182,7 @@ class PairNaiveBayes:
     """The training rows of all pairs, from which the log-odds of any block of pairs follow.
 
     A block is trained when it is needed: sums over the rows of one label without another are
-    products of matrices, none of them a difference of sums.
+    products of matrices, or differences of such sums where these keep their digits.
 
     Attributes
     ----------
@@ -175,6 +194,12 @@ class PairNaiveBayes:
         1 where a row has a label; 0 for a virtual label.
     groups : list of LabelGroup
         Labels and their rows, by falling number of rows.
+    totals : array of shape (n_labels, n_known + 1)
+        Sums of `values` over the rows of each label.
+    cancelled : ndarray of bool, shape (n_labels, n_labels)
+        Where the rows of a label without another are a small part of its rows.
+    has_virtual : bool
+        Whether the first label is virtual.
     constant : array of shape (n_labels, n_labels)
         Supports of pairs without rows of one class; NaN elsewhere.
     dtype : str
@@ -185,6 +210,9 @@ class PairNaiveBayes:
     values: Array
     indicators: Array
     groups: list[LabelGroup]
+    totals: Array
+    cancelled: BoolArray
+    has_virtual: bool
     constant: Array
     dtype: str
 
@@ -216,8 +244,19 @@ class PairNaiveBayes:
         # In the pair of a label with itself there is nothing to decide.
         is_empty = (count <= 0) | (count.T <= 0) | (xp.eye(len(members.T), device=namespace.device) > 0)
         constant = xp.where(is_empty, (mass + 1) / (mass + mass.T + 2), xp.nan)
-        groups = group_labels(members, namespace, _max_rows(values, namespace))
-        return cls(design, values, has_label, groups, constant, dtype)
+        total = (own * namespace.asarray(weights)[:, None]).T @ xp.ones_like(own)
+        cancelled = (count > 0) & (mass < total / CANCELLED)
+        return cls(
+            design,
+            values,
+            has_label,
+            group_labels(members, namespace, _max_rows(values, namespace)),
+            own.T @ values,
+            namespace.numpy(cancelled),
+            bool(members[:, 0].all() and not indicators[:, 0].any()),
+            constant,
+            dtype,
+        )
 
     @property
     def n_labels(self) -> int:
@@ -254,6 +293,7 @@ class PairNaiveBayes:
             values=convert(self.values),
             indicators=convert(self.indicators),
             groups=[group.__sklearn_array_api_convert__(convert) for group in self.groups],
+            totals=convert(self.totals),
             constant=convert(self.constant),
         )
 
@@ -268,24 +308,54 @@ class PairNaiveBayes:
         """
         xp, others = self.namespace.xp, slice(low, self.n_labels)
         first = [self._sums(part, others) for part in parts_of(self.groups, labels)]
-        second = [self._sums(part, labels) for part in parts_of(self.groups, others)]
-        against = self.dense.weights(xp.permute_dims(xp.concat(second, axis=0), (1, 0, 2)))
-        weights = against - self.dense.weights(xp.concat(first, axis=0))
+        weights = self.dense.weights(self._other_sums(labels, others))
+        weights -= self.dense.weights(xp.concat(first, axis=0))
         weights = xp.astype(weights, self.float_dtype)
         flat = xp.reshape(weights, (-1, weights.shape[-1]))
         by_subspace = self.dense.weights_by_subspace(flat)
         return xp.reshape(by_subspace, (*weights.shape[:2], *by_subspace.shape[1:]))
 
-    def _sums(self, group: LabelGroup, others: slice) -> Array:
-        """Sum the rows of labels without each other label, (g, n_others, n_known + 1)."""
-        space = self.namespace
+    def _other_sums(self, labels: slice, others: slice) -> Array:
+        """Sum the rows of other labels without each of some labels, (g, n_others, n_known + 1)."""
+        xp = self.namespace.xp
+        shared = [self._sums(part, others, shared=True) for part in parts_of(self.groups, labels)]
+        sums = self.totals[None, others, :] - xp.concat(shared, axis=0)
+        if not self.cancelled[others, labels].any():
+            return sums
+        blocks = []
+        for part in parts_of(self.groups, others):
+            own = slice(part.start, part.stop)
+            if self.cancelled[own, labels].any():
+                blocks.append(xp.permute_dims(self._sums(part, labels), (1, 0, 2)))
+            else:
+                blocks.append(sums[:, own.start - others.start : own.stop - others.start, :])
+        return xp.concat(blocks, axis=1)
 
-        def without(rows: Array, valid: Array) -> Array:
-            has_other = space.take(self.indicators[:, others], rows)
-            return (1 - has_other) * valid[..., None]
+    def _sums(self, group: LabelGroup, others: slice, *, shared: bool = False) -> Array:
+        """Sum the rows of labels without, or with, each other label, (g, n_others, n_known + 1).
+
+        A virtual label shares its rows with the other labels, not these with it: of a pair with
+        it, they keep all rows.
+        """
+        space = self.namespace
+        has_label = self.indicators[:, others]
+        if shared and self.has_virtual:
+            if others.start == 0:
+                ones = space.xp.ones_like(has_label[:, :1])
+                has_label = space.xp.concat([ones, has_label[:, 1:]], axis=1)
+            if group.start == 0:
+                none = space.xp.zeros_like(self.totals[None, others, :])
+                if group.stop == 1:
+                    return none
+                own = self._sums(group.part(1, group.stop), others, shared=True)
+                return space.xp.concat([none, own], axis=0)
+
+        def cells(rows: Array, valid: Array) -> Array:
+            has_other = space.take(has_label, rows)
+            return (has_other if shared else 1 - has_other) * valid[..., None]
 
         return masked_products(
-            without,
+            cells,
             lambda rows: space.take(self.values, rows),
             group,
             space,
@@ -295,9 +365,9 @@ class PairNaiveBayes:
     def pairs_at_once(self, n_floats: int) -> int:
         """Return the number of pairs in memory at once, with some floats for each."""
         sums = ARRAYS * self.values.shape[1] + 2 * self.row_size
-        return max(1, self.namespace.max_bytes() // (8 * (sums + n_floats)))
+        return max(1, self.namespace.max_bytes // (8 * (sums + n_floats)))
 
 
 def _max_rows(values: Array, namespace: Namespace) -> int:
     """Return the number of rows that are copied at once."""
-    return max(1, namespace.max_bytes() // (8 * int(values.shape[1])))
+    return max(1, namespace.max_bytes // (8 * int(values.shape[1])))

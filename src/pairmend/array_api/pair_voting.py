@@ -91,7 +91,7 @@ def support_blocks(model: PairNaiveBayes, X: Array) -> Iterator[tuple[Block, Arr
     n_rows, n_subspaces = rows.shape[:2]
     at_once = model.pairs_at_once(ARRAYS * n_rows)
     item = 4 if model.dtype == "float32" else 8
-    scored = max(1, space.max_bytes() // (item * SUBSPACE_ARRAYS * n_subspaces * n_rows))
+    scored = max(1, space.max_bytes // (item * SUBSPACE_ARRAYS * n_subspaces * n_rows))
     for group in model.groups:
         start = group.start
         while start < min(group.stop, n_labels - 1):
@@ -129,7 +129,7 @@ def vote_blocks(
         p = space.xp.astype(decided, space.float64)
         sums = {
             overlap: confusion_block(
-                correction.weights, correction.decided, block.first, block.low, overlap
+                correction.weights, correction.decided, block.first, block.low, overlap, space
             )
             for overlap in {variant.overlap for variant in variants}
         }
@@ -145,11 +145,11 @@ def confusion_blocks(
     """Yield the confusion matrices of blocks: e[truth][decision] in a row, (b, m, n) each."""
     n_labels, space = model.n_labels, model.namespace
     n_rows = correction.weights.shape[1]
-    size = max(1, space.max_bytes() // (8 * ARRAYS * n_rows * n_labels))
+    size = max(1, space.max_bytes // (8 * ARRAYS * n_rows * n_labels))
     for start in range(0, n_labels - 1, size):
         block = Block(slice(start, min(start + size, n_labels - 1)), n_labels)
         sums = confusion_block(
-            correction.weights, correction.decided, block.first, block.low, variant.overlap
+            correction.weights, correction.decided, block.first, block.low, variant.overlap, space
         )
         first, second = balanced(sums, variant, block)
         yield block, (*first, *second)

@@ -25,15 +25,19 @@ def mean_small_supports(rows: Array, weights: Array, namespace: Namespace) -> tu
     """Return the smaller support of each pair, and whether it is that of the first label.
 
     `rows`, (g, n, n_subspaces, width), belong to `weights`, (g, p, n_subspaces, width); the result
-    is (g, p, n). Small supports of either label keep all their digits.
+    is (g, p, n). In single precision small supports of either label keep all their digits.
     """
     xp = namespace.xp
     left, right = xp.permute_dims(weights, (2, 0, 1, 3)), xp.permute_dims(rows, (2, 0, 3, 1))
     odds = _odds(left, right, xp)
-    with np.errstate(divide="ignore", over="ignore"):
-        second = xp.mean(1 / (1 + 1 / odds), axis=0)
-    odds += 1
-    first = xp.mean(1 / odds, axis=0)
+    if odds.dtype == xp.float64:  # as in `kernels.rrc`
+        first = xp.mean(1 / (1 + odds), axis=0)
+        second = 1 - first
+    else:
+        with np.errstate(divide="ignore", over="ignore"):
+            second = xp.mean(1 / (1 + 1 / odds), axis=0)
+        odds += 1
+        first = xp.mean(1 / odds, axis=0)
     is_first = first <= second
     return xp.where(is_first, first, second), is_first
 

@@ -265,12 +265,12 @@ class PairwiseVoting(MultiLabelClassifier):
 
     def _array_scores(self, X: Any, variants: Sequence[Any]) -> list[Any]:
         """Return the scores of the labels in each variant, on the device of X."""
-        learner: DensePairLearner = self.learner_
+        learner: DensePairLearner = self.learner_.renewed()
         X, space = check_rows(self, X, learner.namespace), learner.namespace
         kinds = [variant._array_variant() for variant in variants]
         parts = [
             learner.scores(chunk, self._array_correction(chunk), kinds)
-            for chunk in self._array_chunks(X)
+            for chunk in self._array_chunks(X, space)
         ]
         joined = [space.xp.concat(list(found), axis=0) for found in zip(*parts, strict=True)]
         scores = [self._scale(means) for means in joined]
@@ -284,11 +284,9 @@ class PairwiseVoting(MultiLabelClassifier):
         """Return what corrects supports around rows on a device."""
         return None
 
-    def _array_chunks(self, X: Any) -> Iterator[Any]:
+    def _array_chunks(self, X: Any, namespace: Namespace) -> Iterator[Any]:
         """Cut rows so that what a row needs besides its pairs fits into the device's memory."""
-        learner: DensePairLearner = self.learner_
-        size = self._array_row_size()
-        step = max(1, 2 * learner.namespace.max_bytes() // (8 * size))
+        step = max(1, 2 * namespace.max_bytes // (8 * self._array_row_size()))
         return (X[rows, :] for rows in batches(X.shape[0], step))
 
     def _array_row_size(self) -> int:
@@ -298,9 +296,9 @@ class PairwiseVoting(MultiLabelClassifier):
     def _collect_arrays(self, X: Any, method: str, compute: Callable[[Any], Any]) -> Any:
         """Concatenate what is computed for chunks of rows on a device."""
         self._check_namespace(X, method)
-        space = self.learner_.namespace
+        space = Namespace.of(X)
         X = check_rows(self, self._check_predict(X), space)
-        return space.xp.concat([compute(chunk) for chunk in self._array_chunks(X)], axis=0)
+        return space.xp.concat([compute(chunk) for chunk in self._array_chunks(X, space)], axis=0)
 
     def _pair_votes(self, supports: FloatArray) -> FloatArray:
         """Return the votes of pairs for their first labels."""

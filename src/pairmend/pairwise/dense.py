@@ -57,6 +57,10 @@ class DensePairLearner:
     def __sklearn_array_api_convert__(self, convert: Convert) -> "DensePairLearner":
         return replace(self, model=self.model.__sklearn_array_api_convert__(convert))
 
+    def renewed(self) -> "DensePairLearner":
+        """Return the same with chunks by the memory that is free now."""
+        return replace(self, model=replace(self.model))
+
     def scores(
         self, X: Array, correction: Correction | None, variants: Sequence[Variant]
     ) -> list[Array]:
