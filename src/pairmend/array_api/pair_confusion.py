@@ -73,40 +73,46 @@ def decide_rows(
 
     `X` and `members`, (n, L), are those of all validation rows, of which `rows` are predicted.
     """
-    space = model.namespace
-    xp = space.xp
     chosen = members & False
     chosen[rows] = members[rows]
-    n_labels = model.n_labels
-    size = model.row_size + 8 * n_labels * len(model.dense.table)
-    most = max(1, space.max_bytes // (8 * size))
+    xp = model.namespace.xp
+    max_rows = max(1, model.namespace.max_bytes // (32 * model.n_labels))
     decided = []
-    for group in group_labels(chosen, space, most):
-        step = max(1, model.pairs_at_once(0) // n_labels)
-        for start in range(group.start, group.stop, step):
-            part = group.part(start, min(start + step, group.stop))
-            weights = model.log_odds_weights(slice(part.start, part.stop), 0)
-            smaller, is_own = [], []
-            n_rows = max(1, most // (part.stop - part.start))
-            for columns in batches(part.n_rows, n_rows):
-                here = part.rows[:, columns]
-                at = space.take(X, here)
-                own = model.rows(xp.reshape(at, (-1, at.shape[-1])))
-                own = xp.reshape(own, (*here.shape, *own.shape[1:]))
-                q, is_first = mean_small_supports(own, weights, space)
-                constant = model.constant[part.start : part.stop, :][..., None]
-                is_fixed, other = constant == constant, 1 - constant
-                fixed = xp.astype(xp.where(other < constant, other, constant), q.dtype)
-                q = xp.where(is_fixed, fixed, q)
-                is_first = xp.where(is_fixed, constant <= other, is_first)
-                # What the complement of a support cannot represent is 0, as in `kernels.rrc`.
-                q = xp.astype(1 - (1 - xp.astype(q, space.float64)), model.float_dtype)
-                smaller.append(p_decide(reference, q, space))
-                is_own.append(is_first)
-            decided.append(
-                DecidedGroup(part, xp.concat(smaller, axis=2), xp.concat(is_own, axis=2))
-            )
+    for group in group_labels(chosen, model.namespace, max_rows):
+        step = max(1, model.pairs_at_once(0) // model.n_labels)
+        parts = [
+            _decide_group(model, X, group.part(start, start + step), reference)
+            for start in range(group.start, group.stop, step)
+        ]
+        smaller, is_own = (xp.concat(list(arrays), axis=0) for arrays in zip(*parts, strict=True))
+        decided.append(DecidedGroup(group, smaller, is_own))
     return decided
+
+
+def _decide_group(
+    model: PairNaiveBayes, X: Array, group: LabelGroup, reference: str
+) -> tuple[Array, Array]:
+    """Return the arrays `smaller` and `is_own` of a :class:`DecidedGroup`."""
+    space = model.namespace
+    xp = space.xp
+    labels = slice(group.start, group.stop)
+    weights = model.log_odds_weights(labels, 0)
+    constant = model.constant[labels, :][..., None]
+    is_fixed, other = constant == constant, 1 - constant
+    fixed = xp.astype(xp.where(other < constant, other, constant), model.float_dtype)
+    fixed_is_own = constant <= other
+    smaller, is_own = [], []
+    for columns in batches(group.n_rows, max(1, model.rows_at_once // (group.stop - group.start))):
+        at = space.take(X, group.rows[:, columns])
+        own = model.rows(xp.reshape(at, (-1, at.shape[-1])))
+        own = xp.reshape(own, (*at.shape[:2], *own.shape[1:]))
+        q, is_first = mean_small_supports(own, weights, space)
+        q = xp.where(is_fixed, fixed, q)
+        # What the complement of a support cannot represent is 0, as in `kernels.rrc`.
+        q = xp.astype(1 - (1 - xp.astype(q, space.float64)), model.float_dtype)
+        smaller.append(p_decide(reference, q, space))
+        is_own.append(xp.where(is_fixed, fixed_is_own, is_first))
+    return xp.concat(smaller, axis=2), xp.concat(is_own, axis=2)
 
 
 def confusion_block(

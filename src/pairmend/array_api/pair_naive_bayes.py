@@ -16,6 +16,8 @@ MAX_SINGLE_DISTANCE = 1e15
 """Distances in single precision, in floors, are clipped to this: sums of squares are finite."""
 CANCELLED = 8
 """Rows are summed separately where a difference would leave less than 1 part in this many."""
+SUBSPACE_ARRAYS = 3
+"""Number of arrays of the size of all log-odds of a block in memory at once."""
 ARRAYS = 8
 """Number of arrays of the size of all sums of a block of pairs in memory at once."""
 
@@ -361,6 +363,17 @@ class PairNaiveBayes:
             space,
             _max_rows(self.values, space),
         )
+
+    @property
+    def item_size(self) -> int:
+        """Number of bytes of a log-odds value."""
+        return 4 if self.dtype == "float32" else 8
+
+    @property
+    def rows_at_once(self) -> int:
+        """Number of rows whose log-odds in all pairs of a label are in memory at once."""
+        log_odds = SUBSPACE_ARRAYS * len(self.dense.table) * self.n_labels
+        return max(1, self.namespace.max_bytes // (self.item_size * (log_odds + 2 * self.row_size)))
 
     def pairs_at_once(self, n_floats: int) -> int:
         """Return the number of pairs in memory at once, with some floats for each."""

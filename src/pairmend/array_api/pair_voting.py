@@ -10,13 +10,11 @@ from pairmend._utils.chunking import batches
 from pairmend._utils.namespaces import Array, Namespace
 from pairmend._utils.typing import IntArray
 from pairmend.array_api.pair_confusion import DecidedRows, confusion_block
-from pairmend.array_api.pair_naive_bayes import PairNaiveBayes
+from pairmend.array_api.pair_naive_bayes import SUBSPACE_ARRAYS, PairNaiveBayes
 from pairmend.array_api.supports import mean_supports, p_decide, vote
 
 ARRAYS = 10
 """Number of arrays of the size of all supports of a block of pairs in memory at once."""
-SUBSPACE_ARRAYS = 3
-"""Number of arrays of the size of all log-odds of a block in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +88,8 @@ def support_blocks(model: PairNaiveBayes, X: Array) -> Iterator[tuple[Block, Arr
     rows = model.rows(X)
     n_rows, n_subspaces = rows.shape[:2]
     at_once = model.pairs_at_once(ARRAYS * n_rows)
-    item = 4 if model.dtype == "float32" else 8
-    scored = max(1, space.max_bytes // (item * SUBSPACE_ARRAYS * n_subspaces * n_rows))
+    size = model.item_size * SUBSPACE_ARRAYS * n_subspaces * n_rows
+    scored = max(1, space.max_bytes // size)
     for group in model.groups:
         start = group.start
         while start < min(group.stop, n_labels - 1):
