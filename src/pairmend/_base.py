@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.fit_params import route_fit_params, take_params
 from pairmend._utils.frames import is_frame
-from pairmend._utils.namespaces import Namespace, check_same_namespace, foreign_namespace
+from pairmend._utils.namespaces import (
+    Namespace,
+    as_numpy,
+    check_same_namespace,
+    foreign_namespace,
+)
 from pairmend._utils.parameters import DefaultParts
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
@@ -151,7 +156,7 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
         if self.multilabel_:
             return xp.astype(scores > self._threshold, xp.int64)
         best = xp.argmax(scores, axis=1)
-        classes = np.asarray(self.classes_)
+        classes = np.asarray(as_numpy(self.classes_))
         if classes.dtype.kind not in "biuf":  # no array library but numpy has texts
             return classes[namespace.numpy(best)]
         return xp.take(namespace.asarray(classes), best, axis=0)

@@ -97,6 +97,14 @@ def as_numpy(value: Any) -> Any:
     return value if namespace is None else namespace.numpy(value)
 
 
+def like_rows(values: np.ndarray[Any, Any], X: Any) -> Any:
+    """Return values on the device of rows, if these are of another array library than numpy."""
+    namespace = foreign_namespace(X)
+    if namespace is None or values.dtype.kind not in "biuf":  # only numpy has texts
+        return values
+    return namespace.asarray(values)
+
+
 def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
     """Raise an error if X is not of the array library and device of a fitted attribute."""
     fitted = getattr(estimator, attribute)

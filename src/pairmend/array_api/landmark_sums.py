@@ -1,0 +1,125 @@
+"""Sums of a table over landmarks with Gaussian weights, and corrections by them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pairmend._utils.chunking import batches
+from pairmend._utils.namespaces import Array, Namespace
+from pairmend.array_api.supports import p_decide
+from pairmend.kernels.landmarks import TOLERANCE
+from pairmend.kernels.leave_one_out import ROUNDING
+
+ARRAYS = 3
+"""Number of arrays of weights of a chunk in memory at once."""
+
+
+@dataclass(frozen=True)
+class DenseLandmarks:
+    """Landmarks and their confusion sums on a device, in double precision.
+
+    Attributes
+    ----------
+    points : array of shape (M, n_features)
+        Landmarks, centred and scaled.
+    table : array of shape (M, C)
+        Confusion sums; the last column is the mass.
+    beta : float
+        Inverse squared bandwidth.
+    """
+
+    points: Array
+    table: Array
+    beta: float
+
+    def sums(self, queries: Array, dtype: Any, namespace: Namespace) -> Array:
+        """Return the sums around queries, (t, C), with weights in a precision.
+
+        Queries so far from the landmarks' mean that their distances lose their digits in single
+        precision are computed in double precision, together with the others of their chunk.
+        """
+        xp = namespace.xp
+        item = 4 if dtype == xp.float32 else 8
+        n_points = self.points.shape[0]
+        step = max(1, namespace.max_bytes // (item * ARRAYS * n_points))
+        prepared = {dtype: self._prepared(dtype, xp)}
+        error = self.beta * xp.sum(queries * queries, axis=1) * float(xp.finfo(dtype).eps)
+        is_exact = namespace.numpy(error <= TOLERANCE)
+        found = []
+        for rows in batches(queries.shape[0], step):
+            precision = dtype if is_exact[rows].all() else namespace.float64
+            if precision not in prepared:
+                prepared[precision] = self._prepared(precision, xp)
+            found.append(self._chunk(queries[rows, :], *prepared[precision], namespace))
+        return xp.concat(found, axis=0)
+
+    def _prepared(self, dtype: Any, xp: Any) -> tuple[Array, Array, Array]:
+        offsets = self.beta * xp.sum(self.points * self.points, axis=1)
+        scaled = xp.astype(2 * self.beta * self.points, dtype)
+        return scaled, xp.astype(offsets, dtype), xp.astype(self.table, dtype)
+
+    def _chunk(
+        self, queries: Array, points: Array, offsets: Array, table: Array, namespace: Namespace
+    ) -> Array:
+        xp = namespace.xp
+        weights = xp.astype(queries, points.dtype) @ points.T
+        weights -= offsets
+        weights -= xp.max(weights, axis=1, keepdims=True)
+        weights = xp.exp(weights)
+        sums = xp.astype(weights @ table, namespace.float64)
+        masses = self.table[:, -1]
+        if bool(xp.all(masses >= 1)):
+            return sums
+        # See `kernels.leave_one_out.nearness_scale`.
+        capped = xp.astype(xp.where(masses < 1, masses, xp.ones_like(masses)), weights.dtype)
+        largest = xp.max(weights * capped, axis=1, keepdims=True)
+        return sums / xp.astype(largest, namespace.float64)
+
+
+def corrected_by(
+    proba: Array, sums: Array, towards: tuple[Any, Any], mass: float, reference: str, dtype: Any
+) -> Array:
+    """Correct probabilities by local confusion sums, see `kernels.leave_one_out.corrected_by`.
+
+    `dtype` is the precision in which sums were computed.
+    """
+    space = Namespace.of(proba)
+    xp, n_labels = space.xp, proba.shape[1]
+    hit, on, positive = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
+    total = sums[:, -1:]
+    off = total - on
+    off = xp.where(off > ROUNDING * float(xp.finfo(dtype).eps) * total, off, xp.zeros_like(off))
+    missed = positive - hit
+    missed = xp.where(missed > 0, missed, xp.zeros_like(missed))
+    missed = xp.where(missed < off, missed, off)
+    given_on = _share(hit + mass * towards[0], on + mass, 1.0, xp)
+    given_off = _share(missed + mass * towards[1], off + mass, 0.0, xp)
+    decided = p_decide(reference, proba, space)
+    return xp.clip(given_off + decided * (given_on - given_off), min=0.0, max=1.0)
+
+
+def _share(part: Array, whole: Array, undefined: float, xp: Any) -> Array:
+    """Divide; where the divisor is 0 the share is `undefined`."""
+    defined = whole > 0
+    share = part / xp.where(defined, whole, xp.ones_like(whole))
+    return xp.where(defined, share, xp.full_like(share, undefined))
+
+
+def log_odds(proba: Array, margin: float) -> Array:
+    """Return the log-odds of probabilities clipped to a distance from 0 and 1."""
+    xp = Namespace.of(proba).xp
+    p = xp.clip(proba, min=margin, max=1 - margin)
+    return xp.log(p / (1 - p))
+
+
+def nearest(queries: Array, points: Array, namespace: Namespace) -> np.ndarray[Any, Any]:
+    """Return the index of the nearest point of each query, of equals the first."""
+    xp = namespace.xp
+    step = max(1, namespace.max_bytes // (8 * ARRAYS * points.shape[0]))
+    offsets = 0.5 * xp.sum(points * points, axis=1)
+    found = [
+        namespace.numpy(xp.argmax(queries[rows, :] @ points.T - offsets, axis=1))
+        for rows in batches(queries.shape[0], step)
+    ]
+    return np.concatenate(found)
