@@ -66,7 +66,8 @@ def in_order(Y: BoolArray, order: IntArray) -> tuple[BoolArray, BoolArray]:
         members = Y.copy()
         members[:, 0] = True
         return members, Y
-    return Y[:, order], Y[:, order]
+    members = np.take(Y, order, axis=1)
+    return members, members
 
 
 def group_labels(members: BoolArray, namespace: Namespace, max_rows: int) -> list[LabelGroup]:
@@ -74,7 +75,8 @@ def group_labels(members: BoolArray, namespace: Namespace, max_rows: int) -> lis
 
     A label with more rows is a group of its own. `members`, (n, L), are the rows of each label.
     """
-    counts = np.count_nonzero(members, axis=0)
+    by_label = np.ascontiguousarray(members.T)
+    counts = np.count_nonzero(by_label, axis=1)
     groups, start = [], 0
     while start < len(counts):
         # The order may be that of other rows: the first label need not have most rows.
@@ -83,14 +85,14 @@ def group_labels(members: BoolArray, namespace: Namespace, max_rows: int) -> lis
         rows = np.cumsum(counts[start:])
         fits = (padded <= max_rows) & (padded - rows <= np.maximum(PADDING * rows, FREE_PADDING))
         size = len(fits) if fits.all() else max(1, int(np.argmin(fits)))
-        groups.append(_group(members[:, start : start + size], start, namespace))
+        groups.append(_group(by_label[start : start + size], start, namespace))
         start += size
     return groups
 
 
-def _group(members: BoolArray, start: int, namespace: Namespace) -> LabelGroup:
-    label, row = np.nonzero(members.T)
-    counts = np.count_nonzero(members, axis=0)
+def _group(by_label: BoolArray, start: int, namespace: Namespace) -> LabelGroup:
+    label, row = np.nonzero(by_label)
+    counts = np.count_nonzero(by_label, axis=1)
     place = np.arange(len(label)) - np.repeat(np.cumsum(counts) - counts, counts)
     shape = (len(counts), max(1, int(counts.max())))
     rows, valid = np.zeros(shape, dtype=np.int64), np.zeros(shape)

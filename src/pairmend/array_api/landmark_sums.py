@@ -1,5 +1,6 @@
 """Sums of a table over landmarks with Gaussian weights, and corrections by them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,9 +8,10 @@ import numpy as np
 
 from pairmend._utils.chunking import batches
 from pairmend._utils.namespaces import Array, Namespace
+from pairmend.array_api.distances import squared_offsets
 from pairmend.array_api.supports import p_decide
 from pairmend.kernels.landmarks import TOLERANCE
-from pairmend.kernels.leave_one_out import ROUNDING
+from pairmend.kernels.leave_one_out import ROUNDING, SLACK
 
 ARRAYS = 3
 """Number of arrays of weights of a chunk in memory at once."""
@@ -113,9 +115,12 @@ def log_odds(proba: Array, margin: float) -> Array:
     return xp.log(p / (1 - p))
 
 
-def nearest(queries: Array, points: Array, namespace: Namespace) -> np.ndarray[Any, Any]:
-    """Return the index of the nearest point of each query, of equals the first."""
+def nearest_landmark(
+    queries: np.ndarray[Any, Any], landmarks: np.ndarray[Any, Any], namespace: Namespace
+) -> np.ndarray[Any, Any]:
+    """Return the index of the nearest landmark of each query, computed on a device."""
     xp = namespace.xp
+    queries, points = namespace.asarray(queries), namespace.asarray(landmarks)
     step = max(1, namespace.max_bytes // (8 * ARRAYS * points.shape[0]))
     offsets = 0.5 * xp.sum(points * points, axis=1)
     found = [
@@ -123,3 +128,60 @@ def nearest(queries: Array, points: Array, namespace: Namespace) -> np.ndarray[A
         for rows in batches(queries.shape[0], step)
     ]
     return np.concatenate(found)
+
+
+class LeaveOneOutSums:
+    """Sums of a table around rows, each row left out, on a device in single precision.
+
+    Parameters
+    ----------
+    points : ndarray of shape (M, n_features)
+        Landmarks.
+    table : ndarray of shape (M, C)
+        Sums over the rows that each landmark represents.
+    namespace : Namespace
+        The array library and the device.
+    """
+
+    def __init__(
+        self,
+        points: np.ndarray[Any, Any],
+        table: np.ndarray[Any, Any],
+        namespace: Namespace,
+    ):
+        self.namespace = namespace
+        self.masses = table[:, -1]
+        self.points = namespace.asarray(points.astype(np.float32))
+        self.table = namespace.asarray(table.astype(np.float32))
+        capped = np.minimum(self.masses, 1).astype(np.float32)
+        self.capped = None if (self.masses >= 1).all() else namespace.asarray(capped)[:, None]
+        self.places = namespace.asarray(np.arange(len(points)))[:, None]
+
+    def __call__(
+        self,
+        queries: np.ndarray[Any, Any],
+        own: np.ndarray[Any, Any],
+        summands: np.ndarray[Any, Any],
+        beta: float,
+        n_doublings: int = 0,
+    ) -> Iterator[np.ndarray[Any, Any]]:
+        """Yield what `kernels.leave_one_out.sums_around` yields."""
+        space, xp = self.namespace, self.namespace.xp
+        others = self.masses[own] - summands[:, -1]
+        is_alone = others <= SLACK * self.masses[own]
+        is_own = self.places == space.asarray(own)
+        left_out = self.places == space.asarray(np.where(is_alone, own, -1))
+        shared = space.asarray(np.where(is_alone[:, np.newaxis], 0, summands).astype(np.float32))
+        offsets = squared_offsets(space.asarray(queries.astype(np.float32)), self.points)
+        offsets = xp.where(left_out, xp.full_like(offsets, xp.inf), offsets)
+        offsets -= xp.min(offsets, axis=0)
+        weights = xp.exp(-beta * offsets)
+        for doubling in range(n_doublings + 1):
+            if doubling:
+                weights *= weights
+            sums = weights.T @ self.table
+            of_own = xp.sum(xp.where(is_own, weights, xp.zeros_like(weights)), axis=0)
+            sums = xp.clip(sums - of_own[:, None] * shared, min=0.0)
+            if self.capped is not None:
+                sums = sums / xp.max(weights * self.capped, axis=0)[:, None]
+            yield space.numpy(sums)

@@ -14,6 +14,8 @@ TOLERANCE = 1e-9
 """Largest component of the gradient, divided by the weight of all rows, at the optimum."""
 MAX_ITERATIONS = 50
 """Number of Newton steps; a handful suffices for all but separable labels."""
+SLACK = 1e-12
+"""Relative increase of a loss that counts as rounding."""
 MAX_HALVINGS = 20
 """Number of times that a step is halved which does not lower the loss."""
 
@@ -149,12 +151,12 @@ class _Problem:
             step = self._newton_step(P, gradient)
             moved, new_losses = W - step, self.losses(W - step)
             for _ in range(MAX_HALVINGS):
-                worse = new_losses > losses
+                worse = new_losses > losses + SLACK * xp.abs(losses)
                 if not bool(xp.any(worse)):
                     break
                 step = xp.where(worse, step / 2, step)
                 moved, new_losses = W - step, self.losses(W - step)
-            better = new_losses <= losses
+            better = new_losses <= losses + SLACK * xp.abs(losses)
             W = xp.where(better, moved, W)
             losses = xp.where(better, new_losses, losses)
         return W

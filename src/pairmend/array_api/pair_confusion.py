@@ -6,6 +6,8 @@ a block of pairs is an array (first labels, second labels, ...).
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pairmend._utils.chunking import batches
 from pairmend._utils.namespaces import Array, Convert, Namespace
 from pairmend._utils.typing import BoolArray, IntArray
@@ -73,8 +75,10 @@ def decide_rows(
 
     `X` and `members`, (n, L), are those of all validation rows, of which `rows` are predicted.
     """
-    chosen = members & False
-    chosen[rows] = members[rows]
+    chosen = members
+    if len(rows) < len(members):
+        chosen = np.zeros_like(members)
+        chosen[rows] = members[rows]
     xp = model.namespace.xp
     max_rows = max(1, model.namespace.max_bytes // (32 * model.n_labels))
     decided = []

@@ -239,8 +239,9 @@ class PairNaiveBayes:
         columns = dense.columns(X, namespace.float64)
         values = xp.concat([columns[:, : dense.n_known], columns[:, -1:]], axis=1)
         values = values * namespace.asarray(weights)[:, None]
-        own = namespace.asarray(members.astype(np.float64))
-        has_label = namespace.asarray(indicators.astype(np.float64))
+        own = has_label = xp.astype(namespace.asarray(members), namespace.float64)
+        if indicators is not members:
+            has_label = xp.astype(namespace.asarray(indicators), namespace.float64)
         count = own.T @ (1 - has_label)
         mass = (own * namespace.asarray(weights)[:, None]).T @ (1 - has_label)
         # In the pair of a label with itself there is nothing to decide.

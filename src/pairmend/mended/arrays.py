@@ -22,18 +22,29 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import check_base_classifier, new_seed, seed_estimator
 from pairmend._utils.weights import relative_weights
 from pairmend.array_api.landmark_sums import DenseLandmarks, corrected_by, log_odds
+from pairmend.array_api.label_sets import marginals
 from pairmend.array_api.logistic import LabelLogisticRegression
 from pairmend.array_api.supports import p_decide
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.mended.base import GivenBase, base_attributes
 from pairmend.mended.base_choice import LINEAR
-from pairmend.mended.corrector import LabelCorrector
+from pairmend.mended.corrector import Corrector, LabelCorrector
+from pairmend.mended.decisions import CorrectedProba
 from pairmend.mended.distances import PROBA_MARGIN
+from pairmend.mended.label_sets import PROBA_MARGIN as SET_MARGIN
 from pairmend.mended.out_of_fold_rows import LocalRows
 from pairmend.mended.rows import RowEncoder
 from pairmend.mended.scoring import find_metric
+from pairmend.mended.stacking import stack
 from pairmend.mended.validation_set import ValidationRows
 from pairmend.model_selection.out_of_fold import first_predictions, split_rows
+
+
+@dataclass(frozen=True)
+class DeviceRows(LocalRows):
+    """Validation rows in memory, whose nearest landmarks and sums are computed on a device."""
+
+    namespace: Namespace
 
 
 class ArrayPerLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -118,7 +129,11 @@ def fit_on_arrays(
         np.clip(proba, 0, 1),
         relative_weights(row_weights)[rows],
     )
-    fitted = owner._fit_correction(LocalRows(validation, folds), rows, target, rng)
+    fitted = owner._fit_correction(
+        DeviceRows(validation, folds, namespace), rows, target, rng
+    )
+    for scaling in fitted["_corrector"].by_label.scalings.values():
+        del scaling.namespace  # a fitted classifier may be used on other devices
     for name in ("validation_indices_", "landmark_indices_"):
         fitted[name] = namespace.asarray(fitted[name])
     name = LINEAR if is_auto(owner.estimator) else type(base).__name__
@@ -153,6 +168,17 @@ def corrected_on_device(
         numbers, own = namespace.numpy(X).astype(np.float64), terms["uncorrected"]
         terms |= {name: corrector.terms(numbers, own)[name] for name in missing}
     return corrector.stacked(terms)
+
+
+def with_label_sets(corrector: Corrector, by_label: FloatArray, namespace: Namespace) -> Any:
+    """Stack probabilities of labels with the marginals of label sets, computed on a device."""
+    sets = corrector.label_sets
+    if corrector.label_set_weights.get("sets", 0.0) == 0 or sets.local_exponent != 0:
+        return corrector.with_label_sets(by_label, None)
+    members = np.asarray(sets.members.toarray(), dtype=np.float64)
+    found = marginals(namespace.asarray(by_label), members, sets._prior, SET_MARGIN, namespace)
+    parts = {"labels": by_label, "sets": namespace.numpy(found)}
+    return CorrectedProba(stack(parts, corrector.label_set_weights), by_label, None)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regress
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one
-from pairmend.mended.arrays import corrected_on_device, fit_on_arrays
+from pairmend.mended.arrays import corrected_on_device, fit_on_arrays, with_label_sets
 from pairmend.mended.base import BaseRows, base_attributes
 from pairmend.mended.base_choice import base_to_fit
 from pairmend.mended.corrector import (
@@ -506,6 +506,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         at, compared, folds = validation.gather(landmarks, rows)
         y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
         scalings = fit_scalings(self.scaling, self.transformer, at.X, at.proba, y, landmark_weights)
+        for scaling in scalings:
+            scaling.namespace = getattr(validation, "namespace", None)
         references = COMPARED_REFERENCES if self.reference == "auto" else (self.reference,)
         tables = LandmarkTables.from_landmarks(at, scalings, references)
         label_sets, sets = validation.label_sets(rows, compared)
@@ -573,7 +575,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         if (namespace := foreign_namespace(X)) is not None:
             corrector, X = self._current_corrector(), check_features(self, X)
             by_label = corrected_on_device(corrector.by_label, self.estimator_, X, namespace)
-            return corrector.with_label_sets(by_label, None)
+            return with_label_sets(corrector, by_label, namespace)
         base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
         return self._current_corrector().corrected_proba(distance_rows, self._base_proba(base_rows))
 

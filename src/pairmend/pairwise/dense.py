@@ -168,7 +168,8 @@ def decide_validation_rows(
         decide_rows(learner.model, X, members, rows, reference) for rows, learner in parts
     ]
     has_virtual = len(order) > Y.shape[1]
-    return DecidedRows(namespace.asarray(indicators.astype(np.float64)), decided, has_virtual)
+    has_label = namespace.xp.astype(namespace.asarray(indicators), namespace.float64)
+    return DecidedRows(has_label, decided, has_virtual)
 
 
 def order_of(Y: BoolArray, *, has_virtual: bool) -> IntArray:
