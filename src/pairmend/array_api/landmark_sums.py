@@ -1,6 +1,6 @@
 """Sums of a table over landmarks with Gaussian weights, and corrections by them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from pairmend._utils.chunking import batches
 from pairmend._utils.namespaces import Array, Namespace
+from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend.array_api.distances import squared_offsets
 from pairmend.array_api.supports import p_decide
 from pairmend.kernels.landmarks import TOLERANCE
@@ -119,15 +120,67 @@ def nearest_landmark(
     queries: np.ndarray[Any, Any], landmarks: np.ndarray[Any, Any], namespace: Namespace
 ) -> np.ndarray[Any, Any]:
     """Return the index of the nearest landmark of each query, computed on a device."""
-    xp = namespace.xp
     queries, points = namespace.asarray(queries), namespace.asarray(landmarks)
     step = max(1, namespace.max_bytes // (8 * ARRAYS * points.shape[0]))
-    offsets = 0.5 * xp.sum(points * points, axis=1)
     found = [
-        namespace.numpy(xp.argmax(queries[rows, :] @ points.T - offsets, axis=1))
+        namespace.numpy(_nearest(queries[rows, :], points, namespace))
         for rows in batches(queries.shape[0], step)
     ]
     return np.concatenate(found)
+
+
+def sums_by_landmark(
+    X: FloatArray,
+    Y: BoolArray,
+    proba: FloatArray,
+    row_weights: FloatArray,
+    scalings: Mapping[str, tuple[Any, ...]],
+    references: Sequence[str],
+    margin: float,
+    namespace: Namespace,
+) -> tuple[dict[str, FloatArray], dict[str, dict[str, FloatArray]]]:
+    """Return confusion sums over all rows, and over the rows nearest to each landmark.
+
+    `scalings` have mean, factor and landmarks; the coordinates of "log_odds" are those of
+    probabilities clipped by `margin`. Sums are by reference, and by scaling and reference: what
+    `kernels.leave_one_out.tabulate` returns, added up.
+    """
+    xp = namespace.xp
+    n_columns = 3 * Y.shape[1] + 1
+    total = {name: np.zeros((1, n_columns)) for name in references}
+    device = {
+        name: [namespace.asarray(part) for part in parts] for name, parts in scalings.items()
+    }
+    sums: dict[str, dict[str, Any]] = {name: dict.fromkeys(references, 0.0) for name in scalings}
+    most = max(len(parts[2]) for parts in scalings.values())
+    step = max(1, namespace.max_bytes // (8 * (ARRAYS * most + 2 * n_columns)))
+    for rows in batches(len(Y), step):
+        p, weights = namespace.asarray(proba[rows]), namespace.asarray(row_weights[rows])[:, None]
+        has_label = xp.astype(namespace.asarray(Y[rows]), p.dtype)
+        features = namespace.asarray(X[rows])
+        summands = {}
+        for name in references:
+            decided = p_decide(name, p, namespace)
+            columns = [decided * has_label, decided, has_label, xp.ones_like(weights)]
+            summands[name] = xp.concat(columns, axis=1) * weights
+            total[name] += namespace.numpy(xp.sum(summands[name], axis=0, keepdims=True))
+        for scaling, (mean, factor, points) in device.items():
+            given = log_odds(p, margin) if scaling == "log_odds" else features
+            near = _nearest((given - mean) * factor, points, namespace)
+            numbers = xp.arange(points.shape[0], device=namespace.device)[:, None]
+            assigned = xp.astype(numbers == near, p.dtype)
+            for name in references:
+                sums[scaling][name] = sums[scaling][name] + assigned @ summands[name]
+    return total, {
+        scaling: {name: namespace.numpy(found) for name, found in by_name.items()}
+        for scaling, by_name in sums.items()
+    }
+
+
+def _nearest(queries: Array, points: Array, namespace: Namespace) -> Array:
+    """Return the index of the nearest point of each query, of equals the first."""
+    xp = namespace.xp
+    return xp.argmax(queries @ points.T - 0.5 * xp.sum(points * points, axis=1), axis=1)
 
 
 class LeaveOneOutSums:

@@ -21,7 +21,12 @@ from pairmend._utils.targets import check_target, numpy_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import check_base_classifier, new_seed, seed_estimator
 from pairmend._utils.weights import relative_weights
-from pairmend.array_api.landmark_sums import DenseLandmarks, corrected_by, log_odds
+from pairmend.array_api.landmark_sums import (
+    DenseLandmarks,
+    corrected_by,
+    log_odds,
+    sums_by_landmark,
+)
 from pairmend.array_api.label_sets import marginals
 from pairmend.array_api.logistic import LabelLogisticRegression
 from pairmend.array_api.supports import p_decide
@@ -32,11 +37,12 @@ from pairmend.mended.corrector import Corrector, LabelCorrector
 from pairmend.mended.decisions import CorrectedProba
 from pairmend.mended.distances import PROBA_MARGIN
 from pairmend.mended.label_sets import PROBA_MARGIN as SET_MARGIN
+from pairmend.mended.landmarks import LandmarkTables
 from pairmend.mended.out_of_fold_rows import LocalRows
 from pairmend.mended.rows import RowEncoder
 from pairmend.mended.scoring import find_metric
 from pairmend.mended.stacking import stack
-from pairmend.mended.validation_set import ValidationRows
+from pairmend.mended.validation_set import GlobalSums, ValidationRows
 from pairmend.model_selection.out_of_fold import first_predictions, split_rows
 
 
@@ -45,6 +51,23 @@ class DeviceRows(LocalRows):
     """Validation rows in memory, whose nearest landmarks and sums are computed on a device."""
 
     namespace: Namespace
+
+    def add_others(self, tables: LandmarkTables, landmarks: IntArray) -> LandmarkTables:
+        """Return the sums with those of all rows that are no landmarks."""
+        is_other = np.ones(len(self.validation), dtype=bool)
+        is_other[landmarks] = False
+        maps = {scaling.name: scaling.affine_map() for scaling in tables.scalings}
+        if not is_other.any() or None in maps.values():
+            return super().add_others(tables, landmarks)
+        others = self.validation.take(np.flatnonzero(is_other))
+        scalings = {
+            scaling.name: (*maps[scaling.name], scaling.neighbourhood.points_)
+            for scaling in tables.scalings
+        }
+        given = others.X, others.Y, others.proba, others.weights
+        references = list(tables.total.sums)
+        total, sums = sums_by_landmark(*given, scalings, references, PROBA_MARGIN, self.namespace)
+        return tables.plus(LandmarkTables(tables.scalings, GlobalSums(total), sums))
 
 
 class ArrayPerLabelClassifier(ClassifierMixin, BaseEstimator):
