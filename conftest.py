@@ -5,9 +5,9 @@ import os
 # Read when scipy is imported: without it, arrays of other libraries than numpy are not tested.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-import pytest  # noqa: E402
+import pytest
 
-from in_process import performed_in_process  # noqa: E402
+from in_process import performed_in_process
 
 # Settings and extensions of Sphinx, which tests do not need, and what the build of the site writes.
 collect_ignore_glob = ["docs/_*", "docs/conf.py", "docs/auto_examples/*", "docs/generated/*"]

@@ -79,7 +79,9 @@ def test_base_classifiers_that_take_arrays(base, label_set):
         proba = library.numpy(clf.predict_proba(library(queries)))
     assert ((proba >= 0) & (proba <= 1)).all()
     assert list(clf.base_weights_.values()) == [1.0]
-    assert 0.5 < ((proba > 0.5) == (proba > 0.4)).mean()
+    # Iterative base classifiers stop at a tolerance, after other steps than scikit-learn's.
+    expected = MendedClassifier(None if base == "auto" else base, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(proba, expected.predict_proba(queries), rtol=0, atol=0.05)
 
 
 def test_auto_is_the_logistic_regression(label_set):
@@ -120,7 +122,7 @@ def test_logistic_regression_is_that_of_scikit_learn(C):
     for label in range(3):
         model = LogisticRegression(C=C, tol=1e-10, max_iter=10000).fit(Z, Y[:, label], weights)
         np.testing.assert_allclose(found[:, label], model.predict_proba(Z)[:, 1], atol=1e-6)
-    np.testing.assert_allclose(found[:, 3], 201 / 202)
+    np.testing.assert_allclose(found[:, 3], 301 / 302)
 
 
 @pytest.fixture(scope="module")

@@ -45,8 +45,8 @@ class Namespace:
         info = getattr(self.xp, "__array_namespace_info__", None)
         if info is None:
             return self.xp.float64
-        return info().dtypes(device=self.device, kind="real floating").get(
-            "float64", self.xp.float32
+        return (
+            info().dtypes(device=self.device, kind="real floating").get("float64", self.xp.float32)
         )
 
     def asarray(self, values: Any, dtype: Any = None) -> Array:

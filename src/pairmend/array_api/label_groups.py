@@ -38,7 +38,9 @@ class LabelGroup:
         """Return the group without labels before `start` or from `stop` on."""
         low, high = max(start, self.start), min(stop, self.stop)
         here = slice(low - self.start, high - self.start)
-        return replace(self, start=low, stop=high, rows=self.rows[here, :], valid=self.valid[here, :])
+        return replace(
+            self, start=low, stop=high, rows=self.rows[here, :], valid=self.valid[here, :]
+        )
 
     @property
     def n_rows(self) -> int:
@@ -97,9 +99,7 @@ def _group(by_label: BoolArray, start: int, namespace: Namespace) -> LabelGroup:
     shape = (len(counts), max(1, int(counts.max())))
     rows, valid = np.zeros(shape, dtype=np.int64), np.zeros(shape)
     rows[label, place], valid[label, place] = row, 1.0
-    return LabelGroup(
-        start, start + len(counts), namespace.asarray(rows), namespace.asarray(valid)
-    )
+    return LabelGroup(start, start + len(counts), namespace.asarray(rows), namespace.asarray(valid))
 
 
 def parts_of(groups: list[LabelGroup], labels: slice) -> Iterator[LabelGroup]:

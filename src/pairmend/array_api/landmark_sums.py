@@ -148,9 +148,7 @@ def sums_by_landmark(
     xp = namespace.xp
     n_columns = 3 * Y.shape[1] + 1
     total = {name: np.zeros((1, n_columns)) for name in references}
-    device = {
-        name: [namespace.asarray(part) for part in parts] for name, parts in scalings.items()
-    }
+    device = {name: [namespace.asarray(part) for part in parts] for name, parts in scalings.items()}
     sums: dict[str, dict[str, Any]] = {name: dict.fromkeys(references, 0.0) for name in scalings}
     most = max(len(parts[2]) for parts in scalings.values())
     step = max(1, namespace.max_bytes // (8 * (ARRAYS * most + 2 * n_columns)))

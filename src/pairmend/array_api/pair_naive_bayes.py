@@ -245,7 +245,9 @@ class PairNaiveBayes:
         count = own.T @ (1 - has_label)
         mass = (own * namespace.asarray(weights)[:, None]).T @ (1 - has_label)
         # In the pair of a label with itself there is nothing to decide.
-        is_empty = (count <= 0) | (count.T <= 0) | (xp.eye(len(members.T), device=namespace.device) > 0)
+        is_empty = (
+            (count <= 0) | (count.T <= 0) | (xp.eye(len(members.T), device=namespace.device) > 0)
+        )
         constant = xp.where(is_empty, (mass + 1) / (mass + mass.T + 2), xp.nan)
         total = (own * namespace.asarray(weights)[:, None]).T @ xp.ones_like(own)
         cancelled = (count > 0) & (mass < total / CANCELLED)

@@ -163,9 +163,7 @@ def balanced(sums: Any, variant: Variant, block: Block) -> Any:
     return (hit * first, miss * first), (false * second, reject * second)
 
 
-def _corrected(
-    p: Array, sums: Any, variant: Variant, block: Block, namespace: Namespace
-) -> Array:
+def _corrected(p: Array, sums: Any, variant: Variant, block: Block, namespace: Namespace) -> Array:
     """Return the votes of a variant from probabilities of decisions and confusion sums."""
     (hit, miss), (false, reject) = balanced(sums, variant, block)
     xp = namespace.xp

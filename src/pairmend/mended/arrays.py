@@ -21,13 +21,13 @@ from pairmend._utils.targets import check_target, numpy_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import check_base_classifier, new_seed, seed_estimator
 from pairmend._utils.weights import relative_weights
+from pairmend.array_api.label_sets import marginals
 from pairmend.array_api.landmark_sums import (
     DenseLandmarks,
     corrected_by,
     log_odds,
     sums_by_landmark,
 )
-from pairmend.array_api.label_sets import marginals
 from pairmend.array_api.logistic import LabelLogisticRegression
 from pairmend.array_api.supports import p_decide
 from pairmend.base_classifiers import ScaledLogisticRegression
@@ -56,14 +56,14 @@ class DeviceRows(LocalRows):
         """Return the sums with those of all rows that are no landmarks."""
         is_other = np.ones(len(self.validation), dtype=bool)
         is_other[landmarks] = False
-        maps = {scaling.name: scaling.affine_map() for scaling in tables.scalings}
-        if not is_other.any() or None in maps.values():
+        scalings = {
+            scaling.name: (*affine, scaling.neighbourhood.points_)
+            for scaling in tables.scalings
+            if (affine := scaling.affine_map()) is not None
+        }
+        if not is_other.any() or len(scalings) < len(tables.scalings):
             return super().add_others(tables, landmarks)
         others = self.validation.take(np.flatnonzero(is_other))
-        scalings = {
-            scaling.name: (*maps[scaling.name], scaling.neighbourhood.points_)
-            for scaling in tables.scalings
-        }
         given = others.X, others.Y, others.proba, others.weights
         references = list(tables.total.sums)
         total, sums = sums_by_landmark(*given, scalings, references, PROBA_MARGIN, self.namespace)
@@ -152,9 +152,7 @@ def fit_on_arrays(
         np.clip(proba, 0, 1),
         relative_weights(row_weights)[rows],
     )
-    fitted = owner._fit_correction(
-        DeviceRows(validation, folds, namespace), rows, target, rng
-    )
+    fitted = owner._fit_correction(DeviceRows(validation, folds, namespace), rows, target, rng)
     for scaling in fitted["_corrector"].by_label.scalings.values():
         del scaling.namespace  # a fitted classifier may be used on other devices
     for name in ("validation_indices_", "landmark_indices_"):

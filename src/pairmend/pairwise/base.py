@@ -40,7 +40,7 @@ from pairmend.pairwise.dense import (
     order_of,
     train_pairs,
 )
-from pairmend.pairwise.learners import PairLearner, make_pair_learner
+from pairmend.pairwise.learners import make_pair_learner
 
 Blocks = Iterator[tuple[slice, FloatArray]]
 """Blocks of pairs by their first labels, each with an array (rows, pairs of the block, ...)."""
@@ -196,8 +196,9 @@ class PairwiseVoting(MultiLabelClassifier):
         ndarray of shape (n_samples, n_pairs)
             Support of each pair for its first label; the second has the complement.
         """
-        if isinstance(getattr(self, "learner_", None), DensePairLearner):
-            return self._collect_arrays(X, "pair_support", self.learner_.supports)
+        self._check_namespace(X, "pair_support")
+        if isinstance(self.learner_, DensePairLearner):
+            return self._collect_arrays(X, self.learner_.supports)
         return self._collect(X, self._supports)
 
     def _votes(
@@ -293,9 +294,8 @@ class PairwiseVoting(MultiLabelClassifier):
         """Return the number of floats that prediction needs for a row besides its pairs."""
         return int(self.learner_.model.row_size) + BLOCK_ARRAYS * self._n_voting_labels
 
-    def _collect_arrays(self, X: Any, method: str, compute: Callable[[Any], Any]) -> Any:
+    def _collect_arrays(self, X: Any, compute: Callable[[Any], Any]) -> Any:
         """Concatenate what is computed for chunks of rows on a device."""
-        self._check_namespace(X, method)
         space = Namespace.of(X)
         X = check_rows(self, self._check_predict(X), space)
         return space.xp.concat([compute(chunk) for chunk in self._array_chunks(X, space)], axis=0)

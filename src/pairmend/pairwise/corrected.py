@@ -421,13 +421,14 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         ndarray of shape (n_samples, n_pairs)
             Support of each pair for its first label; the second has the complement.
         """
-        if isinstance(getattr(self, "learner_", None), DensePairLearner):
+        self._check_namespace(X, "pair_corrected")
+        if isinstance(self.learner_, DensePairLearner):
             plain = replace(self._array_variant(), crisp=False, weighted=False)
 
             def corrected(rows: Any) -> Any:
                 return self.learner_.corrected(rows, self._array_correction(rows), plain)
 
-            return self._collect_arrays(X, "pair_corrected", corrected)
+            return self._collect_arrays(X, corrected)
         return self._collect(X, self._corrected)
 
     def confusion(self, X: MatrixLike) -> FloatArray:
@@ -444,7 +445,8 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             ``[..., truth, decision]``, index 0 standing for the pair's first label: the share
             of the neighbourhood of the row that each cell holds.
         """
-        if isinstance(getattr(self, "learner_", None), DensePairLearner):
+        self._check_namespace(X, "confusion")
+        if isinstance(self.learner_, DensePairLearner):
 
             def shares(rows: Any) -> Any:
                 correction = self._array_correction(rows)
@@ -453,7 +455,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
                 size = xp.where(size > 0, size, xp.ones_like(size))[:, None, None, None]
                 return self.learner_.confusion(correction, self._array_variant()) / size
 
-            return self._collect_arrays(X, "confusion", shares)
+            return self._collect_arrays(X, shares)
         return self._collect(X, self._confusion_shares)
 
     def explain(

@@ -164,9 +164,7 @@ def decide_validation_rows(
 ) -> DecidedRows:
     """Return the decisions of pairs; each part has rows of X and the learner of their supports."""
     members, indicators = in_order(Y, order)
-    decided = [
-        decide_rows(learner.model, X, members, rows, reference) for rows, learner in parts
-    ]
+    decided = [decide_rows(learner.model, X, members, rows, reference) for rows, learner in parts]
     has_virtual = len(order) > Y.shape[1]
     has_label = namespace.xp.astype(namespace.asarray(indicators), namespace.float64)
     return DecidedRows(has_label, decided, has_virtual)
