@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn import get_config
+from sklearn import config_context, get_config
 
 from pairmend._utils.lazy import lazy
-from pairmend._utils.sklearn_private import compare_namespaces, device_of, namespace_of, to_numpy
+from pairmend._utils.sklearn_private import (
+    compare_namespaces,
+    device_of,
+    move_estimator,
+    namespace_of,
+    to_numpy,
+)
 
 Array: TypeAlias = Any
 """An array of any library that has the functions of the array API."""
@@ -119,6 +125,15 @@ def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str)
             "sklearn.utils._array_api.move_estimator_to."
         )
     compare_namespaces(X, estimator, attribute=attribute, method=method)
+
+
+def with_numpy_arrays(estimator: Any) -> Any:
+    """Return a fitted classifier of the library with arrays of numpy, for use on any machine."""
+    attribute = getattr(estimator, "_array_attribute", None)
+    if attribute is None or isinstance(getattr(estimator, attribute), np.ndarray):
+        return estimator
+    with config_context(array_api_dispatch=True):
+        return move_estimator(estimator, np, "cpu")
 
 
 def _free_bytes(xp: Any, device: Any) -> int | None:

@@ -22,10 +22,15 @@ from sklearn.utils.validation import _num_samples as count_rows
 
 try:
     from sklearn.utils._array_api import check_same_namespace as compare_namespaces
+    from sklearn.utils._array_api import move_estimator_to as move_estimator
 except ImportError:  # scikit-learn 1.7 and 1.8
 
     def compare_namespaces(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
         """Raise an error if X is not of the array library and device of fit: not checked here."""
+
+    def move_estimator(estimator: Any, xp: Any, device: Any) -> Any:
+        """Return an estimator with its arrays moved: not possible here."""
+        raise ImportError("Moving classifiers between devices needs scikit-learn 1.9 or newer.")
 
 
 __all__ = [
@@ -41,6 +46,7 @@ __all__ = [
     "device_of",
     "fit_context",
     "get_visual_block",
+    "move_estimator",
     "namespace_of",
     "read_sample_weight",
     "routing_enabled",
