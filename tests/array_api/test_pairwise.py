@@ -14,12 +14,14 @@ from pairmend import (
     CorrectedPairwiseClassifier,
     GaussianNeighbourhood,
     GlobalNeighbourhood,
+    MendedClassifier,
     PairwiseClassifier,
     QWeightedVoting,
     RandomSubspaceNB,
 )
 from pairmend._utils.namespaces import Namespace
 from pairmend.datasets import load
+from pairmend.persistence import load_model, save_model
 
 VARIANTS = {
     "lpw": PairwiseClassifier(random_state=0),
@@ -223,3 +225,14 @@ def test_real_sets(name, dtype, shared):
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
     differs = predicted != ours.predict(X[cut:])
     assert (np.abs(expected[differs] - 0.5) <= tolerance).all()
+
+
+@pytest.mark.parametrize("clf", [VARIANTS["virtual-crossed"], MendedClassifier(random_state=0)])
+def test_model_files_hold_arrays_of_numpy(clf, mixed_set, tmp_path):
+    library, (X, Y, queries) = Library("strict"), mixed_set
+    with dispatched():
+        fitted = clone(clf).fit(library(X), library(Y))
+        expected = library.numpy(fitted.predict_proba(library(queries)))
+    save_model(fitted, tmp_path / "a.model")
+    found = load_model(tmp_path / "a.model").predict_proba(queries)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
