@@ -163,9 +163,11 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
 
     def _check_namespace(self, X: MatrixLike, method: str) -> None:
         """Raise an error if X is not of the array library and device of fit."""
+        name = self._array_attribute
+        if name is None or (type(X) is np.ndarray and type(vars(self).get(name)) is np.ndarray):
+            return
         check_is_fitted(self)
-        if self._array_attribute is not None:
-            check_same_namespace(X, self, attribute=self._array_attribute, method=method)
+        check_same_namespace(X, self, attribute=name, method=method)
 
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
         """Return checked rows; refuse them before fit and with invalid parameters."""

@@ -89,9 +89,9 @@ def foreign_namespace(X: Any) -> Namespace | None:
 
     None without ``sklearn.config_context(array_api_dispatch=True)``, and for all other input.
     """
-    if not get_config()["array_api_dispatch"] or isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
         return None
-    if not hasattr(X, "__dlpack__"):
+    if not get_config()["array_api_dispatch"]:
         return None
     namespace = Namespace.of(X)
     return None if namespace.xp.__name__.endswith("numpy") else namespace

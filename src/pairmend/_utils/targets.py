@@ -182,6 +182,7 @@ def check_indicators(Y: TargetLike) -> BoolArray:
 
 
 def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:
+    y = numpy_target(y)
     if sparse.issparse(y):
         return np.asarray(y.toarray())
     try:
