@@ -9,6 +9,7 @@ from sklearn import config_context, get_config
 
 from pairmend._utils.lazy import lazy
 from pairmend._utils.sklearn_private import (
+    HAS_ARRAY_API,
     compare_namespaces,
     device_of,
     move_estimator,
@@ -87,11 +88,12 @@ class Namespace:
 def foreign_namespace(X: Any) -> Namespace | None:
     """Return the namespace of an array of another library than numpy, if scikit-learn dispatches.
 
-    None without ``sklearn.config_context(array_api_dispatch=True)``, and for all other input.
+    None without ``sklearn.config_context(array_api_dispatch=True)``, before scikit-learn 1.9, and
+    for all other input.
     """
     if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
         return None
-    if not get_config()["array_api_dispatch"]:
+    if not (HAS_ARRAY_API and get_config()["array_api_dispatch"]):
         return None
     namespace = Namespace.of(X)
     return None if namespace.xp.__name__.endswith("numpy") else namespace

@@ -24,16 +24,10 @@ try:
     from sklearn.utils._array_api import check_same_namespace as compare_namespaces
     from sklearn.utils._array_api import move_estimator_to as move_estimator
 except ImportError:  # scikit-learn 1.7 and 1.8
-
-    def compare_namespaces(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
-        """Raise an error if X is not of the array library and device of fit: not checked here."""
-
-    def move_estimator(estimator: Any, xp: Any, device: Any) -> Any:
-        """Return an estimator with its arrays moved: not possible here."""
-        raise ImportError("Moving classifiers between devices needs scikit-learn 1.9 or newer.")
-
+    compare_namespaces = move_estimator = None
 
 __all__ = [
+    "HAS_ARRAY_API",
     "CachedParameterNames",
     "HasMethods",
     "Interval",
@@ -53,6 +47,10 @@ __all__ = [
     "safe_indexing",
     "to_numpy",
 ]
+
+
+HAS_ARRAY_API = move_estimator is not None
+"""Whether scikit-learn has what arrays of other libraries than numpy need here."""
 
 
 def namespace_of(*arrays: Any) -> Any:

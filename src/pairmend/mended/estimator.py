@@ -18,6 +18,7 @@ from pairmend._utils.parameters import is_auto, same_parameters
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import (
+    HAS_ARRAY_API,
     HasMethods,
     Interval,
     StrOptions,
@@ -447,7 +448,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         tags = super().__sklearn_tags__()
         base = self._base_classifier()
         is_own = type(base) is ScaledLogisticRegression and base.class_weight is None
-        tags.array_api_support = is_own or get_tags(base).array_api_support
+        tags.array_api_support = HAS_ARRAY_API and (is_own or get_tags(base).array_api_support)
         return tags
 
     def _base_classifier(self) -> Any:

@@ -15,6 +15,7 @@ from pairmend._utils.chunking import BLOCK_ARRAYS, batches, pair_blocks, row_chu
 from pairmend._utils.fit_params import route_fit_params
 from pairmend._utils.namespaces import Namespace, foreign_namespace
 from pairmend._utils.sklearn_private import (
+    HAS_ARRAY_API,
     check_params,
     count_rows,
     fit_context,
@@ -90,7 +91,8 @@ class PairwiseVoting(MultiLabelClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         base = self._base_classifier()
-        tags.array_api_support = self.takes_arrays and type(base) is RandomSubspaceNB
+        takes_arrays = self.takes_arrays and type(base) is RandomSubspaceNB
+        tags.array_api_support = HAS_ARRAY_API and takes_arrays
         return tags
 
     @fit_context(prefer_skip_nested_validation=False)
