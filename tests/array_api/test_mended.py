@@ -191,3 +191,15 @@ def test_marginals_of_label_sets():
     members = sets.members.toarray()
     found = marginals(proba, members, sets._prior, PROBA_MARGIN, NUMPY)
     np.testing.assert_allclose(found, sets.marginals(proba), atol=1e-12)
+
+
+def test_a_moved_classifier_explains_its_predictions(label_set):
+    library, (X, Y, queries) = Library("strict"), label_set
+    with dispatched():
+        clf = MendedClassifier(None, random_state=0).fit(library(X), library(Y))
+        expected = library.numpy(clf.predict_proba(library(queries)))
+        with pytest.raises(ValueError, match="explain takes arrays of numpy"):
+            clf.explain(library(queries))
+    (explanation,) = moved_to_numpy(clf).explain(queries[:1])
+    after = [label.after for label in explanation.labels]
+    np.testing.assert_allclose(after, expected[0], atol=1e-9)

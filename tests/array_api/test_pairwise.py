@@ -236,3 +236,14 @@ def test_model_files_hold_arrays_of_numpy(clf, mixed_set, tmp_path):
     save_model(fitted, tmp_path / "a.model")
     found = load_model(tmp_path / "a.model").predict_proba(queries)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_methods_for_numpy_only_are_refused(mixed_set):
+    library, (X, Y, queries) = Library("strict"), mixed_set
+    _, clf = fitted_both(VARIANTS["fcm"], X, Y, library)
+    with dispatched():
+        for method, given in (("explain", [queries]), ("partial_fit", [X, Y])):
+            with pytest.raises(ValueError, match=f"{method} takes arrays of numpy"):
+                getattr(clf, method)(*map(library, given))
+    with pytest.raises(ValueError, match="fitted on arrays of numpy"):
+        moved_to_numpy(clf).explain(queries)

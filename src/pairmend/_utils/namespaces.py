@@ -113,6 +113,13 @@ def like_rows(values: np.ndarray[Any, Any], X: Any) -> Any:
     return namespace.asarray(values)
 
 
+def refuse_arrays(X: Any, method: str, remedy: str) -> None:
+    """Raise an error for arrays of another library than numpy in a method without support."""
+    if (namespace := foreign_namespace(X)) is not None:
+        library = namespace.xp.__name__.rsplit(".", maxsplit=1)[-1]
+        raise ValueError(f"{method} takes arrays of numpy, and X is of {library}. {remedy}")
+
+
 def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
     """Raise an error if X is not of the array library and device of a fitted attribute."""
     fitted = getattr(estimator, attribute)

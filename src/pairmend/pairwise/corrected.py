@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pairmend._utils.fit_params import fit_with_weights, take_params
-from pairmend._utils.namespaces import Namespace, foreign_namespace
+from pairmend._utils.namespaces import Namespace, foreign_namespace, refuse_arrays
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
@@ -488,6 +488,12 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             page, also of the list, ``to_frame`` returns frames, and
             :func:`pairmend.plots.plot_explanation` draws it.
         """
+        refuse_arrays(X, "explain", "Fit the classifier on arrays of numpy.")
+        if isinstance(getattr(self, "learner_", None), DensePairLearner):
+            raise ValueError(
+                "explain needs a classifier that was fitted on arrays of numpy; this one was "
+                "fitted on those of another library. Fit it again."
+            )
         return explain_rows(self, X, training, n_neighbors=n_neighbors, n_problems=n_problems)
 
     def _split(self, data: TrainingInput) -> Split:
