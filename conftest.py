@@ -1,5 +1,10 @@
 """Settings for the examples in docstrings and documentation."""
 
+import os
+
+# Read when scipy is imported: without it, arrays of other libraries than numpy are not tested.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import pytest
 
 from in_process import performed_in_process

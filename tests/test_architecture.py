@@ -16,7 +16,8 @@ ALLOWED_IMPORTS = {
     "kernels": ["_utils"],
     "frames": ["_utils"],
     "naive_bayes": ["_utils", "frames", "kernels"],
-    "neighbourhoods": ["_utils", "frames", "kernels"],
+    "array_api": ["_utils", "kernels", "naive_bayes"],
+    "neighbourhoods": ["_utils", "array_api", "frames", "kernels"],
     "model_selection": ["_utils"],
     "explanation": ["_utils", "frames", "kernels"],
     "base_classifiers": ["_utils", "frames"],
@@ -25,12 +26,12 @@ ALLOWED_IMPORTS = {
     "_base": ["_utils", "frames", "kernels", "naive_bayes"],
     "baselines": ["_base", "_utils", "frames", "kernels", "naive_bayes"],
     "pairwise": [
-        "_base", "_utils", "baselines", "explanation", "frames", "kernels", "model_selection",
-        "naive_bayes", "neighbourhoods",
+        "_base", "_utils", "array_api", "baselines", "explanation", "frames", "kernels",
+        "model_selection", "naive_bayes", "neighbourhoods",
     ],
     "mended": [
-        "_base", "_utils", "base_classifiers", "explanation", "forests", "frames", "kernels",
-        "metrics", "model_selection", "neighbourhoods", "thresholds",
+        "_base", "_utils", "array_api", "base_classifiers", "explanation", "forests", "frames",
+        "kernels", "metrics", "model_selection", "neighbourhoods", "thresholds",
     ],
     "distributed": [
         "_base", "_utils", "baselines", "frames", "kernels", "mended", "model_selection",

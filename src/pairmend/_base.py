@@ -12,6 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.fit_params import route_fit_params, take_params
 from pairmend._utils.frames import is_frame
+from pairmend._utils.namespaces import (
+    Namespace,
+    as_numpy,
+    check_same_namespace,
+    foreign_namespace,
+)
 from pairmend._utils.parameters import DefaultParts
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
@@ -42,6 +48,9 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
     prediction_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters that take effect at prediction: changing them needs no new fit."""
 
+    _array_attribute: ClassVar[str | None] = None
+    """A fitted array of the library and device of fit, if these need not be numpy's."""
+
     @abstractmethod
     def _scores(self, X: MatrixLike) -> FloatArray:
         """Return the scores of the labels for checked rows."""
@@ -60,6 +69,7 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
             1 where a label's score exceeds the threshold, 0 elsewhere. After a fit on 1-D
             classes: shape (n_samples,), the class with the largest score.
         """
+        self._check_namespace(X, "predict")
         return self._decide(self.predict_proba(X))
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
@@ -134,9 +144,30 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
 
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
         """Return the predictions for scores."""
+        if (namespace := foreign_namespace(scores)) is not None:
+            return self._decide_arrays(scores, namespace)
         if self.multilabel_:
             return accept(scores, self._threshold)
         return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+
+    def _decide_arrays(self, scores: Any, namespace: Namespace) -> Any:
+        """Return the predictions for scores of another array library than numpy."""
+        xp = namespace.xp
+        if self.multilabel_:
+            return xp.astype(scores > self._threshold, xp.int64)
+        best = xp.argmax(scores, axis=1)
+        classes = np.asarray(as_numpy(self.classes_))
+        if classes.dtype.kind not in "biuf":  # no array library but numpy has texts
+            return classes[namespace.numpy(best)]
+        return xp.take(namespace.asarray(classes), best, axis=0)
+
+    def _check_namespace(self, X: MatrixLike, method: str) -> None:
+        """Raise an error if X is not of the array library and device of fit."""
+        name = self._array_attribute
+        if name is None or (type(X) is np.ndarray and type(vars(self).get(name)) is np.ndarray):
+            return
+        check_is_fitted(self)
+        check_same_namespace(X, self, attribute=name, method=method)
 
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
         """Return checked rows; refuse them before fit and with invalid parameters."""

@@ -13,6 +13,7 @@ from scipy.special import xlogy
 from sklearn.metrics import f1_score, hamming_loss, zero_one_loss
 from sklearn.utils import check_array
 
+from pairmend._utils.namespaces import as_numpy
 from pairmend._utils.targets import check_indicators
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
 
@@ -80,7 +81,8 @@ def micro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike, *, zero_division: float 
 
 
 def _f1_loss(y_true: ArrayLike, y_pred: ArrayLike, average: str, zero_division: float) -> float:
-    return 1 - float(f1_score(y_true, y_pred, average=average, zero_division=zero_division))
+    truth, predicted = as_numpy(y_true), as_numpy(y_pred)
+    return 1 - float(f1_score(truth, predicted, average=average, zero_division=zero_division))
 
 
 def _weighted_hamming(Y: BoolArray, decisions: BoolArray, weights: FloatArray) -> float:
@@ -274,13 +276,16 @@ def reliability(
 
 
 def _mean(losses: FloatArray, sample_weight: ArrayLike | None) -> FloatArray:
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weights = None
+    if sample_weight is not None:
+        weights = np.asarray(as_numpy(sample_weight), dtype=np.float64)
     return np.asarray(np.average(losses, axis=0, weights=weights))
 
 
 def _check(Y_true: TargetLike, probabilities: ArrayLike) -> tuple[BoolArray, FloatArray]:
     Y = check_indicators(Y_true)
-    p = check_array(probabilities, input_name="probabilities", dtype=[np.float64, np.float32])
+    p = as_numpy(probabilities)
+    p = check_array(p, input_name="probabilities", dtype=[np.float64, np.float32])
     if p.shape != Y.shape:
         raise ValueError(
             f"probabilities have the shape {p.shape}, Y_true has {Y.shape}; they must be equal."

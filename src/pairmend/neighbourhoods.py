@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._utils.cells import by_density, densify, to_csr
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, is_frame
+from pairmend._utils.namespaces import Namespace, as_numpy, foreign_namespace
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
     HasMethods,
@@ -31,6 +32,7 @@ from pairmend._utils.sklearn_private import (
 from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend._utils.validation import LARGEST, is_moderate, is_plain
 from pairmend._utils.weights import all_equal
+from pairmend.array_api import distances
 from pairmend.frames import FrameEncoder
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,
@@ -77,6 +79,8 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         self._check_rows(count_rows(X))
         self.transform_ = None if self.transform is None else clone(self.transform).fit(X, y)
         rows = X if self.transform_ is None else self.transform_.transform(X)
+        if (namespace := foreign_namespace(rows)) is not None:
+            return self._fit_arrays(rows, sample_weight, namespace)
         self._encoder = _frame_encoder(rows)
         numbers, categories = self._split(rows)
         if self._encoder is None:
@@ -88,6 +92,19 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
             weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         self.mean_, self.scale_ = _mean_and_divisor(numbers, self.scale, weights)
         self.points_ = self._scaled(numbers, categories)
+        return self
+
+    def _fit_arrays(self, rows: Any, sample_weight: Any, namespace: Namespace) -> Self:
+        """Fit on rows of another array library than numpy, whose points stay on its device."""
+        rows, weights = _check_arrays(rows, namespace), None
+        if sample_weight is not None:
+            stand_in = np.empty((rows.shape[0], 0))
+            weights = check_sample_weight(
+                as_numpy(sample_weight), stand_in, ensure_non_negative=True
+            )
+        self._encoder, self._sparse = None, False
+        self.mean_, self.scale_ = distances.mean_and_divisor(rows, self.scale, weights, namespace)
+        self.points_ = distances.scaled(rows, self.mean_, self.scale_)
         return self
 
     def _check_rows(self, n_rows: int) -> None:
@@ -108,12 +125,12 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         """
         check_is_fitted(self)
         rows = X if self.transform_ is None else self.transform_.transform(X)
+        if (namespace := foreign_namespace(rows)) is not None:
+            rows = _check_arrays(rows, namespace)
+            self._check_width(rows.shape[1])
+            return distances.scaled(rows, self.mean_, self.scale_)
         numbers, categories = self._split(rows)
-        if numbers.shape[1] != len(self.mean_):
-            raise ValueError(
-                f"X has {numbers.shape[1]} features, but {type(self).__name__} was fitted with "
-                f"{len(self.mean_)}."
-            )
+        self._check_width(numbers.shape[1])
         if self._sparse != sparse.issparse(numbers):
             numbers = to_csr(numbers) if self._sparse else numbers.toarray()
         with np.errstate(over="ignore"):
@@ -124,6 +141,13 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
             # matters.
             np.clip(values, -LARGEST["float64"], LARGEST["float64"], out=values)
         return points
+
+    def _check_width(self, n_features: int) -> None:
+        if n_features != self.mean_.shape[0]:
+            raise ValueError(
+                f"X has {n_features} features, but {type(self).__name__} was fitted with "
+                f"{self.mean_.shape[0]}."
+            )
 
     def _scaled(self, numbers: Any, categories: FloatArray) -> Matrix:
         """Return points from numeric features and the coordinates of categories."""
@@ -232,7 +256,10 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
             Weights relative to that of the nearest validation row, which is 1.
         """
         check_is_fitted(self)
-        return gaussian_weights(self.to_points(X), self.points_, float(self.beta))
+        points = self.to_points(X)
+        if foreign_namespace(points) is not None:
+            return distances.gaussian_weights(points, self.points_, float(self.beta)).T
+        return gaussian_weights(points, self.points_, float(self.beta))
 
 
 class AdaptiveNeighbourhood(_DistanceNeighbourhood):
@@ -302,7 +329,10 @@ class AdaptiveNeighbourhood(_DistanceNeighbourhood):
             Weights of at most 1.
         """
         check_is_fitted(self)
-        return adaptive_weights(self.to_points(X), self.points_, self.k)
+        points = self.to_points(X)
+        if foreign_namespace(points) is not None:
+            return distances.adaptive_weights(points, self.points_, self.k).T
+        return adaptive_weights(points, self.points_, self.k)
 
 
 class GlobalNeighbourhood(BaseEstimator):
@@ -359,7 +389,11 @@ class GlobalNeighbourhood(BaseEstimator):
             All ones.
         """
         check_is_fitted(self)
-        return np.ones((self.n_points_, count_rows(X))).T
+        shape = (self.n_points_, count_rows(X))
+        if (namespace := foreign_namespace(X)) is not None:
+            xp = namespace.xp
+            return xp.ones(shape, dtype=namespace.float64, device=namespace.device).T
+        return np.ones(shape).T
 
 
 def _frame_encoder(rows: MatrixLike) -> FrameEncoder | None:
@@ -386,6 +420,12 @@ def _check_numbers(rows: MatrixLike, advice: str) -> Any:
         if not _is_numeric(rows):
             raise ValueError(f"X is not numeric. {advice}") from error
         raise
+
+
+def _check_arrays(rows: Any, namespace: Namespace) -> Any:
+    """Return checked rows of another array library than numpy; missing values are an error."""
+    xp = namespace.xp
+    return check_array(rows, dtype=[xp.float64, xp.float32], input_name="X")
 
 
 def _is_numeric(rows: MatrixLike) -> bool:

@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pairmend._utils.namespaces import as_numpy
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import FloatArray, MatrixLike
 
 
 def predicted_labels(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
     """Return the label indicators that a classifier predicts; other output is an error."""
-    predicted = model.predict(X)
+    predicted = as_numpy(model.predict(X))
     Y = predicted.toarray() if sparse.issparse(predicted) else np.asarray(predicted)
     expected = (X.shape[0], n_labels)
     # Metrics would count -1 or 2 as a label without an error.
@@ -40,7 +41,7 @@ def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> F
     If the method returns a list with an array for each label, as forests do, the column of class 1
     in ``classes_`` is used; 0 for a label whose ``classes_`` lacks 1.
     """
-    found, n_rows = getattr(estimator, method)(X), count_rows(X)
+    found, n_rows = as_numpy(getattr(estimator, method)(X)), count_rows(X)
     if isinstance(found, list):
         classes = getattr(estimator, "classes_", [[0, 1]] * len(found))
         columns = [_column_of_one(part, own) for part, own in zip(found, classes, strict=True)]

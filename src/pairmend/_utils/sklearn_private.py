@@ -5,6 +5,9 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._array_api import _convert_to_numpy as to_numpy
+from sklearn.utils._array_api import device as device_of
+from sklearn.utils._array_api import get_namespace
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -17,7 +20,14 @@ from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as read_sample_weight
 from sklearn.utils.validation import _num_samples as count_rows
 
+try:
+    from sklearn.utils._array_api import check_same_namespace as compare_namespaces
+    from sklearn.utils._array_api import move_estimator_to as move_estimator
+except ImportError:  # scikit-learn 1.7 and 1.8
+    compare_namespaces = move_estimator = None
+
 __all__ = [
+    "HAS_ARRAY_API",
     "CachedParameterNames",
     "HasMethods",
     "Interval",
@@ -25,13 +35,30 @@ __all__ = [
     "check_method_params",
     "check_params",
     "check_prediction_parameters",
+    "compare_namespaces",
     "count_rows",
+    "device_of",
     "fit_context",
     "get_visual_block",
+    "move_estimator",
+    "namespace_of",
     "read_sample_weight",
     "routing_enabled",
     "safe_indexing",
+    "to_numpy",
 ]
+
+
+HAS_ARRAY_API = move_estimator is not None
+"""Whether scikit-learn has what arrays of other libraries than numpy need here."""
+
+
+def namespace_of(*arrays: Any) -> Any:
+    """Return the functions of the array API for arrays of any library.
+
+    These are numpy's without ``array_api_dispatch``.
+    """
+    return get_namespace(*arrays)[0]
 
 
 class CachedParameterNames:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from pairmend._utils.namespaces import as_numpy, foreign_namespace
 from pairmend._utils.tags import PRESENT, indicators_of, joined_tags_separator, tags_of
 from pairmend._utils.text import counted
 from pairmend._utils.typing import BoolArray, IntArray, MatrixLike, TargetLike
@@ -68,6 +69,16 @@ def check_target(
             "pass a 1-D y, for instance numpy.ravel(y)."
         )
     return _check_classes(column_or_1d(indicators, warn=True))
+
+
+def numpy_target(y: TargetLike) -> TargetLike:
+    """Return a target of another array library as numpy's; indicators as bool, which is smaller."""
+    namespace = foreign_namespace(y)
+    if namespace is None:
+        return y
+    if y.ndim == 2 and bool(namespace.xp.all((y == 0) | (y == 1))):
+        return namespace.numpy(y == 1)
+    return as_numpy(y)
 
 
 def check_row_order(X: MatrixLike, other: Any, name: str) -> None:
@@ -171,6 +182,7 @@ def check_indicators(Y: TargetLike) -> BoolArray:
 
 
 def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:
+    y = numpy_target(y)
     if sparse.issparse(y):
         return np.asarray(y.toarray())
     try:

@@ -12,7 +12,6 @@ dynamic ensemble selection. Pattern Recognition 44(10-11), 2656-2668.
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import betainc
 
 from pairmend._utils.compilation import compiled, use_compiled
 from pairmend._utils.typing import FloatArray
@@ -29,6 +28,18 @@ BETA_SERIES = (
 """Polynomial in 4q - 1, highest power first, that equals p(q) / q^2 for 0 <= q <= 1/2.
 
 A Chebyshev fit in 50 digits, within 2e-17 of the closed form of :func:`beta_reference`."""
+
+CONSTRAINED_SERIES = (
+    4.267924189442677e-15, 4.371195423343036e-15, -6.740088351015088e-13,
+    -6.92909527593541e-13, 8.362355761087875e-11, 8.6583743614368e-11,
+    -8.135328702576749e-09, -8.511858704066701e-09, 6.002703197153795e-07,
+    6.383056101010691e-07, -3.21347841066451e-05, -3.5115411615020244e-05,
+    0.001174057466948181, 0.0013516610138927215, -0.026776927707281916,
+    -0.03493045018681631, 0.33248723224655025, 0.7267604552648373,
+)  # fmt: skip
+"""Polynomial in 4q - 1, highest power first, that equals p(q) / q of the constrained reference.
+
+A Chebyshev fit in 50 digits to the incomplete beta function, q times it within 2e-17 of p(q)."""
 
 COMPILED = 4
 """Work on one value, as a multiple of that of other compiled loops."""
@@ -100,11 +111,14 @@ def constrained_reference(support: FloatArray) -> FloatArray:
     """Return the probability that a beta variable exceeds its own complement.
 
     The two random supports sum to one, a condition that the paper states and its integral does not
-    use: P = 1 - I_{1/2}(2s, 2 - 2s).
+    use: P = 1 - I_{1/2}(2s, 2 - 2s). It is analytic in s, and a polynomial equals it to the last
+    digit.
     """
-    inner = (support > 0) & (support < 1)
-    s = np.where(inner, support, 0.5)
-    return np.where(inner, betainc(2 - 2 * s, 2 * s, np.asarray(0.5, dtype=s.dtype)), support)
+    q = np.minimum(support, 1 - support)
+    p = np.full_like(q, CONSTRAINED_SERIES[0])
+    for coefficient in CONSTRAINED_SERIES[1:]:
+        p = p * (4 * q - 1) + coefficient
+    return np.where(support > 0.5, 1 - p * q, p * q)
 
 
 def identity_reference(support: FloatArray) -> FloatArray:

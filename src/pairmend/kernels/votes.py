@@ -6,14 +6,16 @@ from pairmend._utils.typing import FloatArray
 
 DIGITS = 12
 """Decimals to which scores and differences of supports are rounded, so that ties stay ties."""
+SINGLE_DIGITS = 6
+"""The same in single precision."""
 
 
 def vote(supports: FloatArray) -> FloatArray:
     """Replace supports by votes 0, 1/2 or 1; a tie is half a vote for each label (eq. 5).
 
-    Differences from 1/2 are rounded to `DIGITS` decimals (6 in single precision).
+    Differences from 1/2 are rounded to `DIGITS` decimals, `SINGLE_DIGITS` in single precision.
     """
-    digits = DIGITS if supports.dtype == np.float64 else 6
+    digits = DIGITS if supports.dtype == np.float64 else SINGLE_DIGITS
     return (1 + np.sign(np.round(supports - 0.5, digits))) / 2
 
 

@@ -8,15 +8,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.fit_params import route_fit_params
+from pairmend._utils.namespaces import as_numpy, foreign_namespace, like_rows
 from pairmend._utils.parameters import is_auto, same_parameters
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import (
+    HAS_ARRAY_API,
     HasMethods,
     Interval,
     StrOptions,
@@ -34,10 +36,11 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend._utils.weights import relative_weights
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regression
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one
+from pairmend.mended.arrays import corrected_on_device, fit_on_arrays, with_label_sets
 from pairmend.mended.base import BaseRows, base_attributes
 from pairmend.mended.base_choice import base_to_fit
 from pairmend.mended.corrector import (
@@ -208,7 +211,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     better by one standard error and by 0.5 %, and the logistic regression has its default `C`
     unless 0.1 or 10 is, in a trial on a bounded number of rows. If `cv` is an int, the predictions
     of the forest are out-of-bag predictions: it is grown only once. Its bootstrap samples have
-    2,500 rows at most. On Dask collections "auto" is the logistic regression.
+    2,500 rows at most. On Dask collections, and on arrays of other libraries than numpy, "auto" is
+    the logistic regression.
 
     An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
     for the default base classifiers, which scale dense features only. Other base classifiers get
@@ -272,6 +276,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": logistic_regression}
     prediction_parameters: ClassVar[tuple[str, ...]] = ("criterion", "decision", "threshold")
     """Parameters that take effect at prediction: changing them needs no new fit."""
+    _array_attribute = "validation_indices_"
 
     def __init__(
         self,
@@ -331,6 +336,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         self
             Fitted classifier.
         """
+        if (namespace := foreign_namespace(X)) is not None:
+            return fit_on_arrays(self, X, y, fit_params, namespace)
         start = perf_counter()
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
@@ -378,11 +385,13 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         ndarray of int, shape (n_samples, n_labels)
             0 or 1. After a fit on 1-D classes: shape (n_samples,), the most likely class.
         """
+        self._check_namespace(X, "predict")
         decision, _ = self._decision()
         corrected = self._corrected(X)
         if decision.kind == "classes":
-            return np.asarray(self.classes_[np.argmax(corrected.proba, axis=1)])
-        return decision.decide(corrected.proba, corrected.by_label)
+            best = np.argmax(corrected.proba, axis=1)
+            return like_rows(np.asarray(as_numpy(self.classes_))[best], X)
+        return like_rows(decision.decide(corrected.proba, corrected.by_label), X)
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the corrected probabilities of labels.
@@ -397,8 +406,9 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         ndarray of shape (n_samples, n_labels)
             After a fit on 1-D classes they are scaled to sum to 1 in each row.
         """
+        self._check_namespace(X, "predict_proba")
         proba = self._scores(X)
-        return proba if self.multilabel_ else sum_to_one(proba)
+        return like_rows(proba if self.multilabel_ else sum_to_one(proba), X)
 
     @property
     def label_set_weights_(self) -> dict[str, float]:
@@ -433,6 +443,13 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
             "local_exponent": np.array([candidate.local_exponent for candidate in candidates]),
             "loss": np.array([candidate.loss for candidate in candidates]),
         }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        base = self._base_classifier()
+        is_own = type(base) is ScaledLogisticRegression and base.class_weight is None
+        tags.array_api_support = HAS_ARRAY_API and (is_own or get_tags(base).array_api_support)
+        return tags
 
     def _base_classifier(self) -> Any:
         """Return the unfitted base classifier; the logistic regression stands for "auto"."""
@@ -490,6 +507,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         at, compared, folds = validation.gather(landmarks, rows)
         y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
         scalings = fit_scalings(self.scaling, self.transformer, at.X, at.proba, y, landmark_weights)
+        for scaling in scalings:
+            scaling.namespace = getattr(validation, "namespace", None)
         references = COMPARED_REFERENCES if self.reference == "auto" else (self.reference,)
         tables = LandmarkTables.from_landmarks(at, scalings, references)
         label_sets, sets = validation.label_sets(rows, compared)
@@ -554,6 +573,10 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         return self._corrected(X).proba
 
     def _corrected(self, X: MatrixLike) -> CorrectedProba:
+        if (namespace := foreign_namespace(X)) is not None:
+            corrector, X = self._current_corrector(), check_features(self, X)
+            by_label = corrected_on_device(corrector.by_label, self.estimator_, X, namespace)
+            return with_label_sets(corrector, by_label, namespace)
         base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
         return self._current_corrector().corrected_proba(distance_rows, self._base_proba(base_rows))
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.chunking import row_chunks
+from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._utils.validation import check_features, take_rows
@@ -101,6 +102,7 @@ class ExplainMixin:
         [0.12, 0.23, 0.61, 0.78, 0.83]
         """
         check_is_fitted(self)
+        refuse_arrays(X, "explain", "Move the classifier to numpy, see docs/gpu.md.")
         classifier: Any = self
         rows = check_features(classifier, X)
         base_rows, distance_rows = classifier._row_encoder.encode(rows)

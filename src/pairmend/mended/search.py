@@ -11,7 +11,7 @@ from pairmend._utils.chunking import row_chunks
 from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend._utils.validation import LARGEST
-from pairmend.kernels.leave_one_out import corrected_by, sums_around
+from pairmend.kernels.leave_one_out import corrected_by
 from pairmend.mended.distances import Scaling
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
 
@@ -92,7 +92,7 @@ class Neighbourhoods:
         columns = [
             np.r_[np.arange(2 * n_labels) + 2 * n_labels * k, shared] for k in range(len(names))
         ]
-        landmarks = self.scaling.neighbourhood.points_.astype(np.float32)
+        sums_around = self.scaling.sums_over(table)
         masses = np.array(shrinkages, dtype=np.float64)[:, np.newaxis, np.newaxis]
         errors = np.empty((len(names), len(betas), len(shrinkages), len(validation)))
 
@@ -106,7 +106,7 @@ class Neighbourhoods:
             ]
             sums_by_beta = sums_around(
                 self._queries(here), self.own[chunk], _side_by_side(summands, n_labels),
-                landmarks, table, betas[0], len(betas) - 1,
+                betas[0], len(betas) - 1,
             )  # fmt: skip
             for b, sums in enumerate(sums_by_beta):
                 for r, own in enumerate(columns):
@@ -127,14 +127,13 @@ class Neighbourhoods:
         reference = correction.reference
         corrected = np.empty(validation.Y.shape)
         table = self.tables[reference].astype(np.float32)
-        landmarks = self.scaling.neighbourhood.points_.astype(np.float32)
+        sums_around = self.scaling.sums_over(table)
 
         def fill(chunk: slice) -> None:
             here = validation.take(chunk)
             summands = here.summands(reference)
             (sums,) = sums_around(
-                self._queries(here), self.own[chunk], summands.astype(np.float32),
-                landmarks, table, correction.beta,
+                self._queries(here), self.own[chunk], summands.astype(np.float32), correction.beta,
             )  # fmt: skip
             corrected[chunk] = corrected_by(
                 here.p_decide(reference),
@@ -162,7 +161,7 @@ class Neighbourhoods:
         The weights of a chunk stay in the processor's cache.
         """
         work = NANOSECONDS * n_rows * self.scaling.n_points * n_columns
-        in_blocks(fill, n_rows, BLOCK, work)
+        in_blocks(fill, n_rows, BLOCK, work if self.scaling.namespace is None else 0)
 
 
 def _side_by_side(tables: Sequence[FloatArray], n_labels: int) -> FloatArray:

@@ -11,9 +11,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.chunking import BLOCK_ARRAYS, pair_blocks, row_chunks
+from pairmend._utils.chunking import BLOCK_ARRAYS, batches, pair_blocks, row_chunks
 from pairmend._utils.fit_params import route_fit_params
-from pairmend._utils.sklearn_private import check_params, count_rows, fit_context
+from pairmend._utils.namespaces import Namespace, foreign_namespace
+from pairmend._utils.sklearn_private import (
+    HAS_ARRAY_API,
+    check_params,
+    count_rows,
+    fit_context,
+    namespace_of,
+)
 from pairmend._utils.targets import Target, check_target
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
@@ -22,10 +29,19 @@ from pairmend._utils.validation import (
     new_seed,
     take_rows,
 )
+from pairmend.array_api.pair_voting import Correction, Variant
+from pairmend.array_api.supports import round_to
 from pairmend.kernels.pairs import label_pairs, pairs_of
 from pairmend.kernels.votes import DIGITS, round_scores, sum_supports, vote
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.pairwise.learners import PairLearner, make_pair_learner
+from pairmend.pairwise.dense import (
+    DensePairLearner,
+    check_fit_input,
+    check_rows,
+    order_of,
+    train_pairs,
+)
+from pairmend.pairwise.learners import make_pair_learner
 
 Blocks = Iterator[tuple[slice, FloatArray]]
 """Blocks of pairs by their first labels, each with an array (rows, pairs of the block, ...)."""
@@ -57,17 +73,27 @@ class PairwiseVoting(MultiLabelClassifier):
     voting: str
     n_jobs: int | None
     random_state: Any
-    learner_: PairLearner
+    learner_: Any
     pairs_: IntArray
 
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": RandomSubspaceNB}
     needs_probabilities: bool = True
     """Whether the base classifier must have predict_proba; else its predictions are votes."""
+    takes_arrays: bool = False
+    """Whether arrays of other libraries than numpy are taken, with RandomSubspaceNB."""
+    _array_attribute = "pairs_"
 
     @property
     def has_virtual_label(self) -> bool:
         """Whether the next fit adds a virtual label, after all others, to the vote."""
         return False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        base = self._base_classifier()
+        takes_arrays = self.takes_arrays and type(base) is RandomSubspaceNB
+        tags.array_api_support = HAS_ARRAY_API and takes_arrays
+        return tags
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
@@ -91,9 +117,19 @@ class PairwiseVoting(MultiLabelClassifier):
         self
         """
         data = self._check_fit(X, y, fit_params)
+        if (namespace := foreign_namespace(data.X)) is not None:
+            return self._fit_arrays(data, namespace)
         learner = make_pair_learner(data.base, n_jobs=self.n_jobs, seed=data.seed)
         learner.fit(data.X, data.target.Y, data.pairs, data.fit_params, owner=self)
         return self._set_fitted(data.X, data.target, pairs_=data.pairs, learner_=learner)
+
+    def _fit_arrays(self, data: TrainingInput, namespace: Namespace) -> Self:
+        """Train on rows of another array library than numpy."""
+        Y = data.target.Y
+        order = order_of(Y, has_virtual=self.has_virtual_label)
+        params = data.base, data.X, Y, order, data.fit_params, data.seed, namespace
+        pairs = namespace.asarray(data.pairs)
+        return self._set_fitted(data.X, data.target, pairs_=pairs, learner_=train_pairs(*params))
 
     def predict_each(
         self, X: MatrixLike, settings: Iterable[Mapping[str, Any]]
@@ -125,6 +161,7 @@ class PairwiseVoting(MultiLabelClassifier):
         >>> bool((fcm_o == clf.set_params(overlap=0.5).predict(X)).all())
         True
         """
+        self._check_namespace(X, "predict_each")
         variants = [self._with_params(setting) for setting in settings]
         scores = self._scores_each(X, variants)
         return [variant._decide(part) for variant, part in zip(variants, scores, strict=True)]
@@ -145,6 +182,7 @@ class PairwiseVoting(MultiLabelClassifier):
             label, (1 + mean - mean of the virtual label) / 2. After a fit on 1-D classes they
             are scaled to sum to 1 in each row.
         """
+        self._check_namespace(X, "predict_proba")
         return self._scores(X)
 
     def pair_support(self, X: MatrixLike) -> FloatArray:
@@ -160,6 +198,9 @@ class PairwiseVoting(MultiLabelClassifier):
         ndarray of shape (n_samples, n_pairs)
             Support of each pair for its first label; the second has the complement.
         """
+        self._check_namespace(X, "pair_support")
+        if isinstance(self.learner_, DensePairLearner):
+            return self._collect_arrays(X, self.learner_.supports)
         return self._collect(X, self._supports)
 
     def _votes(
@@ -174,9 +215,14 @@ class PairwiseVoting(MultiLabelClassifier):
         base = self._base_classifier()
         if self.needs_probabilities:
             check_base_classifier(base)
+        rows: Any = None
+        if (namespace := foreign_namespace(X)) is not None:
+            X, y, fit_params = check_fit_input(self, X, y, fit_params, namespace)
+            rows = np.empty((X.shape[0], 0))
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
-        params, row_weights = route_fit_params(self, base, X, fit_params)
+        rows = X if rows is None else rows
+        params, row_weights = route_fit_params(self, base, rows, fit_params)
         return self._training_input(X, target, params, row_weights)
 
     def _training_input(
@@ -209,6 +255,8 @@ class PairwiseVoting(MultiLabelClassifier):
     def _scores_each(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
         """Return the scores of the labels in each variant."""
         X = self._check_predict(X)
+        if isinstance(self.learner_, DensePairLearner):
+            return self._array_scores(X, variants)
         n_labels = self._n_voting_labels
         scores = [np.zeros((count_rows(X), n_labels)) for _ in variants]
         for rows in self._chunks(X):
@@ -217,6 +265,42 @@ class PairwiseVoting(MultiLabelClassifier):
                     total[rows] += sum_supports(variant._pair_votes(supports), labels, n_labels)
         parts = (self._scale(total / (n_labels - 1)) for total in scores)
         return [self._round(part) if self.multilabel_ else part for part in parts]
+
+    def _array_scores(self, X: Any, variants: Sequence[Any]) -> list[Any]:
+        """Return the scores of the labels in each variant, on the device of X."""
+        learner: DensePairLearner = self.learner_.renewed()
+        X, space = check_rows(self, X, learner.namespace), learner.namespace
+        kinds = [variant._array_variant() for variant in variants]
+        parts = [
+            learner.scores(chunk, self._array_correction(chunk), kinds)
+            for chunk in self._array_chunks(X, space)
+        ]
+        joined = [space.xp.concat(list(found), axis=0) for found in zip(*parts, strict=True)]
+        scores = [self._scale(means) for means in joined]
+        return [self._round(part) if self.multilabel_ else part for part in scores]
+
+    def _array_variant(self) -> Variant:
+        """Return how supports on a device become votes."""
+        return Variant(crisp=self.voting == "votes")
+
+    def _array_correction(self, X: Any) -> Correction | None:
+        """Return what corrects supports around rows on a device."""
+        return None
+
+    def _array_chunks(self, X: Any, namespace: Namespace) -> Iterator[Any]:
+        """Cut rows so that what a row needs besides its pairs fits into the device's memory."""
+        step = max(1, 2 * namespace.max_bytes // (8 * self._array_row_size()))
+        return (X[rows, :] for rows in batches(X.shape[0], step))
+
+    def _array_row_size(self) -> int:
+        """Return the number of floats that prediction needs for a row besides its pairs."""
+        return int(self.learner_.model.row_size) + BLOCK_ARRAYS * self._n_voting_labels
+
+    def _collect_arrays(self, X: Any, compute: Callable[[Any], Any]) -> Any:
+        """Concatenate what is computed for chunks of rows on a device."""
+        space = Namespace.of(X)
+        X = check_rows(self, self._check_predict(X), space)
+        return space.xp.concat([compute(chunk) for chunk in self._array_chunks(X, space)], axis=0)
 
     def _pair_votes(self, supports: FloatArray) -> FloatArray:
         """Return the votes of pairs for their first labels."""
@@ -244,13 +328,15 @@ class PairwiseVoting(MultiLabelClassifier):
 
     def _scaling(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return factor and summand, for each row, that turn mean supports into scores."""
-        ones, zeros = np.ones((len(means), 1)), np.zeros((len(means), 1))
+        xp = namespace_of(means)
+        zeros = xp.zeros_like(means[:, :1])
+        ones = zeros + 1
         if self._n_voting_labels == len(self.classes_):
             # Means sum to L / 2. Division by it makes a distribution over classes.
             return ones if self.multilabel_ else ones * (2 / self._n_voting_labels), zeros
         if self.multilabel_:
             return ones / 2, (1 - means[:, -1:]) / 2
-        return 1 / means[:, :-1].sum(axis=1, keepdims=True), zeros
+        return 1 / xp.sum(means[:, :-1], axis=1, keepdims=True), zeros
 
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
         return super()._decide(scores if self.multilabel_ else self._round(scores))
@@ -283,4 +369,6 @@ class PairwiseVoting(MultiLabelClassifier):
 
     def _round(self, scores: FloatArray) -> FloatArray:
         """Round scores, so that ties do not depend on the order of labels or the size of blocks."""
+        if (namespace := foreign_namespace(scores)) is not None:
+            return round_to(scores, self._digits, namespace)
         return round_scores(scores, self._digits)

@@ -95,6 +95,7 @@ class CalibratedLabelRanking(PairwiseVoting):
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ("voting",)
     """Parameters that take effect at prediction: changing them needs no new fit."""
+    takes_arrays = True
 
     def __init__(
         self,

@@ -9,11 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pairmend._utils.fit_params import fit_with_weights, take_params
+from pairmend._utils.namespaces import Namespace, foreign_namespace, refuse_arrays
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend._utils.weights import all_equal
+from pairmend.array_api.pair_voting import Correction, Variant
 from pairmend.explanation import Explanations
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.confusion import (
@@ -28,6 +30,13 @@ from pairmend.kernels.rrc import REFERENCES
 from pairmend.model_selection.splits import given_split, validation_split
 from pairmend.neighbourhoods import GaussianNeighbourhood
 from pairmend.pairwise.base import Blocks, TrainingInput
+from pairmend.pairwise.dense import (
+    DensePairLearner,
+    balance_matrix,
+    decide_validation_rows,
+    order_of,
+    train_pairs,
+)
 from pairmend.pairwise.explain import explain_rows
 from pairmend.pairwise.incremental import IncrementalState, IncrementalVoting, Split
 from pairmend.pairwise.learners import PairLearner, ValidationLearner, make_pair_learner
@@ -206,6 +215,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         "threshold",
     )
     """Parameters that take effect at prediction: changing them needs no new fit."""
+    takes_arrays = True
 
     def __init__(
         self,
@@ -267,6 +277,8 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         self
         """
         data = self._check_fit(X, y, fit_params)
+        if (namespace := foreign_namespace(data.X)) is not None:
+            return self._fit_arrays(data, namespace)
         X, Y, pairs = data.X, data.target.Y, data.pairs
 
         def take(rows: IntArray) -> tuple[MatrixLike, BoolArray]:
@@ -339,6 +351,63 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             _state=state,
         )
 
+    def _fit_arrays(self, data: TrainingInput, namespace: Namespace) -> Self:
+        """Fit on rows of another array library than numpy."""
+        X, Y, xp = data.X, data.target.Y, namespace.xp
+        train_indices, validation_indices, folds = self._split(data)
+        order = order_of(Y, has_virtual=self.has_virtual_label)
+
+        def take(rows: IntArray) -> Any:
+            return xp.take(X, namespace.asarray(rows), axis=0)
+
+        def train(rows: IntArray) -> DensePairLearner:
+            params = take_params(np.empty((len(Y), 0)), data.fit_params, rows)
+            return train_pairs(data.base, take(rows), Y[rows], order, params, data.seed, namespace)
+
+        X_validation, row_weights = take(validation_indices), data.row_weights[validation_indices]
+        neighbourhood = seed_estimator(self._part("neighbourhood"), data.seed)
+        given = X_validation, data.target.as_given(validation_indices)
+        fit_with_weights(neighbourhood, given, None if all_equal(row_weights) else row_weights)
+        learner = train(train_indices)
+        parts = (
+            ((fold, train(validation_indices[rest])) for rest, fold in folds)
+            if folds
+            else [(np.arange(len(validation_indices)), learner)]
+        )
+        decided = decide_validation_rows(
+            X_validation, Y[validation_indices], parts, self.reference, order, namespace
+        )
+        return self._set_fitted(
+            data.X,
+            data.target,
+            pairs_=namespace.asarray(data.pairs),
+            learner_=learner,
+            neighbourhood_=neighbourhood,
+            train_indices_=namespace.asarray(train_indices),
+            validation_indices_=namespace.asarray(validation_indices),
+            _reference=REFERENCES[self.reference],
+            _decisions=decided,
+            _row_weights=namespace.asarray(row_weights),
+            _state=None,
+        )
+
+    def _array_variant(self) -> Variant:
+        balance = None
+        if self.balance is not None:
+            space = self.learner_.namespace
+            balance = balance_matrix(self.balance, self._decisions, self._row_weights, space)
+        crisp, weighted = self.voting == "votes", self.weighting is not None
+        return Variant(float(self.overlap), balance, crisp, weighted)
+
+    def _array_correction(self, X: Any) -> Correction:
+        weights = self.neighbourhood_.weights(X).T * self._row_weights[:, None]
+        name = next(name for name, found in REFERENCES.items() if found is self._reference)
+        return Correction(self._decisions, weights, name)
+
+    def _array_row_size(self) -> int:
+        # Weights, squared distances and their exponents.
+        return super()._array_row_size() + 4 * int(self.validation_indices_.shape[0])
+
     def pair_corrected(self, X: MatrixLike) -> FloatArray:
         """Return the corrected supports of all pairs.
 
@@ -352,6 +421,14 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         ndarray of shape (n_samples, n_pairs)
             Support of each pair for its first label; the second has the complement.
         """
+        self._check_namespace(X, "pair_corrected")
+        if isinstance(self.learner_, DensePairLearner):
+            plain = replace(self._array_variant(), crisp=False, weighted=False)
+
+            def corrected(rows: Any) -> Any:
+                return self.learner_.corrected(rows, self._array_correction(rows), plain)
+
+            return self._collect_arrays(X, corrected)
         return self._collect(X, self._corrected)
 
     def confusion(self, X: MatrixLike) -> FloatArray:
@@ -368,6 +445,17 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             ``[..., truth, decision]``, index 0 standing for the pair's first label: the share
             of the neighbourhood of the row that each cell holds.
         """
+        self._check_namespace(X, "confusion")
+        if isinstance(self.learner_, DensePairLearner):
+
+            def shares(rows: Any) -> Any:
+                correction = self._array_correction(rows)
+                xp = self.learner_.namespace.xp
+                size = xp.sum(correction.weights, axis=0)
+                size = xp.where(size > 0, size, xp.ones_like(size))[:, None, None, None]
+                return self.learner_.confusion(correction, self._array_variant()) / size
+
+            return self._collect_arrays(X, shares)
         return self._collect(X, self._confusion_shares)
 
     def explain(
@@ -400,6 +488,12 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             page, also of the list, ``to_frame`` returns frames, and
             :func:`pairmend.plots.plot_explanation` draws it.
         """
+        refuse_arrays(X, "explain", "Fit the classifier on arrays of numpy.")
+        if isinstance(getattr(self, "learner_", None), DensePairLearner):
+            raise ValueError(
+                "explain needs a classifier that was fitted on arrays of numpy; this one was "
+                "fitted on those of another library. Fit it again."
+            )
         return explain_rows(self, X, training, n_neighbors=n_neighbors, n_problems=n_problems)
 
     def _split(self, data: TrainingInput) -> Split:

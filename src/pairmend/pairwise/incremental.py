@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from pairmend._utils.fit_params import route_fit_params, take_params
 from pairmend._utils.frames import has_categories, is_frame, is_pandas, pack_frame, unpack_frame
+from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import fit_context
 from pairmend._utils.targets import check_further_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
@@ -303,6 +304,7 @@ class IncrementalVoting(PairwiseVoting):
                 f"partial_fit splits rows by a share: validation={self.validation!r} must be a "
                 "float between 0 and 1."
             )
+        refuse_arrays(X, "partial_fit", "Pass arrays of numpy, or all rows to fit.")
         X = check_training_rows(X)
         if is_frame(X) and not is_pandas(X):
             raise ValueError(

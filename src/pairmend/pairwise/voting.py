@@ -96,6 +96,7 @@ class PairwiseClassifier(PairwiseVoting):
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ("voting", "threshold")
     """Parameters that take effect at prediction: changing them needs no new fit."""
+    takes_arrays = True
 
     def __init__(
         self,

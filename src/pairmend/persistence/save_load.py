@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.columns import NUMBER_TEXT, FrameColumns, describe_frame
 from pairmend._utils.defaults import MAX_MODEL_BYTES
+from pairmend._utils.namespaces import with_numpy_arrays
 from pairmend.persistence.archive import TooLargeError
 from pairmend.persistence.audit import audit
 from pairmend.persistence.container import (
@@ -122,6 +123,7 @@ def save_with_facts(
     """Save a model as `save_model`, with facts of the file that it was fitted on."""
     io = require_skops()
     check_is_fitted(model)
+    model = with_numpy_arrays(model)
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", ())
     if label_names is None:

@@ -19,6 +19,10 @@ from pairmend.persistence.container import ModelFileError
 MODULES = frozenset(
     {
         "pairmend.naive_bayes.design_matrix",
+        "pairmend.array_api.label_groups",
+        "pairmend.array_api.logistic",
+        "pairmend.array_api.pair_confusion",
+        "pairmend.array_api.pair_naive_bayes",
         "pairmend._utils.columns",
         "pairmend._utils.constant_classifier",
         "pairmend._utils.frames",
@@ -29,6 +33,7 @@ MODULES = frozenset(
         "pairmend.base_classifiers",
         "pairmend.pairwise.calibrated",
         "pairmend.pairwise.corrected",
+        "pairmend.pairwise.dense",
         "pairmend.pairwise.family.bradley_terry",
         "pairmend.pairwise.family.corrected_classes",
         "pairmend.pairwise.family.corrected_relevance",
@@ -52,6 +57,7 @@ MODULES = frozenset(
         "pairmend.naive_bayes.sums",
         "pairmend.forests.estimator",
         "pairmend.forests.trees",
+        "pairmend.mended.arrays",
         "pairmend.mended.base",
         "pairmend.mended.estimator",
         "pairmend.mended.decisions",

@@ -45,6 +45,10 @@ class Study:
     time_limit : float, default=None
         Seconds that a task may take, fit and prediction together. A task that takes longer has
         failed. None means no limit.
+    device : str, default=None
+        Device of torch, such as "cuda", to which dense rows are moved for algorithms that support
+        the array API. Other algorithms, sparse rows and frames stay with the processors. None means
+        that nothing is moved.
     file : Path, default=None
         The study file that the study was read from. Modules in its folder can be imported.
     left_out : mapping of str to list of str, default=None
@@ -74,6 +78,7 @@ class Study:
     title: str
     skip_missing: bool
     time_limit: float | None
+    device: str | None
     file: Path | None = field(compare=False)
     left_out: Mapping[str, list[str]] = field(compare=False)
 
@@ -91,6 +96,7 @@ class Study:
         title: str = "",
         skip_missing: bool = False,
         time_limit: float | None = None,
+        device: str | None = None,
         file: Path | None = None,
         left_out: Mapping[str, list[str]] | None = None,
     ) -> None:
@@ -107,6 +113,8 @@ class Study:
         if not isinstance(skip_missing, bool):
             raise ValueError(f"skip_missing must be true or false, got {skip_missing!r}")
         _check_time_limit(time_limit)
+        if device is not None and not (isinstance(device, str) and device):
+            raise ValueError(f"device must be the name of a device of torch, got {device!r}")
         parts: dict[str, Any] = {
             "sets": _as_sources(sets),
             "algorithms": _checked_algorithms(algorithms),
@@ -119,6 +127,7 @@ class Study:
             "title": title,
             "skip_missing": skip_missing,
             "time_limit": time_limit,
+            "device": device,
             "file": file,
             "left_out": dict(left_out or {}),
         }
@@ -160,6 +169,7 @@ class Study:
             "split": self.split,
             "skip_missing": self.skip_missing,
             "time_limit": self.time_limit,
+            "device": self.device,
             "sets": {name: source.definition() for name, source in self.sets.items()},
             "algorithms": {name: describe(model) for name, model in self.algorithms.items()},
             "criteria": {name: each.definition() for name, each in self.criteria.items()},

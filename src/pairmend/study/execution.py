@@ -19,6 +19,7 @@ from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend.model_selection.splits import shuffled_folds, stratified_folds
 from pairmend.study.array_cache import CachedSet
 from pairmend.study.definition import Study
+from pairmend.study.devices import Mover
 from pairmend.study.memory import peak_bytes, reset_peak
 from pairmend.study.objects import as_text, describe
 from pairmend.study.tasks import Batch, Task, prediction_params, seed_of
@@ -89,9 +90,11 @@ def perform(
     try:
         with _seeded_and_recorded(seed) as fit_warnings:
             first = study.algorithms[batch.algorithms[0]]
-            rows, target = take_rows(data.X, train), data.Y[train]
+            move = Mover(study.device, first)
+            rows, target = move(take_rows(data.X, train)), data.Y[train]
             started = time.perf_counter()
-            model = seed_estimator(first, seed).fit(rows, target)
+            with move.dispatching():
+                model = seed_estimator(first, seed).fit(rows, target)
             fit_seconds = time.perf_counter() - started
             del rows
     except (Exception, SystemExit) as error:
@@ -109,9 +112,10 @@ def perform(
                 with _seeded_and_recorded(seed) as predict_warnings:
                     if params := prediction_params(study.algorithms[task.algorithm]):
                         model.set_params(**params)
-                    rows, truth = take_rows(data.X, test), data.Y[test]
+                    rows, truth = move(take_rows(data.X, test)), data.Y[test]
                     started = time.perf_counter()
-                    predicted = _predict(study, model, rows, data.Y.shape[1])
+                    with move.dispatching():
+                        predicted = _predict(study, model, rows, data.Y.shape[1])
                     predict_seconds = time.perf_counter() - started
                     values = {
                         name: criterion(truth, predicted[criterion.needs])

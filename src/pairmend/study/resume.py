@@ -20,7 +20,7 @@ from pairmend.study.studyfile import (
 )
 from pairmend.study.trusted_files import is_trusted_file
 
-NUMBERS = ("folds", "repeats", "seed", "split", "skip_missing", "time_limit")
+NUMBERS = ("folds", "repeats", "seed", "split", "skip_missing", "time_limit", "device")
 
 
 @dataclass(frozen=True)

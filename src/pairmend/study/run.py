@@ -17,6 +17,7 @@ from pairmend.study.array_cache import ArrayCache
 from pairmend.study.cluster import connected, run_on_cluster
 from pairmend.study.definition import Study
 from pairmend.study.definition_changes import merged_definition
+from pairmend.study.devices import reason_device_is_missing
 from pairmend.study.environment import machine
 from pairmend.study.execution import Outcome, failures, folds_of, now
 from pairmend.study.importing import importable
@@ -215,6 +216,8 @@ def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool 
             + "\nChoose another folder (--out), undo the changes, or keep the results of both in "
             "this one (--accept-changes, or accept_changes=True)."
         )
+    if reason := reason_device_is_missing(study.device):
+        return reason
     missing = [f"{each.name} ({each.missing})" for each in plan.sets if each.missing]
     if missing and not study.skip_missing:
         return (

@@ -16,6 +16,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.fit_params import check_row_weights, fit_with_weights
+from pairmend._utils.namespaces import as_numpy, like_rows
 from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from pairmend._utils.targets import check_indicators
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
@@ -68,7 +69,7 @@ class Threshold(BaseEstimator, ABC):
             )
         weights = None
         if sample_weight is not None:
-            weights = check_row_weights(sample_weight, checked)
+            weights = check_row_weights(as_numpy(sample_weight), checked)
             present = weights > 0
             checked, indicators = checked[present], indicators[present]
             weights = None if all_equal(weights[present]) else relative_weights(weights[present])
@@ -89,7 +90,7 @@ class Threshold(BaseEstimator, ABC):
             0/1 label indicators.
         """
         check_is_fitted(self)
-        return self._decide(check_scores(scores))
+        return like_rows(self._decide(check_scores(scores)), scores)
 
     @abstractmethod
     def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
@@ -436,7 +437,8 @@ def _check_number_of_labels(threshold: Threshold, scores: FloatArray, n_labels: 
 
 
 def check_scores(scores: ArrayLike) -> FloatArray:
-    """Return scores as an array of floats."""
+    """Return scores as an array of floats of numpy."""
+    scores = as_numpy(scores)
     if is_plain(scores):
         return np.asarray(scores)
     checked: FloatArray = check_array(scores, input_name="scores", dtype=[np.float64, np.float32])

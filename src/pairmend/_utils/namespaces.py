@@ -1,0 +1,162 @@
+"""Namespaces and devices of arrays: the array API, as scikit-learn dispatches it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn import config_context, get_config
+
+from pairmend._utils.lazy import lazy
+from pairmend._utils.sklearn_private import (
+    HAS_ARRAY_API,
+    compare_namespaces,
+    device_of,
+    move_estimator,
+    namespace_of,
+    to_numpy,
+)
+
+Array: TypeAlias = Any
+"""An array of any library that has the functions of the array API."""
+
+MAX_BYTES = 3 * 2**29
+"""Largest size of the arrays of a chunk on a device."""
+MEMORY_SHARE = 8
+"""One part in this many of a device's free memory is the size of the arrays of a chunk."""
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """The functions of an array library, and a device.
+
+    Attributes
+    ----------
+    xp : module
+        Functions of the array API.
+    device : object
+        The device, as the library names it.
+    """
+
+    xp: Any
+    device: Any
+
+    @classmethod
+    def of(cls, array: Array) -> "Namespace":
+        """Return the namespace and the device of an array."""
+        return cls(namespace_of(array), device_of(array))
+
+    @property
+    def float64(self) -> Any:
+        """Double precision, or the most precise dtype of the device."""
+        info = getattr(self.xp, "__array_namespace_info__", None)
+        if info is None:
+            return self.xp.float64
+        return (
+            info().dtypes(device=self.device, kind="real floating").get("float64", self.xp.float32)
+        )
+
+    def asarray(self, values: Any, dtype: Any = None) -> Array:
+        """Return an array of numpy, or of this library, on the device."""
+        values = np.asarray(values) if isinstance(values, np.generic | list) else values
+        if isinstance(values, np.ndarray):
+            values = np.ascontiguousarray(values)
+            if values.dtype == np.float64 and dtype is None:
+                dtype = self.float64
+        return self.xp.asarray(values, dtype=dtype, device=self.device)
+
+    def numpy(self, array: Array) -> np.ndarray[Any, Any]:
+        """Return an array of numpy."""
+        return np.asarray(to_numpy(array, self.xp))
+
+    def take(self, array: Array, indices: Array, axis: int = 0) -> Array:
+        """Select along an axis by an array of indices of any shape."""
+        flat = self.xp.take(array, self.xp.reshape(indices, (-1,)), axis=axis)
+        return self.xp.reshape(
+            flat, (*array.shape[:axis], *indices.shape, *array.shape[axis + 1 :])
+        )
+
+    @lazy
+    def max_bytes(self) -> int:
+        """Number of bytes for the arrays of a chunk, by the free memory at first access."""
+        free = _free_bytes(self.xp, self.device)
+        if free is None:
+            return int(get_config()["working_memory"] * 2**20) // 2
+        return max(2**20, min(MAX_BYTES, free // MEMORY_SHARE))
+
+
+def foreign_namespace(X: Any) -> Namespace | None:
+    """Return the namespace of an array of another library than numpy, if scikit-learn dispatches.
+
+    None without ``sklearn.config_context(array_api_dispatch=True)``, before scikit-learn 1.9, and
+    for all other input.
+    """
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
+        return None
+    if not (HAS_ARRAY_API and get_config()["array_api_dispatch"]):
+        return None
+    namespace = Namespace.of(X)
+    return None if namespace.xp.__name__.endswith("numpy") else namespace
+
+
+def as_numpy(value: Any) -> Any:
+    """Return an array of any library as numpy's, anything else as it is."""
+    namespace = foreign_namespace(value)
+    return value if namespace is None else namespace.numpy(value)
+
+
+def like_rows(values: np.ndarray[Any, Any], X: Any) -> Any:
+    """Return values on the device of rows, if these are of another array library than numpy."""
+    namespace = foreign_namespace(X)
+    if namespace is None or values.dtype.kind not in "biuf":  # only numpy has texts
+        return values
+    return namespace.asarray(values)
+
+
+def refuse_arrays(X: Any, method: str, remedy: str) -> None:
+    """Raise an error for arrays of another library than numpy in a method without support."""
+    if (namespace := foreign_namespace(X)) is not None:
+        library = namespace.xp.__name__.rsplit(".", maxsplit=1)[-1]
+        raise ValueError(f"{method} takes arrays of numpy, and X is of {library}. {remedy}")
+
+
+def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
+    """Raise an error if X is not of the array library and device of a fitted attribute."""
+    fitted = getattr(estimator, attribute)
+    is_numpy = isinstance(fitted, np.ndarray)
+    if is_numpy and foreign_namespace(X) is None:
+        return
+    if not get_config()["array_api_dispatch"]:
+        kind = type(fitted).__module__.split(".", maxsplit=1)[0]
+        raise ValueError(
+            f"This {type(estimator).__name__} was fitted on arrays of {kind}. Call {method} within "
+            "sklearn.config_context(array_api_dispatch=True), or move the estimator to numpy with "
+            "sklearn.utils._array_api.move_estimator_to."
+        )
+    compare_namespaces(X, estimator, attribute=attribute, method=method)
+
+
+def with_numpy_arrays(estimator: Any) -> Any:
+    """Return a fitted classifier of the library with arrays of numpy, for use on any machine."""
+    attribute = getattr(estimator, "_array_attribute", None)
+    if attribute is None or isinstance(getattr(estimator, attribute), np.ndarray):
+        return estimator
+    with config_context(array_api_dispatch=True):
+        return move_estimator(estimator, np, "cpu")
+
+
+def _free_bytes(xp: Any, device: Any) -> int | None:
+    """Return the free memory of a GPU in bytes; None for other devices."""
+    library = xp.__name__.rsplit(".", maxsplit=1)[-1]
+    if library == "torch" and getattr(device, "type", "") == "cuda":
+        free, _ = xp.cuda.mem_get_info(device)
+        cached = xp.cuda.memory_reserved(device) - xp.cuda.memory_allocated(device)
+        return int(free + cached)
+    if library == "cupy":
+        free, _ = device.mem_info
+        return int(free + xp.get_default_memory_pool().free_bytes())
+    return None
+
+
+Convert: TypeAlias = Callable[[Array], Array]
+"""Moves an array to another library or device."""

@@ -1,0 +1,238 @@
+"""Sums of a table over landmarks with Gaussian weights, and corrections by them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pairmend._utils.chunking import batches
+from pairmend._utils.namespaces import Array, Namespace
+from pairmend._utils.typing import BoolArray, FloatArray
+from pairmend.array_api.distances import squared_offsets
+from pairmend.array_api.supports import p_decide
+from pairmend.kernels.landmarks import TOLERANCE
+from pairmend.kernels.leave_one_out import ROUNDING, SLACK
+
+ARRAYS = 3
+"""Number of arrays of weights of a chunk in memory at once."""
+
+
+@dataclass(frozen=True)
+class DenseLandmarks:
+    """Landmarks and their confusion sums on a device, in double precision.
+
+    Attributes
+    ----------
+    points : array of shape (M, n_features)
+        Landmarks, centred and scaled.
+    table : array of shape (M, C)
+        Confusion sums; the last column is the mass.
+    beta : float
+        Inverse squared bandwidth.
+    """
+
+    points: Array
+    table: Array
+    beta: float
+
+    def sums(self, queries: Array, dtype: Any, namespace: Namespace) -> Array:
+        """Return the sums around queries, (t, C), with weights in a precision.
+
+        Queries so far from the landmarks' mean that their distances lose their digits in single
+        precision are computed in double precision, together with the others of their chunk.
+        """
+        xp = namespace.xp
+        item = 4 if dtype == xp.float32 else 8
+        n_points = self.points.shape[0]
+        step = max(1, namespace.max_bytes // (item * ARRAYS * n_points))
+        prepared = {dtype: self._prepared(dtype, xp)}
+        error = self.beta * xp.sum(queries * queries, axis=1) * float(xp.finfo(dtype).eps)
+        is_exact = namespace.numpy(error <= TOLERANCE)
+        found = []
+        for rows in batches(queries.shape[0], step):
+            precision = dtype if is_exact[rows].all() else namespace.float64
+            if precision not in prepared:
+                prepared[precision] = self._prepared(precision, xp)
+            found.append(self._chunk(queries[rows, :], *prepared[precision], namespace))
+        return xp.concat(found, axis=0)
+
+    def _prepared(self, dtype: Any, xp: Any) -> tuple[Array, Array, Array]:
+        offsets = self.beta * xp.sum(self.points * self.points, axis=1)
+        scaled = xp.astype(2 * self.beta * self.points, dtype)
+        return scaled, xp.astype(offsets, dtype), xp.astype(self.table, dtype)
+
+    def _chunk(
+        self, queries: Array, points: Array, offsets: Array, table: Array, namespace: Namespace
+    ) -> Array:
+        xp = namespace.xp
+        weights = xp.astype(queries, points.dtype) @ points.T
+        weights -= offsets
+        weights -= xp.max(weights, axis=1, keepdims=True)
+        weights = xp.exp(weights)
+        sums = xp.astype(weights @ table, namespace.float64)
+        masses = self.table[:, -1]
+        if bool(xp.all(masses >= 1)):
+            return sums
+        # See `kernels.leave_one_out.nearness_scale`.
+        capped = xp.astype(xp.where(masses < 1, masses, xp.ones_like(masses)), weights.dtype)
+        largest = xp.max(weights * capped, axis=1, keepdims=True)
+        return sums / xp.astype(largest, namespace.float64)
+
+
+def corrected_by(
+    proba: Array, sums: Array, towards: tuple[Any, Any], mass: float, reference: str, dtype: Any
+) -> Array:
+    """Correct probabilities by local confusion sums, see `kernels.leave_one_out.corrected_by`.
+
+    `dtype` is the precision in which sums were computed.
+    """
+    space = Namespace.of(proba)
+    xp, n_labels = space.xp, proba.shape[1]
+    hit, on, positive = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
+    total = sums[:, -1:]
+    off = total - on
+    off = xp.where(off > ROUNDING * float(xp.finfo(dtype).eps) * total, off, xp.zeros_like(off))
+    missed = positive - hit
+    missed = xp.where(missed > 0, missed, xp.zeros_like(missed))
+    missed = xp.where(missed < off, missed, off)
+    given_on = _share(hit + mass * towards[0], on + mass, 1.0, xp)
+    given_off = _share(missed + mass * towards[1], off + mass, 0.0, xp)
+    decided = p_decide(reference, proba, space)
+    return xp.clip(given_off + decided * (given_on - given_off), min=0.0, max=1.0)
+
+
+def _share(part: Array, whole: Array, undefined: float, xp: Any) -> Array:
+    """Divide; where the divisor is 0 the share is `undefined`."""
+    defined = whole > 0
+    share = part / xp.where(defined, whole, xp.ones_like(whole))
+    return xp.where(defined, share, xp.full_like(share, undefined))
+
+
+def log_odds(proba: Array, margin: float) -> Array:
+    """Return the log-odds of probabilities clipped to a distance from 0 and 1."""
+    xp = Namespace.of(proba).xp
+    p = xp.clip(proba, min=margin, max=1 - margin)
+    return xp.log(p / (1 - p))
+
+
+def nearest_landmark(
+    queries: np.ndarray[Any, Any], landmarks: np.ndarray[Any, Any], namespace: Namespace
+) -> np.ndarray[Any, Any]:
+    """Return the index of the nearest landmark of each query, computed on a device."""
+    queries, points = namespace.asarray(queries), namespace.asarray(landmarks)
+    step = max(1, namespace.max_bytes // (8 * ARRAYS * points.shape[0]))
+    found = [
+        namespace.numpy(_nearest(queries[rows, :], points, namespace))
+        for rows in batches(queries.shape[0], step)
+    ]
+    return np.concatenate(found)
+
+
+def sums_by_landmark(
+    X: FloatArray,
+    Y: BoolArray,
+    proba: FloatArray,
+    row_weights: FloatArray,
+    scalings: Mapping[str, tuple[Any, ...]],
+    references: Sequence[str],
+    margin: float,
+    namespace: Namespace,
+) -> tuple[dict[str, FloatArray], dict[str, dict[str, FloatArray]]]:
+    """Return confusion sums over all rows, and over the rows nearest to each landmark.
+
+    `scalings` have mean, factor and landmarks; the coordinates of "log_odds" are those of
+    probabilities clipped by `margin`. Sums are by reference, and by scaling and reference: what
+    `kernels.leave_one_out.tabulate` returns, added up.
+    """
+    xp = namespace.xp
+    n_columns = 3 * Y.shape[1] + 1
+    total = {name: np.zeros((1, n_columns)) for name in references}
+    device = {name: [namespace.asarray(part) for part in parts] for name, parts in scalings.items()}
+    sums: dict[str, dict[str, Any]] = {name: dict.fromkeys(references, 0.0) for name in scalings}
+    most = max(len(parts[2]) for parts in scalings.values())
+    step = max(1, namespace.max_bytes // (8 * (ARRAYS * most + 2 * n_columns)))
+    for rows in batches(len(Y), step):
+        p, weights = namespace.asarray(proba[rows]), namespace.asarray(row_weights[rows])[:, None]
+        has_label = xp.astype(namespace.asarray(Y[rows]), p.dtype)
+        features = namespace.asarray(X[rows])
+        summands = {}
+        for name in references:
+            decided = p_decide(name, p, namespace)
+            columns = [decided * has_label, decided, has_label, xp.ones_like(weights)]
+            summands[name] = xp.concat(columns, axis=1) * weights
+            total[name] += namespace.numpy(xp.sum(summands[name], axis=0, keepdims=True))
+        for scaling, (mean, factor, points) in device.items():
+            given = log_odds(p, margin) if scaling == "log_odds" else features
+            near = _nearest((given - mean) * factor, points, namespace)
+            numbers = xp.arange(points.shape[0], device=namespace.device)[:, None]
+            assigned = xp.astype(numbers == near, p.dtype)
+            for name in references:
+                sums[scaling][name] = sums[scaling][name] + assigned @ summands[name]
+    return total, {
+        scaling: {name: namespace.numpy(found) for name, found in by_name.items()}
+        for scaling, by_name in sums.items()
+    }
+
+
+def _nearest(queries: Array, points: Array, namespace: Namespace) -> Array:
+    """Return the index of the nearest point of each query, of equals the first."""
+    xp = namespace.xp
+    return xp.argmax(queries @ points.T - 0.5 * xp.sum(points * points, axis=1), axis=1)
+
+
+class LeaveOneOutSums:
+    """Sums of a table around rows, each row left out, on a device in single precision.
+
+    Parameters
+    ----------
+    points : ndarray of shape (M, n_features)
+        Landmarks.
+    table : ndarray of shape (M, C)
+        Sums over the rows that each landmark represents.
+    namespace : Namespace
+        The array library and the device.
+    """
+
+    def __init__(
+        self,
+        points: np.ndarray[Any, Any],
+        table: np.ndarray[Any, Any],
+        namespace: Namespace,
+    ):
+        self.namespace = namespace
+        self.masses = table[:, -1]
+        self.points = namespace.asarray(points.astype(np.float32))
+        self.table = namespace.asarray(table.astype(np.float32))
+        capped = np.minimum(self.masses, 1).astype(np.float32)
+        self.capped = None if (self.masses >= 1).all() else namespace.asarray(capped)[:, None]
+        self.places = namespace.asarray(np.arange(len(points)))[:, None]
+
+    def __call__(
+        self,
+        queries: np.ndarray[Any, Any],
+        own: np.ndarray[Any, Any],
+        summands: np.ndarray[Any, Any],
+        beta: float,
+        n_doublings: int = 0,
+    ) -> Iterator[np.ndarray[Any, Any]]:
+        """Yield what `kernels.leave_one_out.sums_around` yields."""
+        space, xp = self.namespace, self.namespace.xp
+        others = self.masses[own] - summands[:, -1]
+        is_alone = others <= SLACK * self.masses[own]
+        is_own = self.places == space.asarray(own)
+        left_out = self.places == space.asarray(np.where(is_alone, own, -1))
+        shared = space.asarray(np.where(is_alone[:, np.newaxis], 0, summands).astype(np.float32))
+        offsets = squared_offsets(space.asarray(queries.astype(np.float32)), self.points)
+        offsets = xp.where(left_out, xp.full_like(offsets, xp.inf), offsets)
+        offsets -= xp.min(offsets, axis=0)
+        weights = xp.exp(-beta * offsets)
+        for doubling in range(n_doublings + 1):
+            if doubling:
+                weights *= weights
+            sums = weights.T @ self.table
+            of_own = xp.sum(xp.where(is_own, weights, xp.zeros_like(weights)), axis=0)
+            sums = xp.clip(sums - of_own[:, None] * shared, min=0.0)
+            if self.capped is not None:
+                sums = sums / xp.max(weights * self.capped, axis=0)[:, None]
+            yield space.numpy(sums)

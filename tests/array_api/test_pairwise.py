@@ -1,0 +1,249 @@
+"""Pairwise classifiers on arrays of other libraries equal those on arrays of numpy."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from array_libraries import LIBRARIES, Library, dispatched, moved_to_numpy
+from pairmend import (
+    AdaptiveNeighbourhood,
+    CalibratedLabelRanking,
+    CorrectedPairwiseClassifier,
+    GaussianNeighbourhood,
+    GlobalNeighbourhood,
+    MendedClassifier,
+    PairwiseClassifier,
+    QWeightedVoting,
+    RandomSubspaceNB,
+)
+from pairmend._utils.namespaces import Namespace
+from pairmend.datasets import load
+from pairmend.persistence import load_model, save_model
+
+VARIANTS = {
+    "lpw": PairwiseClassifier(random_state=0),
+    "votes": PairwiseClassifier(voting="votes", random_state=0),
+    "clr": CalibratedLabelRanking(random_state=0),
+    "fcm": CorrectedPairwiseClassifier(random_state=0),
+    "fcm-o": CorrectedPairwiseClassifier(overlap=0.5, random_state=0),
+    "fcm-w": CorrectedPairwiseClassifier(balance="labels", random_state=0),
+    "fcm-w-pairs-o": CorrectedPairwiseClassifier(balance="pairs", overlap=0.3, random_state=0),
+    "crossed": CorrectedPairwiseClassifier(
+        overlap=0.5, validation=3, neighbourhood=AdaptiveNeighbourhood(), random_state=0
+    ),
+    "weighted": CorrectedPairwiseClassifier(
+        weighting="information", voting="votes", random_state=0
+    ),
+    "global-crisp": CorrectedPairwiseClassifier(
+        neighbourhood=GlobalNeighbourhood(), reference="crisp", random_state=0
+    ),
+    "constrained": CorrectedPairwiseClassifier(
+        neighbourhood=GaussianNeighbourhood(scale="standard"), reference="constrained",
+        random_state=0,
+    ),
+    "identity": CorrectedPairwiseClassifier(reference="identity", random_state=0),
+    "virtual": CorrectedPairwiseClassifier(
+        calibration_label=True, balance="pairs", overlap=0.5, random_state=0
+    ),
+    "virtual-crossed": CorrectedPairwiseClassifier(
+        calibration_label=True, balance="labels", overlap=0.5, validation=3, random_state=0
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def mixed_set():
+    """Numeric, two-valued and four-valued features; a rare label, and one that is nearly shared."""
+    rng = np.random.RandomState(3)
+    Y = (rng.rand(120, 6) < [0.5, 0.4, 0.3, 0.2, 0.1, 0.0]).astype(int)
+    Y[:2, 5] = 1
+    Y[:, 4] = Y[:, 0]
+    Y[:5, 4] = 1
+    X = Y @ rng.randn(6, 9) + rng.randn(120, 9)
+    X[:, 3] = X[:, 3] > 0
+    X[:, 4] = np.clip(np.round(X[:, 4]), 0, 3)
+    queries = X[:30] + 0.1 * (np.arange(9) < 3)
+    queries[0, 3] = 7  # never seen in training
+    return X, Y, queries
+
+
+def fitted_both(clf, X, Y, library, **params):
+    """Return a classifier fitted on numpy's arrays, and one on those of a library."""
+    own = {name: library(value) for name, value in params.items()}
+    with dispatched():
+        other = clone(clf).fit(library(X), library(Y), **own)
+    return clone(clf).fit(X, Y, **params), other
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_all_results_are_those_of_numpy(variant, name, weighted, mixed_set):
+    library, (X, Y, queries) = Library(name), mixed_set
+    weights = {"sample_weight": 1.0 + np.arange(len(X)) % 3} if weighted else {}
+    ours, theirs = fitted_both(VARIANTS[variant], X, Y, library, **weights)
+    methods = ["predict_proba", "predict", "pair_support"]
+    if hasattr(ours, "confusion"):
+        methods += ["pair_corrected", "confusion"]
+    for method in methods:
+        with dispatched():
+            found = getattr(theirs, method)(library(queries))
+        expected = getattr(ours, method)(queries)
+        np.testing.assert_allclose(library.numpy(found), expected, rtol=0, atol=1e-9)
+        assert library.numpy(found).dtype == expected.dtype
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("variant", ["lpw", "fcm-o", "crossed"])
+def test_single_precision_is_close(variant, name, mixed_set):
+    library, (X, Y, queries) = Library(name, "float32"), mixed_set
+    ours, theirs = fitted_both(VARIANTS[variant], X, Y, library)
+    with dispatched():
+        found = theirs.predict_proba(library(queries))
+    np.testing.assert_allclose(library.numpy(found), ours.predict_proba(queries), atol=1e-4)
+
+
+@pytest.mark.parametrize("variant", ["clr", "fcm-w-pairs-o", "virtual-crossed"])
+def test_the_size_of_chunks_changes_nothing(variant, mixed_set):
+    library, (X, Y, queries) = Library("strict"), mixed_set
+    found = []
+    for max_bytes in (2**30, 2**13):
+        with mock.patch.object(Namespace, "max_bytes", max_bytes), dispatched():
+            clf = clone(VARIANTS[variant]).fit(library(X), library(Y))
+            found.append(library.numpy(clf.predict_proba(library(queries))))
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-11)
+
+
+def test_several_settings_share_a_fit(mixed_set):
+    library, (X, Y, queries) = Library("strict"), mixed_set
+    ours, theirs = fitted_both(VARIANTS["fcm"], X, Y, library)
+    settings = [{}, {"balance": "labels"}, {"overlap": 0.5}, {"voting": "votes"}]
+    with dispatched():
+        found = theirs.predict_each(library(queries), settings)
+    for part, expected in zip(found, ours.predict_each(queries, settings), strict=True):
+        np.testing.assert_array_equal(library.numpy(part), expected)
+
+
+def test_a_label_that_is_nearly_always_shared_keeps_its_variance():
+    """Sums over its few own rows are no differences of large sums."""
+    rng = np.random.RandomState(0)
+    Y = (rng.rand(400, 3) < 0.5).astype(int)
+    Y[:, 1] = Y[:, 0]
+    Y[:4, :2] = [0, 1]
+    X = 1e6 * rng.rand(400, 3)
+    X[:4] = 5e5 + 1e-3 * rng.rand(4, 3)
+    library, clf = Library("strict"), PairwiseClassifier(random_state=0)
+    ours, theirs = fitted_both(clf, X, Y, library)
+    queries = X[:4] + 1e-3
+    with dispatched():
+        found = library.numpy(theirs.pair_support(library(queries)))
+    np.testing.assert_allclose(found, ours.pair_support(queries), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [np.array([2, 5, 9]), np.array(["a", "b", "c"])])
+def test_classes_in_one_dimension(classes, mixed_set):
+    library, (X, _, queries) = Library("strict"), mixed_set
+    y = classes[np.arange(len(X)) % 3]
+    X = X + (np.arange(len(X)) % 3)[:, np.newaxis]
+    clf = CorrectedPairwiseClassifier(calibration_label=True, random_state=0)
+    expected = clone(clf).fit(X, y).predict(queries)
+    with dispatched():
+        given = y if y.dtype.kind == "U" else library(y)
+        found = clone(clf).fit(library(X), given).predict(library(queries))
+    found = found if isinstance(found, np.ndarray) else library.numpy(found)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("variant", ["clr", "virtual-crossed"])
+def test_a_moved_classifier_predicts_the_same(variant, mixed_set):
+    library, (X, Y, queries) = Library("strict"), mixed_set
+    _, clf = fitted_both(VARIANTS[variant], X, Y, library)
+    with dispatched():
+        expected = library.numpy(clf.predict_proba(library(queries)))
+    moved = moved_to_numpy(clf)
+    np.testing.assert_allclose(moved.predict_proba(queries), expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(moved.predict(queries), (expected > 0.5).astype(int))
+
+
+def test_another_library_or_no_dispatch_is_an_error(mixed_set):
+    library, (X, Y, queries) = Library("strict"), mixed_set
+    ours, theirs = fitted_both(VARIANTS["fcm"], X, Y, library)
+    for method in ("predict", "predict_proba", "pair_support", "pair_corrected", "confusion"):
+        with dispatched(), pytest.raises(ValueError, match="must use the same namespace"):
+            getattr(theirs, method)(queries)
+        with dispatched(), pytest.raises(ValueError, match="must use the same namespace"):
+            getattr(ours, method)(library(queries))
+    with pytest.raises(ValueError, match="fitted on arrays of array_api_strict"):
+        theirs.predict(queries)
+
+
+@pytest.mark.parametrize(
+    ("clf", "message"),
+    [
+        (PairwiseClassifier(LogisticRegression()), "LogisticRegression takes no arrays"),
+        (QWeightedVoting(), "QWeightedVoting with .* takes no arrays"),
+    ],
+)
+def test_what_takes_numpy_only_is_refused(clf, message, mixed_set):
+    library, (X, Y, _) = Library("strict"), mixed_set
+    with dispatched(), pytest.raises(ValueError, match=message):
+        clone(clf).fit(library(X), library(Y))
+
+
+def test_missing_values_are_refused_and_leave_the_old_fit(mixed_set):
+    library, (X, Y, queries) = Library("strict"), mixed_set
+    broken = X.copy()
+    broken[0, 0] = np.nan
+    with dispatched():
+        clf = PairwiseClassifier(RandomSubspaceNB(), random_state=0).fit(library(X), library(Y))
+        before = library.numpy(clf.predict_proba(library(queries)))
+        with pytest.raises(ValueError, match="NaN"):
+            clf.fit(library(broken), library(Y))
+        after = library.numpy(clf.predict_proba(library(queries)))
+    np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["emotions", "flags", "flare2", "haloarcula", "birds"])
+def test_real_sets(name, dtype, shared):
+    """Predictions differ where a score is at the threshold, up to rounding, and nowhere else."""
+    library, tolerance = Library("strict", dtype), 1e-9 if dtype == "float64" else 1e-4
+    data = load(name, shared / "data", download=False)
+    rows = np.random.RandomState(0).permutation(len(data.Y))[:300]
+    X = np.asarray(data.X.toarray() if hasattr(data.X, "toarray") else data.X)[rows]
+    Y = np.asarray(data.Y.toarray() if hasattr(data.Y, "toarray") else data.Y)[rows]
+    clf = CorrectedPairwiseClassifier(overlap=0.5, random_state=0)
+    cut = 4 * len(X) // 5
+    ours, theirs = fitted_both(clf, X[:cut], Y[:cut], library)
+    expected = ours.predict_proba(X[cut:])
+    with dispatched():
+        found = library.numpy(theirs.predict_proba(library(X[cut:])))
+        predicted = library.numpy(theirs.predict(library(X[cut:])))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+    differs = predicted != ours.predict(X[cut:])
+    assert (np.abs(expected[differs] - 0.5) <= tolerance).all()
+
+
+@pytest.mark.parametrize("clf", [VARIANTS["virtual-crossed"], MendedClassifier(random_state=0)])
+def test_model_files_hold_arrays_of_numpy(clf, mixed_set, tmp_path):
+    library, (X, Y, queries) = Library("strict"), mixed_set
+    with dispatched():
+        fitted = clone(clf).fit(library(X), library(Y))
+        expected = library.numpy(fitted.predict_proba(library(queries)))
+    save_model(fitted, tmp_path / "a.model")
+    found = load_model(tmp_path / "a.model").predict_proba(queries)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_methods_for_numpy_only_are_refused(mixed_set):
+    library, (X, Y, queries) = Library("strict"), mixed_set
+    _, clf = fitted_both(VARIANTS["fcm"], X, Y, library)
+    with dispatched():
+        for method, given in (("explain", [queries]), ("partial_fit", [X, Y])):
+            with pytest.raises(ValueError, match=f"{method} takes arrays of numpy"):
+                getattr(clf, method)(*map(library, given))
+    with pytest.raises(ValueError, match="fitted on arrays of numpy"):
+        moved_to_numpy(clf).explain(queries)
