@@ -62,7 +62,7 @@ def main() -> None:
             rate = n_test / (time.perf_counter() - fitted)
             losses = []
             for criterion, loss in LOSSES.items():
-                if title == "MendedClassifier":
+                if isinstance(classifier, MendedClassifier):
                     classifier.set_params(criterion=criterion)
                 losses.append(loss(Y[test], classifier.predict(X[test])))
             shown = " ".join(f"{value:9.4f}" for value in losses)
