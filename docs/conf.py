@@ -94,12 +94,19 @@ html_theme_options = {
     "logo": {"text": "pairmend"},
     "header_links_before_dropdown": 8,
     "navbar_align": "left",
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
+    "icon_links": [
+        {
+            "name": "Source code and issues",
+            "url": "https://github.com/pairmend/pairmend",
+            "icon": "fa-brands fa-github",
+        }
+    ],
     "show_prev_next": False,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
-    "footer_end": [],
+    "footer_end": ["version"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }

@@ -434,7 +434,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     @property
     def decisions_(self) -> dict[str, np.ndarray[Any, Any]]:
-        """All decisions that were compared, see the class."""
+        """All decisions that were compared, with their losses by the metric."""
         _, candidates = self._decision()
         return {
             "decision": np.array([candidate.kind for candidate in candidates]),
