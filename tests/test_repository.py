@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -71,6 +73,22 @@ def test_a_release_needs_agreeing_versions_a_dated_changelog_and_no_fragments(re
         "CHANGELOG.md has no heading '## 0.2.0 (YEAR-MONTH-DAY)'",
         "changes.d has fragments left: 7.data.md",
     ]
+
+
+def test_spelling_is_checked_in_sources_and_not_in_written_files(tmp_path):
+    pytest.importorskip("codespell_lib")
+    ignored = [line for line in read(".gitignore").splitlines() if "*.egg-info" not in line]
+    folders = [line.replace("*", "paper").strip("/") for line in ignored]
+    assert {"docs/generated", "docs/_build", "pairmend-paper"} <= set(folders)
+    for folder in [*folders, "docs"]:
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "page.txt").write_text("t" + "eh\n", encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, "-m", "codespell_lib", "--toml", ROOT / "pyproject.toml"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    found = [line.partition(":")[0].replace("\\", "/") for line in result.stdout.splitlines()]
+    assert found == ["./docs/page.txt"]
 
 
 def test_hooks_have_the_pinned_versions():
