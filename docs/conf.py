@@ -92,7 +92,7 @@ html_show_sourcelink = False
 html_sidebars = {"start": [], "method": [], "changelog": []}
 html_theme_options = {
     "logo": {"text": "pairmend"},
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher", "navbar-icon-links"],
     "icon_links": [
