@@ -90,6 +90,13 @@ def test_values_whose_products_overflow_are_refused(clf, name, label_set):
             clf.predict(library(np.where(X[0, 0] == X, np.inf, X)))
 
 
+@pytest.mark.parametrize("name", ["BinaryRelevance", "LabelPowerset", "RAkEL", "RandomSubspaceNB"])
+def test_classifiers_for_numpy_only_refuse_other_arrays(name):
+    library, (X, y) = Library("strict"), data_for(name)
+    with dispatched(), pytest.raises(ValueError, match=f"{name}.fit takes arrays of numpy"):
+        made(name).fit(library(X), library(y))
+
+
 class AbsurdProbabilities(GaussianNB):
     """Naive Bayes with a probability of 2 or NaN for the first row."""
 
