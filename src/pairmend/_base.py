@@ -17,6 +17,7 @@ from pairmend._utils.namespaces import (
     as_numpy,
     check_same_namespace,
     foreign_namespace,
+    refuse_arrays,
 )
 from pairmend._utils.parameters import DefaultParts
 from pairmend._utils.sklearn_private import (
@@ -220,6 +221,9 @@ class MultiLabelMetaClassifier(MultiLabelClassifier):
         -------
         self
         """
+        refuse_arrays(
+            X, f"{type(self).__name__}.fit", "Convert X, for example with X.cpu().numpy()."
+        )
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()

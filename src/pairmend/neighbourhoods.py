@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._utils.cells import by_density, densify, to_csr
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, is_frame
-from pairmend._utils.namespaces import Namespace, as_numpy, foreign_namespace
+from pairmend._utils.namespaces import Namespace, foreign_namespace
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
     HasMethods,
@@ -98,10 +98,7 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         """Fit on rows of another array library than numpy, whose points stay on its device."""
         rows, weights = _check_arrays(rows, namespace), None
         if sample_weight is not None:
-            stand_in = np.empty((rows.shape[0], 0))
-            weights = check_sample_weight(
-                as_numpy(sample_weight), stand_in, ensure_non_negative=True
-            )
+            weights = check_sample_weight(sample_weight, rows, ensure_non_negative=True)
         self._encoder, self._sparse = None, False
         self.mean_, self.scale_ = distances.mean_and_divisor(rows, self.scale, weights, namespace)
         self.points_ = distances.scaled(rows, self.mean_, self.scale_)
@@ -425,7 +422,7 @@ def _check_numbers(rows: MatrixLike, advice: str) -> Any:
 def _check_arrays(rows: Any, namespace: Namespace) -> Any:
     """Return checked rows of another array library than numpy; missing values are an error."""
     xp = namespace.xp
-    return check_array(rows, dtype=[xp.float64, xp.float32], input_name="X")
+    return check_array(rows, dtype=[namespace.float64, xp.float32], input_name="X")
 
 
 def _is_numeric(rows: MatrixLike) -> bool:

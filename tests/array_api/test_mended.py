@@ -1,5 +1,8 @@
 """MendedClassifier on arrays of other libraries, and what it computes on a device."""
 
+from functools import partial
+from unittest import mock
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -123,6 +126,58 @@ def test_logistic_regression_is_that_of_scikit_learn(C):
         model = LogisticRegression(C=C, tol=1e-10, max_iter=10000).fit(Z, Y[:, label], weights)
         np.testing.assert_allclose(found[:, label], model.predict_proba(Z)[:, 1], atol=1e-6)
     np.testing.assert_allclose(found[:, 3], 301 / 302)
+
+
+def test_logistic_regression_with_one_dominating_row():
+    """The optimum is reached for the other rows as well."""
+    rng = np.random.RandomState(0)
+    X = rng.randn(200, 5)
+    Y = X @ rng.randn(5, 3) + rng.randn(200, 3) > 0
+    weights = np.ones(200)
+    weights[3] = 1e7
+    found = LabelLogisticRegression().fit(X, Y, weights).predict_proba(X)
+    Z = StandardScaler().fit(X, sample_weight=weights).transform(X)
+    for label in range(3):
+        exact = LogisticRegression(tol=1e-13, solver="newton-cholesky")
+        expected = exact.fit(Z, Y[:, label], weights).predict_proba(Z)[:, 1]
+        np.testing.assert_allclose(found[:, label], expected, rtol=0, atol=1e-7)
+
+
+def test_logistic_regression_does_not_divide_by_rounding():
+    """The mean of a constant feature, and so its deviation, has the rounding of a long sum."""
+    rng = np.random.RandomState(0)
+    X = np.column_stack([np.full(100_000, 0.1), rng.randn(100_000)])
+    Y = X[:, 1:] + rng.randn(100_000, 1) > 0
+    clf = LabelLogisticRegression().fit(X, Y, rng.rand(100_000))
+    assert clf.scale_[0] == 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("mostly_zeros", [False, True])
+def test_with_logistic_regression_results_are_those_of_an_exact_solver(
+    mostly_zeros, weighted, label_set
+):
+    library, (X, Y, queries) = Library("strict"), label_set
+    if mostly_zeros:
+        rng = np.random.RandomState(0)
+        X = rng.randint(1, 4, size=(300, 40)) * (rng.rand(300, 40) < 0.04)
+        Y = (X[:, :20] @ rng.rand(20, 4) + rng.rand(300, 4) > 0.9).astype(int)
+        X, queries = X[:260] * 1.0, X[260:] * 1.0
+        Y = Y[:260]
+    params = {"sample_weight": 1.0 + np.arange(len(X)) % 3} if weighted else {}
+    clf = MendedClassifier(None, random_state=0)
+    exact = partial(LogisticRegression, tol=1e-10, solver="newton-cholesky")
+    if mostly_zeros:  # the other solver takes no sparse rows
+        exact = partial(LogisticRegression, tol=1e-10)
+    with mock.patch("pairmend.base_classifiers.LogisticRegression", exact):
+        ours = clone(clf).fit(X, Y, **params)
+    with dispatched():
+        theirs = clone(clf).fit(library(X), library(Y), **params)
+        proba = library.numpy(theirs.predict_proba(library(queries)))
+    assert list(theirs.beta_) == list(ours.beta_)
+    np.testing.assert_allclose(proba, ours.predict_proba(queries), rtol=0, atol=1e-6)
+    moved = moved_to_numpy(theirs)
+    np.testing.assert_allclose(moved.predict_proba(queries), proba, rtol=0, atol=1e-9)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter
 
+from pairmend._utils.namespaces import as_numpy
 from pairmend._utils.sklearn_private import (
     check_method_params,
     count_rows,
@@ -32,7 +33,9 @@ def check_sample_weight(sample_weight: Any, X: MatrixLike, **options: Any) -> Fl
     scikit-learn 1.7 accepts weights that are all zero, newer versions do not.
     """
     check_row_order(X, sample_weight, "sample_weight")
-    weights: FloatArray = read_sample_weight(sample_weight, X, **options)
+    # Only the number of rows matters. A dispatching scikit-learn refuses an `EncodedFrame`.
+    rows = np.empty((count_rows(X), 0))
+    weights: FloatArray = read_sample_weight(as_numpy(sample_weight), rows, **options)
     if np.all(weights == 0):
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights

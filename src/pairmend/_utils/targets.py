@@ -76,7 +76,8 @@ def numpy_target(y: TargetLike) -> TargetLike:
     namespace = foreign_namespace(y)
     if namespace is None:
         return y
-    if y.ndim == 2 and bool(namespace.xp.all((y == 0) | (y == 1))):
+    is_bool = namespace.xp.isdtype(y.dtype, "bool")  # not comparable with numbers
+    if y.ndim == 2 and not is_bool and bool(namespace.xp.all((y == 0) | (y == 1))):
         return namespace.numpy(y == 1)
     return as_numpy(y)
 

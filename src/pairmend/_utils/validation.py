@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from pairmend._utils.columns import describe_frame
 from pairmend._utils.frames import EncodedFrame
+from pairmend._utils.namespaces import Namespace, foreign_namespace
 from pairmend._utils.products import sum_squares
 from pairmend._utils.sklearn_private import count_rows, safe_indexing
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
@@ -23,11 +24,17 @@ def check_rows(X: MatrixLike) -> MatrixLike:
         X = X.tocsr()
     elif isinstance(X, list | tuple):
         X = _as_rows(X)
-    elif not hasattr(X, "__getitem__"):
+    elif not hasattr(X, "__getitem__") or _is_undispatched(X):
         X = np.asarray(X)
     if count_rows(X) == 0:
         raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
     return X
+
+
+def _is_undispatched(X: MatrixLike) -> bool:
+    """Return whether X is an array of another library, and scikit-learn does not dispatch."""
+    is_array = not isinstance(X, np.ndarray) and hasattr(X, "__dlpack__")
+    return is_array and foreign_namespace(X) is None
 
 
 LARGEST = {"float64": 1e100, "float32": 1e15}
@@ -48,6 +55,9 @@ def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
 
     Single precision is checked only where it is computed in: elsewhere it is converted.
     """
+    if (namespace := foreign_namespace(X)) is not None:
+        _check_array_magnitude(X, namespace)
+        return
     values = getattr(X, "data", None) if sparse.issparse(X) else X
     if type(values) is not np.ndarray or values.dtype != dtype:
         return
@@ -56,6 +66,21 @@ def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
         return
     flat = values.ravel(order="K")
     largest = np.max(np.abs(flat), where=np.isfinite(flat), initial=0.0)
+    _refuse_above(largest, limit)
+
+
+def _check_array_magnitude(X: Any, namespace: Namespace) -> None:
+    """Check double precision of another array library; NaN and infinity are left to others."""
+    xp = namespace.xp
+    if X.dtype != xp.float64 or 0 in X.shape:
+        return
+    largest = float(xp.max(xp.abs(X)))
+    if np.isfinite(largest):
+        _refuse_above(largest, LARGEST["float64"])
+
+
+def _refuse_above(largest: float, limit: float) -> None:
+    """Raise an error if the largest magnitude is above a limit."""
     if largest > limit:
         raise ValueError(
             f"X holds a value of magnitude {largest:.3g}; expected at most {limit:g}, because "

@@ -10,8 +10,8 @@ from pairmend._utils.namespaces import Array, Namespace
 from pairmend._utils.per_label import smoothed_share, varying_labels
 from pairmend._utils.typing import BoolArray, FloatArray
 
-TOLERANCE = 1e-9
-"""Largest component of the gradient, divided by the weight of all rows, at the optimum."""
+TOLERANCE = 1e-4
+"""Largest change of log-odds in the last Newton step; the error after it is about its square."""
 MAX_ITERATIONS = 50
 """Number of Newton steps; a handful suffices for all but separable labels."""
 SLACK = 1e-12
@@ -31,11 +31,15 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
     ----------
     C : float, default=1.0
         Inverse of the strength of the L2 penalty.
+    standardize : bool, default=True
+        Whether features are standardized; ``ScaledLogisticRegression`` does not where rows are
+        mostly zeros.
 
     Attributes
     ----------
     mean_, scale_ : array of shape (n_features,)
-        Mean and standard deviation of the features; 1 for constant ones.
+        Mean and standard deviation of the features; 1 for constant ones. If features are not
+        standardized, 0 and 1.
     coef_ : array of shape (n_features, n_labels)
         Coefficients of the standardized features.
     intercept_ : array of shape (n_labels,)
@@ -53,8 +57,9 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
     [[0.5, 0.5]]
     """
 
-    def __init__(self, C: float = 1.0):
+    def __init__(self, C: float = 1.0, *, standardize: bool = True):
         self.C = C
+        self.standardize = standardize
 
     def fit(self, X: Array, Y: BoolArray, sample_weight: FloatArray | None = None) -> Self:
         """Fit all labels.
@@ -78,13 +83,7 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
         mass = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         weights = space.asarray(mass)
         X = xp.astype(X, space.float64)
-        share = weights[:, None] / float(mass.sum())
-        mean = xp.sum(X * share, axis=0)
-        scale = xp.sqrt(xp.sum((X - mean) ** 2 * share, axis=0))
-        # A constant feature has a deviation of rounding size.
-        largest = xp.max(xp.abs(X), axis=0)
-        is_constant = scale <= 10 * float(xp.finfo(X.dtype).eps) * largest
-        scale = xp.where(is_constant, xp.ones_like(scale), scale)
+        mean, scale = self._mean_and_scale(X, weights / float(mass.sum()), space)
         ones = xp.ones((X.shape[0], 1), dtype=X.dtype, device=space.device)
         Z = xp.concat([(X - mean) / scale, ones], axis=1)
         varying = varying_labels(Y)
@@ -102,6 +101,18 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
         self.coef_, self.intercept_ = space.asarray(W[:-1]), space.asarray(W[-1])
         self.classes_ = np.arange(Y.shape[1])
         return self
+
+    def _mean_and_scale(self, X: Array, share: Array, namespace: Namespace) -> tuple[Array, Array]:
+        """Return what is subtracted from the features, and what they are divided by."""
+        xp = namespace.xp
+        mean = xp.sum(X * share[:, None], axis=0)
+        if not self.standardize:
+            return xp.zeros_like(mean), xp.ones_like(mean)
+        variance = xp.sum((X - mean) ** 2 * share[:, None], axis=0)
+        # The variance of a constant feature is rounding, with the bound of `StandardScaler`.
+        rounding = X.shape[0] * float(xp.finfo(X.dtype).eps)
+        is_constant = variance <= rounding * variance + (rounding * mean) ** 2
+        return mean, xp.where(is_constant, xp.ones_like(mean), xp.sqrt(variance))
 
     def predict_proba(self, X: Array) -> Array:
         """Return the probabilities of labels.
@@ -134,7 +145,6 @@ class _Problem:
     def __init__(self, Z: Array, Y: Array, weights: Array, C: float, namespace: Namespace):
         self.Z, self.Y, self.weights, self.C = Z, Y, weights[:, None], C
         self.namespace = namespace
-        self.total = float(namespace.xp.sum(weights))
         penalized = np.ones((Z.shape[1], 1))
         penalized[-1] = 0  # the intercept
         self.penalized = namespace.asarray(penalized / C)
@@ -146,9 +156,9 @@ class _Problem:
         for _ in range(MAX_ITERATIONS):
             P = _logistic(self.Z @ W, xp)
             gradient = self.Z.T @ ((P - self.Y) * self.weights) + self.penalized * W
-            if float(xp.max(xp.abs(gradient))) <= TOLERANCE * self.total:
-                break
             step = self._newton_step(P, gradient)
+            if float(xp.max(xp.abs(self.Z @ step))) <= TOLERANCE:
+                return W - step
             moved, new_losses = W - step, self.losses(W - step)
             for _ in range(MAX_HALVINGS):
                 worse = new_losses > losses + SLACK * xp.abs(losses)

@@ -5,7 +5,7 @@ predictions computed. Everything else is small and stays with numpy: the search 
 a bounded number of rows, stacking weights, label sets and thresholds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +19,13 @@ from pairmend._utils.per_label import smoothed_share, varying_labels
 from pairmend._utils.progress import report
 from pairmend._utils.targets import check_target, numpy_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend._utils.validation import check_base_classifier, new_seed, seed_estimator
+from pairmend._utils.validation import (
+    check_base_classifier,
+    check_magnitude,
+    check_probabilities,
+    new_seed,
+    seed_estimator,
+)
 from pairmend._utils.weights import relative_weights
 from pairmend.array_api.label_sets import marginals
 from pairmend.array_api.landmark_sums import (
@@ -39,7 +45,7 @@ from pairmend.mended.distances import PROBA_MARGIN
 from pairmend.mended.label_sets import PROBA_MARGIN as SET_MARGIN
 from pairmend.mended.landmarks import LandmarkTables
 from pairmend.mended.out_of_fold_rows import LocalRows
-from pairmend.mended.rows import RowEncoder
+from pairmend.mended.rows import RowEncoder, takes_sparse_rows
 from pairmend.mended.scoring import find_metric
 from pairmend.mended.stacking import stack
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
@@ -102,13 +108,14 @@ class ArrayPerLabelClassifier(ClassifierMixin, BaseEstimator):
         return space.xp.stack(columns, axis=1)
 
 
-def base_for_arrays(base: Any, seed: int) -> Any:
+def base_for_arrays(base: Any, seed: int, *, mostly_zeros: bool) -> Any:
     """Return the classifier of all labels that is trained on a device; an error if there is none.
 
-    The logistic regression of the library is fitted for all labels at once.
+    The logistic regression of the library is fitted for all labels at once. It standardizes
+    features unless the rows are `mostly_zeros`.
     """
     if type(base) is ScaledLogisticRegression and base.class_weight is None:
-        return LabelLogisticRegression(C=base.C)
+        return LabelLogisticRegression(C=base.C, standardize=not mostly_zeros)
     if not get_tags(base).array_api_support:
         raise ValueError(
             f"The base classifier {base} takes arrays of numpy only. Pass these, or a base "
@@ -124,6 +131,7 @@ def fit_on_arrays(
     """Fit a `MendedClassifier` on rows of another array library than numpy."""
     xp = namespace.xp
     X = check_array(X, dtype=[namespace.float64, xp.float32], estimator=owner, input_name="X")
+    check_magnitude(X)
     numbers = namespace.numpy(X).astype(np.float64)
     target = check_target(owner, numbers, numpy_target(y), min_labels=1)
     base = owner._base_classifier()
@@ -131,8 +139,16 @@ def fit_on_arrays(
     find_metric(owner)
     params = {name: as_numpy(value) for name, value in fit_params.items()}
     params, row_weights = route_fit_params(owner, base, numbers, params)
+    encoder = RowEncoder.fit(
+        numbers, row_weights, for_base=False,
+        for_distances=owner.transformer is None and owner.scaling != "log_odds",
+        is_optional=False, sparse_for_base=takes_sparse_rows(base),
+    )  # fmt: skip
+    # On the device rows are dense in any case.
+    encoder = replace(encoder, sparse_for_base=False)
     rng = check_random_state(owner.random_state)
-    model = base_for_arrays(base, new_seed(rng))
+    is_sparse = encoder.sparse_rows is not None
+    model = base_for_arrays(base, new_seed(rng), mostly_zeros=is_sparse)
     splits = split_rows(owner.cv, numbers, target, row_weights > 0, new_seed(rng))
 
     def fit(rows: IntArray) -> Any:
@@ -143,14 +159,12 @@ def fit_on_arrays(
     parts = []
     for train, test in splits:
         proba = fit(train).predict_proba(xp.take(X, namespace.asarray(test), axis=0))
-        parts.append(namespace.numpy(proba))
+        parts.append(check_probabilities(namespace.numpy(proba), base))
         report(owner, f"out-of-fold predictions of {len(test)} rows")
     rows, proba, folds = first_predictions([test for _, test in splits], parts, target.Y.shape[1])
+    _, distance_rows = encoder.encode(numbers)
     validation = ValidationRows(
-        numbers[rows],
-        target.Y[rows],
-        np.clip(proba, 0, 1),
-        relative_weights(row_weights)[rows],
+        distance_rows[rows], target.Y[rows], proba, relative_weights(row_weights)[rows]
     )
     fitted = owner._fit_correction(DeviceRows(validation, folds, namespace), rows, target, rng)
     for scaling in fitted["_corrector"].by_label.scalings.values():
@@ -164,19 +178,25 @@ def fit_on_arrays(
         estimator_=fit(np.flatnonzero(row_weights > 0)),
         **base_attributes(GivenBase(model, name)),
         frame_encoder_=None,
-        _row_encoder=RowEncoder(None, for_base=False, for_distances=False),
+        _row_encoder=encoder,
         **fitted,
     )
 
 
 def corrected_on_device(
-    corrector: LabelCorrector, model: Any, X: Array, namespace: Namespace
+    corrector: LabelCorrector, model: Any, encoder: RowEncoder, X: Array, namespace: Namespace
 ) -> FloatArray:
-    """Return corrected probabilities of labels, computed on the device of X, as numpy's."""
+    """Return corrected probabilities of labels, computed on the device of X, as numpy's.
+
+    `encoder` encodes rows for distances that are computed with numpy.
+    """
     xp = namespace.xp
     single = X.dtype == xp.float32
     X = check_array(X, dtype=[namespace.float64, xp.float32], input_name="X")
-    proba = xp.clip(xp.astype(model.predict_proba(X), namespace.float64), min=0.0, max=1.0)
+    proba = xp.astype(model.predict_proba(X), namespace.float64)
+    if not bool(xp.all((proba >= 0) & (proba <= 1))):
+        base = getattr(model, "estimator", model)
+        proba = namespace.asarray(check_probabilities(namespace.numpy(proba), base))
     cache: dict[Any, Any] = corrector.__dict__.setdefault("_on_device", {})
     key = namespace.xp.__name__, str(namespace.device)
     if key not in cache:
@@ -186,8 +206,9 @@ def corrected_on_device(
     terms = {name: namespace.numpy(term) for name, term in found.items()}
     missing = [name for name in corrector._local_names if name not in terms]
     if missing:  # scalings that are no affine functions of dense rows
-        numbers, own = namespace.numpy(X).astype(np.float64), terms["uncorrected"]
-        terms |= {name: corrector.terms(numbers, own)[name] for name in missing}
+        _, rows = encoder.encode(namespace.numpy(X).astype(np.float64))
+        found = corrector.terms(rows, terms["uncorrected"])
+        terms |= {name: found[name] for name in missing}
     return corrector.stacked(terms)
 
 

@@ -575,7 +575,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     def _corrected(self, X: MatrixLike) -> CorrectedProba:
         if (namespace := foreign_namespace(X)) is not None:
             corrector, X = self._current_corrector(), check_features(self, X)
-            by_label = corrected_on_device(corrector.by_label, self.estimator_, X, namespace)
+            given = corrector.by_label, self.estimator_, self._row_encoder
+            by_label = corrected_on_device(*given, X, namespace)
             return with_label_sets(corrector, by_label, namespace)
         base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
         return self._current_corrector().corrected_proba(distance_rows, self._base_proba(base_rows))

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pairmend._utils.cells import Cells, by_density
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
+from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
     Interval,
@@ -274,6 +275,7 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         >>> clf.mean_.tolist()
         [[0.5], [5.5]]
         """
+        refuse_arrays(X, "RandomSubspaceNB.fit", "PairwiseClassifier takes arrays of any library.")
         check_row_order(X, y, "y")
         y = validate_data(self, y=y)
         check_classification_targets(y)

@@ -215,14 +215,11 @@ class PairwiseVoting(MultiLabelClassifier):
         base = self._base_classifier()
         if self.needs_probabilities:
             check_base_classifier(base)
-        rows: Any = None
         if (namespace := foreign_namespace(X)) is not None:
             X, y, fit_params = check_fit_input(self, X, y, fit_params, namespace)
-            rows = np.empty((X.shape[0], 0))
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
-        rows = X if rows is None else rows
-        params, row_weights = route_fit_params(self, base, rows, fit_params)
+        params, row_weights = route_fit_params(self, base, X, fit_params)
         return self._training_input(X, target, params, row_weights)
 
     def _training_input(
