@@ -83,7 +83,7 @@ soak: $(READY)
 ACTIONLINT ?= $(firstword $(wildcard $(BIN)/actionlint $(BIN)/actionlint.exe) \
 	$(shell command -v actionlint))
 WORKFLOWS := $(wildcard .github/workflows/*.yml)
-lint: citation $(READY)
+lint: citation dist $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff check --preview --select PLW1514 .ci docs src
 	$(BIN)/ruff format --check .
@@ -141,7 +141,7 @@ check-release:
 # Builds the source distribution, and the wheel from it, and checks both.
 dist: $(RELEASE)/.ready
 	rm -rf dist
-	$(RELEASE_BIN)/python -m build --installer pip .
+	$(RELEASE_BIN)/python -m build --no-isolation .
 	$(RELEASE_BIN)/twine check --strict dist/*
 	$(RELEASE_BIN)/check-wheel-contents dist/*.whl
 
