@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pairmend._utils import compilation, products
 from pairmend._utils.products import DEPTH, LARGEST, LONGEST, multiply, sum_squares
 from pairmend.kernels.confusion import ValidationDecisions, confusion_sums
-from pairmend.kernels.logistic import mean_logistic
+from pairmend.kernels.logistic import folded_mean_logistic, mean_logistic
 from pairmend.kernels.pairs import LabelRows
 from pairmend.naive_bayes import support_loops
 
@@ -94,8 +94,9 @@ def test_compiled_supports_in_blocks(n_rows, n_classes, width):
     support_loops.score(stack, table, rows, weights, table, out)
     np.testing.assert_allclose(out, expected, atol=1e-12)
     out = np.empty((n_classes, n_rows))
-    support_loops.mean_supports(stack, table, rows, weights, table, out)
-    np.testing.assert_allclose(out, mean_logistic(expected), atol=1e-12)
+    for folded, mean in ((False, mean_logistic), (True, folded_mean_logistic)):
+        support_loops.mean_supports(stack, table, rows, weights, table, folded, out)
+        np.testing.assert_allclose(out, mean(expected.copy()), atol=1e-12)
 
 
 @needs_numba

@@ -22,7 +22,8 @@ from pairmend.kernels.classes import (
     label_confusion,
 )
 from pairmend.kernels.correction import correct
-from pairmend.kernels.rrc import beta_reference, decide, unfold
+from pairmend.kernels.folding import fold, unfold
+from pairmend.kernels.rrc import beta_reference, decide
 
 
 def probability(supports, c):
@@ -144,7 +145,7 @@ def test_two_classes_and_one_label_against_the_rest_equal_a_pair(rng):
     both = np.column_stack([truth, ~truth])
     p_decide = np.column_stack([beta_reference(support), 1 - beta_reference(support)])
     by_class = class_confusion(weights, both, p_decide)
-    cells = label_cells(truth[:, np.newaxis], decide(support[:, np.newaxis], beta_reference))
+    cells = label_cells(truth[:, np.newaxis], decide(fold(support[:, np.newaxis]), beta_reference))
     by_label = label_confusion(weights, cells)[:, 0]
     for t in range(3):
         slow = references.confusion(weights, both, p_decide[:, :1])[t, 0]
@@ -156,7 +157,7 @@ def test_two_classes_and_one_label_against_the_rest_equal_a_pair(rng):
 
 
 def test_small_probabilities_keep_their_digits():
-    p_decide = decide(np.array([[1e-9], [1 - 1e-9]]), beta_reference)
+    p_decide = decide(np.array([[1e-9], [-1e-9]]), beta_reference)
     cells = label_cells(np.array([[True], [True]]), p_decide)
     first, second = unfold(p_decide)
     np.testing.assert_array_equal(cells[:, 0], first[:, 0])

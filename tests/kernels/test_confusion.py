@@ -6,8 +6,8 @@ from hypothesis.extra.numpy import arrays
 
 import references
 from pairmend.kernels.confusion import ValidationDecisions, balance_weights, confusion_sums
+from pairmend.kernels.folding import fold
 from pairmend.kernels.pairs import LabelRows
-from pairmend.kernels.rrc import decide, identity_reference
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
@@ -34,7 +34,7 @@ def sums(weights, Y, p_decide, overlap, blocks=None):
     for m, (i, j) in enumerate(references.pairs(n_labels)):
         r[:, i, j], r[:, j, i] = p_decide[:, m], 1 - p_decide[:, m]
     own = r[label_rows.rows, label_rows.label]
-    decisions = ValidationDecisions(label_rows, Y, decide(own, identity_reference))
+    decisions = ValidationDecisions(label_rows, Y, fold(own))
     parts = [
         confusion_sums(weights.T, decisions, labels, shared=overlap > 0).confusion(overlap)
         for labels in blocks or [slice(0, n_labels - 1)]

@@ -5,13 +5,12 @@ from hypothesis import strategies as st
 from scipy.special import zeta
 
 import references
+from pairmend.kernels.folding import fold_rounded, unfold
 from pairmend.kernels.rrc import (
     REFERENCES,
     beta_reference,
     constrained_reference,
     decide,
-    identity_reference,
-    unfold,
 )
 
 pytestmark = pytest.mark.usefixtures("either_way")
@@ -44,14 +43,7 @@ def test_polynomial_equals_the_closed_form():
     np.testing.assert_allclose(beta_reference(q.reshape(50, 40).T).T.ravel(), closed, rtol=1e-11)
 
 
-@given(st.floats(0, 1))
-def test_unfold_returns_both_probabilities(support):
-    first, second = unfold(decide(np.array(support), identity_reference))
-    assert first == pytest.approx(support, abs=1e-16)
-    assert second == 1 - support if support >= 0.5 else second == pytest.approx(1 - support)
-
-
-@pytest.mark.parametrize("q", [1e-3, 1e-6, 1e-10, 1e-15])
+@pytest.mark.parametrize("q", [1e-3, 1e-6, 1e-10, 1e-15, 1e-35])
 def test_small_supports_keep_their_digits(q):
     # Expanding the closed form around 0: p(q) = 4 q^2 (pi^2/6 - 3/2) + O(q^3).
     leading = 4 * q**2 * (np.pi**2 / 6 - 1.5)
@@ -72,11 +64,20 @@ def test_constrained_value():
 
 @given(st.floats(0, 1))
 def test_decisions_do_not_depend_on_which_label_comes_first(support):
-    first, second = unfold(decide(np.array(support), beta_reference))
-    swapped_first, swapped_second = unfold(decide(np.array(1 - support), beta_reference))
+    folded = fold_rounded(np.array([support, 1 - support]))
+    (first, swapped_first), (second, swapped_second) = unfold(decide(folded, beta_reference))
     assert first == pytest.approx(swapped_second, rel=1e-9)
     assert second == pytest.approx(swapped_first, rel=1e-9)
     assert first + second == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("smaller", [0.0, 1e-35, 1e-6, 0.3, 0.5])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_decisions_of_either_label_are_equal(name, smaller):
+    decided = decide(np.array([smaller, -smaller]), REFERENCES[name])
+    first, second = unfold(decided)
+    assert first[0] == second[1] == REFERENCES[name](np.array([smaller]))[0]
+    assert second[0] == first[1] == 1 - first[0]
 
 
 @pytest.mark.parametrize("reference", REFERENCES.values(), ids=REFERENCES)

@@ -202,12 +202,12 @@ class _RemoteSupports:
     blocks: list[Any]  # delayed
     counts: IntArray  # numbers of rows of the blocks
 
-    def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that have them; X is not used."""
+    def folded_supports_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
+        """Return the folded supports for labels at the rows that have them; X is not used."""
         learner = delayed(self.learner, pure=False, traverse=False)
         n_labels = label_rows.n_labels
         parts = dask.compute(
-            *(delayed(_support_at)(learner, block, n_labels) for block in self.blocks)
+            *(delayed(_folded_supports_at)(learner, block, n_labels) for block in self.blocks)
         )
         out = np.empty((len(label_rows.rows), n_labels))
         for (start, stop), part in zip(self._spans(), parts, strict=True):
@@ -220,6 +220,6 @@ class _RemoteSupports:
         return zip(ends - self.counts, ends, strict=True)
 
 
-def _support_at(learner: PairLearner, block: Block, n_labels: int) -> FloatArray:
+def _folded_supports_at(learner: PairLearner, block: Block, n_labels: int) -> FloatArray:
     has_virtual = block.Y.shape[1] < n_labels
-    return learner.support_at(block.X, LabelRows.of(block.Y, has_virtual=has_virtual))
+    return learner.folded_supports_at(block.X, LabelRows.of(block.Y, has_virtual=has_virtual))

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.special import betainc, betaln
 
 from pairmend._utils.typing import FloatArray
-from pairmend.kernels.rrc import beta_reference, decide, identity_reference, unfold
+from pairmend.kernels.folding import fold_rounded, unfold
+from pairmend.kernels.rrc import beta_reference, decide, identity_reference
 
 CELLS = 2**20
 """Values of distribution functions that are computed at once."""
@@ -40,7 +41,7 @@ def beta_class_reference(supports: FloatArray) -> FloatArray:
     """
     n_rows, n_classes = supports.shape
     if n_classes == 2:
-        return np.column_stack(unfold(decide(supports[:, 0], beta_reference)))
+        return np.column_stack(unfold(decide(fold_rounded(supports[:, 0]), beta_reference)))
     series = _series(n_classes)
     size = max(1, CELLS // (n_classes * len(series.log_x)))
     parts = [series.integrate(supports[at : at + size]) for at in range(0, n_rows, size)]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pairmend._utils.typing import BoolArray, FloatArray
-from pairmend.kernels.rrc import unfold
+from pairmend.kernels.folding import unfold
 
 
 def class_confusion(weights: FloatArray, Y: BoolArray, p_decide: FloatArray) -> FloatArray:
@@ -31,7 +31,10 @@ def correct_classes(p_decide: FloatArray, confusion: FloatArray) -> FloatArray:
 
 
 def label_cells(Y: BoolArray, p_decide: FloatArray) -> FloatArray:
-    """Return the cells (M, 4 L) of the confusion matrices of labels against the rest."""
+    """Return the cells (M, 4 L) of the confusion matrices of labels against the rest.
+
+    Probabilities of decisions are folded, see :mod:`pairmend.kernels.folding`.
+    """
     decisions = unfold(p_decide)
     return np.hstack([np.where(truth, part, 0) for truth in (Y, ~Y) for part in decisions])
 

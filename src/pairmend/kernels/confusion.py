@@ -16,9 +16,9 @@ from pairmend._utils.compilation import compiled, use_compiled
 from pairmend._utils.products import LARGEST, multiply
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
+from pairmend.kernels.folding import unfold
 from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.pairs import LabelRows, pairs_of
-from pairmend.kernels.rrc import unfold
 
 COMPILED = 4
 """Weight values, for each label, that cost as much as one value of other compiled loops."""
@@ -160,7 +160,7 @@ class ValidationDecisions:
 
     label_rows: LabelRows  # validation rows of each label
     Y: BoolArray  # (M, L); false for a virtual label
-    p_decide: FloatArray  # (n_entries, L), for an entry's label against each, see `decide`
+    p_decide: FloatArray  # (n_entries, L), for an entry's label against each, folded
 
     def sizes(self, row_weights: FloatArray) -> FloatArray:
         """Return the total weight of the rows of each label without each other label, (L, L)."""

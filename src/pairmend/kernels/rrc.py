@@ -126,25 +126,12 @@ def identity_reference(support: FloatArray) -> FloatArray:
     return support
 
 
-def decide(support: FloatArray, reference: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Return the probabilities of deciding for either label of a pair, as one number.
+def decide(supports: FloatArray, reference: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Return the probabilities of deciding for either label of a pair, folded, as the supports are.
 
-    It is P(h = first | x) where that is at most 1/2, else -P(h = second | x), since one minus a
-    number close to one has few digits. A support below 1e-16, which its complement cannot
-    represent, becomes zero: otherwise the result would depend on which label of the pair comes
-    first.
+    See :mod:`pairmend.kernels.folding`.
     """
-    other = 1 - support
-    smaller = reference(np.minimum(1 - other, other))
-    return np.where(other < 0.5, -smaller, smaller)
-
-
-def unfold(p_decide: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the two probabilities that :func:`decide` encodes as one number."""
-    smaller = np.abs(p_decide)
-    larger = 1 - smaller
-    is_second = np.signbit(p_decide)
-    return np.where(is_second, larger, smaller), np.where(is_second, smaller, larger)
+    return np.copysign(reference(np.abs(supports)), supports)
 
 
 REFERENCES: dict[str, Callable[[FloatArray], FloatArray]] = {

@@ -21,7 +21,7 @@ from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.kernels.indexing import check_indices, check_shape
-from pairmend.kernels.logistic import mean_logistic
+from pairmend.kernels.logistic import folded_mean_logistic, mean_logistic
 from pairmend.naive_bayes import support_loops
 from pairmend.naive_bayes.design_matrix import MAX_DISTANCE, Design, DesignMatrix
 from pairmend.naive_bayes.sums import Terms
@@ -142,12 +142,15 @@ class ScoredRows(ABC):
     def scores(self, scorer: Scorer) -> FloatArray:
         """Return the scores of rows, (n_subspaces, c, n), in any memory layout."""
 
-    def supports(self, scorer: Scorer) -> FloatArray:
-        """Return supports (c, n) with scores as log-odds against, averaged over the subspaces."""
-        return mean_logistic(self.scores(scorer))
+    def supports(self, scorer: Scorer, *, folded: bool = False) -> FloatArray:
+        """Return supports (c, n) with scores as log-odds against, averaged over the subspaces.
+
+        They may be folded, see :mod:`pairmend.kernels.folding`.
+        """
+        return (folded_mean_logistic if folded else mean_logistic)(self.scores(scorer))
 
     def supports_of_pairs(
-        self, scores: FloatArray, first: IntArray, second: IntArray
+        self, scores: FloatArray, first: IntArray, second: IntArray, *, folded: bool = False
     ) -> FloatArray:
         """Return the mean supports (n_pairs, n) for first labels of pairs.
 
@@ -157,25 +160,26 @@ class ScoredRows(ABC):
         if self.compiled:
             for labels in (first, second):
                 check_indices(labels, scores.shape[1], "labels")
-            return support_loops.mean_supports_of_pairs(scores, first, second)
+            return support_loops.mean_supports_of_pairs(scores, first, second, folded)
+        mean = folded_mean_logistic if folded else mean_logistic
         starts = np.flatnonzero(np.diff(first, prepend=-1))
         out = np.empty((len(first), scores.shape[2]))
         for low, high in zip(starts, [*starts[1:], len(first)], strict=True):
             others: Any = second[low:high]
             if others[-1] - others[0] == high - low - 1:  # a slice, without a copy
                 others = slice(others[0], others[-1] + 1)
-            out[low:high] = mean_logistic(scores[:, others] - scores[:, first[low], np.newaxis])
+            out[low:high] = mean(scores[:, others] - scores[:, first[low], np.newaxis])
         return out
 
-    def supports_at(self, scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
-        """Return the mean supports (m, L) for labels at rows against all labels."""
+    def folded_supports_at(self, scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
+        """Return the folded mean supports (m, L) for labels at rows against all labels."""
         if self.compiled:
             check_indices(label, scores.shape[1], "labels")
             check_indices(row, scores.shape[2], "rows")
-            return support_loops.mean_supports_at(scores, label, row)
+            return support_loops.folded_supports_at(scores, label, row)
         against = scores[:, :, row]
         against -= against[:, label, np.arange(len(label))][:, np.newaxis]
-        return mean_logistic(against).T
+        return folded_mean_logistic(against).T
 
 
 class _CopiedRows(ScoredRows):
@@ -272,12 +276,12 @@ class CompiledRows(ScoredRows):
         support_loops.score(self.stack, self.table, self.rows, scorer.columns, scorer.table, out)
         return out
 
-    def supports(self, scorer: Scorer) -> FloatArray:
+    def supports(self, scorer: Scorer, *, folded: bool = False) -> FloatArray:
         """Return mean supports without storing the scores of all subspaces."""
         self.check_scorer(scorer)
         out = np.empty((scorer.n_classes, self.n_rows))
         support_loops.mean_supports(
-            self.stack, self.table, self.rows, scorer.columns, scorer.table, out
+            self.stack, self.table, self.rows, scorer.columns, scorer.table, folded, out
         )
         return out
 

@@ -5,6 +5,7 @@ import numpy as np
 from pairmend._utils.compilation import compiled
 from pairmend._utils.products import LARGEST
 from pairmend._utils.typing import FloatArray, IntArray
+from pairmend.kernels.logistic import SMALLEST
 
 WITHIN = 8
 """Columns read together: one line of the processor's cache."""
@@ -73,6 +74,22 @@ def add_logistic(against: FloatArray, total: FloatArray, powers: FloatArray) -> 
 
 
 @compiled()
+def _turn(against: FloatArray, side: FloatArray, is_first: bool) -> None:
+    """Multiply log-odds by the sign they have in the first subspace, which is written to `side`."""
+    if is_first:
+        for i in range(len(side)):
+            side[i] = -1.0 if against[i] < 0 else 1.0
+    for i in range(len(side)):
+        against[i] *= side[i]
+
+
+@compiled()
+def _fold_mean(mean: float, side: float) -> float:
+    """Return a support and its complement as one number, see ``kernels/logistic.py``."""
+    return side * (mean - 1 if mean > 0.5 else max(mean, SMALLEST))
+
+
+@compiled()
 def _are_consecutive(places: IntArray) -> bool:
     for i in range(1, len(places)):
         if places[i] != places[i - 1] + 1:
@@ -111,6 +128,7 @@ def _fill_means(
     rows: IntArray,
     weights: FloatArray,
     weight_table: IntArray,
+    folded: bool,
     out: FloatArray,
 ) -> None:
     n_subspaces, width = table.shape
@@ -120,7 +138,7 @@ def _fill_means(
     n_block, c_block = _block_sizes(at_once, n_classes, width)
     chosen, own = np.empty(width * n_block), np.empty(width * n_classes)
     against, total = np.empty(c_block * n_block), np.empty(n_classes * at_once)
-    powers = np.empty(CHUNK)
+    side, powers = np.empty(n_classes * at_once if folded else 0), np.empty(CHUNK)
     for start in range(0, len(rows), at_once):
         stop = min(start + at_once, len(rows))
         total[: n_classes * (stop - start)] = 0
@@ -140,6 +158,8 @@ def _fill_means(
                     part = own[width * c : width * (c + m)].reshape((width, m))
                     scores = against[: m * n]
                     np.dot(part.T, tile, scores.reshape((m, n)))
+                    if folded:
+                        _turn(scores, side[low : low + m * n], s == 0)
                     add_logistic(scores, total[low : low + m * n], powers)
                     low += m * n
         low = 0
@@ -147,7 +167,8 @@ def _fill_means(
             n = min(n_block, stop - left)
             for c in range(n_classes):
                 for i in range(n):
-                    out[c, left + i] = total[low + i] / n_subspaces
+                    mean = total[low + i] / n_subspaces
+                    out[c, left + i] = _fold_mean(mean, side[low + i]) if folded else mean
                 low += n
 
 
@@ -158,18 +179,20 @@ def mean_supports(
     rows: IntArray,
     weights: FloatArray,
     weight_table: IntArray,
+    folded: bool,
     out: FloatArray,
 ) -> None:
     """Fill in the supports (c, m) of some rows, averaged over the subspaces.
 
     `table` (n_subspaces, width) are the lines of `stack` (n_columns, n) in each subspace, and
-    `weight_table` those of `weights` (n_weights, c) in the log-odds against each class.
+    `weight_table` those of `weights` (n_weights, c) in the log-odds against each class. Supports
+    may be folded, see ``kernels/folding.py``.
     """
-    _fill_means(stack, table, rows, weights, weight_table, out)
+    _fill_means(stack, table, rows, weights, weight_table, folded, out)
 
 
 @compiled()
-def mean_supports_of_labels(
+def folded_supports_of_labels(
     stack: FloatArray,
     table: IntArray,
     rows: IntArray,
@@ -180,7 +203,7 @@ def mean_supports_of_labels(
     label: int,
     out: FloatArray,
 ) -> None:
-    """Fill in the supports for a label at its rows, (n_entries, L), against labels with own models.
+    """Fill in folded supports for a label at its rows, (n_entries, L), in pairs with own models.
 
     `rows` and `indptr` are those of `LabelRows`, `places` (L, L) the model of each two labels or
     -1, and `weights` (n_weights, n_models) belong to the log-odds against the first label of each
@@ -202,7 +225,7 @@ def mean_supports_of_labels(
         # Columns are in several subspaces, so each row is copied once, before.
         mine, supports = np.empty((n_columns, len(here))), np.empty((n_others, len(here)))
         _gather(stack, columns, here, False, mine)
-        _fill_means(mine, table, np.arange(len(here)), own, weight_table, supports)
+        _fill_means(mine, table, np.arange(len(here)), own, weight_table, True, supports)
         for i in range(len(here)):
             for c in range(n_others):
                 out[start + i, others[c]] = supports[c, i]
@@ -240,38 +263,49 @@ def score(
 
 
 @compiled()
-def mean_supports_of_pairs(scores: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+def mean_supports_of_pairs(
+    scores: FloatArray, first: IntArray, second: IntArray, folded: bool
+) -> FloatArray:
     """Return the mean supports (n_pairs, n) with differences of scores as log-odds."""
     n_subspaces, _, n = scores.shape
     out = np.zeros((len(first), n))
-    against, powers = np.empty(n), np.empty(CHUNK)
+    against, side, powers = np.empty(n), np.empty(n), np.empty(CHUNK)
     for m in range(len(first)):
         for s in range(n_subspaces):
             ours, theirs = scores[s, first[m]], scores[s, second[m]]
             for i in range(n):
                 against[i] = theirs[i] - ours[i]
+            if folded:
+                _turn(against, side, s == 0)
             add_logistic(against, out[m], powers)
-    return out / n_subspaces
+        for i in range(n):
+            mean = out[m, i] / n_subspaces
+            out[m, i] = _fold_mean(mean, side[i]) if folded else mean
+    return out
 
 
 @compiled()
-def mean_supports_at(scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
-    """Return the mean supports (m, L) for labels at rows against all labels."""
+def folded_supports_at(scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
+    """Return the folded mean supports (m, L) for labels at rows against all labels."""
     n_subspaces, n_labels, _ = scores.shape
     size = n_subspaces * n_labels
     against, supports, powers = np.empty(size), np.empty(size), np.empty(CHUNK)
-    out = np.zeros((len(label), n_labels))
+    side, total = np.empty(n_labels), np.empty(n_labels)
+    out = np.empty((len(label), n_labels))
     for m in range(len(label)):
         for s in range(n_subspaces):
-            own = scores[s, label[m], row[m]]
+            own, here = scores[s, label[m], row[m]], against[s * n_labels : (s + 1) * n_labels]
             for j in range(n_labels):
-                against[s * n_labels + j] = scores[s, j, row[m]] - own
-        supports[:] = 0
+                here[j] = scores[s, j, row[m]] - own
+            _turn(here, side, s == 0)
+        supports[:], total[:] = 0, 0
         add_logistic(against, supports, powers)
         for s in range(n_subspaces):
             for j in range(n_labels):
-                out[m, j] += supports[s * n_labels + j]
-    return out / n_subspaces
+                total[j] += supports[s * n_labels + j]
+        for j in range(n_labels):
+            out[m, j] = _fold_mean(total[j] / n_subspaces, side[j])
+    return out
 
 
 @compiled()

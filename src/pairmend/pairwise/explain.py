@@ -18,7 +18,7 @@ from pairmend.explanation import (
     explain_problem,
 )
 from pairmend.explanation.neighbours import check_training, equal_points, list_training_rows
-from pairmend.kernels.rrc import unfold
+from pairmend.kernels.folding import unfold
 from pairmend.kernels.votes import sum_supports, vote
 
 VIRTUAL = "the virtual label"

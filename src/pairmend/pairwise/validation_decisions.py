@@ -30,7 +30,9 @@ def decide_on_validation_set(
     for rows, learner_at in parts:
         everything = len(rows) == len(Y)
         here, chosen = (label_rows, slice(None)) if everything else label_rows.among(rows, len(Y))
-        supports = learner_at(rows).support_at(X if everything else take_rows(X, rows), here)
+        supports = learner_at(rows).folded_supports_at(
+            X if everything else take_rows(X, rows), here
+        )
         for part in row_chunks(len(supports), BLOCK_ARRAYS * label_rows.n_labels):
             supports[part] = decide(supports[part], reference)
         if everything:

@@ -5,6 +5,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pairmend import RandomSubspaceNB
 from pairmend._utils.constant_classifier import ConstantClassifier
+from pairmend.kernels.folding import unfold
 from pairmend.kernels.pairs import LabelRows, label_pairs
 from pairmend.pairwise.learners import GenericPairLearner
 
@@ -64,26 +65,26 @@ def test_pairs_with_rows_of_one_class_have_the_smoothed_share():
     assert learner.models_[0] == ConstantClassifier((1 / (3 + 2), (3 + 1) / (3 + 2)))
 
 
-def test_support_at_rows_of_labels_equals_support_at_all_rows(small_set):
+def test_supports_at_rows_of_labels_equal_those_at_all_rows(small_set):
     X, Y = small_set
     learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
     learner.fit(X, Y.astype(bool), label_pairs(4), {})
     blocks = [slice(0, 1), slice(1, 6)]
     at_all_rows = np.hstack(list(learner.supports(X, blocks)))
     label_rows = LabelRows.of(Y.astype(bool))
-    at = learner.support_at(X, label_rows)
+    at, _ = unfold(learner.folded_supports_at(X, label_rows))
     for m, (i, j) in enumerate(label_pairs(4)):
         for own, other, support in ((i, j, at_all_rows[:, m]), (j, i, 1 - at_all_rows[:, m])):
             entries = label_rows.entries(own)
             np.testing.assert_allclose(at[entries, other], support[label_rows.rows[entries]])
 
 
-def test_support_at_no_rows(small_set):
+def test_supports_at_no_rows(small_set):
     X, Y = small_set
     learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
     learner.fit(X, Y.astype(bool), label_pairs(4), {})
     no_rows = LabelRows.of(np.zeros_like(Y, dtype=bool))
-    assert learner.support_at(X, no_rows).shape == (0, 4)
+    assert learner.folded_supports_at(X, no_rows).shape == (0, 4)
 
 
 def test_pairs_share_feature_statistics_of_all_rows(small_set):

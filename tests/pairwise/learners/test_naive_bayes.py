@@ -15,6 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from pairmend import PairwiseClassifier, RandomSubspaceNB
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.compilation import has_numba
+from pairmend.kernels.folding import unfold
 from pairmend.kernels.pairs import LabelRows, label_pairs
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.label_sums import add_up_labels
@@ -110,12 +111,12 @@ def _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual):
     others = label_rows.label[:, np.newaxis] != np.arange(n_labels)
     reference = one_per_pair(base, X, Y, weights, virtual)
     expected = next(reference.supports(dense(queries), [slice(0, n_pairs)]))
-    expected_at = reference.support_at(dense(queries), label_rows)
+    expected_at, _ = unfold(reference.folded_supports_at(dense(queries), label_rows))
     for limits in LIMITS:
         with patched(limits):
             learner = closed_form(base, X, Y, weights, virtual=virtual)
             found = np.hstack(list(learner.supports(queries, [slice(0, 1), slice(1, n_pairs)])))
-            at = learner.support_at(queries, label_rows)
+            at, _ = unfold(learner.folded_supports_at(queries, label_rows))
         np.testing.assert_allclose(found, expected, atol=tolerance)
         assert ((at >= 0) & (at <= 1)).all()
         np.testing.assert_allclose(at[others], expected_at[others], atol=tolerance)
@@ -283,7 +284,7 @@ def test_number_of_threads_does_not_change_supports(rng, is_sparse):
             single, several = (closed_form(BASE, X, Y, n_jobs=n) for n in (1, 3))
             for a, b in (
                 [next(learner.supports(X, [slice(0, 36)])) for learner in (single, several)],
-                [learner.support_at(X, LabelRows.of(Y)) for learner in (single, several)],
+                [learner.folded_supports_at(X, LabelRows.of(Y)) for learner in (single, several)],
             ):
                 np.testing.assert_array_equal(a, b)
 
@@ -291,10 +292,11 @@ def test_number_of_threads_does_not_change_supports(rng, is_sparse):
 def test_chunks_of_rows_do_not_change_supports(rng):
     X, Y = mixed(rng, 100), labels(rng, 100)
     learner = closed_form(BASE, X, Y)
-    whole = learner.support_at(X, LabelRows.of(Y))
+    whole = learner.folded_supports_at(X, LabelRows.of(Y))
     with config_context(working_memory=0.05):
         assert len(list(row_chunks(100, learner.row_size))) > 3
-        np.testing.assert_allclose(learner.support_at(X, LabelRows.of(Y)), whole, atol=1e-14)
+        found = learner.folded_supports_at(X, LabelRows.of(Y))
+        np.testing.assert_allclose(found, whole, atol=1e-14)
 
 
 def test_closed_form_is_used_for_exactly_this_base_classifier():

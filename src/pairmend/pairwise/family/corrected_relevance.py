@@ -12,6 +12,7 @@ from pairmend._utils.validation import take_rows
 from pairmend.baselines import BinaryRelevance
 from pairmend.kernels.classes import label_cells, label_confusion
 from pairmend.kernels.correction import correct
+from pairmend.kernels.folding import fold_rounded
 from pairmend.kernels.rrc import REFERENCES, decide
 from pairmend.pairwise.family.locally_corrected import LocallyCorrected
 
@@ -114,7 +115,8 @@ class CorrectedBinaryRelevance(LocallyCorrected):
         return np.clip(model.predict_proba(X), 0, 1)
 
     def _validation_attributes(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
-        return {"_cells": label_cells(Y, decide(supports, REFERENCES[self.reference]))}
+        decisions = decide(fold_rounded(supports), REFERENCES[self.reference])
+        return {"_cells": label_cells(Y, decisions)}
 
     def _confusion(self, weights: FloatArray) -> FloatArray:
         return label_confusion(weights, self._cells)

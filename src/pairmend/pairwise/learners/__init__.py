@@ -25,12 +25,13 @@ __all__ = [
 class ValidationLearner(Protocol):
     """Predicts the supports of trained pairs at validation rows."""
 
-    def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that have them, (n_entries, L).
+    def folded_supports_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that have them, folded, (n_entries, L).
 
-        There is a row for each entry of `label_rows` and a column for each label: the support, for
-        the entry's label, of its pair with the column's label. The column of the entry's own label
-        holds an arbitrary number in [0, 1].
+        There is a row for each entry of `label_rows` and a column for each label: the supports, for
+        the entry's label and for the column's label, of their pair, as one number (see
+        :mod:`pairmend.kernels.folding`). The column of the entry's own label holds an arbitrary
+        number in [-1/2, 1/2].
         """
 
 

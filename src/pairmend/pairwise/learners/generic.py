@@ -16,6 +16,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import class_probabilities, seed_estimator, take_rows
 from pairmend._utils.weights import unit_weight
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
+from pairmend.kernels.folding import fold_rounded
 from pairmend.kernels.pairs import LabelRows
 
 
@@ -136,8 +137,8 @@ class GenericPairLearner:
         """Return the support of one pair for its first label."""
         return _predict_support(self.models_[pair], self._encoded(X))
 
-    def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that have them, in all their pairs."""
+    def folded_supports_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that have them, in all their pairs, folded."""
         X = self._encoded(X)
         out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
         rows = [label_rows.rows[label_rows.entries(label)] for label in range(label_rows.n_labels)]
@@ -150,8 +151,9 @@ class GenericPairLearner:
         )
         results = iterate_calls(calls, n_jobs=self.n_jobs, prefer="threads")
         for (i, j), (where, support) in zip(self._pairs[used], results, strict=True):
-            out[label_rows.entries(i), j] = support[np.searchsorted(where, rows[i])]
-            out[label_rows.entries(j), i] = 1 - support[np.searchsorted(where, rows[j])]
+            folded = fold_rounded(support)
+            out[label_rows.entries(i), j] = folded[np.searchsorted(where, rows[i])]
+            out[label_rows.entries(j), i] = -folded[np.searchsorted(where, rows[j])]
         return out
 
 

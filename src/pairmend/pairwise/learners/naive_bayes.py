@@ -14,6 +14,7 @@ from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import seed_estimator
 from pairmend._utils.weights import unit_weight
+from pairmend.kernels.folding import fold
 from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.pairs import LabelRows
 from pairmend.naive_bayes.design_matrix import Design
@@ -21,7 +22,7 @@ from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.label_sums import add_up_labels
 from pairmend.naive_bayes.scoring import CompiledRows, ScoredRows, Scorer
 from pairmend.naive_bayes.sums import LabelSums, Terms
-from pairmend.naive_bayes.support_loops import mean_supports_of_labels
+from pairmend.naive_bayes.support_loops import folded_supports_of_labels
 
 TERMS = 2**19
 """Terms of pairs computed at once."""
@@ -151,8 +152,8 @@ class SubspaceNBPairLearner:
         for block in blocks:
             yield self._all_rows(block, rows, scores).T
 
-    def support_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that have them, in all their pairs."""
+    def folded_supports_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that have them, in all their pairs, folded."""
         numbers = self._read_numbers(X)
         n_rows = numbers.shape[0]
         out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
@@ -163,14 +164,15 @@ class SubspaceNBPairLearner:
         return out
 
     def _at_labels(self, rows: ScoredRows, label_rows: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that have them."""
+        """Return the folded supports for labels at the rows that have them."""
         if self._scorer is not None and isinstance(rows, CompiledRows):
             return self._compiled_at_labels(rows, label_rows)
         n_labels = label_rows.n_labels
         out = np.full((len(label_rows.rows), n_labels), 0.5)
         dense = len(label_rows.rows) > DENSE_LABELS * rows.n_rows * n_labels
         if dense and rows.n_rows * len(self._pairs) <= MAX_SUPPORTS:
-            self._select(out, self._all_rows(slice(0, len(self._pairs)), rows, []), label_rows)
+            every = self._all_rows(slice(0, len(self._pairs)), rows, [], folded=True)
+            self._select(out, every, label_rows)
             return out
         if self._separable.any():
             self._fill_separable_at(out, rows, label_rows)
@@ -183,10 +185,10 @@ class SubspaceNBPairLearner:
             if len(own):
                 mine = rows.at(label_rows.rows[entries])
                 for part in batches(len(own), self._pairs_at_once):
-                    against = self._own_supports(np.full(len(own[part]), label), own[part], mine)
+                    first = np.full(len(own[part]), label)
+                    against = self._own_supports(first, own[part], mine, folded=True)
                     out[entries, own[part]] = against.T
-            constant = np.flatnonzero(self._is_constant[label])
-            out[entries, constant] = self._constant[label, constant]
+        self._fill_constant_at(out, label_rows)
         return out
 
     def _compiled_at_labels(self, rows: CompiledRows, label_rows: LabelRows) -> FloatArray:
@@ -203,7 +205,7 @@ class SubspaceNBPairLearner:
         rows.check_scorer(scorer)
 
         def fill(label: int) -> None:
-            mean_supports_of_labels(
+            folded_supports_of_labels(
                 rows.stack,
                 rows.table,
                 label_rows.rows,
@@ -217,21 +219,28 @@ class SubspaceNBPairLearner:
 
         most_rows_first = np.argsort(np.diff(label_rows.indptr))[::-1]
         self._in_threads(fill, most_rows_first.tolist())
-        for label, constant in enumerate(self._is_constant):
-            out[label_rows.entries(label), constant] = self._constant[label, constant]
+        self._fill_constant_at(out, label_rows)
         return out
 
     def _select(self, out: FloatArray, supports: FloatArray, label_rows: LabelRows) -> None:
-        """Select the supports at the rows of labels from those of all pairs, (n_pairs, n)."""
+        """Select the folded supports at the rows of labels from those of all pairs, (n_pairs, n)."""
         first, second = self._pairs.T
         for label in range(label_rows.n_labels):
             entries = label_rows.entries(label)
             rows = label_rows.rows[entries]
             ahead, behind = np.flatnonzero(first == label), np.flatnonzero(second == label)
             out[entries, label + 1 :] = supports[ahead[:, np.newaxis], rows].T
-            out[entries, :label] = 1 - supports[behind[:, np.newaxis], rows].T
+            out[entries, :label] = -supports[behind[:, np.newaxis], rows].T
 
-    def _all_rows(self, block: slice, rows: ScoredRows, scores: list[FloatArray]) -> FloatArray:
+    def _fill_constant_at(self, out: FloatArray, label_rows: LabelRows) -> None:
+        """Fill in the folded supports of pairs without rows of one class."""
+        folded = fold(self._constant)
+        for label, constant in enumerate(self._is_constant):
+            out[label_rows.entries(label), constant] = folded[label, constant]
+
+    def _all_rows(
+        self, block: slice, rows: ScoredRows, scores: list[FloatArray], *, folded: bool = False
+    ) -> FloatArray:
         """Return the supports of a block of pairs, (n_pairs, n).
 
         Scores of labels are appended to `scores`, for the next block.
@@ -249,7 +258,9 @@ class SubspaceNBPairLearner:
             def fill(part: tuple[FloatArray, int, IntArray]) -> None:
                 tile, stop, chosen = part
                 here = slice(stop - tile.shape[2], stop)
-                supports[chosen, here] = rows.supports_of_pairs(tile, first[chosen], second[chosen])
+                supports[chosen, here] = rows.supports_of_pairs(
+                    tile, first[chosen], second[chosen], folded=folded
+                )
 
             parts = [
                 (tile, stop, chosen)
@@ -260,9 +271,10 @@ class SubspaceNBPairLearner:
         where = np.flatnonzero(~separable)
         for part in batches(len(where), self._pairs_at_once):
             here = where[part]
-            supports[here] = self._own_supports(first[here], second[here], rows)
+            supports[here] = self._own_supports(first[here], second[here], rows, folded=folded)
         constant = self._is_constant[first, second]
-        supports[constant] = self._constant[first, second][constant, np.newaxis]
+        fixed = self._constant[first, second][constant, np.newaxis]
+        supports[constant] = fold(fixed) if folded else fixed
         return supports
 
     def _read_numbers(self, X: MatrixLike) -> Any:
@@ -309,13 +321,15 @@ class SubspaceNBPairLearner:
             return self._pair_scorer(first, second)
         return self._scorer.at(self._place[first, second], np.where(first < second, 1.0, -1.0))
 
-    def _own_supports(self, first: IntArray, second: IntArray, rows: ScoredRows) -> FloatArray:
+    def _own_supports(
+        self, first: IntArray, second: IntArray, rows: ScoredRows, *, folded: bool = False
+    ) -> FloatArray:
         """Return the supports for first labels of pairs with models of their own, (n_pairs, n)."""
         scorer = self._scorer_of(first, second)
         supports = np.empty((len(first), rows.n_rows))
 
         def fill(tile: slice) -> None:
-            supports[:, tile] = rows.at(tile).supports(scorer)
+            supports[:, tile] = rows.at(tile).supports(scorer, folded=folded)
 
         self._in_threads(fill, list(rows.tiles(len(first))))
         return supports
@@ -338,7 +352,7 @@ class SubspaceNBPairLearner:
         return scores
 
     def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, label_rows: LabelRows) -> None:
-        """Fill in the supports of labels against all labels they share no row with."""
+        """Fill in the folded supports of labels against all labels they share no row with."""
         by_row = np.argsort(label_rows.rows, kind="stable")
         ordered, label = label_rows.rows[by_row], label_rows.label[by_row]
         scores = self._label_scores(rows)
@@ -349,7 +363,8 @@ class SubspaceNBPairLearner:
             tile, start = scores[number], starts[number]
             for part in batches(int(bounds[number + 1] - bounds[number]), tile.shape[2]):
                 here = slice(bounds[number] + part.start, bounds[number] + part.stop)
-                out[by_row[here]] = rows.supports_at(tile, label[here], ordered[here] - start)
+                found = rows.folded_supports_at(tile, label[here], ordered[here] - start)
+                out[by_row[here]] = found
 
         self._in_threads(fill, range(len(scores)), 2 * out.size * rows.n_subspaces)
 
