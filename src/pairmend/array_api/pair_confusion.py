@@ -13,7 +13,7 @@ from pairmend._utils.namespaces import Array, Convert, Namespace
 from pairmend._utils.typing import BoolArray, IntArray
 from pairmend.array_api.label_groups import LabelGroup, group_labels
 from pairmend.array_api.pair_naive_bayes import PairNaiveBayes
-from pairmend.array_api.supports import mean_small_supports, p_decide
+from pairmend.array_api.supports import fold, folded_mean_supports, root_p_decide
 
 
 @dataclass(frozen=True)
@@ -24,25 +24,22 @@ class DecidedGroup:
     ----------
     group : LabelGroup
         The labels and their validation rows.
-    smaller : array of shape (g, n_labels, n)
-        The smaller of the probabilities of deciding for the label and for each other label.
-    is_own : array of bool, same shape
-        Whether it is that of deciding for the label.
+    roots : array of shape (g, n_labels, n)
+        Square root of the smaller of the probabilities of deciding for the label and for each
+        other label. Its sign is negative if the smaller one is that of the other label.
     """
 
     group: LabelGroup
-    smaller: Array
-    is_own: Array
+    roots: Array
 
     def part(self, start: int, stop: int) -> "DecidedGroup":
         """Return the group without labels before `start` or from `stop` on."""
         group = self.group.part(start, stop)
         here = slice(group.start - self.group.start, group.stop - self.group.start)
-        return DecidedGroup(group, self.smaller[here, ...], self.is_own[here, ...])
+        return DecidedGroup(group, self.roots[here, ...])
 
     def __sklearn_array_api_convert__(self, convert: Convert) -> "DecidedGroup":
-        group = self.group.__sklearn_array_api_convert__(convert)
-        return DecidedGroup(group, convert(self.smaller), convert(self.is_own))
+        return DecidedGroup(self.group.__sklearn_array_api_convert__(convert), convert(self.roots))
 
 
 @dataclass(frozen=True)
@@ -88,35 +85,26 @@ def decide_rows(
             _decide_group(model, X, group.part(start, start + step), reference)
             for start in range(group.start, group.stop, step)
         ]
-        smaller, is_own = (xp.concat(list(arrays), axis=0) for arrays in zip(*parts, strict=True))
-        decided.append(DecidedGroup(group, smaller, is_own))
+        decided.append(DecidedGroup(group, xp.concat(parts, axis=0)))
     return decided
 
 
-def _decide_group(
-    model: PairNaiveBayes, X: Array, group: LabelGroup, reference: str
-) -> tuple[Array, Array]:
-    """Return the arrays `smaller` and `is_own` of a :class:`DecidedGroup`."""
+def _decide_group(model: PairNaiveBayes, X: Array, group: LabelGroup, reference: str) -> Array:
+    """Return the array `roots` of a :class:`DecidedGroup`."""
     space = model.namespace
     xp = space.xp
     labels = slice(group.start, group.stop)
     weights = model.log_odds_weights(labels, 0)
     constant = model.constant[labels, :][..., None]
-    is_fixed, other = constant == constant, 1 - constant
-    fixed = xp.astype(xp.where(other < constant, other, constant), model.float_dtype)
-    fixed_is_own = constant <= other
-    smaller, is_own = [], []
+    is_fixed, fixed = constant == constant, xp.astype(fold(constant, xp), model.float_dtype)
+    roots = []
     for columns in batches(group.n_rows, max(1, model.rows_at_once // (group.stop - group.start))):
         at = space.take(X, group.rows[:, columns])
         own = model.rows(xp.reshape(at, (-1, at.shape[-1])))
         own = xp.reshape(own, (*at.shape[:2], *own.shape[1:]))
-        q, is_first = mean_small_supports(own, weights, space)
-        q = xp.where(is_fixed, fixed, q)
-        # What the complement of a support cannot represent is 0, as in `kernels.rrc`.
-        q = xp.astype(1 - (1 - xp.astype(q, space.float64)), model.float_dtype)
-        smaller.append(p_decide(reference, q, space))
-        is_own.append(xp.where(is_fixed, fixed_is_own, is_first))
-    return xp.concat(smaller, axis=2), xp.concat(is_own, axis=2)
+        folded = xp.where(is_fixed, fixed, folded_mean_supports(own, weights, space))
+        roots.append(xp.copysign(root_p_decide(reference, xp.abs(folded), space), folded))
+    return xp.concat(roots, axis=2)
 
 
 def confusion_block(
@@ -171,8 +159,8 @@ def _sums(
 ) -> Array:
     """Return the sums of decisions for labels, then for others, (g, 2 n_others, t)."""
     xp, group = namespace.xp, decided.group
-    smaller = xp.astype(decided.smaller[:, others, :], weights.dtype)
-    is_own = decided.is_own[:, others, :]
+    roots = xp.astype(decided.roots[:, others, :], weights.dtype)
+    smaller, is_other = roots * roots, xp.signbit(roots)
     larger = 1 - smaller
     has_other = namespace.take(rows.indicators[:, others], group.rows)
     share = (1 - (1 - overlap) * has_other) * group.valid[..., None]
@@ -181,7 +169,7 @@ def _sums(
         only = (1 - has_other[:1, ...]) * group.valid[:1, :, None]
         share = xp.concat([only, share[1:, ...]], axis=0)
     share = xp.permute_dims(share, (0, 2, 1))
-    chosen = [xp.where(is_own, smaller, larger), xp.where(is_own, larger, smaller)]
+    chosen = [xp.where(is_other, larger, smaller), xp.where(is_other, smaller, larger)]
     cells = xp.concat([part * share for part in chosen], axis=1)
     step = max(1, namespace.max_bytes // (16 * weights.shape[1] * (group.stop - group.start)))
     total = None

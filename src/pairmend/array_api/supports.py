@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from pairmend._utils.namespaces import Array, Namespace
+from pairmend.kernels.logistic import SMALLEST
 from pairmend.kernels.rrc import BETA_SERIES, CONSTRAINED_SERIES
 from pairmend.kernels.votes import DIGITS, SINGLE_DIGITS
 
@@ -16,35 +17,36 @@ def mean_supports(rows: Array, weights: Array, namespace: Namespace) -> Array:
     the first labels.
     """
     xp = namespace.xp
-    odds = _odds(xp.permute_dims(weights, (1, 0, 2)), xp.permute_dims(rows, (1, 2, 0)), xp)
-    odds += 1
-    return xp.mean(1 / odds, axis=0)
+    left, right = xp.permute_dims(weights, (1, 0, 2)), xp.permute_dims(rows, (1, 2, 0))
+    return _mean_logistic(xp.matmul(left, right), xp)
 
 
-def mean_small_supports(rows: Array, weights: Array, namespace: Namespace) -> tuple[Array, Array]:
-    """Return the smaller support of each pair, and whether it is that of the first label.
+def folded_mean_supports(rows: Array, weights: Array, namespace: Namespace) -> Array:
+    """Return the supports of both labels of pairs as one number, see `kernels.folding`.
 
     `rows`, (g, n, n_subspaces, width), belong to `weights`, (g, p, n_subspaces, width); the result
-    is (g, p, n). In single precision small supports of either label keep all their digits.
+    is (g, p, n). It is computed as in `kernels.logistic`.
     """
     xp = namespace.xp
     left, right = xp.permute_dims(weights, (2, 0, 1, 3)), xp.permute_dims(rows, (2, 0, 3, 1))
-    odds = _odds(left, right, xp)
-    if odds.dtype == xp.float64:  # as in `kernels.rrc`
-        first = xp.mean(1 / (1 + odds), axis=0)
-        second = 1 - first
-    else:
-        with np.errstate(divide="ignore", over="ignore"):
-            second = xp.mean(1 / (1 + 1 / odds), axis=0)
-        odds += 1
-        first = xp.mean(1 / odds, axis=0)
-    is_first = first <= second
-    return xp.where(is_first, first, second), is_first
+    against = xp.matmul(left, right)
+    side = 1 - 2 * xp.astype(against[0, ...] < 0, against.dtype)
+    against *= side
+    return side * fold(xp.clip(_mean_logistic(against, xp), min=SMALLEST), xp)
 
 
-def _odds(left: Array, right: Array, xp: Any) -> Array:
+def fold(first: Array, xp: Any) -> Array:
+    """Fold first probabilities that are given alone, see `kernels.folding`."""
+    return xp.where(first > 0.5, -(1 - first), first)
+
+
+def _mean_logistic(against: Array, xp: Any) -> Array:
+    """Return the mean over the first axis of the probabilities with these log-odds against."""
     with np.errstate(over="ignore"):
-        return xp.exp(xp.matmul(left, right))
+        odds = xp.exp(against)
+    del against  # frees the memory of the device if the caller needs it no longer
+    odds += 1
+    return xp.mean(1 / odds, axis=0)
 
 
 def p_decide(name: str, support: Array, namespace: Namespace) -> Array:
@@ -61,6 +63,18 @@ def p_decide(name: str, support: Array, namespace: Namespace) -> Array:
     else:
         p = _polynomial(CONSTRAINED_SERIES, q, xp) * q
     return xp.where(support > 0.5, 1 - p, p)
+
+
+def root_p_decide(name: str, smaller: Array, namespace: Namespace) -> Array:
+    """Return the square root of P(h = first | x) for supports of at most 1/2.
+
+    By "beta", P is about the square of a small support, and may be below the range of single
+    precision.
+    """
+    xp = namespace.xp
+    if name == "beta":
+        return smaller * xp.sqrt(_polynomial(BETA_SERIES, smaller, xp))
+    return xp.sqrt(p_decide(name, smaller, namespace))
 
 
 def _polynomial(series: tuple[float, ...], q: Array, xp: Any) -> Array:

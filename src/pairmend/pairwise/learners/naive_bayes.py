@@ -223,7 +223,7 @@ class SubspaceNBPairLearner:
         return out
 
     def _select(self, out: FloatArray, supports: FloatArray, label_rows: LabelRows) -> None:
-        """Select the folded supports at the rows of labels from those of all pairs, (n_pairs, n)."""
+        """Select folded supports at the rows of labels from those of all pairs, (n_pairs, n)."""
         first, second = self._pairs.T
         for label in range(label_rows.n_labels):
             entries = label_rows.entries(label)
