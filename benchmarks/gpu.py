@@ -1,6 +1,7 @@
-"""Time classifiers on a GPU, and on the processors of the same machine.
+"""Time classifiers on a GPU, and on the processors of the same machine; compare their scores.
 
     SCIPY_ARRAY_API=1 python benchmarks/gpu.py [--repeats 5] [--without-cpu] [--crossover]
+    SCIPY_ARRAY_API=1 python benchmarks/gpu.py --data FOLDER [--library torch] [--device cuda]
 
 Data are generated in the shapes of real sets:
 
@@ -15,20 +16,38 @@ divided by the rate of a large product measured before, and the bytes of data an
 the rate of a large copy. "local" is the number of local corrections that were chosen. The
 processors run numpy with double precision, once, after a run on part of the rows that compiles.
 ``--crossover`` times FCM-O with growing numbers of labels on both.
+
+``--data`` times nothing. It fits LPW and FCM-O on each real set of a folder, with numpy in double
+precision and with arrays of torch or CuPy in double and in single precision, predicts a tenth of
+the rows, and prints the largest difference of any score. "predicted" is the number of labels
+predicted on one side only, "no tie" the number of these whose score is further from the threshold
+than 1e-9, in single precision 1e-4. Of large sets some rows are drawn. The exit status is 1 if
+scores differ by more than these numbers, or a prediction that is no tie differs. ``--device cpu``
+needs no GPU.
 """
 
 import argparse
+import importlib
 import statistics
 import time
+from pathlib import Path
 
 import numpy as np
 import sklearn
 import torch
+from scipy import sparse
 
-from pairmend import CorrectedPairwiseClassifier, MendedClassifier
+from pairmend import CorrectedPairwiseClassifier, MendedClassifier, PairwiseClassifier
+from pairmend.datasets import load
 
 SUBSPACES, SHARE = 20, 0.2
 NEWTON_STEPS, FITS = 7, 6
+MAX_ROWS = 2500
+"""Rows of a real set, at the most; the order is drawn."""
+MAX_CELLS = 2**28
+"""Cells of a real set, at the most: 2 GiB in double precision."""
+TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
+"""Largest differences of scores by the precision of the rows on the device."""
 
 
 def pairwise_set(n_rows, n_features, n_labels, n_of_row, seed=0):
@@ -155,13 +174,80 @@ def print_row(name, texts):
     print(f"{texts[5]:>10}", flush=True)
 
 
+def compare_sets(folder, library, device):
+    """Print a row for each set of a folder; return whether all scores are equal."""
+    titles = ["rows", "features", "labels"]
+    titles += [f"{name} {dtype}" for dtype in TOLERANCES for name in ("LPW", "FCM-O")]
+    titles += [title for _ in TOLERANCES for title in ("predicted", "no tie")]
+    print(f"{'':<14}" + "".join(f"{title:>15}" for title in titles), flush=True)
+    all_equal = True
+    for name in sorted(path.name for path in folder.iterdir() if path.is_dir()):
+        data = load(name, folder)
+        n_rows, n_features = data.X.shape
+        order = np.random.RandomState(0).permutation(n_rows)[:MAX_ROWS]
+        if len(order) * n_features > MAX_CELLS:
+            print(f"{name:<14}left out: {len(order)} x {n_features} cells are too many", flush=True)
+            continue
+        X, Y = data.X[order], np.asarray(data.Y)[order].astype(np.int8)
+        X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        differences, counts = compare_scores(X, Y, int(0.9 * len(X)), library, device)
+        drawn = f"{len(order)} of {n_rows}" if len(order) < n_rows else str(n_rows)
+        texts = [drawn, str(n_features), str(Y.shape[1])]
+        texts += [f"{each:.1e}" for each in differences.ravel()] + [str(each) for each in counts]
+        print(f"{name:<14}" + "".join(f"{text:>15}" for text in texts), flush=True)
+        limits = np.array(list(TOLERANCES.values()))[:, np.newaxis]
+        all_equal &= bool((differences <= limits).all()) and not any(counts[1::2])
+    return all_equal
+
+
+def compare_scores(X, Y, cut, library, device):
+    """Return differences of scores (precision, classifier), and counts of predictions.
+
+    For each precision there are two counts: of differing predictions, and of those without a tie.
+    """
+    classifiers = PairwiseClassifier(random_state=0), fcm_o()
+    expected = [sklearn.clone(c).fit(X[:cut], Y[:cut]).predict_proba(X[cut:]) for c in classifiers]
+    differences, counts = np.zeros((2, 2)), []
+    for row, (dtype, tolerance) in enumerate(TOLERANCES.items()):
+        parts = [X[:cut].astype(dtype), Y[:cut], X[cut:].astype(dtype)]
+        rows, labels, queries = (to_device(part, library, device) for part in parts)
+        n_different = n_without_tie = 0
+        for column, classifier in enumerate(classifiers):
+            with sklearn.config_context(array_api_dispatch=True):
+                scores = sklearn.clone(classifier).fit(rows, labels).predict_proba(queries)
+            found, scores_cpu = to_numpy(scores), expected[column]
+            differences[row, column] = np.abs(found - scores_cpu).max()
+            different = (found > 0.5) != (scores_cpu > 0.5)
+            n_different += np.count_nonzero(different)
+            n_without_tie += np.count_nonzero(np.abs(scores_cpu[different] - 0.5) > tolerance)
+        counts += [n_different, n_without_tie]
+    return differences, counts
+
+
+def to_device(array, library, device):
+    """Return an array of torch or CuPy."""
+    if library == "torch":
+        return torch.asarray(array, device=device)
+    return importlib.import_module(library).asarray(array)
+
+
+def to_numpy(array):
+    """Return an array of numpy from one of torch or CuPy."""
+    return array.get() if hasattr(array, "get") else array.cpu().numpy()
+
+
 def main():
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--without-cpu", action="store_true")
     parser.add_argument("--crossover", action="store_true")
+    parser.add_argument("--data", type=Path, help="folder with real sets, to compare scores")
+    parser.add_argument("--library", choices=["torch", "cupy"], default="torch")
+    parser.add_argument("--device", default="cuda", help="device of torch for --data")
     options = parser.parse_args()
+    if options.data is not None:
+        raise SystemExit(not compare_sets(options.data, options.library, options.device))
     if not torch.cuda.is_available():
         raise SystemExit("No GPU was found: torch.cuda.is_available() is false.")
     rate = rates()
