@@ -17,13 +17,13 @@ the rate of a large copy. "local" is the number of local corrections that were c
 processors run numpy with double precision, once, after a run on part of the rows that compiles.
 ``--crossover`` times FCM-O with growing numbers of labels on both.
 
-``--data`` times nothing. It fits LPW and FCM-O on each real set of a folder, with numpy in double
-precision and with arrays of torch or CuPy in double and in single precision, predicts a tenth of
-the rows, and prints the largest difference of any score. "predicted" is the number of labels
-predicted on one side only, "no tie" the number of these whose score is further from the threshold
-than 1e-9, in single precision 1e-4. Of large sets some rows are drawn. The exit status is 1 if
-scores differ by more than these numbers, or a prediction that is no tie differs. ``--device cpu``
-needs no GPU.
+``--data`` times nothing. It fits LPW, FCM-W, FCM-O and a MendedClassifier of a Gaussian naive Bayes
+on each real set of a folder, with numpy in double precision and with arrays of torch or CuPy in
+double and in single precision, predicts a tenth of the rows, and prints the largest difference of
+any score. "predicted" is the number of labels predicted on one side only, "no tie" the number of
+these whose score is further from the threshold than 1e-9, in single precision and for
+MendedClassifier 1e-4. Of large sets some rows are drawn. The exit status is 1 if scores differ by
+more than these numbers, or a prediction that is no tie differs. ``--device cpu`` needs no GPU.
 """
 
 import argparse
@@ -36,6 +36,7 @@ import numpy as np
 import sklearn
 import torch
 from scipy import sparse
+from sklearn.naive_bayes import GaussianNB
 
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier, PairwiseClassifier
 from pairmend.datasets import load
@@ -48,6 +49,14 @@ MAX_CELLS = 2**28
 """Cells of a real set, at the most: 2 GiB in double precision."""
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
 """Largest differences of scores by the precision of the rows on the device."""
+COMPARED = {
+    "LPW": PairwiseClassifier(random_state=0),
+    "FCM-W": CorrectedPairwiseClassifier(balance="labels", random_state=0),
+    "FCM-O": CorrectedPairwiseClassifier(overlap=0.5, random_state=0),
+    "Mended": MendedClassifier(GaussianNB(), random_state=0),
+}
+"""Classifiers whose scores are compared; sums over the landmarks of the last are computed in single
+precision on any device, and its scores may differ as much as in single precision."""
 
 
 def pairwise_set(n_rows, n_features, n_labels, n_of_row, seed=0):
@@ -177,9 +186,9 @@ def print_row(name, texts):
 def compare_sets(folder, library, device):
     """Print a row for each set of a folder; return whether all scores are equal."""
     titles = ["rows", "features", "labels"]
-    titles += [f"{name} {dtype}" for dtype in TOLERANCES for name in ("LPW", "FCM-O")]
+    titles += [f"{name} {dtype}" for dtype in TOLERANCES for name in COMPARED]
     titles += [title for _ in TOLERANCES for title in ("predicted", "no tie")]
-    print(f"{'':<14}" + "".join(f"{title:>15}" for title in titles), flush=True)
+    print(f"{'':<14}" + "".join(f"{title:>16}" for title in titles), flush=True)
     all_equal = True
     for name in sorted(path.name for path in folder.iterdir() if path.is_dir()):
         data = load(name, folder)
@@ -194,10 +203,15 @@ def compare_sets(folder, library, device):
         drawn = f"{len(order)} of {n_rows}" if len(order) < n_rows else str(n_rows)
         texts = [drawn, str(n_features), str(Y.shape[1])]
         texts += [f"{each:.1e}" for each in differences.ravel()] + [str(each) for each in counts]
-        print(f"{name:<14}" + "".join(f"{text:>15}" for text in texts), flush=True)
-        limits = np.array(list(TOLERANCES.values()))[:, np.newaxis]
+        print(f"{name:<14}" + "".join(f"{text:>16}" for text in texts), flush=True)
+        limits = [[tolerance_of(name, dtype) for name in COMPARED] for dtype in TOLERANCES]
         all_equal &= bool((differences <= limits).all()) and not any(counts[1::2])
     return all_equal
+
+
+def tolerance_of(name, dtype):
+    """Return the largest difference of scores of a classifier."""
+    return TOLERANCES["float32" if name == "Mended" else dtype]
 
 
 def compare_scores(X, Y, cut, library, device):
@@ -205,21 +219,23 @@ def compare_scores(X, Y, cut, library, device):
 
     For each precision there are two counts: of differing predictions, and of those without a tie.
     """
-    classifiers = PairwiseClassifier(random_state=0), fcm_o()
-    expected = [sklearn.clone(c).fit(X[:cut], Y[:cut]).predict_proba(X[cut:]) for c in classifiers]
-    differences, counts = np.zeros((2, 2)), []
-    for row, (dtype, tolerance) in enumerate(TOLERANCES.items()):
+    on_cpu = [sklearn.clone(c).fit(X[:cut], Y[:cut]) for c in COMPARED.values()]
+    expected = [(clf.predict_proba(X[cut:]), clf.predict(X[cut:])) for clf in on_cpu]
+    differences, counts = np.zeros((len(TOLERANCES), len(COMPARED))), []
+    for row, dtype in enumerate(TOLERANCES):
         parts = [X[:cut].astype(dtype), Y[:cut], X[cut:].astype(dtype)]
         rows, labels, queries = (to_device(part, library, device) for part in parts)
         n_different = n_without_tie = 0
-        for column, classifier in enumerate(classifiers):
+        for column, (name, classifier) in enumerate(COMPARED.items()):
             with sklearn.config_context(array_api_dispatch=True):
-                scores = sklearn.clone(classifier).fit(rows, labels).predict_proba(queries)
-            found, scores_cpu = to_numpy(scores), expected[column]
-            differences[row, column] = np.abs(found - scores_cpu).max()
-            different = (found > 0.5) != (scores_cpu > 0.5)
+                clf = sklearn.clone(classifier).fit(rows, labels)
+                scores, decisions = clf.predict_proba(queries), clf.predict(queries)
+            scores_cpu, decisions_cpu = expected[column]
+            differences[row, column] = np.abs(to_numpy(scores) - scores_cpu).max()
+            different = to_numpy(decisions) != decisions_cpu
             n_different += np.count_nonzero(different)
-            n_without_tie += np.count_nonzero(np.abs(scores_cpu[different] - 0.5) > tolerance)
+            is_far = np.abs(scores_cpu[different] - 0.5) > tolerance_of(name, dtype)
+            n_without_tie += np.count_nonzero(is_far)
         counts += [n_different, n_without_tie]
     return differences, counts
 
