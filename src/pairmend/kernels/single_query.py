@@ -89,31 +89,27 @@ class SingleQuerySums:
                 spaces.append(_Space(part, points))
             places.append((len(spaces) - 1, len(spaces[-1].parts) - 1))
         self.places = np.array(places)
-        lengths = [len(space.first.mean) for space in spaces]
-        padding = [-length % AT_ONCE for length in lengths]
-        ends = np.cumsum(np.add(lengths, padding))
-        starts = ends - lengths - padding
+        lengths = np.array([len(space.first.mean) for space in spaces])
+        ends = np.cumsum(lengths + -lengths % AT_ONCE)
+        starts = np.concatenate([[0], ends[:-1]])
         sources = [space.first.source for space in spaces]
         self.spaces = np.column_stack([sources, starts, lengths, ends])
-
-        def joined(arrays: Sequence[FloatArray], dtype: Any = np.float64) -> FloatArray:
-            padded = [
-                np.pad(each, [(0, 0)] * (each.ndim - 1) + [(0, extra)])
-                for each, extra in zip(arrays, padding, strict=True)
-            ]
-            return np.concatenate(padded, axis=-1).astype(dtype, order="C")
-
-        self.mean = joined([space.first.mean for space in spaces])
-        self.factors = joined([space.filled(space.factors) for space in spaces])
-        self.squares = joined([space.filled(space.squares) for space in spaces])
-        landmarks = joined([space.parts[0].landmarks for space in spaces])
-        self.landmarks = landmarks.T.astype(self.dtype, order="C")
-        norms = [
-            space.filled([part.beta * squared_norms(part.landmarks) for part in space.parts])
-            for space in spaces
-        ]
-        self.offsets = np.stack(norms).astype(self.dtype)
-        self.tables = np.stack([part.table.T for part in parts]).astype(self.dtype, order="C")
+        n_landmarks, n_columns = parts[0].table.shape
+        self.mean = np.zeros(ends[-1])
+        self.factors, self.squares = np.zeros((2, PER_SPACE, ends[-1]))
+        self.landmarks = np.zeros((ends[-1], n_landmarks), self.dtype)
+        self.offsets = np.zeros((len(spaces), PER_SPACE, n_landmarks), self.dtype)
+        for k, space in enumerate(spaces):
+            here, n_parts = slice(starts[k], starts[k] + lengths[k]), len(space.parts)
+            self.mean[here] = space.first.mean
+            self.factors[:n_parts, here] = space.factors
+            self.squares[:n_parts, here] = space.squares
+            self.landmarks[here] = space.parts[0].landmarks.T
+            for place, part in enumerate(space.parts):
+                self.offsets[k, place] = part.beta * squared_norms(part.landmarks)
+        self.tables = np.empty((len(parts), n_columns, n_landmarks), self.dtype)
+        for k, part in enumerate(parts):
+            self.tables[k] = part.table.T
         masses = self.tables[:, -1]
         heavy = (masses >= 1).all()
         self.capped_masses = np.empty((0, 0), self.dtype) if heavy else np.minimum(masses, 1)
@@ -165,7 +161,3 @@ class _Space:
         self.factors.append(2 * part.beta * multiple * points.factor)
         self.squares.append(part.beta * points.factor**2)
         return True
-
-    def filled(self, rows: list[FloatArray]) -> FloatArray:
-        """Return an array of PER_SPACE rows, those of missing parts 0."""
-        return np.stack([*rows, *[np.zeros_like(rows[0])] * (PER_SPACE - len(rows))])

@@ -238,7 +238,7 @@ class Corrector:
     def _corrected_row(self, X: MatrixLike, proba: FloatArray) -> FloatArray | None:
         """Return the result of compiled code for one row, where it pays off."""
         single = self.by_label._single_row
-        if single is None or self._row_sets is None or not correct_one_row.pays_off():
+        if single is None or not correct_one_row.pays_off() or self._row_sets is None:
             return None
         return single.corrected_by_loops(X, proba, self._row_sets)
 
