@@ -147,6 +147,15 @@ def test_missing_values_and_far_rows():
     assert computed[6:] == [True, True]
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e90])
+def test_features_of_extreme_size(scale):
+    X, Y, new = local_data(4)
+    clf = quick(scaling="range", guard=False, random_state=0).fit(X * scale, Y)
+    assert_rows_equal_batch(clf, new * scale)
+    corrected = clf._corrector.by_label._single_row.corrected
+    assert corrected(new[:1] * scale, clf._base_proba(new[:1] * scale)) is not None
+
+
 def test_other_numbers_of_features_are_left_to_the_general_path():
     X, Y, new = local_data(5)
     clf = quick(scaling="range", guard=False, random_state=0).fit(X, Y)

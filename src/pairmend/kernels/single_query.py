@@ -68,8 +68,8 @@ class SingleQuerySums:
         Means of the coordinates of all spaces.
     factors : ndarray of shape (PER_SPACE, n_coordinates)
         Centred coordinates times these, times the landmarks, are 2 beta times products of points.
-    squares : ndarray of shape (PER_SPACE, n_coordinates)
-        Squares of centred coordinates times these are beta times squared norms of points.
+    roots : ndarray of shape (PER_SPACE, n_coordinates)
+        Centred coordinates times these are points times the square root of beta.
     landmarks : ndarray of shape (n_coordinates, M)
         The landmarks of all spaces.
     offsets : ndarray of shape (n_spaces, PER_SPACE, M)
@@ -96,14 +96,14 @@ class SingleQuerySums:
         self.spaces = np.column_stack([sources, starts, lengths, ends])
         n_landmarks, n_columns = parts[0].table.shape
         self.mean = np.zeros(ends[-1])
-        self.factors, self.squares = np.zeros((2, PER_SPACE, ends[-1]))
+        self.factors, self.roots = np.zeros((2, PER_SPACE, ends[-1]))
         self.landmarks = np.zeros((ends[-1], n_landmarks), self.dtype)
         self.offsets = np.zeros((len(spaces), PER_SPACE, n_landmarks), self.dtype)
         for k, space in enumerate(spaces):
             here, n_parts = slice(starts[k], starts[k] + lengths[k]), len(space.parts)
             self.mean[here] = space.first.mean
             self.factors[:n_parts, here] = space.factors
-            self.squares[:n_parts, here] = space.squares
+            self.roots[:n_parts, here] = space.roots
             self.landmarks[here] = space.parts[0].landmarks.T
             for place, part in enumerate(space.parts):
                 self.offsets[k, place] = part.beta * squared_norms(part.landmarks)
@@ -126,7 +126,8 @@ class SingleQuerySums:
         for k, (source, start, length, _) in enumerate(self.spaces.tolist()):
             here = slice(start, start + length)
             centred = coordinates[source] - self.mean[here]
-            if not (self.squares[:, here] @ (centred * centred) <= self.longest).all():
+            scaled = centred * self.roots[:, here]
+            if not (np.vecdot(scaled, scaled) <= self.longest).all():
                 return None
             queries = (centred * self.factors[:, here]).astype(self.dtype, copy=False)
             multiply(queries, self.landmarks[here], out=by_space[k])
@@ -149,7 +150,7 @@ class _Space:
         self.first = points
         self.parts: list[LandmarkSums] = []
         self.factors: list[FloatArray] = []
-        self.squares: list[FloatArray] = []
+        self.roots: list[FloatArray] = []
         self.add(part, points)
 
     def add(self, part: LandmarkSums, points: AffinePoints) -> bool:
@@ -159,5 +160,5 @@ class _Space:
             return False
         self.parts.append(part)
         self.factors.append(2 * part.beta * multiple * points.factor)
-        self.squares.append(part.beta * points.factor**2)
+        self.roots.append(np.sqrt(part.beta) * points.factor)
         return True

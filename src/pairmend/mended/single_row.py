@@ -78,7 +78,7 @@ class SingleRowCorrector:
             n_columns == 3 * n_labels + 1
             and sums.landmarks.shape == (len(sums.mean), n_landmarks)
             and sums.offsets.shape[2] == n_landmarks
-            and sums.factors.shape == sums.squares.shape == (PER_SPACE, len(sums.mean))
+            and sums.factors.shape == sums.roots.shape == (PER_SPACE, len(sums.mean))
             and self.given_on.shape == self.given_off.shape == (n_parts + 1, n_labels)
             and self.weights.shape == (n_parts + 2, n_labels)
             and self.sources.get(LOG_ODDS, (None, (1, n_labels)))[1] == (1, n_labels)
@@ -88,7 +88,7 @@ class SingleRowCorrector:
         polynomials = [POLYNOMIALS[name] for name in self.references]
         series, powers = (np.array(each) for each in zip(*polynomials, strict=True))
         return (
-            sums.spaces, sums.places, sums.mean, sums.squares, sums.factors, sums.landmarks,
+            sums.spaces, sums.places, sums.mean, sums.roots, sums.factors, sums.landmarks,
             sums.offsets, sums.tables, sums.capped_masses, series, powers,
             self.given_on, self.given_off, self.mass, self.weights,
         )  # fmt: skip

@@ -197,7 +197,7 @@ def correct_one_row(
     spaces: IntArray,
     places: IntArray,
     mean: FloatArray,
-    squares: FloatArray,
+    roots: FloatArray,
     factors: FloatArray,
     landmarks: FloatArray,
     offsets: FloatArray,
@@ -224,10 +224,10 @@ def correct_one_row(
         for i in range(length):
             value = features[i] if source == FEATURES else _clipped_log_odds(proba[i])
             centred[start + i] = value - mean[start + i]
-        for place in range(len(squares)):
+        for place in range(len(roots)):
             norm = 0.0
             for j in range(start, start + length):
-                norm += squares[place, j] * centred[j] * centred[j]
+                norm += (roots[place, j] * centred[j]) ** 2
             if not norm <= TOLERANCE / np.finfo(landmarks.dtype).eps:
                 return False
     sums = np.empty(tables.shape[:2], landmarks.dtype)
