@@ -30,7 +30,7 @@ from pairmend.base_classifiers import logistic_regression
 
 N_FEATURES, N_LABELS, N_FOLDS = 50, 20, 5
 ROWS = (5_000, 20_000, 80_000, 200_000, 1_000_000)
-N_NEW, N_REPEATS, N_SINGLE = 20_000, 5, 200
+N_NEW, N_REPEATS, N_SINGLE = 20_000, 5, 500
 
 
 def generate(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

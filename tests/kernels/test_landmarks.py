@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from pairmend.kernels import landmarks
-from pairmend.kernels.landmarks import LandmarkSums, SingleQuerySums, nearest_landmark
+from pairmend.kernels.landmarks import LandmarkSums, nearest_landmark
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 
@@ -65,29 +65,3 @@ def test_a_sum_does_not_depend_on_the_other_rows(rng):
     queries[7] *= 1e4
     whole = sums.around(queries)
     np.testing.assert_allclose(sums.around(queries[5:9]), whole[5:9], rtol=1e-6)
-
-
-@pytest.mark.parametrize("is_light", [False, True])
-@pytest.mark.parametrize("n_landmarks", [40, 600])
-def test_sums_around_one_query_in_several_spaces(n_landmarks, is_light, rng):
-    points = [rng.randn(n_landmarks, n) for n in (5, 1, 3)]
-    tables = [rng.rand(n_landmarks, 7) + (0 if is_light else 1) for _ in points]
-    betas = [0.8, 1e-3, 1e3]  # most weights vanish with the last
-    given = list(zip(points, tables, betas, strict=True))
-    sums = SingleQuerySums([LandmarkSums(*each) for each in given])
-    tolerance = 1e-4 if n_landmarks >= landmarks.MIN_SINGLE else 1e-10
-    for _ in range(20):
-        queries = [rng.randn(1, each.shape[1]) / 10 for each in points]
-        expected = [
-            sums_by_loop(*each, query)[0] for each, query in zip(given, queries, strict=True)
-        ]
-        found = sums.around(np.concatenate(queries, axis=None))
-        np.testing.assert_allclose(found, expected, rtol=tolerance)
-
-
-@pytest.mark.parametrize("value", [1e5, np.inf, np.nan])
-def test_no_sums_around_a_query_too_far_for_the_precision(value, rng):
-    sums = SingleQuerySums([LandmarkSums(rng.randn(600, 2), rng.rand(600, 4), 1.0)] * 2)
-    assert sums.around(np.zeros(4)) is not None
-    with np.errstate(over="ignore"):
-        assert sums.around(np.array([0.0, 0.0, 0.0, value])) is None

@@ -11,6 +11,7 @@ from pairmend import MendedClassifier
 from pairmend.mended.decisions import (
     DECISION_EXPONENTS,
     CorrectedProba,
+    Decision,
     candidate_thresholds,
     choose_decision,
 )
@@ -108,3 +109,13 @@ def test_batches_have_the_size_of_a_fold(rng):
         "FixedThreshold()", "BatchF1Thresholds(batch_size=20.0)",
         *["None"] * (len(DECISION_EXPONENTS) + 1),
     ]  # fmt: skip
+
+
+def test_a_subclass_of_a_fixed_threshold_decides_itself():
+    class Never(FixedThreshold):
+        def decide(self, scores):
+            return np.zeros(np.shape(scores), dtype=np.int64)
+
+    proba = np.array([[0.9, 0.2]])
+    assert Decision("labels", FixedThreshold(0.1), 0.0).decide(proba, proba).tolist() == [[1, 1]]
+    assert Decision("labels", Never(0.1), 0.0).decide(proba, proba).tolist() == [[0, 0]]

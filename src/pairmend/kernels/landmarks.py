@@ -1,7 +1,5 @@
 """Landmarks: points that represent all rows nearest to them, and sums of a table around queries."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy import sparse
 
@@ -122,56 +120,6 @@ class LandmarkSums:
         dtype = np.float32 if self.is_single else np.float64
         landmarks = self.landmarks.astype(dtype, copy=False)
         return _Points(landmarks, self.beta), self.table.astype(dtype, copy=False)
-
-
-class SingleQuerySums:
-    """The sums of several :class:`LandmarkSums` around one query, with few calls of numpy.
-
-    For one query these calls take longer than the products.
-
-    Parameters
-    ----------
-    parts : sequence of LandmarkSums
-        Sums over the same number of landmarks, all of them dense and moderate.
-    """
-
-    def __init__(self, parts: Sequence[LandmarkSums]):
-        self.parts = [part.prepared for part in parts]
-        self.dtype = self.parts[0][1].dtype
-        self.offsets = np.stack([points.offsets for points, _ in self.parts])
-        masses = np.stack([table[:, -1] for _, table in self.parts])
-        self.capped_masses = None if (masses >= 1).all() else np.minimum(masses, 1)
-        self.starts = np.cumsum([0, *(points.transposed.shape[0] for points, _ in self.parts)])
-        self.n_columns = self.parts[0][1].shape[1]
-        self.lowest = np.log(np.finfo(self.dtype).tiny)
-        eps = np.finfo(self.dtype).eps
-        self.longest = np.array([TOLERANCE / (part.beta * eps) for part in parts])
-
-    def around(self, query: FloatArray) -> FloatArray | None:
-        """Return the sums of each part around its coordinates of the query, (n_parts, C).
-
-        The coordinates of all parts are concatenated. The result is None if the query is too far
-        away for this precision, or not finite.
-        """
-        lengths = np.add.reduceat(query * query, self.starts[:-1])
-        if not (lengths <= self.longest).all():
-            return None
-        query = query.astype(self.dtype, copy=False)
-        weights = np.empty_like(self.offsets)
-        for k, (points, _) in enumerate(self.parts):
-            here = query[self.starts[k] : self.starts[k + 1]]
-            np.matmul(here, points.transposed, out=weights[k])
-        weights -= self.offsets
-        weights -= np.maximum.reduce(weights, axis=1, keepdims=True)
-        np.maximum(weights, self.lowest, out=weights)  # subnormal results would be slow
-        np.exp(weights, out=weights)
-        sums = np.empty((len(self.parts), self.n_columns), self.dtype)
-        for k, (_, table) in enumerate(self.parts):
-            np.matmul(weights[k], table, out=sums[k])
-        if self.capped_masses is not None:
-            weights *= self.capped_masses
-            sums /= np.maximum.reduce(weights, axis=1, keepdims=True)
-        return sums
 
 
 class _Points:

@@ -30,7 +30,13 @@ from pairmend.mended.search import (
 )
 from pairmend.mended.set_exponents import fit_exponents
 from pairmend.mended.single_row import SingleRowCorrector
-from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
+from pairmend.mended.single_row_loops import correct_one_row
+from pairmend.mended.stacking import (
+    fit_stacking_weights,
+    share_of_corrected,
+    shrink_rare_labels,
+    stack,
+)
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
 
 N_SEARCH_ROWS = 1000
@@ -111,7 +117,8 @@ class LabelCorrector:
     def corrected(self, X: MatrixLike, proba: FloatArray) -> FloatArray:
         """Correct the base classifier's probabilities of rows."""
         if len(proba) == 1:
-            return self.stacked(self.terms(X, proba))
+            found = None if self._single_row is None else self._single_row.corrected(X, proba)
+            return self.stacked(self.terms(X, proba)) if found is None else found
         by_label = np.empty(proba.shape)
         for rows in row_chunks(len(proba), 4 * len(self.landmarks) + 12 * proba.shape[1]):
             by_label[rows] = self.stacked(self.terms(take_rows(X, rows), proba[rows]))
@@ -129,10 +136,6 @@ class LabelCorrector:
     def _local_terms(self, X: MatrixLike, proba: FloatArray) -> dict[str, FloatArray]:
         """Return the local corrections whose stacking weight is not 0."""
         names = self._local_names
-        if len(proba) == 1 and self._single_row is not None:
-            found = self._single_row.corrected(X, proba)
-            if found is not None:
-                return {name: found[k : k + 1] for k, name in enumerate(names)}
         p_decide = {
             reference: REFERENCES[reference](proba)
             for reference in {self.corrections[name].reference for name in names}
@@ -175,14 +178,19 @@ class LabelCorrector:
 
     @lazy
     def _single_row(self) -> SingleRowCorrector | None:
-        """The local corrections of one row at once; None if the scalings do not suit."""
+        """Corrects one row; None if the scalings do not suit."""
         names = self._local_names
         scalings = [self.scalings[name] for name in names]
         sums = [self._sums[name] for name in names]
         if not SingleRowCorrector.suits(scalings, sums):
             return None
-        corrections = [self.corrections[name] for name in names]
-        return SingleRowCorrector(scalings, sums, corrections, self._p_true)
+        given = self.stacking_weights
+        last = "global" if given.get("global", 0) != 0 else names[0]
+        corrections = [self.corrections[name] for name in (*names, last)]
+        share = share_of_corrected(self._n_examples, RARE_LABEL_MASS if self.guard else 0.0)
+        weights = [share * given.get(name, 0.0) for name in (*names, "global", "uncorrected")]
+        weights[-1] += 1 - share
+        return SingleRowCorrector(scalings, sums, corrections, weights, self._p_true)
 
     @lazy
     def _sums(self) -> dict[str, LandmarkSums]:
@@ -223,7 +231,31 @@ class Corrector:
 
     def corrected_proba(self, X: MatrixLike, proba: FloatArray) -> CorrectedProba:
         """Correct the base classifier's probabilities of rows."""
+        if len(proba) == 1 and (found := self._corrected_row(X, proba)) is not None:
+            return CorrectedProba(found[1:], found[:1])
         return self.with_label_sets(self.by_label.corrected(X, proba), None)
+
+    def _corrected_row(self, X: MatrixLike, proba: FloatArray) -> FloatArray | None:
+        """Return the result of compiled code for one row, where it pays off."""
+        single = self.by_label._single_row
+        if single is None or not correct_one_row.pays_off() or self._row_sets is None:
+            return None
+        return single.corrected_by_loops(X, proba, self._row_sets)
+
+    @lazy
+    def _row_sets(self) -> tuple[Any, FloatArray, FloatArray] | None:
+        """Members and prior of label sets and stacking weights; None if there are many labels."""
+        weights = [self.label_set_weights.get(name, 0.0) for name in ("labels", "sets")]
+        sets = self.label_sets
+        if weights[1] == 0:
+            return np.empty((0, 0), np.uint8), np.empty(0), np.array(weights)
+        if sets.member_columns is None or sets.local_exponent != 0:
+            return None
+        return sets.member_columns, sets._prior, np.array(weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without what is computed at first access."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def with_label_sets(self, by_label: FloatArray, own: OwnSets | None) -> CorrectedProba:
         """Stack probabilities of labels with the marginals of label sets."""

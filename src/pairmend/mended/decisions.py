@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from pairmend._utils.fit_params import fit_with_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
+from pairmend.kernels.threshold import accept
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.scoring import DecisionScorer
 from pairmend.thresholds.strategies import BatchF1Thresholds, F1Thresholds, FixedThreshold
@@ -74,6 +75,8 @@ class Decision:
         """Return 0/1 decisions on labels, given the probabilities of `CorrectedProba`."""
         if self.label_sets is not None:
             return self.label_sets.most_likely(by_label)
+        if type(self.threshold) is FixedThreshold:  # its checks take longer than one row
+            return accept(proba, self.threshold.value)
         return np.asarray(self.threshold.decide(proba))
 
 

@@ -15,6 +15,7 @@ from pairmend._base import MultiLabelClassifier
 from pairmend._utils.fit_params import route_fit_params
 from pairmend._utils.namespaces import as_numpy, foreign_namespace, like_rows
 from pairmend._utils.parameters import is_auto, same_parameters
+from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import (
@@ -234,7 +235,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     scorer as `criterion` gets weights if it takes them.
 
     With 500 landmarks or more, neighbours are weighted in single precision: the probability of a
-    row may differ by about 1e-5 from that of the same row in another batch.
+    row may differ by about 1e-5 from that of the same row in another batch. If numba is loaded, a
+    single row is computed by compiled code after the first 50, with a difference of the same size.
 
     References
     ----------
@@ -583,5 +585,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     def _base_proba(self, X: MatrixLike) -> FloatArray:
         """Return the base classifier's probabilities of checked rows."""
+        if type(self.estimator_) is PerLabelClassifier:  # it checks and clips them
+            return self.estimator_.predict_proba(X)
         proba = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
         return np.minimum(np.maximum(proba, 0), 1)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from pairmend._utils.compilation import compiled
+from pairmend._utils.exponentials import CHUNK, exponential_factors
 from pairmend._utils.products import LARGEST
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.kernels.logistic import SMALLEST
@@ -15,48 +16,14 @@ ROWS = 256
 """Rows processed at once, at the most, so that their columns stay in the cache, too."""
 MIN_ROWS = 32
 """Rows of one product, at the least: fewer are slow."""
-CHUNK = 512
-"""Log-odds whose exponentials are computed at once."""
-LIMIT = 700.0
-"""Log-odds beyond which the exponential overflows."""
-ROUNDING = 1.5 * 2.0**52
-"""Adding and subtracting this rounds a number to the nearest whole number."""
-LOG2_E = 1.4426950408889634
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""The logarithm of 2 in two parts; a small whole number times the first is exact."""
-EXPONENT_OF_ONE = np.int64(1023 << 52)
 
 
-@compiled(fastmath={"contract"})
+@compiled()
 def _add_logistic_chunk(
     against: FloatArray, total: FloatArray, powers: FloatArray, bits: IntArray
 ) -> None:
-    n = len(against)
-    for i in range(n):
-        x = against[i]
-        x = -LIMIT if x < -LIMIT else x
-        x = LIMIT if x > LIMIT else x
-        shifted = x * LOG2_E + ROUNDING
-        k = shifted - ROUNDING
-        r = (x - k * LN2_HIGH) - k * LN2_LOW
-        p = 1 / 479001600
-        p = p * r + 1 / 39916800
-        p = p * r + 1 / 3628800
-        p = p * r + 1 / 362880
-        p = p * r + 1 / 40320
-        p = p * r + 1 / 5040
-        p = p * r + 1 / 720
-        p = p * r + 1 / 120
-        p = p * r + 1 / 24
-        p = p * r + 1 / 6
-        p = p * r + 0.5
-        p = p * r + 1.0
-        p = p * r + 1.0
-        against[i] = p
-        powers[i] = shifted
-    for i in range(n):  # the last bits of the shifted number are k
-        bits[i] = (bits[i] << 52) + EXPONENT_OF_ONE
-    for i in range(n):
+    exponential_factors(against, powers, bits)
+    for i in range(len(against)):
         total[i] += 1.0 / (1.0 + against[i] * powers[i])
 
 
@@ -64,8 +31,7 @@ def _add_logistic_chunk(
 def add_logistic(against: FloatArray, total: FloatArray, powers: FloatArray) -> None:
     """Add the probabilities with these log-odds against, (n,), to a total.
 
-    The exponential of a number is 2^k times that of a remainder of at most half of log 2, computed
-    by its series. `against` and the work space `powers`, (CHUNK,), are overwritten.
+    `against` and the work space `powers`, (CHUNK,), are overwritten.
     """
     bits = powers.view(np.int64)
     for start in range(0, len(against), CHUNK):
