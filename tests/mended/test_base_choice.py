@@ -79,7 +79,7 @@ def test_weights_minimize_the_squared_error():
     losses = dict(zip(*clf.base_search_.values(), strict=True))
     both = losses["logistic_regression + forest"]
     assert both < min(losses["logistic_regression"], losses["forest"])
-    assert sum("(trial)" in name for name in losses) == 3
+    assert sum("(trial)" in name for name in losses) == 2
 
 
 def test_classifiers_that_are_not_used_are_not_fitted_on_all_rows(monkeypatch):
@@ -128,18 +128,11 @@ def test_forest_is_grown_once_unless_splits_are_given(monkeypatch):
     assert grown[:3] == [100, 100, 100]
 
 
-@pytest.mark.parametrize(("n_noise", "noise", "C"), [(0, 0.0, 10.0), (60, 2.0, 0.1), (0, 1.0, 1.0)])
-def test_penalty_suits_the_data(n_noise, noise, C, monkeypatch):
-    # A kernel ridge regression of more rows is better than a penalty.
-    original = base_choice.MultiLabelKernelRidge
-    monkeypatch.setattr(
-        base_choice,
-        "MultiLabelKernelRidge",
-        lambda **params: original(max_samples=5, **params),
-    )
+@pytest.mark.parametrize(("noise", "C"), [(0.0, 10.0), (1.0, 1.0)])
+def test_penalty_suits_the_data(noise, C):
     rng = np.random.RandomState(0)
-    X = rng.normal(size=(200, 8 + n_noise))
-    Y = X[:, :8] @ rng.normal(size=(8, 3)) + noise * rng.normal(size=(200, 3)) > 0
+    X = rng.normal(size=(200, 8))
+    Y = X @ rng.normal(size=(8, 3)) + noise * rng.normal(size=(200, 3)) > 0
     clf = MendedClassifier(random_state=0).fit(X, Y.astype(int))
     assert {model.C for model in clf.estimator_.estimators[LINEAR].models_} == {C}
 

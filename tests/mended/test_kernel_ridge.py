@@ -12,7 +12,7 @@ from pairmend.mended.kernel_ridge import (
     ALPHAS,
     MultiLabelKernelRidge,
     choose_parameters,
-    leave_one_out_losses,
+    losses_by_alpha,
 )
 
 
@@ -69,20 +69,20 @@ def test_a_weight_of_two_equals_a_row_twice(rows):
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-8)
 
 
-def test_leave_one_out_losses_equal_those_of_fits_without_each_row(rows):
+def test_losses_equal_those_of_fits_without_each_row(rows):
     X, Y = rows
     weights = np.random.RandomState(1).uniform(0.5, 2, size=60)
-    kernel = 1 + rbf_kernel(X)
+    kernel = 1 + rbf_kernel(X, X[:40])
     expected = []
     for alpha in ALPHAS:
         loss = 0.0
         for i in range(60):
-            train = np.delete(np.arange(60), i)
+            train = np.delete(np.arange(40), i) if i < 40 else np.arange(40)
             slow = KernelRidge(alpha=alpha, kernel="precomputed")
             slow.fit(kernel[np.ix_(train, train)], Y[train].astype(float), weights[train])
             loss += weights[i] * np.sum((slow.predict(kernel[[i]][:, train]) - Y[i]) ** 2)
         expected.append(loss)
-    np.testing.assert_allclose(leave_one_out_losses(kernel, Y, weights), expected, rtol=1e-9)
+    np.testing.assert_allclose(losses_by_alpha(kernel, Y, weights), expected, rtol=1e-9)
 
 
 def test_parameters_suit_the_data():

@@ -23,14 +23,12 @@ from pairmend.mended.out_of_fold_rows import check_number
 from pairmend.mended.stacking import fit_stacking_weights, stack
 
 LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
-INVERSE_PENALTIES = (1.0, 0.1, 10.0)
-"""Values of C of the logistic regression; the first is used unless another is clearly better."""
+INVERSE_PENALTIES = (1.0, 10.0)
+"""Values of C of the logistic regression; the first is used unless the other is clearly better."""
 MAX_TRIAL_ROWS = 2000
-"""Largest number of training rows, and of test rows, on which these values are compared."""
+"""Largest number of training rows, and of test rows, on which parameters are compared."""
 MAX_TRIAL_LABELS = 50
 """Largest number of labels for which they are compared."""
-MAX_KERNEL_ROWS = 700
-"""Largest number of rows on which the parameters of the kernel ridge regression are compared."""
 MIN_GAIN = 0.005
 """Relative decrease of the squared error below which a further classifier is not used."""
 
@@ -110,7 +108,7 @@ class ChosenBase:
     def _kernel_parameters(self, rows: BaseRows) -> dict[str, float]:
         """Return the parameters of the kernel ridge regression, chosen on some rows."""
         rng = np.random.RandomState(self.seed)
-        drawn = _draw(rows.splits[0][0], MAX_KERNEL_ROWS, rng)
+        drawn = rng.permutation(rows.splits[0][0])[:MAX_TRIAL_ROWS]
         labels = _draw(varying_labels(rows.target.Y[drawn]), MAX_TRIAL_LABELS, rng)
         if not len(labels):
             return {}

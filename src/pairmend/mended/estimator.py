@@ -209,11 +209,10 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     With ``estimator="auto"`` the stacking weights of logistic regression, forest and kernel ridge
     regression minimize the squared error of out-of-fold predictions. Fewer of them are used unless
     the weighted sum of more is better by one standard error and by 0.5 %, and the logistic
-    regression has its default `C` unless 0.1 or 10 is, in a trial on a bounded number of rows. If
-    `cv` is an int, the predictions of the forest are out-of-bag predictions: it is grown only
-    once. Its bootstrap samples, and the training rows of the kernel ridge regression, are 2,500 at
-    most. On Dask collections, and on arrays of other libraries than numpy, "auto" is the logistic
-    regression.
+    regression has its default `C` unless 10 is, in a trial on a bounded number of rows. If `cv` is
+    an int, the predictions of the forest are out-of-bag predictions: it is grown only once. Its
+    bootstrap samples, and the training rows of the kernel ridge regression, are 2,500 at most. On
+    Dask collections, and on arrays of other libraries than numpy, "auto" is the logistic regression.
 
     An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
     for the default base classifiers, which scale dense features only. Other base classifiers get

@@ -25,6 +25,8 @@ GAMMAS = (0.5, 1.0, 2.0, 4.0)
 """Grid of the inverse squared bandwidth times the median squared distance of rows."""
 ALPHAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Grid of the ridge penalty."""
+MAX_TRAINED = 500
+"""Largest number of training rows in a trial of these parameters."""
 LEAST_PENALTY = 1e-6
 """Smallest penalty of a row, however large its weight: the kernel matrix stays invertible."""
 
@@ -146,31 +148,43 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
 def choose_parameters(
     X: MatrixLike, Y: BoolArray, weights: FloatArray, rng: np.random.RandomState
 ) -> dict[str, float]:
-    """Return the gamma and the alpha of least leave-one-out squared error."""
+    """Return the gamma and the alpha of least squared error.
+
+    It is that of fits on the first MAX_TRAINED rows: their leave-one-out errors, and the errors of
+    all other rows.
+    """
     model = MultiLabelKernelRidge()
     model.scaler_ = DenseScaler().fit(X, sample_weight=weights)
     points = model._encode(X)
     weights = relative_weights(weights)
     distance = median_squared_distance(points, rng, weights) or 1.0
     losses = [
-        leave_one_out_losses(kernel(points, points, gamma / distance), Y, weights)
+        losses_by_alpha(kernel(points, points[:MAX_TRAINED], gamma / distance), Y, weights)
         for gamma in GAMMAS
     ]
     best = np.unravel_index(np.argmin(losses), (len(GAMMAS), len(ALPHAS)))
     return {"gamma": GAMMAS[best[0]], "alpha": ALPHAS[best[1]]}
 
 
-def leave_one_out_losses(K: FloatArray, Y: BoolArray, weights: FloatArray) -> list[float]:
-    """Return the weighted sums of squared leave-one-out errors by each alpha."""
+def losses_by_alpha(K: FloatArray, Y: BoolArray, weights: FloatArray) -> list[float]:
+    """Return the weighted sums of squared errors by each alpha.
+
+    `K`, (n_rows, n_trained), are the kernels of rows, of which the first are trained on; their
+    errors are those without themselves.
+    """
+    n_trained = K.shape[1]
     roots = np.sqrt(weights)[:, np.newaxis]
-    values, vectors = eigh(roots * K * roots.T)
-    rotated, squares = vectors.T @ (roots * Y), vectors**2
+    trained, others = roots[:n_trained], roots[n_trained:]
+    values, vectors = eigh(trained * K[:n_trained] * trained.T)
+    rotated, squares = vectors.T @ (trained * Y[:n_trained]), vectors**2
+    new, targets = others * K[n_trained:] * trained.T, others * Y[n_trained:]
     losses = []
     for alpha in ALPHAS:
         inverse = 1 / (np.maximum(values, 0) + alpha)
-        errors = vectors @ (inverse[:, np.newaxis] * rotated)
-        errors /= (squares @ inverse)[:, np.newaxis]
-        losses.append(float(np.vdot(errors, errors)))
+        coefficients = vectors @ (inverse[:, np.newaxis] * rotated)
+        left_out = coefficients / (squares @ inverse)[:, np.newaxis]
+        errors = targets - new @ coefficients
+        losses.append(float(np.vdot(left_out, left_out) + np.vdot(errors, errors)))
     return losses
 
 
@@ -189,6 +203,6 @@ def _inverse(K: FloatArray, penalties: FloatArray) -> FloatArray:
     K[np.diag_indices_from(K)] += penalties
     factor = cholesky(K, lower=True, overwrite_a=True)
     lower, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    upper = np.triu_indices_from(lower, k=1)
-    lower[upper] = lower.T[upper]
-    return np.asarray(lower)
+    inverse: FloatArray = np.tril(lower)
+    inverse += np.tril(lower, k=-1).T
+    return inverse
