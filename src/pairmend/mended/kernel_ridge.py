@@ -25,7 +25,7 @@ GAMMAS = (0.5, 1.0, 2.0, 4.0)
 """Grid of the inverse squared bandwidth times the median squared distance of rows."""
 ALPHAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Grid of the ridge penalty."""
-MAX_TRAINED = 500
+MAX_TRAINED = 700
 """Largest number of training rows in a trial of these parameters."""
 LEAST_PENALTY = 1e-6
 """Smallest penalty of a row, however large its weight: the kernel matrix stays invertible."""
