@@ -66,6 +66,8 @@ def test_sparse(tmp_path):
     np.testing.assert_array_equal(
         read.cells.toarray(), [[1.5, 1, 0], [0, 0, 0], [0, 0, 1], [np.nan, 0, 0]]
     )
+    # Trees of scikit-learn refuse 64-bit indices.
+    assert read.cells.indices.dtype == read.cells.indptr.dtype == np.int32
 
 
 def test_quoted_commas_and_braces(tmp_path):

@@ -1,4 +1,4 @@
-"""The base classifier of a fit: a given one, or logistic regression and a forest, stacked.
+"""The base classifier of a fit: a given one, or several that are stacked.
 
 Both have two methods. `out_of_fold` returns predictions of the validation rows by models that were
 not trained on them; `fit_on_all` returns the base classifier for new rows.

@@ -1,6 +1,7 @@
-"""ChosenBase: logistic regression and a forest, compared and stacked on out-of-fold predictions."""
+"""ChosenBase: logistic regression, forest and kernel ridge, stacked on out-of-fold predictions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from numbers import Integral
 from typing import Any
 
@@ -17,14 +18,15 @@ from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelForest
 from pairmend.mended.base import Base, BaseRows, GivenBase, StackedBase
+from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
 from pairmend.mended.out_of_fold_rows import check_number
 from pairmend.mended.stacking import fit_stacking_weights, stack
 
-LINEAR, FOREST = "logistic_regression", "forest"
-INVERSE_PENALTIES = (1.0, 0.1, 10.0)
-"""Values of C of the logistic regression; the first is used unless another is clearly better."""
+LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
+INVERSE_PENALTIES = (1.0, 10.0)
+"""Values of C of the logistic regression; the first is used unless the other is clearly better."""
 MAX_TRIAL_ROWS = 2000
-"""Largest number of training rows, and of test rows, on which these values are compared."""
+"""Largest number of training rows, and of test rows, on which parameters are compared."""
 MAX_TRIAL_LABELS = 50
 """Largest number of labels for which they are compared."""
 MIN_GAIN = 0.005
@@ -34,12 +36,12 @@ MIN_GAIN = 0.005
 def base_to_fit(owner: Any, base: Any, n_labels: int, seed: int) -> Base:
     """Return the base classifier of a `MendedClassifier`, seeded; `base` is the one it is given."""
     if is_auto(owner.estimator):
-        return ChosenBase(base, seed, use_out_of_bag=isinstance(owner.cv, Integral))
+        return ChosenBase(base, seed, fits_once=isinstance(owner.cv, Integral))
     return GivenBase(for_all_labels(seed_estimator(base, seed), n_labels), type(base).__name__)
 
 
 class ChosenBase:
-    """Logistic regression and a random forest of all labels, stacked by their squared errors.
+    """Logistic regression, random forest and kernel ridge regression, stacked by squared errors.
 
     Attributes
     ----------
@@ -49,64 +51,79 @@ class ChosenBase:
         What was compared: "classifier", and "loss", the Brier score of its predictions.
     """
 
-    def __init__(self, linear: ScaledLogisticRegression, seed: int, *, use_out_of_bag: bool):
+    def __init__(self, linear: ScaledLogisticRegression, seed: int, *, fits_once: bool):
         self.linear = linear
-        self.forest = MultiLabelForest(random_state=seed)
+        self.all_labels: dict[str, Any] = {
+            FOREST: MultiLabelForest(random_state=seed),
+            KERNEL: MultiLabelKernelRidge(random_state=seed),
+        }
         self.seed = seed
-        self.use_out_of_bag = use_out_of_bag
+        self.fits_once = fits_once
         self.weights: dict[str, float] = {}
         self.search: dict[str, list[Any]] = {"classifier": [], "loss": []}
-        self._forest_is_fitted = False
 
     def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
         """Return the validation rows, their stacked out-of-fold probabilities, and their splits."""
         check_splits(rows.splits)
-        self.forest.set_params(n_jobs=rows.n_jobs)
-        by_forest = self._forest_proba(rows)
-        best = self._choose_penalty(rows, by_forest)
+        self.all_labels[FOREST].set_params(n_jobs=rows.n_jobs)
+        self.all_labels[KERNEL].set_params(**self._kernel_parameters(rows))
+        others = {name: self._proba(name, rows) for name in self.all_labels}
+        best = self._choose_penalty(rows, others)
         self.linear = clone(self.linear).set_params(C=best)
-        validation, proba, folds = rows.out_of_fold(PerLabelClassifier(self.linear))
-        proba = self._stack(rows, validation, {LINEAR: proba, FOREST: by_forest[validation]})
-        return validation, proba, folds
+        validation, linear, folds = rows.out_of_fold(PerLabelClassifier(self.linear))
+        proba = {LINEAR: linear} | {name: own[validation] for name, own in others.items()}
+        return validation, self._stack(rows, validation, proba), folds
 
     def fit_on_all(self, rows: BaseRows) -> StackedBase:
         """Fit the classifiers of positive weight on all rows."""
         models: dict[str, Any] = {}
-        if LINEAR in self.weights:
-            models[LINEAR] = rows.fit_on_all(PerLabelClassifier(self.linear))
-        if FOREST in self.weights:
-            models[FOREST] = self.forest
-            if not self._forest_is_fitted:
-                rows.fit_on_all(self.forest)
+        for name in self.weights:
+            if name == LINEAR:
+                models[name] = rows.fit_on_all(PerLabelClassifier(self.linear))
+                continue
+            models[name] = self.all_labels[name]
+            if not self.fits_once:
+                rows.fit_on_all(models[name])
         return StackedBase(models, self.weights)
 
-    def _forest_proba(self, rows: BaseRows) -> FloatArray:
-        """Return the forest's probabilities of rows by trees that were not grown on them.
+    def _proba(self, name: str, rows: BaseRows) -> FloatArray:
+        """Return the probabilities of rows by trees, or regressions, that are not fitted on them.
 
-        Without splits of the user's own, trees are evaluated on the rows out of their bootstrap
-        samples: then a single forest is grown, which is that of `fit_on_all`.
+        Without splits of the user's own, both classifiers are fitted once, on all rows: trees are
+        evaluated on the rows out of their bootstrap samples, and out-of-fold predictions of the
+        kernel ridge regression follow from that on all rows.
         """
-        proba = np.zeros(rows.target.Y.shape)
-        if self.use_out_of_bag:
-            X, present, params = rows.present()
-            report(rows.owner, f"fitting MultiLabelForest on {len(present)} rows")
-            proba[present] = self.forest.fit_out_of_bag(X, rows.target.Y[present], **params)
-            self._forest_is_fitted = True
-        else:
-            validation, found, _ = rows.out_of_fold(self.forest)
-            proba[validation] = found
-        return proba
+        model, n_rows = self.all_labels[name], len(rows.target.Y)
+        if not self.fits_once:
+            validation, found, _ = rows.out_of_fold(model)
+            return _at(validation, found, n_rows)
+        X, present, params = rows.present()
+        Y = rows.target.Y[present]
+        report(rows.owner, f"fitting {type(model).__name__} on {len(present)} rows")
+        if name == FOREST:
+            return _at(present, model.fit_out_of_bag(X, Y, **params), n_rows)
+        tests = [np.searchsorted(present, test) for _, test in rows.splits]
+        return _at(present, model.fit_out_of_fold(X, Y, tests, **params), n_rows)
 
-    def _choose_penalty(self, rows: BaseRows, by_forest: FloatArray) -> float:
-        """Return the C with which the logistic regression is best stacked with the forest.
+    def _kernel_parameters(self, rows: BaseRows) -> dict[str, float]:
+        """Return the parameters of the kernel ridge regression, chosen on some rows."""
+        rng = np.random.RandomState(self.seed)
+        drawn = rng.permutation(rows.splits[0][0])[:MAX_TRIAL_ROWS]
+        labels = _draw(varying_labels(rows.target.Y[drawn]), MAX_TRIAL_LABELS, rng)
+        if not len(labels):
+            return {}
+        Y = rows.target.Y[np.ix_(drawn, labels)]
+        return choose_parameters(take_rows(rows.X, drawn), Y, rows.weights[drawn], rng)
+
+    def _choose_penalty(self, rows: BaseRows, others: Mapping[str, FloatArray]) -> float:
+        """Return the C with which the logistic regression is best stacked with the others.
 
         Another value than the first must be better, see `is_better`.
         """
         train, test = rows.splits[0]
         rng = np.random.RandomState(self.seed)
-        train, test = (_draw(part, rng) for part in (train, test))
-        labels = varying_labels(rows.target.Y[train])
-        labels = np.sort(rng.permutation(labels)[:MAX_TRIAL_LABELS])
+        train, test = (_draw(part, MAX_TRIAL_ROWS, rng) for part in (train, test))
+        labels = _draw(varying_labels(rows.target.Y[train]), MAX_TRIAL_LABELS, rng)
         if not len(labels) or not len(test):
             return INVERSE_PENALTIES[0]
         Y = rows.target.Y[np.ix_(test, labels)]
@@ -118,7 +135,9 @@ class ChosenBase:
             model = PerLabelClassifier(clone(self.linear).set_params(C=C))
             model.fit(X_train, rows.target.Y[np.ix_(train, labels)], **params)
             proba = label_scores(model, X_test, "predict_proba", len(labels))
-            parts = {LINEAR: proba, FOREST: by_forest[np.ix_(test, labels)]}
+            parts = {LINEAR: proba} | {
+                name: own[np.ix_(test, labels)] for name, own in others.items()
+            }
             return squared_errors(parts, fit_stacking_weights(parts, Y, weights), Y)
 
         by_value = {C: errors(C) for C in INVERSE_PENALTIES}
@@ -133,13 +152,14 @@ class ChosenBase:
     ) -> FloatArray:
         """Choose the stacking weights; return the weighted sum.
 
-        One classifier alone is used unless the weighted sum is better, see `is_better`.
+        Fewer classifiers are used unless the weighted sum of more is better, see `is_better`.
         """
         Y, weights = rows.target.Y[validation], rows.weights[validation]
-        both = fit_stacking_weights(proba, Y, weights)
-        choices: list[dict[str, float]] = [{LINEAR: 1.0}, {FOREST: 1.0}]
-        if min(both.values()) > 0:
-            choices.append(both)
+        choices: list[dict[str, float]] = [{name: 1.0} for name in proba]
+        for names in _sums(list(proba)):
+            found = fit_stacking_weights({name: proba[name] for name in names}, Y, weights)
+            if min(found.values()) > 0:
+                choices.append(found)
         errors = [squared_errors(proba, choice, Y) for choice in choices]
         for choice, each in zip(choices, errors, strict=True):
             self._add(" + ".join(choice), each, weights)
@@ -183,9 +203,23 @@ def is_better(first: FloatArray, second: FloatArray, weights: FloatArray) -> boo
     return bool(mean > max(np.sqrt(variance), MIN_GAIN * (shares @ second)))
 
 
-def _draw(rows: IntArray, rng: np.random.RandomState) -> IntArray:
-    """Return at most MAX_TRIAL_ROWS rows."""
-    return rows if len(rows) <= MAX_TRIAL_ROWS else np.sort(rng.permutation(rows)[:MAX_TRIAL_ROWS])
+def _at(rows: IntArray, proba: FloatArray, n_rows: int) -> FloatArray:
+    """Return the probabilities of all rows, 0 for those that have none."""
+    if len(rows) == n_rows:
+        return proba
+    found = np.zeros((n_rows, proba.shape[1]))
+    found[rows] = proba
+    return found
+
+
+def _draw(values: IntArray, n_values: int, rng: np.random.RandomState) -> IntArray:
+    """Return at most a number of values, in ascending order."""
+    return values if len(values) <= n_values else np.sort(rng.permutation(values)[:n_values])
+
+
+def _sums(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return all choices of two and more names, the shorter first."""
+    return [chosen for n in range(2, len(names) + 1) for chosen in combinations(names, n)]
 
 
 def _described(weights: Mapping[str, float], C: float) -> str:

@@ -95,8 +95,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     estimator : "auto", classifier or None, default="auto"
         Base classifier with ``predict_proba``. A classifier that supports label indicators (a
         forest, a classifier of this library) is fitted on all labels at once; any other is cloned
-        for each label. "auto" compares a logistic regression, a random forest of all labels and
-        their weighted sum on out-of-fold predictions; see Notes. None means
+        for each label. "auto" compares a logistic regression, a random forest, a kernel ridge
+        regression and their weighted sums on out-of-fold predictions; see Notes. None means
         :class:`~pairmend.base_classifiers.ScaledLogisticRegression`, whose parameters can be set
         and searched, as ``estimator__C``.
     criterion : {"hamming", "zero_one", "macro_f1", "micro_f1"}, str or scorer, default="hamming"
@@ -156,7 +156,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         The base classifier for all labels, fitted on all rows. With ``estimator="auto"``,
         ``estimator_.estimators`` holds the chosen classifiers by name.
     base_weights_ : dict of float
-        Weights of the base classifiers: "logistic_regression" and "forest" with
+        Weights of the base classifiers: "logistic_regression", "forest" and "kernel_ridge" with
         ``estimator="auto"``, those of weight 0 left out; else the class of the base classifier.
     base_search_ : dict of ndarray
         All base classifiers that were compared: "classifier", and "loss", the Brier score of
@@ -207,13 +207,13 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     Notes
     -----
-    With ``estimator="auto"`` the stacking weights of logistic regression and forest minimize the
-    squared error of out-of-fold predictions. One of them alone is used unless the weighted sum is
-    better by one standard error and by 0.5 %, and the logistic regression has its default `C`
-    unless 0.1 or 10 is, in a trial on a bounded number of rows. If `cv` is an int, the predictions
-    of the forest are out-of-bag predictions: it is grown only once. Its bootstrap samples have
-    2,500 rows at most. On Dask collections, and on arrays of other libraries than numpy, "auto" is
-    the logistic regression.
+    With ``estimator="auto"`` the stacking weights of logistic regression, forest and kernel ridge
+    regression minimize the squared error of out-of-fold predictions. Fewer of them are used unless
+    the weighted sum of more is better by one standard error and by 0.5 %, and the logistic
+    regression has its default `C` unless 10 is, in a trial on a bounded number of rows. If `cv` is
+    an int, the predictions of the forest are out-of-bag predictions: it is grown only once. Its
+    bootstrap samples, and the training rows of the kernel ridge regression, are 2,500 at most. On
+    Dask collections, and on arrays of other libraries than numpy, "auto" is the logistic regression.
 
     An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
     for the default base classifiers, which scale dense features only. Other base classifiers get
@@ -252,7 +252,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     >>> clf.predict(X[:2]).tolist()
     [[0, 0, 1, 1, 1], [0, 0, 1, 0, 0]]
     >>> clf.predict_proba(X[:1]).round(2).tolist()
-    [[0.12, 0.23, 0.61, 0.78, 0.83]]
+    [[0.07, 0.25, 0.51, 0.72, 0.78]]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -60,6 +60,7 @@ MODULES = frozenset(
         "pairmend.mended.arrays",
         "pairmend.mended.base",
         "pairmend.mended.estimator",
+        "pairmend.mended.kernel_ridge",
         "pairmend.mended.decisions",
         "pairmend.mended.validation_set",
         "pairmend.mended.label_sets",

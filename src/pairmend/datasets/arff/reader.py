@@ -199,7 +199,10 @@ class _Body:
             return join_blocks(self.blocks, *shape), weights
         columns, values, counts = (np.concatenate(part) for part in zip(*self.blocks, strict=True))
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        return sparse.csr_array((values, columns, indptr), shape=shape), weights
+        # Trees of scikit-learn accept 32-bit indices only.
+        dtype = sparse.get_index_dtype(maxval=max(len(columns), *shape))
+        cells = values, columns.astype(dtype, copy=False), indptr.astype(dtype, copy=False)
+        return sparse.csr_array(cells, shape=shape), weights
 
 
 def _nested(

@@ -1,0 +1,208 @@
+"""MultiLabelKernelRidge: kernel ridge regression of all labels, and out-of-fold predictions."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import cholesky, eigh, lapack, solve
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_random_state
+
+from pairmend._utils.chunking import row_chunks
+from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._utils.validation import set_feature_attributes, take_rows
+from pairmend._utils.weights import draw_rows, relative_weights
+from pairmend.base_classifiers import DenseScaler
+from pairmend.kernels.neighbourhood import exponential, offsets_to, squared_norms
+from pairmend.mended.distances import median_squared_distance
+
+MAX_SAMPLES = 2500
+"""Largest number of training rows, which bounds the time of a fit and of predictions."""
+GAMMAS = (0.5, 1.0, 2.0, 4.0)
+"""Grid of the inverse squared bandwidth times the median squared distance of rows."""
+ALPHAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+"""Grid of the ridge penalty."""
+MAX_TRAINED = 700
+"""Largest number of training rows in a trial of these parameters."""
+LEAST_PENALTY = 1e-6
+"""Smallest penalty of a row, however large its weight: the kernel matrix stays invertible."""
+
+
+class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
+    """Kernel ridge regression of label indicators.
+
+    It minimizes the squared error of probabilities, for all labels with one factorization. It
+    differs from :class:`sklearn.kernel_ridge.KernelRidge` in the out-of-fold predictions, which
+    need no further factorization of that size, the number of training rows, which is bounded, and
+    the kernel, a Gaussian plus 1 for the intercept.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse squared bandwidth times the median squared distance of rows.
+    alpha : float, default=1.0
+        Ridge penalty.
+    max_samples : int, default=2500
+        Largest number of training rows.
+    random_state : int, RandomState or None, default=None
+        Draws training rows, if there are more.
+
+    Attributes
+    ----------
+    rows_ : ndarray or CSR of shape (n_rows, n_columns)
+        Encoded training rows.
+    coef_ : ndarray of shape (n_rows, n_labels)
+        Coefficients of their kernels.
+    beta_ : float
+        Inverse squared bandwidth.
+    scaler_ : DenseScaler
+        Encoder of rows.
+    classes_ : ndarray of shape (n_labels,)
+        Numbers of the labels.
+    """
+
+    takes_encoded_frames = True
+
+    def __init__(
+        self,
+        gamma: float = 1.0,
+        alpha: float = 1.0,
+        *,
+        max_samples: int = MAX_SAMPLES,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.gamma = gamma
+        self.alpha = alpha
+        self.max_samples = max_samples
+        self.random_state = random_state
+
+    def fit(self, X: MatrixLike, y: Any, sample_weight: FloatArray | None = None) -> Self:
+        """Fit on label indicators of shape (n_samples, n_labels)."""
+        self.fit_out_of_fold(X, y, [], sample_weight)
+        return self
+
+    def fit_out_of_fold(
+        self,
+        X: MatrixLike,
+        y: Any,
+        tests: Sequence[IntArray],
+        sample_weight: FloatArray | None = None,
+    ) -> FloatArray:
+        """Fit on all rows, and return the probabilities of the rows of each test without it.
+
+        These are the predictions of a fit on the other rows, with the scaling and the bandwidth of
+        all rows, which do not depend on labels. Rows on which nothing is trained, and those of no
+        test, have the probabilities of the fit on all rows.
+        """
+        Y = y.toarray() if sparse.issparse(y) else np.asarray(y)
+        weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
+        rng = check_random_state(self.random_state)
+        self.scaler_ = DenseScaler().fit(X, sample_weight=sample_weight)
+        order = rng.permutation(len(Y))
+        rows, weights = draw_rows(order, relative_weights(weights), self.max_samples, rng)
+        rows = np.sort(rows)
+        weights, labels = weights[rows], Y[rows].astype(np.float64)
+        self.rows_ = self._encode(take_rows(X, rows))
+        distance = median_squared_distance(self.rows_, rng, weights)
+        self.beta_ = self.gamma / (distance or 1.0)  # if all rows are equal, so are their kernels
+        penalties = np.maximum(self.alpha / weights, LEAST_PENALTY)
+        inverse = _inverse(kernel(self.rows_, self.rows_, self.beta_), penalties)
+        self.coef_ = inverse @ labels
+        self.classes_ = np.arange(Y.shape[1])
+        set_feature_attributes(self, X)
+        if not tests:
+            return np.empty((0, Y.shape[1]))
+        proba = self.predict_proba(X)
+        for test in tests:
+            own = np.flatnonzero(np.isin(rows, test))
+            if len(own):
+                errors = solve(inverse[np.ix_(own, own)], self.coef_[own], assume_a="pos")
+                proba[rows[own]] = np.clip(labels[own] - errors, 0, 1)
+        return proba
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the probabilities of labels, (n_samples, n_labels)."""
+        n_rows, n_labels = count_rows(X), self.coef_.shape[1]
+        proba = np.empty((n_rows, n_labels))
+        row_size = 2 * len(self.coef_) + n_labels + self.rows_.shape[1]
+        for rows in row_chunks(n_rows, row_size):
+            points = self._encode(take_rows(X, rows))
+            proba[rows] = kernel(points, self.rows_, self.beta_) @ self.coef_
+        return np.clip(proba, 0, 1, out=proba)
+
+    def _encode(self, X: MatrixLike) -> Any:
+        """Return scaled rows; sparse ones, mostly counts of words, have the length 1."""
+        scaled = self.scaler_.transform(X)
+        return sparse.csr_array(normalize(scaled)) if sparse.issparse(scaled) else scaled
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+
+def choose_parameters(
+    X: MatrixLike, Y: BoolArray, weights: FloatArray, rng: np.random.RandomState
+) -> dict[str, float]:
+    """Return the gamma and the alpha of least squared error.
+
+    It is that of fits on the first MAX_TRAINED rows: their leave-one-out errors, and the errors of
+    all other rows.
+    """
+    model = MultiLabelKernelRidge()
+    model.scaler_ = DenseScaler().fit(X, sample_weight=weights)
+    points = model._encode(X)
+    weights = relative_weights(weights)
+    distance = median_squared_distance(points, rng, weights) or 1.0
+    losses = [
+        losses_by_alpha(kernel(points, points[:MAX_TRAINED], gamma / distance), Y, weights)
+        for gamma in GAMMAS
+    ]
+    best = np.unravel_index(np.argmin(losses), (len(GAMMAS), len(ALPHAS)))
+    return {"gamma": GAMMAS[best[0]], "alpha": ALPHAS[best[1]]}
+
+
+def losses_by_alpha(K: FloatArray, Y: BoolArray, weights: FloatArray) -> list[float]:
+    """Return the weighted sums of squared errors by each alpha.
+
+    `K`, (n_rows, n_trained), are the kernels of rows, of which the first are trained on; their
+    errors are those without themselves.
+    """
+    n_trained = K.shape[1]
+    roots = np.sqrt(weights)[:, np.newaxis]
+    trained, others = roots[:n_trained], roots[n_trained:]
+    values, vectors = eigh(trained * K[:n_trained] * trained.T)
+    rotated, squares = vectors.T @ (trained * Y[:n_trained]), vectors**2
+    new, targets = others * K[n_trained:] * trained.T, others * Y[n_trained:]
+    losses = []
+    for alpha in ALPHAS:
+        inverse = 1 / (np.maximum(values, 0) + alpha)
+        coefficients = vectors @ (inverse[:, np.newaxis] * rotated)
+        left_out = coefficients / (squares @ inverse)[:, np.newaxis]
+        errors = targets - new @ coefficients
+        losses.append(float(np.vdot(left_out, left_out) + np.vdot(errors, errors)))
+    return losses
+
+
+def kernel(points: Matrix, rows: Matrix, beta: float) -> FloatArray:
+    """Return 1 + exp(-beta * squared distance) of points and rows, (n_points, n_rows)."""
+    exponents = offsets_to(rows, points)
+    exponents += squared_norms(rows)
+    exponents *= -beta
+    values = exponential(np.minimum(exponents, 0, out=exponents))
+    values += 1
+    return values
+
+
+def _inverse(K: FloatArray, penalties: FloatArray) -> FloatArray:
+    """Return the inverse of a kernel matrix with a penalty for each row."""
+    K[np.diag_indices_from(K)] += penalties
+    factor = cholesky(K, lower=True, overwrite_a=True)
+    lower, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
+    inverse: FloatArray = np.tril(lower)
+    inverse += np.tril(lower, k=-1).T
+    return inverse
