@@ -212,8 +212,9 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     the weighted sum of more is better by one standard error and by 0.5 %, and the logistic
     regression has its default `C` unless 10 is, in a trial on a bounded number of rows. If `cv` is
     an int, the predictions of the forest are out-of-bag predictions: it is grown only once. Its
-    bootstrap samples, and the training rows of the kernel ridge regression, are 2,500 at most. On
-    Dask collections, and on arrays of other libraries than numpy, "auto" is the logistic regression.
+    bootstrap samples, and the training rows of the kernel ridge regression, are 2,500 at most.
+    On Dask collections, and on arrays of other libraries than numpy, "auto" is the logistic
+    regression.
 
     An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
     for the default base classifiers, which scale dense features only. Other base classifiers get

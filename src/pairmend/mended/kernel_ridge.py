@@ -1,4 +1,11 @@
-"""MultiLabelKernelRidge: kernel ridge regression of all labels, and out-of-fold predictions."""
+"""MultiLabelKernelRidge: kernel ridge regression of all labels, and out-of-fold predictions.
+
+With the inverse G of the penalized kernel matrix and coefficients c = GY, the errors of the rows of
+a test by the regression without them solve G[test, test] e = c[test].
+
+An, S., Liu, W., Venkatesh, S. (2007). Fast cross-validation algorithms for least squares support
+vector machine and kernel ridge regression. Pattern Recognition 40(8), 2154-2162.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Self
