@@ -120,7 +120,7 @@ def main() -> None:
     print(f"{N_FEATURES} features, {N_LABELS} labels; BR: binary relevance with the same base")
     print(
         f"{'rows':>9} {'BR fit':>8} {'fit':>8} {'/ 6 BR':>7} {'BR rows/s':>10} {'rows/s':>8} "
-        f"{'one row: sklearn':>17} {'BR':>8} {'mended':>8} {'memory':>9}",
+        f"{'one row: sklearn':>17} {'BR':>8} {'mended':>8} {'/ BR':>5} {'memory':>9}",
         flush=True,
     )
     for n_rows in options.rows:
@@ -136,7 +136,8 @@ def main() -> None:
             f"{r['fit'] / r['fit_plain'] / (N_FOLDS + 1):>7.2f} "
             f"{N_NEW / r['batch_plain']:>10,.0f} {N_NEW / r['batch']:>8,.0f} "
             f"{1e3 * r['one_sklearn']:>14.2f} ms {1e3 * r['one_plain']:>5.2f} ms "
-            f"{1e3 * r['one']:>5.2f} ms {r['memory'] / 2**20:>5.0f} MiB",
+            f"{1e3 * r['one']:>5.2f} ms {r['one'] / r['one_plain']:>5.2f} "
+            f"{r['memory'] / 2**20:>5.0f} MiB",
             flush=True,
         )
     if options.data:
