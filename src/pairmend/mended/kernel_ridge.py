@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cholesky, eigh, lapack, solve
+from scipy.linalg import blas, cholesky, eigh, lapack, solve
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
@@ -117,7 +117,7 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         self.beta_ = self.gamma / (distance or 1.0)  # if all rows are equal, so are their kernels
         penalties = np.maximum(self.alpha / weights, LEAST_PENALTY)
         inverse = _inverse(kernel(self.rows_, self.rows_, self.beta_), penalties)
-        self.coef_ = inverse @ labels
+        self.coef_ = np.ascontiguousarray(blas.dsymm(1.0, inverse, labels, lower=True))
         self.classes_ = np.arange(Y.shape[1])
         set_feature_attributes(self, X)
         if not tests:
@@ -126,7 +126,9 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         for test in tests:
             own = np.flatnonzero(np.isin(rows, test))
             if len(own):
-                errors = solve(inverse[np.ix_(own, own)], self.coef_[own], assume_a="pos")
+                # Its rows are in ascending order, so that its lower half is that of the inverse.
+                part = inverse[np.ix_(own, own)]
+                errors = solve(part, self.coef_[own], lower=True, assume_a="pos")
                 proba[rows[own]] = np.clip(labels[own] - errors, 0, 1)
         return proba
 
@@ -206,10 +208,8 @@ def kernel(points: Matrix, rows: Matrix, beta: float) -> FloatArray:
 
 
 def _inverse(K: FloatArray, penalties: FloatArray) -> FloatArray:
-    """Return the inverse of a kernel matrix with a penalty for each row."""
+    """Return the lower half of the inverse of a kernel matrix with a penalty for each row."""
     K[np.diag_indices_from(K)] += penalties
     factor = cholesky(K, lower=True, overwrite_a=True)
     lower, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    inverse: FloatArray = np.tril(lower)
-    inverse += np.tril(lower, k=-1).T
-    return inverse
+    return np.asarray(lower)
