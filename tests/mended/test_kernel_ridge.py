@@ -107,6 +107,19 @@ def test_training_rows_are_bounded(rows):
     np.testing.assert_array_equal(np.flatnonzero(differs), np.flatnonzero(is_trained_on[:30]))
 
 
+def test_nearly_equal_weights_have_no_effect_where_rows_are_drawn(rows):
+    X, Y = rows
+    model = MultiLabelKernelRidge(max_samples=30, random_state=0)
+    light, heavy = (np.r_[first, np.ones(59)] for first in (1.0, 1.0 + 1e-9))
+    for weights in (light, heavy):
+        model.fit(X, Y, sample_weight=weights)
+        # The penalty of each of the drawn rows is alpha.
+        is_equal = model._encode(X)[:, np.newaxis] == model.rows_
+        drawn = is_equal.all(axis=2).argmax(axis=0)
+        fitted = kernel_ridge.kernel(model.rows_, model.rows_, model.beta_) @ model.coef_
+        np.testing.assert_allclose(fitted + model.alpha * model.coef_, Y[drawn], atol=1e-6)
+
+
 def test_sparse_rows_have_the_length_one(rows, monkeypatch):
     _, Y = rows
     X = sparse.random_array((60, 30), density=0.2, rng=np.random.default_rng(0), format="csr")

@@ -109,9 +109,12 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         self.scaler_ = DenseScaler().fit(X, sample_weight=sample_weight)
         order = rng.permutation(len(Y))
-        rows, weights = draw_rows(order, relative_weights(weights), self.max_samples, rng)
+        weights = relative_weights(weights)
+        rows, drawn = draw_rows(order, weights, self.max_samples, rng)
         rows = np.sort(rows)
-        weights, labels = weights[rows], Y[rows].astype(np.float64)
+        # The mean weight stays that of all rows, with which the penalty was chosen.
+        weights = drawn[rows] * (weights.mean() / drawn[rows].mean())
+        labels = Y[rows].astype(np.float64)
         self.rows_ = self._encode(take_rows(X, rows))
         distance = median_squared_distance(self.rows_, rng, weights)
         self.beta_ = self.gamma / (distance or 1.0)  # if all rows are equal, so are their kernels
