@@ -132,6 +132,19 @@ def test_sparse_rows_have_the_length_one(rows, monkeypatch):
     np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-12)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_rows_in_single_precision_are_computed_in_double_precision(form):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    Y = np.sin(3 * X[:, :2]) > 0
+    given, tests = (form(X), form(X.astype(np.float64))), [np.arange(150)]
+    single, double = (
+        MultiLabelKernelRidge(alpha=0.03, random_state=0).fit_out_of_fold(rows, Y, tests)
+        for rows in given
+    )
+    np.testing.assert_allclose(single, double, rtol=0, atol=1e-5)
+
+
 def test_equal_rows_have_the_share_of_labels():
     Y = np.arange(40)[:, np.newaxis] < 10
     model = MultiLabelKernelRidge(alpha=0.03).fit(np.ones((40, 2)), Y)

@@ -146,8 +146,9 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         return np.clip(proba, 0, 1, out=proba)
 
     def _encode(self, X: MatrixLike) -> Any:
-        """Return scaled rows; sparse ones, mostly counts of words, have the length 1."""
-        scaled = self.scaler_.transform(X)
+        """Return scaled rows in double precision; sparse ones, mostly counts, have the length 1."""
+        scaled: Any = self.scaler_.transform(X)
+        scaled = scaled.astype(np.float64, copy=False)
         return sparse.csr_array(normalize(scaled)) if sparse.issparse(scaled) else scaled
 
     def __sklearn_tags__(self) -> Any:
