@@ -132,6 +132,17 @@ def test_sparse_rows_have_the_length_one(rows, monkeypatch):
     np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-12)
 
 
+def test_bandwidth_of_rounding_errors():
+    rng = np.random.RandomState(0)
+    X = 1e-8 * rng.normal(size=(600, 1))
+    X[:3] = 20 * rng.normal(size=(3, 1))
+    Y = np.arange(600)[:, np.newaxis] < 3
+    # With this seed, the median distance is that of rows without the first three.
+    model = MultiLabelKernelRidge(gamma=4.0, alpha=0.03, random_state=1).fit(X, Y)
+    assert model.beta_ > 1e12
+    assert model.predict_proba(X)[3:].max() < 0.1
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_rows_in_single_precision_are_computed_in_double_precision(form):
     rng = np.random.RandomState(0)

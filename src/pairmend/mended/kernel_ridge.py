@@ -36,6 +36,8 @@ MAX_TRAINED = 700
 """Largest number of training rows in a trial of these parameters."""
 LEAST_PENALTY = 1e-6
 """Smallest penalty of a row, however large its weight: the kernel matrix stays invertible."""
+ROUNDING = 8
+"""Rounding error of the squared distance of close rows, in last places of their squared norms."""
 
 
 class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
@@ -118,7 +120,7 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         self.rows_ = self._encode(take_rows(X, rows))
         distance = median_squared_distance(self.rows_, rng, weights)
         self.beta_ = self.gamma / (distance or 1.0)  # if all rows are equal, so are their kernels
-        penalties = np.maximum(self.alpha / weights, LEAST_PENALTY)
+        penalties = np.maximum(self.alpha / weights, least_penalties(self.rows_, self.beta_))
         inverse = _inverse(kernel(self.rows_, self.rows_, self.beta_), penalties)
         self.coef_ = np.ascontiguousarray(blas.dsymm(1.0, inverse, labels, lower=True))
         self.classes_ = np.arange(Y.shape[1])
@@ -209,6 +211,16 @@ def kernel(points: Matrix, rows: Matrix, beta: float) -> FloatArray:
     values = exponential(np.minimum(exponents, 0, out=exponents))
     values += 1
     return values
+
+
+def least_penalties(rows: Matrix, beta: float) -> FloatArray:
+    """Return penalties with which the computed kernel matrix of rows is positive definite, (n,).
+
+    If the bandwidth is very small compared with the length of rows, exponents of close rows are
+    rounding errors. Those of a row add up to n times as much, at most.
+    """
+    unit = beta * np.finfo(np.float64).eps * squared_norms(rows)
+    return LEAST_PENALTY + rows.shape[0] * ROUNDING * unit
 
 
 def _inverse(K: FloatArray, penalties: FloatArray) -> FloatArray:
