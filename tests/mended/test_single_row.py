@@ -276,6 +276,28 @@ def test_a_damaged_model_is_not_given_to_compiled_code(part):
 
 
 @needs_numba
+def test_scalings_of_a_damaged_model_with_different_numbers_of_features():
+    X, Y, new = local_data(0)
+    clf = quick(scaling="range", guard=False, random_state=0).fit(X, Y)
+    by_label = clf._corrector.by_label
+    wide = copy.deepcopy(by_label.scalings["range"])
+    points = wide.neighbourhood.points_
+    wide.neighbourhood.mean_, wide.neighbourhood.scale_ = np.zeros(7), np.ones(7)
+    wide.neighbourhood.points_ = np.hstack([points, points[:, :3]])
+    both = {
+        name: dict(getattr(by_label, name))
+        for name in ("scalings", "tables", "corrections", "stacking_weights")
+    }
+    both["scalings"] = {"standard": wide, **both["scalings"]}
+    for name in ("tables", "corrections", "stacking_weights"):
+        both[name]["standard"] = both[name]["range"]
+    clf._corrector = replace(clf._corrector, by_label=replace(by_label, **both))
+    with mock.patch.object(single_row, "correct_one_row") as called:
+        assert by_compiled_code(clf, new[:1]) is None
+    assert not called.called
+
+
+@needs_numba
 def test_compiled_code_is_used_after_many_rows():
     X, Y, new = local_data(4)
     clf = quick(random_state=0).fit(X, Y)

@@ -81,6 +81,10 @@ class SingleRowCorrector:
             and sums.factors.shape == sums.roots.shape == (PER_SPACE, len(sums.mean))
             and self.given_on.shape == self.given_off.shape == (n_parts + 1, n_labels)
             and self.weights.shape == (n_parts + 2, n_labels)
+            and all(
+                self.sources[source][1] == (1, length)
+                for source, _, length, _ in sums.spaces.tolist()
+            )
             and self.sources.get(LOG_ODDS, (None, (1, n_labels)))[1] == (1, n_labels)
         )
         if not is_consistent or not set(self.references) <= set(POLYNOMIALS):
