@@ -83,6 +83,6 @@ plt.show()
 # %%
 # The hours with daylight, and the hours with people in a town, are intervals, which a logistic
 # regression of the hour cannot represent. For the sea the place is enough, and binary relevance is
-# as good. The default compares a logistic regression, a random forest and their weighted sum; here
-# it chose the forest:
+# as good. The default compares a logistic regression, a random forest, a kernel ridge regression
+# and their weighted sums; here it chose the forest:
 print(clf.base_weights_)

@@ -38,8 +38,8 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base",
         choices=BASES,
-        help="base classifier (default: auto for mended, which compares a logistic regression and "
-        f"a forest; {DEFAULT_BASE} for others)",
+        help="base classifier (default: auto for mended, which compares a logistic regression, "
+        f"a forest and a kernel ridge regression; {DEFAULT_BASE} for others)",
     )
     parser.add_argument(
         "--criterion",
