@@ -122,7 +122,8 @@ def test_nearly_equal_weights_have_no_effect_where_rows_are_drawn(rows):
 
 def test_sparse_rows_have_the_length_one(rows, monkeypatch):
     _, Y = rows
-    X = sparse.random_array((60, 30), density=0.2, rng=np.random.default_rng(0), format="csr")
+    rng = np.random.RandomState(0)
+    X = sparse.csr_array(np.where(rng.uniform(size=(60, 30)) < 0.2, rng.uniform(size=(60, 30)), 0))
     model = MultiLabelKernelRidge().fit(X, sparse.csr_array(Y.astype(int)))
     dense = normalize(X.toarray())
     expected = (1 + rbf_kernel(dense, gamma=model.beta_)) @ model.coef_
