@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from pairmend.mended import stacking
 from pairmend.mended.corrector import DrawnRows, _stacking_weights
 from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
 from pairmend.mended.validation_set import ValidationRows
@@ -64,6 +65,22 @@ def test_predictions_of_zeros_have_the_weight_zero():
     assert fit_stacking_weights({"ones": np.ones((1, 2))}, ~Y & Y, np.ones(1)) == {"ones": 0.0}
     found = fit_stacking_weights({"zeros": zeros, "truth": Y * 1.0}, Y, np.ones(1))
     assert found == pytest.approx({"zeros": 0.0, "truth": 1.0})
+
+
+def test_an_iteration_that_does_not_end_is_repeated_with_a_penalty(monkeypatch):
+    rng = np.random.RandomState(0)
+    Y = rng.rand(30, 2) < 0.4
+    predictions = {name: np.clip(0.5 * Y + 0.6 * rng.rand(30, 2), 0, 1) for name in "abc"}
+    expected = fit_stacking_weights(predictions, Y, np.ones(30))
+    original = stacking.nnls
+
+    def unless_penalized(A, b):
+        if len(A) < 2 * A.shape[1]:
+            raise RuntimeError("Maximum number of iterations reached.")
+        return original(A, b)
+
+    monkeypatch.setattr(stacking, "nnls", unless_penalized)
+    assert fit_stacking_weights(predictions, Y, np.ones(30)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_stack_is_the_weighted_sum():

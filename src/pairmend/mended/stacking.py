@@ -7,6 +7,9 @@ from scipy.optimize import nnls
 
 from pairmend._utils.typing import BoolArray, FloatArray
 
+RIDGE = 1e-6
+"""Size of the penalty of stacking weights, if predictions are equal, relative to them."""
+
 
 def fit_stacking_weights(
     predictions: Mapping[str, FloatArray], Y: BoolArray, row_weights: FloatArray
@@ -30,13 +33,27 @@ def _least_squares(products: FloatArray, target: FloatArray) -> FloatArray:
     A, b = roots[:, np.newaxis] * vectors[:, positive].T, vectors[:, positive].T @ target / roots
     scale = roots.max()
     A, b = A / scale, b / scale
-    weights: FloatArray = nnls(A, b)[0]
+    weights = _non_negative(A, b)
     if weights.sum() <= 1:
         return weights
     # The minimum lies where weights sum to 1, and there Aw - b = (A - b1')w. Its shortest vector
     # has the direction of the least |(A - b1')w|^2 + (1'w - 1)^2, constrained by w >= 0 only.
-    weights = nnls(np.vstack([A - b[:, np.newaxis], np.ones(len(target))]), np.r_[0 * b, 1.0])[0]
+    weights = _non_negative(
+        np.vstack([A - b[:, np.newaxis], np.ones(len(target))]), np.r_[0 * b, 1.0]
+    )
     return weights / weights.sum()
+
+
+def _non_negative(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the w >= 0 of least |Aw - b|^2."""
+    try:
+        weights: FloatArray = nnls(A, b)[0]
+    except RuntimeError:
+        # With equal columns, scipy's iteration may not end. A tiny penalty makes them unequal.
+        n_columns = A.shape[1]
+        penalty = RIDGE * np.linalg.norm(A) * np.eye(n_columns)
+        weights = nnls(np.vstack([A, penalty]), np.r_[b, np.zeros(n_columns)])[0]
+    return weights
 
 
 def stack(predictions: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
