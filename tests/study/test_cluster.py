@@ -1,6 +1,7 @@
 """Studies on a Dask cluster have the results of local runs, also when workers die."""
 
 import os
+import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,8 +14,10 @@ import odd_classifiers
 from pairmend import PairwiseClassifier
 from pairmend.cli import main
 from pairmend.study import FailedTasksWarning, Study, read_study, run_study
+from pairmend.study import cluster as cluster_module
 from pairmend.study.cluster import check_workers
 from pairmend.study.environment import versions
+from pairmend.study.time_limit import Performed
 
 TASK = ["set", "repeat", "fold", "algorithm", "status", "seed", "fitted_by", "error"]
 
@@ -124,6 +127,22 @@ def test_a_cluster_without_workers_is_an_error_after_a_while(sets, tmp_path, mon
         local.scale(1)
         rows = run_study(study, tmp_path, dask=client)
     pd.testing.assert_frame_equal(rows, run_study(study))
+
+
+def test_a_batch_in_a_process_with_a_late_one_is_returned(study, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="needs pip install 'pairmend[dask]'")
+    worker = SimpleNamespace(address="tcp://127.0.0.1:1")
+    monkeypatch.setattr(distributed, "get_worker", lambda: worker)
+    monkeypatch.setattr(cluster_module, "LOCK_TIMEOUT", 0.01)
+    monkeypatch.setattr(cluster_module, "_ONE_BATCH", threading.Lock())
+    monkeypatch.setattr(cluster_module, "_HAS_LATE_BATCH", threading.Event())
+    late = Performed([], is_late=True)
+    monkeypatch.setattr(cluster_module, "perform_within_limit", lambda *given: late)
+    limited = replace(study, time_limit=1)
+    assert cluster_module._perform(limited, "batch", None) == (late, worker.address)
+    # The process is not restarted: the next batch is returned, not performed.
+    expected = Performed([], is_late=True, rest="next batch")
+    assert cluster_module._perform(limited, "next batch", None) == (expected, worker.address)
 
 
 def test_failed_tasks_are_stored_and_repeated(sets, cluster, tmp_path):

@@ -33,6 +33,8 @@ REPLY_TIMEOUT = 5.0
 """Seconds to wait for a reply of the scheduler."""
 WORKER_TIMEOUT = 300.0
 """Seconds to wait for a worker when the cluster has none."""
+LOCK_TIMEOUT = 5.0
+"""Seconds after which a batch that waits for another one finds out whether that one is late."""
 JOBS_PER_WORKER = 2
 """Batches submitted for each worker: one that runs, one that waits."""
 
@@ -215,6 +217,7 @@ def _lost(why: str) -> ConnectionError:
 
 
 _ONE_BATCH = threading.Lock()
+_HAS_LATE_BATCH = threading.Event()
 
 
 def _perform(study: Study, batch: Batch, data: CachedSet) -> tuple[Performed, str]:
@@ -223,7 +226,9 @@ def _perform(study: Study, batch: Batch, data: CachedSet) -> tuple[Performed, st
 
     # Global random numbers, warning filters and BLAS threads belong to the process, so a process
     # performs one batch at a time, however many threads its worker has.
-    _ONE_BATCH.acquire()
+    while not _ONE_BATCH.acquire(timeout=LOCK_TIMEOUT):
+        if _HAS_LATE_BATCH.is_set():  # its result was lost, or the process was not restarted
+            return Performed([], is_late=True, rest=batch), get_worker().address
     is_late = False
     try:
         if study.time_limit is not None:
@@ -234,7 +239,9 @@ def _perform(study: Study, batch: Batch, data: CachedSet) -> tuple[Performed, st
                 performed = Performed(list(perform(study, batch, data)))
         return performed, get_worker().address
     finally:
-        if not is_late:  # else the batch still runs in a thread of this process
+        if is_late:  # the batch still runs in a thread of this process
+            _HAS_LATE_BATCH.set()
+        else:
             _ONE_BATCH.release()
 
 
