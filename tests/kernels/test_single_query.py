@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from pairmend.kernels import landmarks
-from pairmend.kernels.landmarks import LandmarkSums
+from pairmend.kernels.landmarks import MIN_SINGLE, LandmarkSums
 from pairmend.kernels.single_query import AffinePoints, SingleQuerySums
 
 
@@ -31,6 +30,7 @@ def random_parts(rng, n_landmarks, is_light):
             (coordinates[each.source] - each.mean) * each.factor,
             rng.rand(n_landmarks, 7) + (0 if is_light else 1),
             beta,
+            single=n_landmarks >= MIN_SINGLE,
         )
         for each, beta in zip(maps, betas, strict=True)
     ]
@@ -43,7 +43,7 @@ def test_sums_around_one_query_equal_a_loop(n_landmarks, is_light, rng):
     maps, parts = random_parts(rng, n_landmarks, is_light)
     sums = SingleQuerySums(parts, maps)
     assert sums.places.tolist() == [[0, 0], [0, 1], [1, 0], [2, 0]]
-    tolerance = 1e-4 if n_landmarks >= landmarks.MIN_SINGLE else 1e-10
+    tolerance = 1e-4 if n_landmarks >= MIN_SINGLE else 1e-10
     for _ in range(20):
         query = [rng.randn(5), rng.randn(3) / 10]
         expected = [
@@ -85,7 +85,7 @@ def test_a_feature_that_the_other_points_ignore():
 @pytest.mark.parametrize("value", [1e5, np.inf, np.nan])
 def test_no_sums_around_a_query_too_far_for_the_precision(value, rng):
     points = AffinePoints(0, np.zeros(2), np.ones(2))
-    parts = [LandmarkSums(rng.randn(600, 2), rng.rand(600, 4), 1.0)] * 2
+    parts = [LandmarkSums(rng.randn(600, 2), rng.rand(600, 4), 1.0, single=True)] * 2
     sums = SingleQuerySums(parts, [points] * 2)
     assert sums.around({0: np.zeros(2)}) is not None
     with np.errstate(over="ignore"):

@@ -41,7 +41,8 @@ def test_sums_around_one_query(n_landmarks, is_light, rng):
     ]
     parts = [
         LandmarkSums(rng.randn(n_landmarks, len(each.mean)) * each.factor,
-                     rng.rand(n_landmarks, 7) + (0 if is_light else 1), beta)
+                     rng.rand(n_landmarks, 7) + (0 if is_light else 1), beta,
+                     single=n_landmarks >= MIN_SINGLE)
         for each, beta in zip(maps, (3.0, 0.2, 40.0), strict=True)
     ]  # fmt: skip
     parts[1].landmarks = parts[0].landmarks * maps[1].factor / maps[0].factor

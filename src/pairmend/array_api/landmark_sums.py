@@ -182,7 +182,7 @@ def _nearest(queries: Array, points: Array, namespace: Namespace) -> Array:
 
 
 class LeaveOneOutSums:
-    """Sums of a table around rows, each row left out, on a device in single precision.
+    """Sums of a table around rows, each row left out, on a device in the table's precision.
 
     Parameters
     ----------
@@ -202,9 +202,10 @@ class LeaveOneOutSums:
     ):
         self.namespace = namespace
         self.masses = table[:, -1]
-        self.points = namespace.asarray(points.astype(np.float32))
-        self.table = namespace.asarray(table.astype(np.float32))
-        capped = np.minimum(self.masses, 1).astype(np.float32)
+        self.dtype = table.dtype
+        self.points = namespace.asarray(points.astype(self.dtype, copy=False))
+        self.table = namespace.asarray(table)
+        capped = np.minimum(self.masses, 1).astype(self.dtype)
         self.capped = None if (self.masses >= 1).all() else namespace.asarray(capped)[:, None]
         self.places = namespace.asarray(np.arange(len(points)))[:, None]
 
@@ -222,8 +223,8 @@ class LeaveOneOutSums:
         is_alone = others <= SLACK * self.masses[own]
         is_own = self.places == space.asarray(own)
         left_out = self.places == space.asarray(np.where(is_alone, own, -1))
-        shared = space.asarray(np.where(is_alone[:, np.newaxis], 0, summands).astype(np.float32))
-        offsets = squared_offsets(space.asarray(queries.astype(np.float32)), self.points)
+        shared = space.asarray(np.where(is_alone[:, np.newaxis], 0, summands).astype(self.dtype))
+        offsets = squared_offsets(space.asarray(queries.astype(self.dtype)), self.points)
         offsets = xp.where(left_out, xp.full_like(offsets, xp.inf), offsets)
         offsets -= xp.min(offsets, axis=0)
         weights = xp.exp(-beta * offsets)

@@ -3,7 +3,6 @@
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.chunking import batches
 from pairmend._utils.lazy import lazy
 from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_blocks
@@ -16,7 +15,7 @@ BLOCK = 128
 NANOSECONDS = 0.8
 """Time of one weight, from which the number of threads follows."""
 MIN_SINGLE = 500
-"""Number of landmarks from which on weights are computed in single precision."""
+"""Number of landmarks from which on single precision is faster."""
 TOLERANCE = 1e-4
 """Largest error of an exponent in single precision; beyond it, double precision is used."""
 LARGEST = 1e30
@@ -51,26 +50,28 @@ class LandmarkSums:
         Summands of the landmarks; the last column is their mass.
     beta : float
         Inverse squared bandwidth.
+    single : bool, default=False
+        Whether weights are computed in single precision where possible, in half the time.
     """
 
-    def __init__(self, landmarks: Matrix, table: FloatArray, beta: float):
-        self.landmarks, self.table, self.beta = landmarks, table, beta
+    def __init__(self, landmarks: Matrix, table: FloatArray, beta: float, *, single: bool = False):
+        self.landmarks, self.table, self.beta, self.single = landmarks, table, beta, single
 
     def around(self, queries: Matrix) -> FloatArray:
         """Return the sums around each query, (t, C); the nearest landmark has the weight 1.
 
-        Most queries are computed in single precision, those far from the landmarks' mean in double
-        precision, because the digits of their distances cancel.
+        In single precision, queries far from the landmarks' mean are nevertheless computed in
+        double precision, because the digits of their distances cancel.
         """
         if not self.is_single:
-            return self._in_double_precision(queries)
+            return self._around(queries, self._in_double_precision)
         error = self.beta * squared_norms(queries) * np.finfo(np.float32).eps
         is_exact = error <= TOLERANCE
         if is_exact.all():
-            return self._in_single_precision(queries)
+            return self._around(queries, self._in_single_precision)
         sums = np.empty((queries.shape[0], self.table.shape[1]))
-        sums[is_exact] = self._in_single_precision(queries[is_exact])
-        sums[~is_exact] = self._in_double_precision(queries[~is_exact])
+        sums[is_exact] = self._around(queries[is_exact], self._in_single_precision)
+        sums[~is_exact] = self._around(queries[~is_exact], self._in_double_precision)
         return sums
 
     def weights(self, queries: Matrix) -> FloatArray:
@@ -79,16 +80,12 @@ class LandmarkSums:
         scale = nearness_scale(weights, self.table[:, -1], axis=1)
         return weights if scale is None else weights * scale[:, np.newaxis]
 
-    def _in_double_precision(self, queries: Matrix) -> FloatArray:
-        sums = np.empty((queries.shape[0], self.table.shape[1]))
-        for rows in batches(queries.shape[0], BLOCK):
-            sums[rows] = self.weights(queries[rows]) @ self.table
-        return sums
-
-    def _in_single_precision(self, queries: Matrix) -> FloatArray:
-        points, table = self.prepared
-        queries = queries.astype(np.float32)
-        sums = np.empty((queries.shape[0], table.shape[1]), dtype=np.float32)
+    @staticmethod
+    def _around(queries: Matrix, prepared: "tuple[_Points, FloatArray]") -> FloatArray:
+        """Return the sums in the precision of landmarks and table."""
+        points, table = prepared
+        queries = queries.astype(table.dtype, copy=False)
+        sums = np.empty((queries.shape[0], table.shape[1]), dtype=table.dtype)
 
         def fill(rows: slice) -> None:
             weights = points.exponents(queries[rows])
@@ -112,14 +109,16 @@ class LandmarkSums:
     @property
     def is_single(self) -> bool:
         """Whether most sums are computed in single precision."""
-        return self.landmarks.shape[0] >= MIN_SINGLE and self.is_moderate
+        return self.single and self.is_moderate
 
     @lazy
-    def prepared(self) -> "tuple[_Points, FloatArray]":
-        """Points and table in the precision of most queries."""
-        dtype = np.float32 if self.is_single else np.float64
-        landmarks = self.landmarks.astype(dtype, copy=False)
-        return _Points(landmarks, self.beta), self.table.astype(dtype, copy=False)
+    def _in_single_precision(self) -> "tuple[_Points, FloatArray]":
+        landmarks = self.landmarks.astype(np.float32, copy=False)
+        return _Points(landmarks, self.beta), self.table.astype(np.float32, copy=False)
+
+    @lazy
+    def _in_double_precision(self) -> "tuple[_Points, FloatArray]":
+        return _Points(self.landmarks, self.beta), self.table
 
 
 class _Points:

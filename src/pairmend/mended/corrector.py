@@ -18,7 +18,7 @@ from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
 from pairmend.mended.distances import Scaling
 from pairmend.mended.label_sets import LabelSets, OwnSets
-from pairmend.mended.landmarks import LandmarkTables
+from pairmend.mended.landmarks import LandmarkTables, suffices_single
 from pairmend.mended.local_sets import LocalSets
 from pairmend.mended.search import (
     Correction,
@@ -197,7 +197,10 @@ class LabelCorrector:
         """Sums around rows, by scaling."""
         return {
             name: LandmarkSums(
-                scaling.neighbourhood.points_, self.tables[name], self.corrections[name].beta
+                scaling.neighbourhood.points_,
+                self.tables[name],
+                self.corrections[name].beta,
+                single=suffices_single(self.landmarks, self.tables[name]),
             )
             for name, scaling in self.scalings.items()
         }
@@ -350,7 +353,11 @@ def fit_corrector(
     """
     neighbourhoods = {
         scaling.name: Neighbourhoods(
-            scaling, tables.tables[scaling.name], tables.total, drawn.own[scaling.name]
+            scaling,
+            tables.tables[scaling.name],
+            tables.total,
+            drawn.own[scaling.name],
+            suffices_single(landmarks, next(iter(tables.tables[scaling.name].values()))),
         )
         for scaling in tables.scalings
     }

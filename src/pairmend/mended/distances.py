@@ -110,11 +110,12 @@ class Scaling:
         """Return a function that sums a table of the landmarks around rows, each left out.
 
         Its arguments are those of `kernels.leave_one_out.sums_around` without landmarks and table.
+        The precision is that of the table.
         """
         landmarks = self.neighbourhood.points_
         if self.namespace is not None and isinstance(landmarks, np.ndarray):
             return landmark_sums.LeaveOneOutSums(landmarks, table, self.namespace)
-        landmarks = landmarks.astype(np.float32)
+        landmarks = landmarks.astype(table.dtype, copy=False)
 
         def sums(
             queries: Matrix, own: IntArray, summands: FloatArray, beta: float, n_doublings: int = 0

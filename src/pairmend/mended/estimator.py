@@ -235,9 +235,11 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     ranges do not depend on weights. A `transformer` is fitted on the landmarks, without weights. A
     scorer as `criterion` gets weights if it takes them.
 
-    With 500 landmarks or more, neighbours are weighted in single precision: the probability of a
-    row may differ by about 1e-5 from that of the same row in another batch. If numba is loaded, a
-    single row is computed by compiled code after the first 50, with a difference of the same size.
+    If there are more validation rows than landmarks, and at least 500 landmarks, neighbours are
+    weighted in single precision: the probability of a row may differ by about 1e-5 from that of the
+    same row in another batch. Otherwise, and with ``max_landmarks=None``, all is computed in double
+    precision. If numba is loaded, a single row is computed by compiled code after the first 50, in
+    the same precision.
 
     References
     ----------

@@ -66,12 +66,16 @@ class Neighbourhoods:
         Confusion sums over all validation rows.
     own : ndarray of int, shape (n_rows,)
         The landmark to which each of the rows was added.
+    single : bool
+        Whether corrected probabilities are computed in single precision. The search always is: it
+        suffices for a choice, in half the time.
     """
 
     scaling: Scaling
     tables: Mapping[str, FloatArray]
     total: GlobalSums
     own: IntArray
+    single: bool
 
     def take(self, rows: IntArray) -> "Neighbourhoods":
         """Select rows."""
@@ -105,7 +109,8 @@ class Neighbourhoods:
                 for name, own in zip(names, summands, strict=True)
             ]
             sums_by_beta = sums_around(
-                self._queries(here), self.own[chunk], _side_by_side(summands, n_labels),
+                self._queries(here, table.dtype), self.own[chunk],
+                _side_by_side(summands, n_labels),
                 betas[0], len(betas) - 1,
             )  # fmt: skip
             for b, sums in enumerate(sums_by_beta):
@@ -126,14 +131,17 @@ class Neighbourhoods:
         """Correct the probabilities of rows by all other rows."""
         reference = correction.reference
         corrected = np.empty(validation.Y.shape)
-        table = self.tables[reference].astype(np.float32)
+        table = self.tables[reference]
+        if self.single:
+            table = table.astype(np.float32)
         sums_around = self.scaling.sums_over(table)
 
         def fill(chunk: slice) -> None:
             here = validation.take(chunk)
             summands = here.summands(reference)
             (sums,) = sums_around(
-                self._queries(here), self.own[chunk], summands.astype(np.float32), correction.beta,
+                self._queries(here, table.dtype), self.own[chunk],
+                summands.astype(table.dtype, copy=False), correction.beta,
             )  # fmt: skip
             corrected[chunk] = corrected_by(
                 here.p_decide(reference),
@@ -145,15 +153,15 @@ class Neighbourhoods:
         self._in_chunks(fill, len(validation), table.shape[1])
         return corrected
 
-    def _queries(self, validation: ValidationRows) -> Matrix:
-        """Return rows in single precision: it suffices for the search, in half the time."""
+    def _queries(self, validation: ValidationRows, dtype: Any) -> Matrix:
+        """Return rows as points in a precision."""
         points = self.scaling.points(validation.X, validation.proba)
         # At such a distance from the landmarks, only the direction matters.
-        largest = LARGEST["float32"]
+        largest = LARGEST[np.dtype(dtype).name]
         if sparse.issparse(points):
             points.data = points.data.clip(-largest, largest)
-            return points.astype(np.float32)
-        return points.clip(-largest, largest).astype(np.float32)
+            return points.astype(dtype, copy=False)
+        return points.clip(-largest, largest).astype(dtype, copy=False)
 
     def _in_chunks(self, fill: Callable[[slice], None], n_rows: int, n_columns: int) -> None:
         """Call a function for chunks of rows, in several threads if there is enough work.
