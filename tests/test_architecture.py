@@ -20,7 +20,7 @@ ALLOWED_IMPORTS = {
     "neighbourhoods": ["_utils", "array_api", "frames", "kernels"],
     "model_selection": ["_utils"],
     "explanation": ["_utils", "frames", "kernels"],
-    "base_classifiers": ["_utils", "frames"],
+    "base_classifiers": ["_utils", "array_api", "frames"],
     "forests": ["_utils", "base_classifiers"],
     "thresholds": ["_base", "_utils", "kernels", "model_selection"],
     "_base": ["_utils", "frames", "kernels", "naive_bayes"],

@@ -9,15 +9,18 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._utils.chunking import CACHED_CELLS, batches
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, is_frame
 from pairmend._utils.shared_preprocessing import PreparedFit
+from pairmend._utils.sklearn_private import check_params
 from pairmend._utils.targets import check_row_order
-from pairmend._utils.typing import FloatArray, MatrixLike
+from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend._utils.validation import is_plain, is_valid, set_feature_attributes
+from pairmend.array_api.logistic_solver import fit_logistic
 from pairmend.frames import FrameEncoder
 
 __all__ = ["DenseScaler", "ScaledLogisticRegression", "logistic_regression"]
@@ -202,7 +205,11 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
     """Logistic regression of features scaled by :class:`DenseScaler`.
 
     It equals a pipeline of the two, but has the parameters in one estimator, and passes sample
-    weights to both steps.
+    weights to both steps. Classifiers of this library that train one clone per label, such as
+    :class:`~pairmend.BinaryRelevance` and :class:`~pairmend.MendedClassifier`, fit all labels at
+    once by Newton's method, and their probabilities are exact up to rounding. ``fit`` itself, and
+    fits with `class_weight`, are left to :class:`sklearn.linear_model.LogisticRegression`, whose
+    tolerance may leave errors of some percent in probabilities.
 
     Parameters
     ----------
@@ -270,10 +277,18 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
     ) -> PreparedFit:
         """Fit the scaler for the classifiers of several labels; `overwrite` scales X in place."""
         scaler, rows, weights = _fit_scaler(X, sample_weight, overwrite=overwrite)
-        params = {} if weights is None else {"sample_weight": weights}
         classifier = LogisticRegression(**self.get_params(deep=False))
+
+        def fit_labels(Y: BoolArray) -> list[LogisticRegression]:
+            is_own = overwrite or rows is not X
+            return _fit_all(classifier, rows, Y, weights, overwrite=is_own)
+
         return PreparedFit(
-            rows, classifier, params, lambda fitted: clone(self)._set_fitted(X, scaler, fitted)
+            rows,
+            classifier,
+            {} if weights is None else {"sample_weight": weights},
+            lambda fitted: clone(self)._set_fitted(X, scaler, fitted),
+            fit_labels if self.class_weight is None else None,
         )
 
     def _fitted_parts(self) -> tuple[list[Any], Any]:
@@ -345,6 +360,36 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
+
+
+def _fit_all(
+    classifier: LogisticRegression,
+    rows: MatrixLike,
+    Y: BoolArray,
+    sample_weight: FloatArray | None,
+    *,
+    overwrite: bool,
+) -> list[LogisticRegression]:
+    """Return a fitted logistic regression for each label; with `overwrite`, rows may be changed."""
+    check_params(classifier, classifier.get_params(deep=False))
+    X = check_array(
+        rows, accept_sparse="csr", dtype=np.float64, estimator=classifier, input_name="X"
+    )
+    weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    optimum = fit_logistic(
+        X, Y, weights, classifier.C, classifier.max_iter, overwrite=overwrite or X is not rows
+    )
+    optimum.warn_unless_converged()
+    fitted = []
+    for coef, intercept, n_iter in zip(
+        optimum.coef.T, optimum.intercept, optimum.n_iter, strict=True
+    ):
+        own = clone(classifier)
+        own.classes_, own.n_features_in_ = np.array([0, 1]), X.shape[1]
+        own.coef_, own.intercept_ = coef[np.newaxis].copy(), np.array([intercept])
+        own.n_iter_ = np.array([n_iter], dtype=np.int32)
+        fitted.append(own)
+    return fitted
 
 
 def _fit_scaler(

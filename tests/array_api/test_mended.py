@@ -19,6 +19,7 @@ from pairmend._utils.namespaces import Namespace
 from pairmend.array_api import landmark_sums
 from pairmend.array_api.label_sets import marginals
 from pairmend.array_api.logistic import LabelLogisticRegression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.kernels.landmarks import LandmarkSums, nearest_landmark
 from pairmend.kernels.leave_one_out import sums_around, tabulate
 from pairmend.kernels.rrc import REFERENCES
@@ -128,6 +129,26 @@ def test_logistic_regression_is_that_of_scikit_learn(C):
     np.testing.assert_allclose(found[:, 3], 301 / 302)
 
 
+def test_logistic_regression_of_labels_that_do_not_vary(label_set):
+    library, (X, Y, queries) = Library("strict"), label_set
+    constant, rare = Y * 0, Y * 0
+    constant[:, 0] = 1
+    rare[3, 1] = 1
+    for labels in (constant, rare):
+        with dispatched():
+            clf = MendedClassifier(None, random_state=0).fit(library(X), library(labels))
+            found = library.numpy(clf.predict_proba(library(queries)))
+        expected = MendedClassifier(None, random_state=0).fit(X, labels).predict_proba(queries)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("C", [0, -1.0])
+def test_invalid_parameters_of_the_base_classifier_are_refused(C, label_set):
+    library, (X, Y, _) = Library("strict"), label_set
+    with dispatched(), pytest.raises(ValueError, match="'C' parameter of LogisticRegression"):
+        MendedClassifier(ScaledLogisticRegression(C=C)).fit(library(X), library(Y))
+
+
 def test_logistic_regression_with_one_dominating_row():
     """The optimum is reached for the other rows as well."""
     rng = np.random.RandomState(0)
@@ -216,7 +237,8 @@ def test_each_row_is_left_out_of_its_own_sums(confusion_table):
     points, table, queries, own, summands = confusion_table
     single = [part.astype(np.float32) for part in (queries, summands, points, table)]
     expected = sums_around(single[0], own, single[1], single[2], single[3], 0.3, 3)
-    found = landmark_sums.LeaveOneOutSums(points, table, NUMPY)(queries, own, summands, 0.3, 3)
+    sums_over = landmark_sums.LeaveOneOutSums(points, table.astype(np.float32), NUMPY)
+    found = sums_over(queries, own, summands, 0.3, 3)
     for part, reference in zip(found, expected, strict=True):
         np.testing.assert_allclose(part, reference, rtol=2e-4, atol=1e-6)
 

@@ -416,7 +416,7 @@ def test_a_terminal_shows_the_step_of_a_fit(photos, terminal, monkeypatch):
         assert main([*FIT, "3", "--method", "binary-relevance"]) == 0
     shown = written.getvalue().decode()
     assert "fitting 60 rows, 2 columns, 3 labels" in shown
-    assert "[BinaryRelevance] (label 3 of 3) trained" in shown
+    assert "[BinaryRelevance] trained 3 labels at once" in shown
 
 
 def redrawn(update):
@@ -437,9 +437,7 @@ def test_verbose_prints_the_steps_of_a_fit(photos, capsys):
     assert printed == quiet  # the same model, silent after it is loaded
     first, *lines = notes.splitlines()
     assert first == "fitting 60 rows, 2 columns, 3 labels ..."
-    assert [line.split(",")[0] for line in lines] == [
-        f"[BinaryRelevance] (label {k} of 3) trained" for k in (1, 2, 3)
-    ]
+    assert lines == ["[BinaryRelevance] trained 3 labels at once"]
 
 
 def test_verbose_prints_the_steps_of_a_cross_validation(photos, capsys):

@@ -6,10 +6,9 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
-from pairmend import MendedClassifier
+from pairmend import MendedClassifier, base_classifiers
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.mended import base_choice
 from pairmend.mended.base_choice import FOREST, KERNEL, LINEAR, is_better
@@ -84,12 +83,13 @@ def test_weights_minimize_the_squared_error():
 
 def test_classifiers_that_are_not_used_are_not_fitted_on_all_rows(monkeypatch):
     fitted_on = []
-    original = LogisticRegression.fit
-    monkeypatch.setattr(
-        LogisticRegression,
-        "fit",
-        lambda self, X, *args: (fitted_on.append(len(X)), original(self, X, *args))[1],
-    )
+    original = base_classifiers.fit_logistic
+
+    def recorded(X, *args, **kwargs):
+        fitted_on.append(len(X))
+        return original(X, *args, **kwargs)
+
+    monkeypatch.setattr(base_classifiers, "fit_logistic", recorded)
     X, Y = box_rows()
     clf = MendedClassifier(random_state=0).fit(X, Y)
     assert clf.estimator_.estimators.keys() == {FOREST}

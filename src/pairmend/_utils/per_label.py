@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._utils.parallel import run_calls
+from pairmend._utils.progress import report
 from pairmend._utils.shared_preprocessing import prepare_fit
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.stacked_classifiers import stack_classifiers
@@ -80,6 +81,10 @@ def fit_per_label(
     if not Y.shape[1]:
         return []
     prepared = prepare_fit(estimator, X, fit_params, overwrite=overwrite)
+    if prepared.fit_labels is not None:
+        fitted = prepared.fit_labels(np.asarray(Y) == 1)
+        report(owner, f"trained {len(fitted)} labels at once")
+        return [prepared.complete(classifier) for classifier in fitted]
     calls = (
         delayed(_fit_clone)(
             prepared.classifier, prepared.rows, y.astype(np.int64), prepared.fit_params

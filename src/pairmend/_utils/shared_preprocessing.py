@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from pairmend._utils.typing import MatrixLike
+from pairmend._utils.typing import BoolArray, MatrixLike
 
 WITHOUT_TARGET = {
     "sklearn.compose": {"ColumnTransformer"},
@@ -42,6 +42,8 @@ class PreparedFit:
     fit_params: dict[str, Any]
     complete: Callable[[Any], Any]
     """Returns the model of a label, given its fitted classifier."""
+    fit_labels: Callable[[BoolArray], list[Any]] | None = None
+    """Fits the classifiers of all labels at once; None means one clone at a time."""
 
 
 def prepare_fit(

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_array, check_random_state, get_tags
 
 from pairmend._utils.fit_params import route_fit_params, take_params
@@ -17,6 +18,7 @@ from pairmend._utils.namespaces import Array, Namespace, as_numpy
 from pairmend._utils.parameters import is_auto
 from pairmend._utils.per_label import smoothed_share, varying_labels
 from pairmend._utils.progress import report
+from pairmend._utils.sklearn_private import check_params
 from pairmend._utils.targets import check_target, numpy_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import (
@@ -77,7 +79,11 @@ class DeviceRows(LocalRows):
 
 
 class ArrayPerLabelClassifier(ClassifierMixin, BaseEstimator):
-    """One clone of a classifier per label that varies, on the device of its rows."""
+    """One clone of a classifier per label that varies, on the device of its rows.
+
+    The clones are trained and predict in double precision: log-likelihoods, for example, have few
+    correct digits in single precision.
+    """
 
     def __init__(self, estimator: Any):
         self.estimator = estimator
@@ -85,6 +91,7 @@ class ArrayPerLabelClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Array, Y: BoolArray, **fit_params: Any) -> Self:
         """Fit the clones on label indicators."""
         space = Namespace.of(X)
+        X = space.xp.astype(X, space.float64)
         weights = fit_params.get("sample_weight", np.ones(len(Y)))
         params = {name: space.asarray(value) for name, value in fit_params.items()}
         # Lists, which do not move with the arrays of the models.
@@ -99,6 +106,7 @@ class ArrayPerLabelClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Array) -> Array:
         """Return the probabilities of labels, (n_rows, n_labels)."""
         space = Namespace.of(X)
+        X = space.xp.astype(X, space.float64)
         found = {}
         for label, model in zip(self.varying_, self.models_, strict=True):
             place = as_numpy(model.classes_).tolist().index(1)
@@ -115,7 +123,8 @@ def base_for_arrays(base: Any, seed: int, *, mostly_zeros: bool) -> Any:
     features unless the rows are `mostly_zeros`.
     """
     if type(base) is ScaledLogisticRegression and base.class_weight is None:
-        return LabelLogisticRegression(C=base.C, standardize=not mostly_zeros)
+        check_params(LogisticRegression(), base.get_params(deep=False))
+        return LabelLogisticRegression(base.C, max_iter=base.max_iter, standardize=not mostly_zeros)
     if not get_tags(base).array_api_support:
         raise ValueError(
             f"The base classifier {base} takes arrays of numpy only. Pass these, or a base "

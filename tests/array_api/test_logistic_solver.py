@@ -1,0 +1,174 @@
+"""fit_logistic against scikit-learn's exact solver, and against a gradient of zero."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from array_libraries import LIBRARIES, Library, dispatched
+from pairmend.array_api import logistic_solver
+from pairmend.array_api.logistic_solver import fit_logistic
+
+
+def generated(n_rows=120, n_features=6, density=1.0, seed=0):
+    """Return rows of unequal scales, labels of unequal frequency, and weights."""
+    rng = np.random.RandomState(seed)
+    X = rng.randn(n_rows, n_features) * rng.rand(n_features) * 3 + 0.2
+    X *= rng.rand(n_rows, n_features) < density
+    Y = X @ rng.randn(n_features, 4) + rng.logistic(size=(n_rows, 4)) > [0, 0.5, 2, -3]
+    Y[0], Y[1] = True, False
+    return X, Y, rng.rand(n_rows) + 0.1
+
+
+def exact(X, Y, weights, C):
+    """Return coefficients and intercepts of scikit-learn's Newton solver."""
+    X = X.toarray() if sparse.issparse(X) else X
+    models = [
+        LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12).fit(X, y, weights) for y in Y.T
+    ]
+    return np.vstack([each.coef_ for each in models]).T, np.array([m.intercept_[0] for m in models])
+
+
+def gradients(X, Y, weights, C, coef, intercept):
+    """Return the gradients of the losses by their definition, label by label."""
+    found = []
+    for label in range(Y.shape[1]):
+        residual = weights * (expit(X @ coef[:, label] + intercept[label]) - Y[:, label])
+        found.append([*(X.T @ residual + coef[:, label] / C), residual.sum()])
+    return np.array(found)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("shape", [(120, 6), (40, 90)], ids=["tall", "wide"])
+def test_the_optimum_is_that_of_scikit_learn(shape, C):
+    X, Y, weights = generated(*shape)
+    optimum = fit_logistic(X, Y, weights, C)
+    coef, intercept = exact(X, Y, weights, C)
+    np.testing.assert_allclose(optimum.coef, coef, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(optimum.intercept, intercept, rtol=0, atol=1e-8)
+    assert optimum.converged.all()
+    assert (optimum.n_iter > 0).all()
+    found = gradients(X, Y, weights, C, optimum.coef, optimum.intercept)
+    np.testing.assert_allclose(found, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("density", [0.05, 0.5])
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
+def test_sparse_rows(container, density):
+    X, Y, weights = generated(density=density)
+    found = fit_logistic(container(X), Y, weights, 1.0)
+    expected = fit_logistic(X, Y, weights, 1.0)
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.intercept, expected.intercept, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ROTATED_PER_LABEL", 0), ("BLOCK_CELLS", 60), ("MAX_CELLS", 250), ("MAX_PRODUCTS", 3)],
+)
+def test_the_way_to_compute_does_not_matter(name, value, monkeypatch):
+    X, Y, weights = generated()
+    expected = fit_logistic(X, Y, weights, 1.0)
+    monkeypatch.setattr(logistic_solver, name, value)
+    found = fit_logistic(X, Y, weights, 1.0, max_iter=1000)
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.intercept, expected.intercept, rtol=0, atol=1e-9)
+
+
+def test_rows_of_weight_zero_do_not_count():
+    X, Y, weights = generated()
+    weights[::3] = 0
+    used = weights > 0
+    found, expected = (
+        fit_logistic(*parts, 1.0) for parts in ((X, Y, weights), (X[used], Y[used], weights[used]))
+    )
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=0, atol=1e-12)
+
+
+def test_rows_are_changed_only_if_allowed():
+    X, Y, weights = generated()
+    own = X.copy()
+    expected = fit_logistic(own, Y, weights, 1.0)
+    np.testing.assert_array_equal(own, X)
+    found = fit_logistic(own, Y, weights, 1.0, overwrite=True)
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-300, 1e-7, 1e7, 1e300])
+def test_the_unit_of_weights_does_not_matter(scale):
+    X, Y, weights = generated()
+    optimum = fit_logistic(X, Y, weights * scale, 1.0 / scale)
+    expected = fit_logistic(X, Y, weights, 1.0)
+    assert optimum.converged.all()
+    assert optimum.n_iter.tolist() == expected.n_iter.tolist()
+    np.testing.assert_allclose(optimum.coef, expected.coef, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_labels", [0, 1])
+def test_few_labels(n_labels):
+    X, Y, weights = generated()
+    optimum = fit_logistic(X, Y[:, :n_labels], weights, 1.0)
+    assert optimum.coef.shape == (6, n_labels)
+    expected = fit_logistic(X, Y, weights, 1.0).coef[:, :n_labels]
+    np.testing.assert_allclose(optimum.coef, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_memory_is_that_of_one_value_for_each_row_and_label(container):
+    rng = np.random.RandomState(0)
+    X = rng.randn(20_000, 5) * (rng.rand(20_000, 5) < 0.15)
+    X, Y = container(X), rng.rand(20_000, 100) < 0.3
+    tracemalloc.start()
+    try:
+        fit_logistic(X, Y, np.ones(20_000), 1.0, max_iter=2)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * 8 * Y.size
+
+
+def test_too_few_steps_are_reported():
+    X, Y, weights = generated()
+    optimum = fit_logistic(X, Y, weights, 100.0, max_iter=1)
+    assert not optimum.converged.any()
+    assert optimum.n_iter.tolist() == [1] * 4
+    with pytest.warns(ConvergenceWarning, match="of 4 of 4 labels did not converge in 1 Newton"):
+        optimum.warn_unless_converged()
+
+
+@pytest.mark.parametrize("C", [1.0, 1e6])
+def test_separable_and_constant_features(C):
+    rng = np.random.RandomState(0)
+    X = np.column_stack([rng.randn(80, 2), np.zeros(80), np.full(80, 5.0)])
+    Y = np.column_stack([X[:, 0] > 0.1, X @ [1, 1, 0, 0] > 0])
+    optimum = fit_logistic(X, Y, np.ones(80), C)
+    assert optimum.converged.all()
+    found = gradients(X, Y, np.ones(80), C, optimum.coef, optimum.intercept)
+    np.testing.assert_allclose(found, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e5, 1e20, 1e100])
+def test_a_large_value_gives_finite_coefficients(size):
+    X, Y, weights = generated()
+    X[3, 1] = size
+    optimum = fit_logistic(X, Y, weights, 1.0)
+    assert np.isfinite(optimum.coef).all()
+    if size < 1e100:
+        scores = np.delete(X, 3, axis=0) @ optimum.coef + optimum.intercept
+        assert optimum.converged.all()
+        assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_other_array_libraries(name):
+    library, (X, Y, weights) = Library(name), generated()
+    expected = fit_logistic(X, Y, weights, 1.0)
+    with dispatched():
+        found = fit_logistic(library(X), Y, weights, 1.0)
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.intercept, expected.intercept, rtol=0, atol=1e-10)
