@@ -233,6 +233,17 @@ def test_far_queries_are_computed_in_double_precision(confusion_table):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+def test_ties_of_landmarks_are_resolved_as_with_numpy():
+    """Log-odds of probabilities 0 and 1 are equal for many rows, but for rounding."""
+    rng = np.random.RandomState(0)
+    corners = np.array([-6.9, 6.9])[rng.randint(2, size=(300, 4))]
+    points = corners * (1 + 1e-12 * rng.randn(300, 4))
+    queries = points[rng.permutation(300)]
+    found = landmark_sums.nearest_landmark(queries, points, NUMPY)
+    assert len(np.unique(found)) <= 2**4
+    np.testing.assert_array_equal(found, nearest_landmark(queries, points))
+
+
 def test_each_row_is_left_out_of_its_own_sums(confusion_table):
     points, table, queries, own, summands = confusion_table
     single = [part.astype(np.float32) for part in (queries, summands, points, table)]

@@ -67,3 +67,12 @@ def test_a_sum_does_not_depend_on_the_other_rows(rng):
     queries[7] *= 1e4
     whole = sums.around(queries)
     np.testing.assert_allclose(sums.around(queries[5:9]), whole[5:9], rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_of_landmarks_that_differ_by_rounding_the_first_is_nearest(form, rng):
+    distinct = 7 * rng.randn(50, 20)
+    points = np.vstack([distinct, distinct * (1 + 1e-9 * rng.randn(50, 20)), distinct])
+    queries = np.vstack([distinct, distinct + 0.1 * rng.randn(50, 20)])
+    found = nearest_landmark(FORMS[form](queries), FORMS[form](points))
+    assert found.tolist() == [*range(50), *range(50)]

@@ -11,7 +11,7 @@ from pairmend._utils.namespaces import Array, Namespace
 from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend.array_api.distances import squared_offsets
 from pairmend.array_api.supports import p_decide
-from pairmend.kernels.landmarks import TOLERANCE
+from pairmend.kernels.landmarks import TIE, TOLERANCE
 from pairmend.kernels.leave_one_out import ROUNDING, SLACK
 
 ARRAYS = 3
@@ -176,9 +176,15 @@ def sums_by_landmark(
 
 
 def _nearest(queries: Array, points: Array, namespace: Namespace) -> Array:
-    """Return the index of the nearest point of each query, of equals the first."""
+    """Return the index of the nearest point of each query, as `kernels.landmarks` does."""
     xp = namespace.xp
-    return xp.argmax(queries @ points.T - 0.5 * xp.sum(points * points, axis=1), axis=1)
+    squares = xp.sum(points * points, axis=1)
+    largest = xp.max(squares)
+    slack = TIE * (xp.sqrt(xp.sum(queries * queries, axis=1) * largest) + largest / 2)
+    exponents = queries @ points.T - 0.5 * squares
+    least = xp.max(exponents, axis=1) - slack
+    # The first of the ties: argmax of the array API takes numbers only.
+    return xp.argmax(xp.astype(exponents >= least[:, None], xp.float32), axis=1)
 
 
 class LeaveOneOutSums:

@@ -45,7 +45,7 @@ MIN_DENSITY = 0.2
 """Share of cells that are not 0 from which on products with dense rows are faster."""
 BLOCK_CELLS = 2**15
 """Number of cells of a block of rows, and of its values for labels."""
-MAX_CELLS = 2**24
+MAX_CELLS = 2**23
 """Largest number of rows times labels that are solved at once with numpy."""
 ARRAYS = 12
 """Number of arrays of rows times labels in the memory of a device at once."""

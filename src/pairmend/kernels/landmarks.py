@@ -18,6 +18,8 @@ MIN_SINGLE = 500
 """Number of landmarks from which on single precision is faster."""
 TOLERANCE = 1e-4
 """Largest error of an exponent in single precision; beyond it, double precision is used."""
+TIE = 16 * float(np.finfo(np.float32).eps)
+"""Difference of two squared distances that counts as a tie, relative to the lengths of points."""
 LARGEST = 1e30
 """Largest number in products of single precision."""
 MAX_DENSE = 2**24
@@ -25,14 +27,22 @@ MAX_DENSE = 2**24
 
 
 def nearest_landmark(queries: Matrix, landmarks: Matrix) -> IntArray:
-    """Return the index of the nearest landmark of each query, of equals the first."""
+    """Return the index of the nearest landmark of each query, of equals the first.
+
+    Landmarks count as equally near if single precision cannot distinguish them. So ties, which are
+    frequent where probabilities are 0 or 1, are resolved alike in each precision.
+    """
     nearest = np.empty(queries.shape[0], dtype=np.int64)
-    is_single = all(squared_norms(each).max(initial=0) < LARGEST for each in (queries, landmarks))
+    squares, largest = squared_norms(queries), squared_norms(landmarks).max()
+    is_single = max(squares.max(initial=0), largest) < LARGEST
     dtype = np.float32 if is_single else np.float64
+    slack = (TIE * (np.sqrt(squares * largest) + largest / 2)).astype(dtype)
     points, queries = _Points(landmarks.astype(dtype), 0.5), queries.astype(dtype)
 
     def fill(rows: slice) -> None:
-        nearest[rows] = points.exponents(queries[rows]).argmax(axis=1)
+        exponents = points.exponents(queries[rows])
+        least = exponents.max(axis=1) - slack[rows]
+        nearest[rows] = (exponents >= least[:, np.newaxis]).argmax(axis=1)
 
     n_queries = queries.shape[0]
     in_blocks(fill, n_queries, BLOCK, NANOSECONDS * n_queries * landmarks.shape[0])
