@@ -39,7 +39,9 @@ class BinaryRelevance(MultiLabelMetaClassifier):
     verbose : bool or int, default=False
         Whether to print the progress of ``fit``.
     n_jobs : int, default=None
-        Number of processes that train, and of threads that predict.
+        Number of processes that train, and of threads that predict. A
+        :class:`~pairmend.base_classifiers.ScaledLogisticRegression` is fitted for all labels at
+        once, in the calling process.
     random_state : int, RandomState or None, default=None
         Seeds the base classifiers whose own ``random_state`` is None.
 
