@@ -244,6 +244,13 @@ def test_ties_of_landmarks_are_resolved_as_with_numpy():
     np.testing.assert_array_equal(found, nearest_landmark(queries, points))
 
 
+def test_a_distant_landmark_does_not_make_the_others_equal():
+    points = np.random.RandomState(0).randn(200, 3)
+    points[150] = [1e4, 0, 0]
+    found = landmark_sums.nearest_landmark(points, points, NUMPY)
+    np.testing.assert_array_equal(found, np.arange(200))
+
+
 def test_each_row_is_left_out_of_its_own_sums(confusion_table):
     points, table, queries, own, summands = confusion_table
     single = [part.astype(np.float32) for part in (queries, summands, points, table)]

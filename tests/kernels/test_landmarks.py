@@ -76,3 +76,12 @@ def test_of_landmarks_that_differ_by_rounding_the_first_is_nearest(form, rng):
     queries = np.vstack([distinct, distinct + 0.1 * rng.randn(50, 20)])
     found = nearest_landmark(FORMS[form](queries), FORMS[form](points))
     assert found.tolist() == [*range(50), *range(50)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("size", [30.0, 1e4, 1e12])
+def test_a_distant_landmark_does_not_make_the_others_equal(form, size, rng):
+    points = rng.randn(200, 3)
+    points[150] = [size, 0, 0]
+    found = nearest_landmark(FORMS[form](points), FORMS[form](points))
+    assert found.tolist() == list(range(200))

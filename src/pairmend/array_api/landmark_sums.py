@@ -179,9 +179,9 @@ def _nearest(queries: Array, points: Array, namespace: Namespace) -> Array:
     """Return the index of the nearest point of each query, as `kernels.landmarks` does."""
     xp = namespace.xp
     squares = xp.sum(points * points, axis=1)
-    largest = xp.max(squares)
-    slack = TIE * (xp.sqrt(xp.sum(queries * queries, axis=1) * largest) + largest / 2)
     exponents = queries @ points.T - 0.5 * squares
+    best = xp.take(squares, xp.argmax(exponents, axis=1))
+    slack = TIE * (xp.sqrt(xp.sum(queries * queries, axis=1) * best) + best / 2)
     least = xp.max(exponents, axis=1) - slack
     # The first of the ties: argmax of the array API takes numbers only.
     return xp.argmax(xp.astype(exponents >= least[:, None], xp.float32), axis=1)

@@ -19,7 +19,8 @@ MIN_SINGLE = 500
 TOLERANCE = 1e-4
 """Largest error of an exponent in single precision; beyond it, double precision is used."""
 TIE = 16 * float(np.finfo(np.float32).eps)
-"""Difference of two squared distances that counts as a tie, relative to the lengths of points."""
+"""Difference of two halved squared distances that counts as a tie, relative to the lengths of the
+query and of its nearest landmark."""
 LARGEST = 1e30
 """Largest number in products of single precision."""
 MAX_DENSE = 2**24
@@ -33,15 +34,16 @@ def nearest_landmark(queries: Matrix, landmarks: Matrix) -> IntArray:
     frequent where probabilities are 0 or 1, are resolved alike in each precision.
     """
     nearest = np.empty(queries.shape[0], dtype=np.int64)
-    squares, largest = squared_norms(queries), squared_norms(landmarks).max()
-    is_single = max(squares.max(initial=0), largest) < LARGEST
+    squares, lengths = squared_norms(queries), squared_norms(landmarks)
+    is_single = max(squares.max(initial=0), lengths.max()) < LARGEST
     dtype = np.float32 if is_single else np.float64
-    slack = (TIE * (np.sqrt(squares * largest) + largest / 2)).astype(dtype)
     points, queries = _Points(landmarks.astype(dtype), 0.5), queries.astype(dtype)
 
     def fill(rows: slice) -> None:
         exponents = points.exponents(queries[rows])
-        least = exponents.max(axis=1) - slack[rows]
+        best = lengths[exponents.argmax(axis=1)]
+        slack = TIE * (np.sqrt(squares[rows] * best) + best / 2)
+        least = exponents.max(axis=1) - slack.astype(dtype)
         nearest[rows] = (exponents >= least[:, np.newaxis]).argmax(axis=1)
 
     n_queries = queries.shape[0]
