@@ -280,8 +280,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         classifier = LogisticRegression(**self.get_params(deep=False))
 
         def fit_labels(Y: BoolArray) -> list[LogisticRegression]:
-            is_own = overwrite or rows is not X
-            return _fit_all(classifier, rows, Y, weights, overwrite=is_own)
+            return _fit_all(classifier, rows, Y, weights)
 
         return PreparedFit(
             rows,
@@ -367,18 +366,14 @@ def _fit_all(
     rows: MatrixLike,
     Y: BoolArray,
     sample_weight: FloatArray | None,
-    *,
-    overwrite: bool,
 ) -> list[LogisticRegression]:
-    """Return a fitted logistic regression for each label; with `overwrite`, rows may be changed."""
+    """Return a fitted logistic regression for each label; dense rows may be changed."""
     check_params(classifier, classifier.get_params(deep=False))
     X = check_array(
         rows, accept_sparse="csr", dtype=np.float64, estimator=classifier, input_name="X"
     )
     weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    optimum = fit_logistic(
-        X, Y, weights, classifier.C, classifier.max_iter, overwrite=overwrite or X is not rows
-    )
+    optimum = fit_logistic(X, Y, weights, classifier.C, classifier.max_iter, overwrite=True)
     optimum.warn_unless_converged()
     fitted = []
     for coef, intercept, n_iter in zip(

@@ -68,10 +68,18 @@ def test_sparse_rows(container, density):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("ROTATED_PER_LABEL", 0), ("BLOCK_CELLS", 60), ("MAX_CELLS", 250), ("MAX_PRODUCTS", 3)],
+    [
+        ("ROTATED_PER_LABEL", 0),
+        ("BLOCK_CELLS", 60),
+        ("MAX_CELLS", 250),
+        ("MAX_COEFFICIENTS", 12),
+        ("MAX_PRODUCTS", 3),
+    ],
 )
-def test_the_way_to_compute_does_not_matter(name, value, monkeypatch):
-    X, Y, weights = generated()
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_the_way_to_compute_does_not_matter(name, value, container, monkeypatch):
+    X, Y, weights = generated(density=0.15)
+    X = container(X)
     expected = fit_logistic(X, Y, weights, 1.0)
     monkeypatch.setattr(logistic_solver, name, value)
     found = fit_logistic(X, Y, weights, 1.0, max_iter=1000)
@@ -119,7 +127,7 @@ def test_few_labels(n_labels):
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_memory_is_that_of_one_value_for_each_row_and_label(container):
+def test_memory_is_that_of_a_few_values_for_each_row_and_label(container):
     rng = np.random.RandomState(0)
     X = rng.randn(20_000, 5) * (rng.rand(20_000, 5) < 0.15)
     X, Y = container(X), rng.rand(20_000, 100) < 0.3
@@ -130,6 +138,35 @@ def test_memory_is_that_of_one_value_for_each_row_and_label(container):
     finally:
         tracemalloc.stop()
     assert peak < 4 * 8 * Y.size
+
+
+def test_memory_is_bounded_with_many_features_and_labels():
+    rng = np.random.RandomState(0)
+    X = sparse.random_array((60, 20_000), density=0.002, format="csr", rng=rng)
+    Y = rng.rand(60, 200) < 0.3
+    tracemalloc.start()
+    try:
+        optimum = fit_logistic(X, Y, np.ones(60), 1.0, max_iter=1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    at_once = 8 * 14 * (logistic_solver.MAX_COEFFICIENTS + Y.size)
+    assert peak < optimum.coef.nbytes + at_once
+    assert at_once < 8 * 14 * optimum.coef.size / 3, "fewer labels than all at once"
+
+
+def test_a_step_that_does_not_lower_the_loss_is_halved(monkeypatch):
+    """With rows of very unequal lengths and weights, and hardly any penalty."""
+    rng = np.random.RandomState(5)
+    X, Y = rng.standard_cauchy((30, 3)), rng.rand(30, 2) < 0.3
+    Y[0], Y[1] = True, False
+    weights = rng.rand(30) ** 10 + 1e-9
+    optimum = fit_logistic(X, Y, weights, 1e6)
+    assert optimum.converged.all()
+    found = gradients(X, Y, weights, 1e6, optimum.coef, optimum.intercept)
+    np.testing.assert_allclose(found, 0, atol=1e-12)
+    monkeypatch.setattr(logistic_solver, "MAX_HALVINGS", 1)
+    assert fit_logistic(X, Y, weights, 1e6).converged.tolist() == [False, True]
 
 
 def test_too_few_steps_are_reported():

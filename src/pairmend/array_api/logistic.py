@@ -82,7 +82,8 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
         varying = varying_labels(Y)
         shares = smoothed_share(Y, mass)
         coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.log(shares) - np.log1p(-shares)
-        optimum = fit_logistic((X - mean) / scale, Y[:, varying], mass, self.C, self.max_iter)
+        scaled = (X - mean) / scale
+        optimum = fit_logistic(scaled, Y[:, varying], mass, self.C, self.max_iter, overwrite=True)
         optimum.warn_unless_converged()
         coef[:, varying], intercept[varying] = optimum.coef, optimum.intercept
         self.mean_, self.scale_ = mean, scale

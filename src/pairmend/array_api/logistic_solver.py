@@ -3,8 +3,8 @@
 scikit-learn's solvers fit one label at a time, and stop at a tolerance that leaves errors of some
 percent in probabilities. Here a product with the rows is one for all labels, and Newton's method
 ends where probabilities are exact up to rounding, so that they depend neither on the machine nor on
-the device.
-The linear equations of a Newton step are solved by conjugate gradients, all labels side by side.
+the device. The linear equations of a Newton step are solved by conjugate gradients, all labels side
+by side. With wide sparse rows this takes several times as long as scikit-learn's solver.
 """
 
 import warnings
@@ -29,7 +29,7 @@ TIGHTEST_STEP = 0.1
 TINY = 1e-12
 """Added to the diagonal of Hessians, which may vanish for the intercept."""
 MAX_PRODUCTS = 1000
-"""Largest number of conjugate gradients of one Newton step."""
+"""Largest number of iterations of conjugate gradients in one Newton step."""
 SLACK = 1000
 """Relative change of a loss that counts as rounding, in units of the last place."""
 MAX_IDLE = 3
@@ -38,17 +38,22 @@ MAX_HALVINGS = 30
 """Number of times that a step is halved which does not lower the loss."""
 ROTATED_PER_LABEL = 100
 """Number of features per label up to which features are replaced by principal components. These
-need a fraction of the conjugate gradients, but an eigendecomposition."""
+need a fraction of the iterations, but an eigendecomposition."""
 MAX_ROTATED = 2000
 """Largest number of features, or of rows if they are fewer, for that eigendecomposition."""
 MIN_DENSITY = 0.2
 """Share of cells that are not 0 from which on products with dense rows are faster."""
 BLOCK_CELLS = 2**15
 """Number of cells of a block of rows, and of its values for labels."""
+VALUES_PER_FEATURE = 4
+"""Smallest number of stored values of a block of sparse rows, per feature. The sum over a block has
+a value for each feature and label, however few values the block has."""
 MAX_CELLS = 2**23
 """Largest number of rows times labels that are solved at once with numpy."""
+MAX_COEFFICIENTS = 2**20
+"""Largest number of features times labels that are solved at once with numpy."""
 ARRAYS = 12
-"""Number of arrays of rows times labels in the memory of a device at once."""
+"""Number of arrays of rows times labels, or of features times labels, in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,9 @@ class LogisticOptimum:
     n_iter : ndarray of int, shape (n_labels,)
         Number of Newton steps.
     converged : ndarray of bool, shape (n_labels,)
-        Whether the gradient vanished up to the tolerance, or the loss did not decrease further.
+        Whether the gradient vanished up to the tolerance, or the loss did not decrease further. The
+        tolerance is relative to weights of mean 1 and features of the order of 1: if weights differ
+        by a factor of more than 1e9, or features are smaller than 1e-9, coefficients are inexact.
     """
 
     coef: FloatArray
@@ -74,11 +81,12 @@ class LogisticOptimum:
 
     def warn_unless_converged(self) -> None:
         """Warn of labels whose optimum was not reached."""
-        if not self.converged.all():
+        failed = ~self.converged
+        if failed.any():
             warnings.warn(
-                f"The logistic regressions of {np.count_nonzero(~self.converged)} of "
-                f"{len(self.converged)} labels did not converge in {self.n_iter.max()} Newton "
-                "steps. Scale the features and sample weights, increase max_iter, or decrease C.",
+                f"The logistic regressions of {np.count_nonzero(failed)} of {len(failed)} labels "
+                f"did not converge in {self.n_iter[failed].max()} Newton steps. Scale "
+                "the features and sample weights, increase max_iter, or decrease C.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -132,10 +140,10 @@ def fit_logistic(
     if not sparse.issparse(X) and min(X.shape) <= min(MAX_ROTATED, ROTATED_PER_LABEL * n_labels):
         X, basis = _principal_components(X, weights, space, overwrite=overwrite)
     on_device = not isinstance(X, np.ndarray) and not sparse.issparse(X)
-    most = space.max_bytes // (8 * ARRAYS) if on_device else MAX_CELLS
+    n_at_once = _labels_at_once(X, space.max_bytes // (8 * ARRAYS) if on_device else None)
     coef, intercept = np.zeros((X.shape[1], n_labels)), np.zeros(n_labels)
     n_iter, converged = np.zeros(n_labels, dtype=np.int64), np.ones(n_labels, dtype=bool)
-    for labels in batches(n_labels, max(1, most // max(1, len(Y)))):
+    for labels in batches(n_labels, n_at_once):
         blocks = [X] if on_device else _blocks(X, labels.stop - labels.start)
         found = _Labels(blocks, Y[:, labels], weights, C, space).solve(max_iter)
         coef[:, labels], intercept[labels], n_iter[labels], converged[labels] = found
@@ -157,7 +165,8 @@ def _principal_components(
         orthonormal, triangle = xp.linalg.qr(X.T)
         basis.append(orthonormal)
         X, overwrite = triangle.T, False
-    blocks = _blocks(X, 1) if isinstance(X, np.ndarray) else [X]
+    # The sum over a block has a value for each two features: blocks have as many rows as features.
+    blocks = _blocks(X, 1, min_rows=X.shape[1]) if isinstance(X, np.ndarray) else [X]
     products = sum(
         (block * namespace.asarray(weights[rows])[:, None]).T @ block
         for block, rows in zip(blocks, _places(blocks), strict=True)
@@ -171,11 +180,26 @@ def _principal_components(
     return X, [*basis, rotation]
 
 
-def _blocks(rows: Any, n_labels: int) -> list[Any]:
+def _labels_at_once(X: Any, max_values: int | None) -> int:
+    """Return how many labels are solved at once, by the memory for values of rows and features.
+
+    `max_values` is the number of values that a device has memory for, None with numpy.
+    """
+    n_rows, n_features = X.shape
+    by_rows = (max_values or MAX_CELLS) // max(1, n_rows)
+    by_features = (max_values or MAX_COEFFICIENTS) // max(1, n_features)
+    return max(1, min(by_rows, by_features))
+
+
+def _blocks(rows: Any, n_labels: int, min_rows: int = 1) -> list[Any]:
     """Return rows in blocks which, with their values for labels, stay in a processor's cache."""
     n_rows, n_features = rows.shape
-    width = rows.nnz // max(1, n_rows) if sparse.issparse(rows) else n_features
-    return [rows[part] for part in batches(n_rows, max(1, BLOCK_CELLS // max(1, width, n_labels)))]
+    width = n_features
+    if sparse.issparse(rows):
+        width = max(1, rows.nnz // max(1, n_rows))
+        min_rows = VALUES_PER_FEATURE * n_features // width
+    n_per_block = max(1, min_rows, BLOCK_CELLS // max(1, width, n_labels))
+    return [rows[part] for part in batches(n_rows, n_per_block)]
 
 
 def _places(blocks: list[Any]) -> list[slice]:

@@ -237,9 +237,9 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     If there are more validation rows than landmarks, and at least 500 landmarks, neighbours are
     weighted in single precision: the probability of a row may differ by about 1e-5 from that of the
-    same row in another batch. Otherwise, and with ``max_landmarks=None``, all is computed in double
-    precision. If numba is loaded, a single row is computed by compiled code after the first 50, in
-    the same precision.
+    same row in another batch. Otherwise, and with ``max_landmarks=None``, probabilities are
+    computed in double precision. If numba is loaded, a single row is computed by compiled code
+    after the first 50, in the same precision.
 
     References
     ----------
