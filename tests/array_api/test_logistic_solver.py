@@ -87,6 +87,20 @@ def test_the_way_to_compute_does_not_matter(name, value, container, monkeypatch)
     np.testing.assert_allclose(found.intercept, expected.intercept, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("density", [0.02, 0.5])
+def test_empty_columns_have_the_coefficient_zero(density):
+    X, Y, weights = generated(n_features=40, density=density)
+    wide = np.zeros((len(X), 2000))
+    wide[:, 3::50] = X
+    found = fit_logistic(sparse.csr_array(wide), Y, weights, 1.0)
+    expected = fit_logistic(X, Y, weights, 1.0)
+    np.testing.assert_allclose(found.coef[3::50], expected.coef, rtol=0, atol=1e-9)
+    assert np.count_nonzero(found.coef) <= expected.coef.size
+    no_columns = fit_logistic(sparse.csr_array((len(X), 5)), Y, weights, 1.0)
+    np.testing.assert_array_equal(no_columns.coef, np.zeros((5, 4)))
+    np.testing.assert_allclose(no_columns.intercept, np.log(weights @ Y / (weights @ ~Y)))
+
+
 def test_rows_of_weight_zero_do_not_count():
     X, Y, weights = generated()
     weights[::3] = 0

@@ -41,7 +41,7 @@ ROTATED_PER_LABEL = 100
 need a fraction of the iterations, but an eigendecomposition."""
 MAX_ROTATED = 2000
 """Largest number of features, or of rows if they are fewer, for that eigendecomposition."""
-MIN_DENSITY = 0.2
+MIN_DENSITY = 0.1
 """Share of cells that are not 0 from which on products with dense rows are faster."""
 BLOCK_CELLS = 2**15
 """Number of cells of a block of rows, and of its values for labels."""
@@ -133,9 +133,14 @@ def fit_logistic(
     unit = sample_weight.max(initial=0) or 1.0
     unit *= float(np.mean(sample_weight / unit)) if len(used) else 1.0
     weights, C = sample_weight / unit, float(C) * unit
-    n_labels = Y.shape[1]
-    if sparse.issparse(X) and X.nnz >= MIN_DENSITY * X.shape[0] * X.shape[1]:
-        X, overwrite = X.toarray(), True
+    n_features, n_labels = X.shape[1], Y.shape[1]
+    occupied: Any = slice(None)
+    if sparse.issparse(X):
+        # Hashed texts have mostly empty columns, whose coefficients are 0.
+        occupied = np.flatnonzero(np.bincount(X.indices, minlength=n_features))
+        X = X if len(occupied) == n_features else X[:, occupied]
+        if X.nnz >= MIN_DENSITY * X.shape[0] * X.shape[1]:
+            X, overwrite = X.toarray(), True
     basis: list[Array] = []
     if not sparse.issparse(X) and min(X.shape) <= min(MAX_ROTATED, ROTATED_PER_LABEL * n_labels):
         X, basis = _principal_components(X, weights, space, overwrite=overwrite)
@@ -149,7 +154,9 @@ def fit_logistic(
         coef[:, labels], intercept[labels], n_iter[labels], converged[labels] = found
     for matrix in reversed(basis):
         coef = space.numpy(matrix @ space.asarray(coef))
-    return LogisticOptimum(coef, intercept, n_iter, converged)
+    of_all = np.zeros((n_features, n_labels))
+    of_all[occupied] = coef
+    return LogisticOptimum(of_all, intercept, n_iter, converged)
 
 
 def _principal_components(
