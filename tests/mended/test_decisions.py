@@ -96,7 +96,11 @@ def test_candidate_thresholds():
     shared = {t.average for t in candidate_thresholds("micro_f1", 20)[1:]}
     assert shared == {"micro"}
     names = [repr(t) for t in candidate_thresholds("macro_f1", 20)]
-    assert names == ["FixedThreshold()", "BatchF1Thresholds(batch_size=20)"]
+    assert names == [
+        "FixedThreshold()",
+        "BatchF1Thresholds(batch_size=20, prior_mass=300.0)",
+        "BatchF1Thresholds(batch_size=20)",
+    ]
     scorer = get_scorer("f1_macro")
     assert {t.average for t in candidate_thresholds(scorer, 20)[1:]} == {"micro", "macro"}
 
@@ -106,7 +110,8 @@ def test_batches_have_the_size_of_a_fold(rng):
     Y = (X + rng.normal(size=X.shape) > 1).astype(int)
     clf = MendedClassifier(GaussianNB(), criterion="macro_f1", cv=3, random_state=0).fit(X, Y)
     assert clf.decisions_["threshold"].tolist() == [
-        "FixedThreshold()", "BatchF1Thresholds(batch_size=20.0)",
+        "FixedThreshold()", "BatchF1Thresholds(batch_size=20.0, prior_mass=300.0)",
+        "BatchF1Thresholds(batch_size=20.0)",
         *["None"] * (len(DECISION_EXPONENTS) + 1),
     ]  # fmt: skip
 

@@ -19,6 +19,7 @@ from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.targets import Target
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
+from pairmend.mended.calibration import Calibration
 from pairmend.mended.stacking import stack
 from pairmend.model_selection.out_of_fold import cross_fit, first_predictions
 
@@ -147,11 +148,17 @@ def base_attributes(base: Base) -> dict[str, Any]:
 
 
 class StackedBase(ClassifierMixin, BaseEstimator):
-    """Weighted sum of the probabilities of fitted classifiers of all labels."""
+    """Weighted sum of the probabilities, some calibrated, of fitted classifiers of all labels."""
 
-    def __init__(self, estimators: Mapping[str, Any], weights: Mapping[str, float]):
+    def __init__(
+        self,
+        estimators: Mapping[str, Any],
+        weights: Mapping[str, float],
+        calibrations: Mapping[str, Calibration],
+    ):
         self.estimators = estimators
         self.weights = weights
+        self.calibrations = calibrations
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -161,11 +168,12 @@ class StackedBase(ClassifierMixin, BaseEstimator):
         return stack(self.proba_by_classifier(X), self.weights)
 
     def proba_by_classifier(self, X: MatrixLike) -> dict[str, FloatArray]:
-        """Return the probabilities of labels by each classifier."""
-        return {
+        """Return the probabilities of labels by each classifier, calibrated where needed."""
+        proba = {
             name: label_scores(model, X, "predict_proba", len(model.classes_))
             for name, model in self.estimators.items()
         }
+        return proba | {name: change(proba[name]) for name, change in self.calibrations.items()}
 
 
 def base_parts(model: Any, X: MatrixLike) -> dict[str, FloatArray]:

@@ -18,6 +18,8 @@ from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelForest
 from pairmend.mended.base import Base, BaseRows, GivenBase, StackedBase
+from pairmend.mended.calibration import MIN_GAIN as MIN_CALIBRATION_GAIN
+from pairmend.mended.calibration import Calibration, fit_calibration
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
 from pairmend.mended.out_of_fold_rows import check_number
 from pairmend.mended.stacking import fit_stacking_weights, stack
@@ -47,6 +49,8 @@ class ChosenBase:
     ----------
     weights : dict of float
         Stacking weights.
+    calibrations : dict of Calibration
+        Calibrations of the probabilities, for classifiers that need one.
     search : dict of list
         What was compared: "classifier", and "loss", the Brier score of its predictions.
     """
@@ -60,6 +64,7 @@ class ChosenBase:
         self.seed = seed
         self.fits_once = fits_once
         self.weights: dict[str, float] = {}
+        self.calibrations: dict[str, Calibration] = {}
         self.search: dict[str, list[Any]] = {"classifier": [], "loss": []}
 
     def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
@@ -72,6 +77,7 @@ class ChosenBase:
         self.linear = clone(self.linear).set_params(C=best)
         validation, linear, folds = rows.out_of_fold(PerLabelClassifier(self.linear))
         proba = {LINEAR: linear} | {name: own[validation] for name, own in others.items()}
+        proba = {name: self._calibrate(name, rows, validation, p) for name, p in proba.items()}
         return validation, self._stack(rows, validation, proba), folds
 
     def fit_on_all(self, rows: BaseRows) -> StackedBase:
@@ -84,7 +90,8 @@ class ChosenBase:
             models[name] = self.all_labels[name]
             if not self.fits_once:
                 rows.fit_on_all(models[name])
-        return StackedBase(models, self.weights)
+        used = {name: each for name, each in self.calibrations.items() if name in models}
+        return StackedBase(models, self.weights, used)
 
     def _proba(self, name: str, rows: BaseRows) -> FloatArray:
         """Return the probabilities of rows by trees, or regressions, that are not fitted on them.
@@ -147,6 +154,28 @@ class ChosenBase:
         best = min(by_value, key=lambda C: float(np.average(by_value[C], weights=weights)))
         return best if is_better(by_value[best], first, weights) else INVERSE_PENALTIES[0]
 
+    def _calibrate(
+        self, name: str, rows: BaseRows, validation: IntArray, proba: FloatArray
+    ) -> FloatArray:
+        """Return the probabilities of a classifier, calibrated if that is clearly better.
+
+        The forest is the mean of many trees, and a regression is penalized: both predict
+        probabilities far from 0 and 1 even for labels that follow from the features without error.
+        """
+        Y, weights = rows.target.Y[validation], rows.weights[validation]
+        if Y.all() or not Y.any():
+            return proba
+        calibration = fit_calibration(proba, Y, weights, np.random.RandomState(self.seed))
+        if calibration is None:
+            return proba
+        calibrated = calibration(proba)
+        errors, before = (squared_errors({name: p}, {name: 1.0}, Y) for p in (calibrated, proba))
+        if not is_better(errors, before, weights, MIN_CALIBRATION_GAIN):
+            return proba
+        self._add(f"{name}, not calibrated", before, weights)
+        self.calibrations[name] = calibration
+        return calibrated
+
     def _stack(
         self, rows: BaseRows, validation: IntArray, proba: Mapping[str, FloatArray]
     ) -> FloatArray:
@@ -167,7 +196,8 @@ class ChosenBase:
         best = int(np.argmin(means))
         within = [k for k in range(len(choices)) if not is_better(errors[best], errors[k], weights)]
         self.weights = choices[within[0]]
-        report(rows.owner, f"base classifiers: {_described(self.weights, self.linear.C)}")
+        described = _described(self.weights, self.linear.C, self.calibrations)
+        report(rows.owner, f"base classifiers: {described}")
         return stack(proba, self.weights)
 
     def _add(self, name: str, errors: FloatArray, weights: FloatArray) -> None:
@@ -194,13 +224,15 @@ def squared_errors(
     return error
 
 
-def is_better(first: FloatArray, second: FloatArray, weights: FloatArray) -> bool:
-    """Return whether the mean of `first` is lower by a standard error, and by MIN_GAIN."""
+def is_better(
+    first: FloatArray, second: FloatArray, weights: FloatArray, min_gain: float = MIN_GAIN
+) -> bool:
+    """Return whether the mean of `first` is lower by a standard error, and by a relative gain."""
     difference = second - first
     shares = weights / weights.sum()
     mean = shares @ difference
     variance = shares**2 @ (difference - mean) ** 2
-    return bool(mean > max(np.sqrt(variance), MIN_GAIN * (shares @ second)))
+    return bool(mean > max(np.sqrt(variance), min_gain * (shares @ second)))
 
 
 def _at(rows: IntArray, proba: FloatArray, n_rows: int) -> FloatArray:
@@ -222,9 +254,12 @@ def _sums(names: Sequence[str]) -> list[tuple[str, ...]]:
     return [chosen for n in range(2, len(names) + 1) for chosen in combinations(names, n)]
 
 
-def _described(weights: Mapping[str, float], C: float) -> str:
-    parts = [
-        f"{weight:.2f} {name}{f' (C={C:g})' if name == LINEAR else ''}"
-        for name, weight in weights.items()
-    ]
+def _described(
+    weights: Mapping[str, float], C: float, calibrations: Mapping[str, Calibration]
+) -> str:
+    parts = []
+    for name, weight in weights.items():
+        facts = [f"C={C:g}"] if name == LINEAR else []
+        facts += ["calibrated"] if name in calibrations else []
+        parts.append(f"{weight:.2f} {name}" + (f" ({'; '.join(facts)})" if facts else ""))
     return ", ".join(parts)

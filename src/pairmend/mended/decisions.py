@@ -17,6 +17,9 @@ from pairmend.thresholds.strategies import BatchF1Thresholds, F1Thresholds, Fixe
 
 DECISION_EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0)
 """Exponents of the lift of label sets that are compared as decisions."""
+BATCH_PRIOR_MASSES = (300.0, 30.0)
+"""Prior masses of thresholds for macro F1. The larger one suits calibrated probabilities; with the
+smaller one, the rows decide more."""
 THRESHOLD_PRIOR_MASS = 10.0
 """Weight of a label's rows at which its own threshold and the common one have the same weight."""
 
@@ -33,7 +36,8 @@ def candidate_thresholds(metric: Any, batch_size: float) -> list[Any]:
     if metric in ("hamming", "zero_one"):
         return [half]
     if metric == "macro_f1":
-        return [half, BatchF1Thresholds(batch_size)]
+        batches = [BatchF1Thresholds(batch_size, prior_mass=mass) for mass in BATCH_PRIOR_MASSES]
+        return [half, *batches]
     common = [F1Thresholds("micro", expected=expected) for expected in (True, False)]
     if metric == "micro_f1":
         return [half, *common]

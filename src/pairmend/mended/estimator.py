@@ -154,7 +154,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     ----------
     estimator_ : classifier
         The base classifier for all labels, fitted on all rows. With ``estimator="auto"``,
-        ``estimator_.estimators`` holds the chosen classifiers by name.
+        ``estimator_.estimators`` holds the chosen classifiers by name, and
+        ``estimator_.calibrations`` the calibrations of those that need one.
     base_weights_ : dict of float
         Weights of the base classifiers: "logistic_regression", "forest" and "kernel_ridge" with
         ``estimator="auto"``, those of weight 0 left out; else the class of the base classifier.
@@ -213,6 +214,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     regression has its default `C` unless 10 is, in a trial on a bounded number of rows. If `cv` is
     an int, the predictions of the forest are out-of-bag predictions: it is grown only once. Its
     bootstrap samples, and the training rows of the kernel ridge regression, are 2,500 at most.
+    Before the comparison, the probabilities of a classifier are calibrated, by a logistic function
+    of their log-odds, if that lowers their squared error by a tenth (``estimator_.calibrations``).
     On Dask collections, and on arrays of other libraries than numpy, "auto" is the logistic
     regression.
 

@@ -59,6 +59,7 @@ MODULES = frozenset(
         "pairmend.forests.trees",
         "pairmend.mended.arrays",
         "pairmend.mended.base",
+        "pairmend.mended.calibration",
         "pairmend.mended.estimator",
         "pairmend.mended.kernel_ridge",
         "pairmend.mended.decisions",
