@@ -90,6 +90,19 @@ def test_of_equal_losses_the_first_is_chosen(validation):
         assert best.threshold.value == values[0]
 
 
+def test_a_given_threshold_is_used(rng):
+    """Label sets are not compared with it, even if their loss is lower."""
+    X = rng.normal(size=(200, 3))
+    Y = np.repeat(X[:, :1] > 0, 4, axis=1).astype(int)  # two label sets
+    clf = MendedClassifier(GaussianNB(), criterion="zero_one", random_state=0).fit(X, Y)
+    assert "sets" in clf.decisions_["decision"]
+    clf.set_params(threshold=0.9)
+    assert set(clf.decisions_["decision"]) == {"labels"}
+    np.testing.assert_array_equal(clf.predict(X), clf.predict_proba(X) > 0.9)
+    clf.set_params(decision="sets")
+    assert clf.decision_ == "sets"
+
+
 def test_candidate_thresholds():
     assert [repr(t) for t in candidate_thresholds("hamming", 20)] == ["FixedThreshold()"]
     assert [repr(t) for t in candidate_thresholds("zero_one", 20)] == ["FixedThreshold()"]

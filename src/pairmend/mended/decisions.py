@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from pairmend._utils.fit_params import fit_with_weights
+from pairmend._utils.parameters import is_auto
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.threshold import accept
 from pairmend.mended.label_sets import LabelSets, OwnSets
@@ -130,15 +131,18 @@ class OutOfFoldPredictions:
 
 
 def decision_kinds(decision: str, threshold: Any) -> tuple[str, ...]:
-    """Return the kinds of decisions to compare; a threshold that controls a risk allows one."""
-    if getattr(threshold, "controls_risk", False):
-        if decision == "sets":
-            raise ValueError(
-                f"decision='sets' does not use the threshold {threshold}, whose guarantee would be "
-                "lost; expected 'auto' or 'labels'."
-            )
-        return ("labels",)
-    return ("labels", "sets") if decision == "auto" else (decision,)
+    """Return the kinds of decisions to compare; a given threshold is not compared with label sets.
+
+    A threshold that controls a risk refuses label sets.
+    """
+    if decision == "sets" and getattr(threshold, "controls_risk", False):
+        raise ValueError(
+            f"decision='sets' does not use the threshold {threshold}, whose guarantee would be "
+            "lost; expected 'auto' or 'labels'."
+        )
+    if decision != "auto":
+        return (decision,)
+    return ("labels", "sets") if is_auto(threshold) else ("labels",)
 
 
 def choose_decision(

@@ -106,7 +106,9 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     cv : int, splitter or iterable, default=5
         Splits for the out-of-fold predictions. An int is the number of folds of a
         :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. Rows in no test part are not
-        in the validation set; if a row is in several, its first prediction is used.
+        in the validation set; if a row is in several, its first prediction is used. Splits by
+        groups or by time hold for the base classifier only: a row is corrected by the errors of all
+        other validation rows, those of its own group included.
     beta : "auto" or float, default="auto"
         Inverse squared bandwidth of the Gaussian weights, exp(-beta * distance^2).
     scaling : {"auto", "range", "standard", "unit", "log_odds"}, default="auto"
@@ -125,7 +127,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         Whether to decide on each label by a threshold, or to predict the most likely label set
         seen in training (label powerset decoding; of more than 2,500 sets the most frequent).
         With "labels", label sets do not influence probabilities either. "auto" compares both by
-        the metric.
+        the metric, unless a `threshold` is given, which is then used.
     threshold : "auto", float or threshold, default="auto"
         Threshold of the probabilities of labels: a number, or an object of
         :mod:`pairmend.thresholds`. "auto" compares those that suit the metric.
