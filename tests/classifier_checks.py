@@ -150,9 +150,7 @@ def check_block_and_chunk_change_nothing(clf):
     whole = clone(clf).fit(X, Y).predict_proba(X[:30])
     with config_context(working_memory=0.002):  # one pair, and a few rows, at a time
         pieces = clone(clf).fit(X, Y).predict_proba(X[:30])
-    # A mended classifier weighs opinions in single precision, of which sums in pieces differ.
-    tolerance = 1e-12 if hasattr(clf, "pair_support") else 1e-5
-    np.testing.assert_allclose(pieces, whole, atol=tolerance)
+    np.testing.assert_allclose(pieces, whole, atol=1e-12)
 
 
 def check_n_jobs_changes_nothing(clf):
@@ -250,7 +248,7 @@ def check_sparse_rows(clf):
     for layout in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
         other = clone(clf).fit(layout(X), Y)
         np.testing.assert_allclose(
-            other.predict_proba(layout(X)), dense.predict_proba(X), atol=1e-5
+            other.predict_proba(layout(X)), dense.predict_proba(X), atol=1e-9
         )
 
 
@@ -264,7 +262,7 @@ def check_arrays_of_mostly_zeros_equal_sparse_rows(clf):
     expected = csr.predict_proba(rows)
     for fitted, given in ((dense, X), (dense, rows), (csr, X), (dense, X[:1]), (csr, X[:1])):
         found = fitted.predict_proba(given)
-        np.testing.assert_allclose(found, expected[: len(found)], atol=1e-5)
+        np.testing.assert_allclose(found, expected[: len(found)], atol=1e-9)
 
 
 def check_float32(clf):

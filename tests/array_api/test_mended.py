@@ -58,8 +58,7 @@ def test_the_correction_is_that_of_numpy(options, weighted, name, label_set):
         theirs = clone(clf).fit(library(X), library(Y), **own)
         proba = library.numpy(theirs.predict_proba(library(queries)))
         predicted = library.numpy(theirs.predict(library(queries)))
-    # The search is in single precision, and stacking weights follow from it.
-    np.testing.assert_allclose(proba, ours.predict_proba(queries), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(proba, ours.predict_proba(queries), rtol=0, atol=1e-9)
     np.testing.assert_array_equal(predicted, ours.predict(queries))
     moved = moved_to_numpy(theirs)
     np.testing.assert_allclose(moved.predict_proba(queries), proba, rtol=0, atol=1e-9)

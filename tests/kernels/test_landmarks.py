@@ -1,9 +1,11 @@
-"""Nearest landmarks, and sums around queries in single and double precision, against loops."""
+"""Nearest landmarks, and sums around queries, against loops."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from pairmend._utils.namespaces import Namespace
+from pairmend.array_api import landmark_sums
 from pairmend.kernels import landmarks
 from pairmend.kernels.landmarks import LandmarkSums, nearest_landmark
 
@@ -31,42 +33,39 @@ def sums_by_loop(points, table, beta, queries):
 
 @pytest.mark.parametrize("is_light", [False, True])
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("single", [False, True])
-def test_sums_around_queries_equal_a_loop(single, form, is_light, rng):
+def test_sums_around_queries_equal_a_loop(form, is_light, rng):
     points, queries = rng.randn(600, 5), rng.randn(300, 5)
-    queries[::10] *= 1e3  # too far for single precision
+    queries[::10] *= 1e3
     table = rng.rand(600, 7) + (0 if is_light else 1)
-    sums = LandmarkSums(FORMS[form](points), table, 0.8, single=single).around(FORMS[form](queries))
+    sums = LandmarkSums(FORMS[form](points), table, 0.8).around(FORMS[form](queries))
     expected = sums_by_loop(points, table, 0.8, queries)
-    np.testing.assert_allclose(sums, expected, rtol=1e-4 if single else 1e-10)
-    is_near = np.arange(300) % 10 > 0
-    assert (sums[is_near] == sums[is_near].astype(np.float32)).all() == single
+    np.testing.assert_allclose(sums, expected, rtol=1e-10)
 
 
 def test_sparse_landmarks_of_many_features(rng, monkeypatch):
     points = sparse.csr_array(rng.rand(600, 50) * (rng.rand(600, 50) < 0.1))
     queries = sparse.csr_array(rng.rand(30, 50) * (rng.rand(30, 50) < 0.1))
-    sums = LandmarkSums(points, rng.rand(600, 4) + 1, 2.0, single=True)
+    sums = LandmarkSums(points, rng.rand(600, 4) + 1, 2.0)
     dense = sums.around(queries)
     monkeypatch.setattr(landmarks, "MAX_DENSE", 0)
-    again = LandmarkSums(points, sums.table, 2.0, single=True)
-    np.testing.assert_allclose(again.around(queries), dense, rtol=1e-5)
+    again = LandmarkSums(points, sums.table, 2.0)
+    np.testing.assert_allclose(again.around(queries), dense, rtol=1e-12)
 
 
 @pytest.mark.parametrize("beta", [1e-200, 1e200])
 def test_extreme_betas(beta, rng):
     points, table = rng.randn(600, 3), rng.rand(600, 4) + 1
-    sums = LandmarkSums(points, table, beta, single=True).around(points[:5])
+    sums = LandmarkSums(points, table, beta).around(points[:5])
     expected = np.tile(table.sum(axis=0), (5, 1)) if beta < 1 else table[:5]
     np.testing.assert_allclose(sums, expected, rtol=1e-9)
 
 
 def test_a_sum_does_not_depend_on_the_other_rows(rng):
-    sums = LandmarkSums(rng.randn(700, 4), rng.rand(700, 9) + 1, 0.5, single=True)
+    sums = LandmarkSums(rng.randn(700, 4), rng.rand(700, 9) + 1, 0.5)
     queries = rng.randn(500, 4)
     queries[7] *= 1e4
     whole = sums.around(queries)
-    np.testing.assert_allclose(sums.around(queries[5:9]), whole[5:9], rtol=1e-6)
+    np.testing.assert_allclose(sums.around(queries[5:9]), whole[5:9], rtol=1e-12)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -76,6 +75,25 @@ def test_of_landmarks_that_differ_by_rounding_the_first_is_nearest(form, rng):
     queries = np.vstack([distinct, distinct + 0.1 * rng.randn(50, 20)])
     found = nearest_landmark(FORMS[form](queries), FORMS[form](points))
     assert found.tolist() == [*range(50), *range(50)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("is_tie", [False, True])
+def test_almost_equal_distances_are_compared_in_double_precision(is_tie, form, rng):
+    """Each query has a nearest landmark and one that is further by a tie's slack, but for 1 %."""
+    nearest = 3 * rng.randn(200, 8)
+    queries = nearest + 0.1 * rng.randn(200, 8)
+    lengths = np.linalg.norm(nearest, axis=1)
+    slack = landmarks.TIE * lengths * (np.linalg.norm(queries, axis=1) + lengths / 2)
+    squared = ((queries - nearest) ** 2).sum(axis=1) + 2 * slack * (0.99 if is_tie else 1.01)
+    shifts = rng.randn(200, 8)
+    shifts *= np.sqrt(squared / (shifts**2).sum(axis=1))[:, np.newaxis]
+    points = np.vstack([queries + shifts, nearest])
+    found = nearest_landmark(FORMS[form](queries), FORMS[form](points))
+    np.testing.assert_array_equal(found, np.arange(200) + (0 if is_tie else 200))
+    if form == "dense":
+        space = Namespace(np, "cpu")
+        np.testing.assert_array_equal(landmark_sums.nearest_landmark(queries, points, space), found)
 
 
 @pytest.mark.parametrize("form", FORMS)

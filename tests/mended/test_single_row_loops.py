@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pairmend._utils.compilation import has_numba
-from pairmend.kernels.landmarks import MIN_SINGLE, LandmarkSums
+from pairmend.kernels.landmarks import LandmarkSums
 from pairmend.kernels.leave_one_out import corrected_by
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.single_query import AffinePoints, SingleQuerySums
@@ -32,8 +32,9 @@ def test_exponentials_in_single_precision():
 
 
 @pytest.mark.parametrize("is_light", [False, True])
+@pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("n_landmarks", [40, 1100])
-def test_sums_around_one_query(n_landmarks, is_light, rng):
+def test_sums_around_one_query(n_landmarks, single, is_light, rng):
     maps = [
         AffinePoints(0, np.zeros(6), rng.rand(6)),
         AffinePoints(0, np.zeros(6), rng.rand(6)),
@@ -41,12 +42,11 @@ def test_sums_around_one_query(n_landmarks, is_light, rng):
     ]
     parts = [
         LandmarkSums(rng.randn(n_landmarks, len(each.mean)) * each.factor,
-                     rng.rand(n_landmarks, 7) + (0 if is_light else 1), beta,
-                     single=n_landmarks >= MIN_SINGLE)
+                     rng.rand(n_landmarks, 7) + (0 if is_light else 1), beta)
         for each, beta in zip(maps, (3.0, 0.2, 40.0), strict=True)
     ]  # fmt: skip
     parts[1].landmarks = parts[0].landmarks * maps[1].factor / maps[0].factor
-    sums = SingleQuerySums(parts, maps)
+    sums = SingleQuerySums(parts, maps, single=single)
     query = {0: rng.randn(6), 1: rng.randn(4)}
     centred = np.concatenate([query[0], np.zeros(2), query[1]])
     found = np.empty((3, 7), sums.dtype)
@@ -54,7 +54,7 @@ def test_sums_around_one_query(n_landmarks, is_light, rng):
         centred, sums.spaces, sums.places, sums.factors, sums.landmarks, sums.offsets,
         sums.tables, sums.capped_masses, found,
     )  # fmt: skip
-    tolerance = 1e-5 if n_landmarks >= MIN_SINGLE else 1e-12
+    tolerance = 1e-5 if single else 1e-12
     np.testing.assert_allclose(found, sums.around(query), rtol=tolerance)
 
 

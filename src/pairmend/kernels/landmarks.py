@@ -14,8 +14,6 @@ BLOCK = 128
 """Queries at once: their weights stay in the processor's cache."""
 NANOSECONDS = 0.8
 """Time of one weight, from which the number of threads follows."""
-MIN_SINGLE = 500
-"""Number of landmarks from which on single precision is faster."""
 TOLERANCE = 1e-4
 """Largest error of an exponent in single precision; beyond it, double precision is used."""
 TIE = 16 * float(np.finfo(np.float32).eps)
@@ -31,24 +29,58 @@ def nearest_landmark(queries: Matrix, landmarks: Matrix) -> IntArray:
     """Return the index of the nearest landmark of each query, of equals the first.
 
     Landmarks count as equally near if single precision cannot distinguish them. So ties, which are
-    frequent where probabilities are 0 or 1, are resolved alike in each precision.
+    frequent where probabilities are 0 or 1, are resolved alike in each precision of the queries.
+
+    Distances are computed in single precision first, in half the time, and once more in double
+    precision for queries with several landmarks that may be the nearest.
     """
     nearest = np.empty(queries.shape[0], dtype=np.int64)
-    squares, lengths = squared_norms(queries), squared_norms(landmarks)
-    is_single = max(squares.max(initial=0), lengths.max()) < LARGEST
-    dtype = np.float32 if is_single else np.float64
-    points, queries = _Points(landmarks.astype(dtype), 0.5), queries.astype(dtype)
+    lengths = np.sqrt(squared_norms(landmarks))
+    own_lengths = np.sqrt(squared_norms(queries))
+    in_double = _Points(landmarks.astype(np.float64, copy=False), 0.5)
+    is_single = max(own_lengths.max(initial=0), lengths.max()) < np.sqrt(LARGEST)
+    in_single = _Points(landmarks.astype(np.float32), 0.5) if is_single else in_double
+    relative_error = (_n_summands(queries) + 4) * float(np.finfo(np.float32).eps)
 
-    def fill(rows: slice) -> None:
-        exponents = points.exponents(queries[rows])
-        best = lengths[exponents.argmax(axis=1)]
-        slack = TIE * (np.sqrt(squares[rows] * best) + best / 2)
-        least = exponents.max(axis=1) - slack.astype(dtype)
-        nearest[rows] = (exponents >= least[:, np.newaxis]).argmax(axis=1)
+    def find(rows: slice) -> None:
+        exponents = in_single.exponents(queries[rows].astype(in_single.dtype, copy=False))
+        first, own = exponents.argmax(axis=1), own_lengths[rows]
+        nearest[rows] = first
+        # All landmarks that may be the nearest are at most this long: none is further from the
+        # query than the first is.
+        longest = 2 * own + lengths[first]
+        error = relative_error * longest * (own + longest / 2)
+        least = exponents.max(axis=1) - (2 * error + _slack(own, lengths[first]))
+        near = exponents >= least.astype(in_single.dtype)[:, np.newaxis]
+        (positions,) = (np.count_nonzero(near, axis=1) > 1).nonzero()
+        if len(positions):
+            positions += rows.start
+            nearest[positions] = exactly(positions)
+
+    def exactly(positions: IntArray) -> IntArray:
+        exponents = in_double.exponents(queries[positions].astype(in_double.dtype, copy=False))
+        slack = _slack(own_lengths[positions], lengths[exponents.argmax(axis=1)])
+        least = exponents.max(axis=1) - slack
+        return (exponents >= least[:, np.newaxis]).argmax(axis=1)
 
     n_queries = queries.shape[0]
-    in_blocks(fill, n_queries, BLOCK, NANOSECONDS * n_queries * landmarks.shape[0])
+    in_blocks(find, n_queries, BLOCK, NANOSECONDS * n_queries * landmarks.shape[0])
     return nearest
+
+
+def _slack(own_lengths: FloatArray, lengths: FloatArray) -> FloatArray:
+    """Return the difference of halved squared distances up to which landmarks are equally near.
+
+    Given are the lengths of queries and of their nearest landmarks.
+    """
+    return TIE * lengths * (own_lengths + lengths / 2)
+
+
+def _n_summands(queries: Matrix) -> int:
+    """Return the largest number of summands of a product with a query that are not 0."""
+    if sparse.issparse(queries):
+        return int(np.diff(queries.indptr).max(initial=0))
+    return int(queries.shape[1])
 
 
 class LandmarkSums:
@@ -62,40 +94,14 @@ class LandmarkSums:
         Summands of the landmarks; the last column is their mass.
     beta : float
         Inverse squared bandwidth.
-    single : bool, default=False
-        Whether weights are computed in single precision where possible, in half the time.
     """
 
-    def __init__(self, landmarks: Matrix, table: FloatArray, beta: float, *, single: bool = False):
-        self.landmarks, self.table, self.beta, self.single = landmarks, table, beta, single
+    def __init__(self, landmarks: Matrix, table: FloatArray, beta: float):
+        self.landmarks, self.table, self.beta = landmarks, table, beta
 
     def around(self, queries: Matrix) -> FloatArray:
-        """Return the sums around each query, (t, C); the nearest landmark has the weight 1.
-
-        In single precision, queries far from the landmarks' mean are nevertheless computed in
-        double precision, because the digits of their distances cancel.
-        """
-        if not self.is_single:
-            return self._around(queries, self._in_double_precision)
-        error = self.beta * squared_norms(queries) * np.finfo(np.float32).eps
-        is_exact = error <= TOLERANCE
-        if is_exact.all():
-            return self._around(queries, self._in_single_precision)
-        sums = np.empty((queries.shape[0], self.table.shape[1]))
-        sums[is_exact] = self._around(queries[is_exact], self._in_single_precision)
-        sums[~is_exact] = self._around(queries[~is_exact], self._in_double_precision)
-        return sums
-
-    def weights(self, queries: Matrix) -> FloatArray:
-        """Return the weights of landmarks around queries in double precision, (t, M)."""
-        weights = gaussian_weights(queries, self.landmarks, self.beta)
-        scale = nearness_scale(weights, self.table[:, -1], axis=1)
-        return weights if scale is None else weights * scale[:, np.newaxis]
-
-    @staticmethod
-    def _around(queries: Matrix, prepared: "tuple[_Points, FloatArray]") -> FloatArray:
-        """Return the sums in the precision of landmarks and table."""
-        points, table = prepared
+        """Return the sums around each query, (t, C); the nearest landmark has the weight 1."""
+        points, table = self._points, self.table
         queries = queries.astype(table.dtype, copy=False)
         sums = np.empty((queries.shape[0], table.shape[1]), dtype=table.dtype)
 
@@ -112,32 +118,28 @@ class LandmarkSums:
         in_blocks(fill, n_queries, BLOCK, NANOSECONDS * n_queries * len(table))
         return sums
 
+    def weights(self, queries: Matrix) -> FloatArray:
+        """Return the weights of landmarks around queries in double precision, (t, M)."""
+        weights = gaussian_weights(queries, self.landmarks, self.beta)
+        scale = nearness_scale(weights, self.table[:, -1], axis=1)
+        return weights if scale is None else weights * scale[:, np.newaxis]
+
     @lazy
     def is_moderate(self) -> bool:
         """Whether single precision can represent the exponents of landmarks."""
         largest = max(self.beta, 1 / self.beta, self.beta * squared_norms(self.landmarks).max())
         return bool(largest < LARGEST)
 
-    @property
-    def is_single(self) -> bool:
-        """Whether most sums are computed in single precision."""
-        return self.single and self.is_moderate
-
     @lazy
-    def _in_single_precision(self) -> "tuple[_Points, FloatArray]":
-        landmarks = self.landmarks.astype(np.float32, copy=False)
-        return _Points(landmarks, self.beta), self.table.astype(np.float32, copy=False)
-
-    @lazy
-    def _in_double_precision(self) -> "tuple[_Points, FloatArray]":
-        return _Points(self.landmarks, self.beta), self.table
+    def _points(self) -> "_Points":
+        return _Points(self.landmarks, self.beta)
 
 
 class _Points:
     """Landmarks, transposed for products with queries."""
 
     def __init__(self, landmarks: Matrix, beta: float):
-        self.beta = beta
+        self.beta, self.dtype = beta, landmarks.dtype
         self.offsets = (beta * squared_norms(landmarks)).astype(landmarks.dtype)
         if sparse.issparse(landmarks) and np.prod(landmarks.shape, dtype=float) <= MAX_DENSE:
             landmarks = landmarks.toarray()

@@ -190,7 +190,8 @@ class LabelCorrector:
         share = share_of_corrected(self._n_examples, RARE_LABEL_MASS if self.guard else 0.0)
         weights = [share * given.get(name, 0.0) for name in (*names, "global", "uncorrected")]
         weights[-1] += 1 - share
-        return SingleRowCorrector(scalings, sums, corrections, weights, self._p_true)
+        single = suffices_single(self.landmarks, self.tables[names[0]])
+        return SingleRowCorrector(scalings, sums, corrections, weights, self._p_true, single=single)
 
     @lazy
     def _sums(self) -> dict[str, LandmarkSums]:
@@ -200,7 +201,6 @@ class LabelCorrector:
                 scaling.neighbourhood.points_,
                 self.tables[name],
                 self.corrections[name].beta,
-                single=suffices_single(self.landmarks, self.tables[name]),
             )
             for name, scaling in self.scalings.items()
         }
@@ -357,7 +357,6 @@ def fit_corrector(
             tables.tables[scaling.name],
             tables.total,
             drawn.own[scaling.name],
-            suffices_single(landmarks, next(iter(tables.tables[scaling.name].values()))),
         )
         for scaling in tables.scalings
     }

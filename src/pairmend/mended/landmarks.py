@@ -14,7 +14,7 @@ from scipy import sparse
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend._utils.weights import draw_rows
-from pairmend.kernels.landmarks import MIN_SINGLE
+from pairmend.kernels.single_query import MIN_SINGLE
 from pairmend.mended.distances import Scaling
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
 
@@ -99,7 +99,7 @@ class LandmarkTables:
 
 
 def suffices_single(landmarks: ValidationRows, table: FloatArray) -> bool:
-    """Return whether sums around rows are computed in single precision: faster with many landmarks.
+    """Return whether the sums around one row are computed in single precision.
 
     It suffices where a table has the confusion sums of other rows, too. There, the place of an
     error is rounded to its landmark, and sums are approximations.

@@ -66,16 +66,12 @@ class Neighbourhoods:
         Confusion sums over all validation rows.
     own : ndarray of int, shape (n_rows,)
         The landmark to which each of the rows was added.
-    single : bool
-        Whether corrected probabilities are computed in single precision. The search always is: it
-        suffices for a choice, in half the time.
     """
 
     scaling: Scaling
     tables: Mapping[str, FloatArray]
     total: GlobalSums
     own: IntArray
-    single: bool
 
     def take(self, rows: IntArray) -> "Neighbourhoods":
         """Select rows."""
@@ -88,7 +84,10 @@ class Neighbourhoods:
         betas: Sequence[float],
         shrinkages: Sequence[float],
     ) -> list[Correction]:
-        """Score all betas, shrinkages and references on rows; each beta doubles the last."""
+        """Score all betas, shrinkages and references on rows; each beta doubles the last.
+
+        Sums are computed in single precision: it suffices for a choice, in half the time.
+        """
         names, n_labels = list(self.tables), validation.Y.shape[1]
         # The last columns do not depend on the reference: they are summed once.
         table = _side_by_side([self.tables[name] for name in names], n_labels)
@@ -132,17 +131,14 @@ class Neighbourhoods:
         reference = correction.reference
         corrected = np.empty(validation.Y.shape)
         table = self.tables[reference]
-        if self.single:
-            table = table.astype(np.float32)
         sums_around = self.scaling.sums_over(table)
 
         def fill(chunk: slice) -> None:
             here = validation.take(chunk)
             summands = here.summands(reference)
             (sums,) = sums_around(
-                self._queries(here, table.dtype), self.own[chunk],
-                summands.astype(table.dtype, copy=False), correction.beta,
-            )  # fmt: skip
+                self._queries(here, table.dtype), self.own[chunk], summands, correction.beta
+            )
             corrected[chunk] = corrected_by(
                 here.p_decide(reference),
                 sums,
