@@ -1,7 +1,7 @@
 """Time classifiers on a GPU, and on the processors of the same machine; compare their scores.
 
     SCIPY_ARRAY_API=1 python benchmarks/gpu.py [--repeats 5] [--without-cpu] [--crossover]
-    SCIPY_ARRAY_API=1 python benchmarks/gpu.py --data FOLDER [--library torch] [--device cuda]
+    SCIPY_ARRAY_API=1 python benchmarks/gpu.py --data FOLDER [--library torch cupy] [--device cuda]
 
 Data are generated in the shapes of real sets:
 
@@ -182,12 +182,12 @@ def print_row(name, texts):
     print(f"{texts[5]:>10}", flush=True)
 
 
-def compare_sets(folder, library, device):
-    """Print a row for each set of a folder; return whether all scores are equal."""
-    titles = ["rows", "features", "labels"]
+def compare_sets(folder, libraries, device):
+    """Print a row for each set of a folder and library; return whether all scores are equal."""
+    titles = ["library", "rows", "features", "labels"]
     titles += [f"{name} {dtype}" for dtype in TOLERANCES for name in COMPARED]
     titles += [title for _ in TOLERANCES for title in ("predicted", "no tie")]
-    print(f"{'':<14}" + "".join(f"{title:>16}" for title in titles), flush=True)
+    print(f"{'':<14}" + "".join(f"{title:>18}" for title in titles), flush=True)
     all_equal = True
     for name in sorted(path.name for path in folder.iterdir() if path.is_dir()):
         data = load(name, folder)
@@ -198,21 +198,30 @@ def compare_sets(folder, library, device):
         order = np.random.RandomState(0).permutation(n_rows)
         X, Y = data.X[order], np.asarray(data.Y)[order].astype(np.int8)
         X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-        differences, counts = compare_scores(X, Y, int(0.9 * len(X)), library, device)
-        texts = [str(n_rows), str(n_features), str(Y.shape[1])]
-        texts += [f"{each:.1e}" for each in differences.values()] + [str(each) for each in counts]
-        print(f"{name:<14}" + "".join(f"{text:>16}" for text in texts), flush=True)
-        all_equal &= all(each <= TOLERANCES[dtype] for (dtype, _), each in differences.items())
-        all_equal &= not any(counts[1::2])
+        cut = int(0.9 * n_rows)
+        expected = {key: outputs(clf, X[:cut], Y[:cut], X[cut:]) for key, clf in COMPARED.items()}
+        for library in libraries:
+            differences, counts = compare_scores(X, Y, cut, expected, library, device)
+            texts = [library, str(n_rows), str(n_features), str(Y.shape[1])]
+            texts += [f"{each:.1e}" for each in differences.values()]
+            texts += [str(each) for each in counts]
+            print(f"{name:<14}" + "".join(f"{text:>18}" for text in texts), flush=True)
+            all_equal &= all(each <= TOLERANCES[dtype] for (dtype, _), each in differences.items())
+            all_equal &= not any(counts[1::2])
     return all_equal
 
 
-def compare_scores(X, Y, cut, library, device):
-    """Return differences of scores by precision and classifier, and counts of predictions.
+def outputs(classifier, rows, labels, queries):
+    """Fit a clone; return its scores and its predictions."""
+    clf = sklearn.clone(classifier).fit(rows, labels)
+    return clf.predict_proba(queries), clf.predict(queries)
+
+
+def compare_scores(X, Y, cut, expected, library, device):
+    """Return differences from expected outputs by precision and classifier, and counts.
 
     For each precision there are two counts: of differing predictions, and of those without a tie.
     """
-    on_cpu = {name: sklearn.clone(c).fit(X[:cut], Y[:cut]) for name, c in COMPARED.items()}
     differences, counts = {}, []
     for dtype in TOLERANCES:
         parts = [X[:cut].astype(dtype), Y[:cut], X[cut:].astype(dtype)]
@@ -220,13 +229,12 @@ def compare_scores(X, Y, cut, library, device):
         n_different = n_without_tie = 0
         for name in COMPARED:
             with sklearn.config_context(array_api_dispatch=True):
-                clf = sklearn.clone(COMPARED[name]).fit(rows, labels)
-                scores, decisions = clf.predict_proba(queries), clf.predict(queries)
-            expected = on_cpu[name].predict_proba(X[cut:])
-            differences[dtype, name] = np.abs(to_numpy(scores) - expected).max()
-            different = to_numpy(decisions) != on_cpu[name].predict(X[cut:])
+                scores, decisions = outputs(COMPARED[name], rows, labels, queries)
+            expected_scores, expected_decisions = expected[name]
+            differences[dtype, name] = np.abs(to_numpy(scores) - expected_scores).max()
+            different = to_numpy(decisions) != expected_decisions
             n_different += np.count_nonzero(different)
-            from_threshold = np.abs(expected[different] - 0.5)
+            from_threshold = np.abs(expected_scores[different] - 0.5)
             n_without_tie += np.count_nonzero(from_threshold > TOLERANCES[dtype])
         counts += [n_different, n_without_tie]
     return differences, counts
@@ -251,7 +259,7 @@ def main():
     parser.add_argument("--without-cpu", action="store_true")
     parser.add_argument("--crossover", action="store_true")
     parser.add_argument("--data", type=Path, help="folder with real sets, to compare scores")
-    parser.add_argument("--library", choices=["torch", "cupy"], default="torch")
+    parser.add_argument("--library", choices=["torch", "cupy"], nargs="+", default=["torch"])
     parser.add_argument("--device", default="cuda", help="device of torch for --data")
     options = parser.parse_args()
     if options.data is not None:
