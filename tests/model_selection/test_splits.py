@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import sklearn
@@ -72,7 +74,10 @@ def slow_assignment(Y, n_folds, rng):
     """Assign rows by iterative stratification, one cell at a time."""
     n_rows, n_labels = Y.shape
     sizes = [n_rows // n_folds + (fold < n_rows % n_folds) for fold in range(n_folds)]
-    deficit = [[sum(Y[:, label]) * (size / n_rows) for label in range(n_labels)] for size in sizes]
+    deficit = [
+        [Fraction(int(sum(Y[:, label])) * size, n_rows) for label in range(n_labels)]
+        for size in sizes
+    ]
     room, fold_of = list(sizes), {}
     order = list(rng.permutation(n_rows))
     while True:
@@ -92,7 +97,7 @@ def slow_assignment(Y, n_folds, rng):
             fold_of[row] = fold
             room[fold] -= 1
             for label in range(n_labels):
-                deficit[fold][label] -= Y[row, label]
+                deficit[fold][label] -= int(Y[row, label])
     for row in left:
         fold = next(fold for fold in range(n_folds) if room[fold])
         fold_of[row] = fold
@@ -105,6 +110,17 @@ def test_rows_of_the_rarest_label_are_assigned_first(case, seed):
     Y, n_folds = case
     fast = _assign_rows(Y.astype(bool), n_folds, np.random.RandomState(seed))
     assert fast.tolist() == slow_assignment(Y, n_folds, np.random.RandomState(seed))
+
+
+@pytest.mark.parametrize("n_rows", [240, 241, 247])
+@pytest.mark.parametrize("n_folds", [2, 3, 5, 10])
+def test_many_rows_of_a_label(n_folds, n_rows):
+    """Of such labels, all folds are chosen in turn many times."""
+    shares = np.random.RandomState(n_rows).rand(6) * [0.1, 0.1, 0.5, 0.5, 1, 1]
+    Y = np.random.RandomState(n_folds).rand(n_rows, 6) < shares
+    ours, theirs = np.random.RandomState(3), np.random.RandomState(3)
+    assert _assign_rows(Y, n_folds, ours).tolist() == slow_assignment(Y, n_folds, theirs)
+    assert ours.randint(2**30) == theirs.randint(2**30)  # as many random numbers were drawn
 
 
 @given(labelled_rows(), seeds)

@@ -303,50 +303,79 @@ def _check_indicators(Y: TargetLike) -> BoolArray:
 def _assign_rows(Y: BoolArray, n_folds: int, rng: np.random.RandomState) -> IntArray:
     """Return the fold of each row by iterative stratification."""
     n_rows = len(Y)
-    room = np.full(n_folds, n_rows // n_folds)
-    room[: n_rows % n_folds] += 1
+    free = np.full(n_folds, n_rows // n_folds)
+    free[: n_rows % n_folds] += 1
     left_of_label = Y.sum(axis=0)
-    deficit = np.outer(left_of_label, room / n_rows).tolist()
-    free = room.tolist()
+    # Times n_rows, deficits are whole numbers, and ties are exact.
+    deficit = np.outer(left_of_label, free)
     fold_of = np.empty(n_rows, dtype=np.int64)
     left = rng.permutation(n_rows)
     while left_of_label.any():
         label = int(np.argmin(np.where(left_of_label, left_of_label, n_rows + 1)))
         has_label = Y[left, label]
         rows = left[has_label]
-        # Numbers of Python are faster than numpy's in a loop over rows.
-        sizes, labels = Y[rows].sum(axis=1).tolist(), np.nonzero(Y[rows])[1].tolist()
-        folds, start = [], 0
-        for size in sizes:
-            fold = _fold_of_largest_deficit(deficit[label], free, rng)
-            folds.append(fold)
-            free[fold] -= 1
-            for each in labels[start : start + size]:
-                deficit[each][fold] -= 1
-            start += size
+        folds = _largest_deficits(deficit[label], free, len(rows), n_rows, rng)
         fold_of[rows] = folds
-        left_of_label -= Y[rows].sum(axis=0)
+        for fold in range(n_folds):
+            inside = rows[folds == fold]
+            free[fold] -= len(inside)
+            of_label = Y[inside].sum(axis=0)
+            deficit[:, fold] -= n_rows * of_label
+            left_of_label -= of_label
         left = left[~has_label]
     fold_of[left] = np.repeat(np.arange(n_folds), free)
     return fold_of
 
 
-def _fold_of_largest_deficit(
-    deficits: list[float], free: list[int], rng: np.random.RandomState
-) -> int:
-    """Return a fold with free places; in a tie that with most of them, then a random one."""
-    most, best = -np.inf, []
-    for fold, deficit in enumerate(deficits):  # once for each row: faster than max
-        if deficit < most or not free[fold]:
+def _largest_deficits(
+    deficits: IntArray, free: IntArray, n_chosen: int, unit: int, rng: np.random.RandomState
+) -> IntArray:
+    """Return the folds with the largest deficit of a label, one after the other.
+
+    A fold loses one free place, and `unit` of its deficit, each time that it is chosen. Only folds
+    with free places are. In a tie that with most of them is chosen, then a random one.
+
+    If no two deficits differ by `unit` or more, all folds are chosen in turn, in an order that
+    changes at random ties only. Such rounds are computed at once.
+    """
+    owed, places, n_folds = deficits.tolist(), free.tolist(), len(free)
+    chosen: list[int] = []
+    while (n_left := n_chosen - len(chosen)) > 0:
+        n_rounds = min(n_left // n_folds, *places) if max(owed) - min(owed) < unit else 0
+        if n_rounds:
+            chosen += _rounds(owed, places, n_rounds, rng)
+            owed = [each - n_rounds * unit for each in owed]
+            places = [each - n_rounds for each in places]
             continue
-        if deficit > most:
-            most, best = deficit, [fold]
-        else:
-            best.append(fold)
-    if len(best) > 1:
-        largest = max(free[fold] for fold in best)
-        best = [fold for fold in best if free[fold] == largest]
-    return best[rng.randint(len(best))] if len(best) > 1 else best[0]
+        first = max((owed[k], places[k]) for k in range(n_folds) if places[k])
+        tied = [k for k in range(n_folds) if (owed[k], places[k]) == first]
+        fold = tied[rng.randint(len(tied))] if len(tied) > 1 else tied[0]
+        chosen.append(fold)
+        owed[fold] -= unit
+        places[fold] -= 1
+    return np.array(chosen, dtype=np.int64)
+
+
+def _rounds(
+    owed: list[int], places: list[int], n_rounds: int, rng: np.random.RandomState
+) -> list[int]:
+    """Return all folds by falling deficit, then free places, in each round; ties are random."""
+    keys = list(zip(owed, places, strict=True))
+    groups = [[k for k, key in enumerate(keys) if key == own] for own in sorted(set(keys))[::-1]]
+    # As many random numbers as if folds were drawn from a tie one after the other.
+    sizes = [size for group in groups for size in range(len(group), 1, -1)]
+    drawn = rng.randint(0, np.tile(np.array(sizes, dtype=int), n_rounds)).reshape(n_rounds, -1)
+    rounds, columns = np.arange(n_rounds), iter(drawn.T)
+    parts = []
+    for group in groups:
+        remaining = np.tile(group, (n_rounds, 1))
+        for size in range(len(group), 1, -1):
+            position = next(columns)
+            parts.append(remaining[rounds, position])
+            is_left = np.arange(size) != position[:, np.newaxis]
+            remaining = remaining[is_left].reshape(n_rounds, size - 1)
+        parts.append(remaining[:, 0])
+    return np.stack(parts, axis=1).ravel().tolist()
 
 
 def _fill_gaps(Y: BoolArray, fold_of: IntArray, n_folds: int) -> None:
