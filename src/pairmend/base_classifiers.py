@@ -162,6 +162,8 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         """Return numbers with NaN replaced by the mean."""
         dense = numbers.toarray() if sparse.issparse(numbers) else np.asarray(numbers)
         missing = np.isnan(dense)
+        if dense.dtype.kind in "mM":  # an array of dates or durations
+            dense = dense.astype(np.float64)
         return np.where(missing, self.scaler_.mean_, dense) if missing.any() else dense
 
     def _scaled(self, numbers: Any, out: FloatArray | None = None) -> FloatArray:

@@ -388,6 +388,16 @@ def test_chunks_change_nothing(small_set):
         np.testing.assert_array_equal(pieces.predict(X), whole.predict(X))
 
 
+def test_an_array_of_dates_is_one_of_days(rng):
+    days = rng.randint(20_000, size=(60, 2))
+    Y = (days + 4000 * rng.randn(60, 2) > 12_000).astype(int)
+    dates = days.astype("datetime64[D]")
+    clf = MendedClassifier(random_state=0)
+    expected = clone(clf).fit(days.astype(float), Y).predict_proba(days.astype(float))
+    found = clf.fit(dates, Y).predict_proba(dates)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
 def test_missing_values_and_categories(small_set):
     X, Y = small_set
     holes = X.copy()

@@ -131,7 +131,8 @@ class TrainingRows:
             n_folds = int(cv)
             if n_folds > present.sum():
                 raise ValueError(
-                    f"{n_folds} folds need at least as many samples, got {present.sum()}."
+                    f"{n_folds} folds need at least as many samples, got {present.sum()}. Pass "
+                    "fewer folds or more samples."
                 )
             plans = [FoldDraw(n_folds, seed, number) for number in range(len(self.sizes))]
             return replace(self, plans=plans, n_splits=n_folds, indices=np.flatnonzero(present))

@@ -114,7 +114,10 @@ def shuffled_folds(
     [0 1 2] [3 4]
     """
     if n_folds > n_rows:
-        raise ValueError(f"{n_folds} folds need at least as many samples, got {n_rows}.")
+        raise ValueError(
+            f"{n_folds} folds need at least as many samples, got {n_rows}. Pass fewer folds or "
+            "more samples."
+        )
     yield from KFold(n_folds, shuffle=True, random_state=rng).split(np.empty(n_rows))
 
 
@@ -202,7 +205,10 @@ def stratified_folds(
             f"The number of folds must be a whole number of at least 2, got {n_folds!r}."
         )
     if n_folds > n_rows:
-        raise ValueError(f"{n_folds} folds need at least as many samples, got {n_rows}.")
+        raise ValueError(
+            f"{n_folds} folds need at least as many samples, got {n_rows}. Pass fewer folds or "
+            "more samples."
+        )
     fold_of = _assign_rows(indicators, n_folds, check_random_state(rng))
     _fill_gaps(indicators, fold_of, n_folds)
     for number in range(n_folds):
