@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._utils.fit_params import route_fit_params, take_params
 from pairmend._utils.frames import is_frame
 from pairmend._utils.namespaces import (
+    Convert,
     Namespace,
     as_numpy,
     check_same_namespace,
@@ -23,6 +24,7 @@ from pairmend._utils.parameters import DefaultParts
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
     check_prediction_parameters,
+    convert_arrays,
     fit_context,
 )
 from pairmend._utils.tags import indicators_of, tags_of
@@ -51,6 +53,9 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
 
     _array_attribute: ClassVar[str | None] = None
     """A fitted array of the library and device of fit, if these need not be numpy's."""
+
+    _numpy_attributes: ClassVar[tuple[str, ...]] = ("classes_",)
+    """Fitted attributes with arrays of numpy after a fit on any device."""
 
     @abstractmethod
     def _scores(self, X: MatrixLike) -> FloatArray:
@@ -170,6 +175,28 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
         check_is_fitted(self)
         check_same_namespace(X, self, attribute=name, method=method)
 
+    def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
+        """Return a copy whose fitted arrays are moved, for scikit-learn's `move_estimator_to`."""
+        to_numpy = isinstance(convert(np.zeros(1)), np.ndarray)
+        if not (to_numpy or self._is_movable):
+            raise ValueError(
+                f"This {type(self).__name__} was fitted on arrays of numpy, and its model cannot "
+                "be moved to another array library. Fit it on arrays of that library."
+            )
+        kept = {*self.get_params(deep=False), *self._numpy_attributes}
+        moved: Self = clone(self)
+        for name, value in vars(self).items():
+            if name not in kept:
+                setattr(moved, name, convert_arrays(value, convert))
+            elif name in self._numpy_attributes:
+                setattr(moved, name, value)
+        return moved
+
+    @property
+    def _is_movable(self) -> bool:
+        """Whether the fitted model can be computed with other array libraries than numpy."""
+        return False
+
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
         """Return checked rows; refuse them before fit and with invalid parameters."""
         check_is_fitted(self)
@@ -221,9 +248,7 @@ class MultiLabelMetaClassifier(MultiLabelClassifier):
         -------
         self
         """
-        refuse_arrays(
-            X, f"{type(self).__name__}.fit", "Convert X, for example with X.cpu().numpy()."
-        )
+        refuse_arrays(X, f"{type(self).__name__}.fit")
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._utils.cells import by_density, densify, to_csr
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, is_frame
-from pairmend._utils.namespaces import Namespace, foreign_namespace
+from pairmend._utils.namespaces import Namespace, check_device_rows, foreign_namespace
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
     HasMethods,
@@ -96,7 +96,7 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
 
     def _fit_arrays(self, rows: Any, sample_weight: Any, namespace: Namespace) -> Self:
         """Fit on rows of another array library than numpy, whose points stay on its device."""
-        rows, weights = _check_arrays(rows, namespace), None
+        rows, weights = check_device_rows(rows, namespace), None
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, rows, ensure_non_negative=True)
         self._encoder, self._sparse = None, False
@@ -123,7 +123,7 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         check_is_fitted(self)
         rows = X if self.transform_ is None else self.transform_.transform(X)
         if (namespace := foreign_namespace(rows)) is not None:
-            rows = _check_arrays(rows, namespace)
+            rows = check_device_rows(rows, namespace)
             self._check_width(rows.shape[1])
             return distances.scaled(rows, self.mean_, self.scale_)
         numbers, categories = self._split(rows)
@@ -417,12 +417,6 @@ def _check_numbers(rows: MatrixLike, advice: str) -> Any:
         if not _is_numeric(rows):
             raise ValueError(f"X is not numeric. {advice}") from error
         raise
-
-
-def _check_arrays(rows: Any, namespace: Namespace) -> Any:
-    """Return checked rows of another array library than numpy; missing values are an error."""
-    xp = namespace.xp
-    return check_array(rows, dtype=[namespace.float64, xp.float32], input_name="X")
 
 
 def _is_numeric(rows: MatrixLike) -> bool:

@@ -17,6 +17,13 @@ TAKING_ARRAYS = [
     MendedClassifier(GaussianNB(), cv=2, random_state=0),
 ]
 
+TYPES_TAKING_ARRAYS = {
+    "CalibratedLabelRanking",
+    "CorrectedPairwiseClassifier",
+    "MendedClassifier",
+    "PairwiseClassifier",
+}
+
 
 @pytest.fixture(scope="module")
 def label_set():
@@ -90,11 +97,31 @@ def test_values_whose_products_overflow_are_refused(clf, name, label_set):
             clf.predict(library(np.where(X[0, 0] == X, np.inf, X)))
 
 
-@pytest.mark.parametrize("name", ["BinaryRelevance", "LabelPowerset", "RAkEL", "RandomSubspaceNB"])
+@pytest.mark.parametrize("name", sorted(set(CLASSIFIERS) - TYPES_TAKING_ARRAYS))
 def test_classifiers_for_numpy_only_refuse_other_arrays(name):
     library, (X, y) = Library("strict"), data_for(name)
-    with dispatched(), pytest.raises(ValueError, match=f"{name}.fit takes arrays of numpy"):
+    with dispatched(), pytest.raises(ValueError, match=f"{name}.* takes (no )?arrays of"):
         made(name).fit(library(X), library(y))
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("clf", TAKING_ARRAYS)
+def test_complex_numbers_are_refused(clf, name, label_set):
+    library, (X, Y) = Library(name), label_set
+    clf = clone(clf)
+    with dispatched():
+        with pytest.raises(ValueError, match="Complex data not supported"):
+            clf.fit(library(X + 1j), library(Y))
+        clf.fit(library(X), library(Y))
+        with pytest.raises(ValueError, match="Complex data not supported"):
+            clf.predict(library(X + 1j))
+
+
+@pytest.mark.parametrize("clf", TAKING_ARRAYS)
+def test_sparse_tensors_are_refused(clf, label_set):
+    library, (X, Y) = Library("torch"), label_set
+    with dispatched(), pytest.raises(ValueError, match="sparse tensor"):
+        clone(clf).fit(library(X).to_sparse(), library(Y))
 
 
 class AbsurdProbabilities(GaussianNB):

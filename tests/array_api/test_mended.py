@@ -243,6 +243,23 @@ def test_ties_of_landmarks_are_resolved_as_with_numpy():
     np.testing.assert_array_equal(found, nearest_landmark(queries, points))
 
 
+@pytest.mark.parametrize("scale", [1e-80, 1e80])
+def test_nearest_of_very_short_and_very_long_points(scale):
+    points = scale * np.arange(1.0, 6.0)[:, np.newaxis]
+    found = landmark_sums.nearest_landmark(points[::-1].copy(), points, NUMPY)
+    assert found.tolist() == [4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_beta_beyond_single_precision(name, label_set):
+    library, (X, Y, queries) = Library(name), label_set
+    clf = MendedClassifier(GaussianNB(), beta=1e39, scaling="range", guard=False, random_state=0)
+    expected = clone(clf).fit(X, Y).predict_proba(queries)
+    with dispatched():
+        found = clone(clf).fit(library(X), library(Y)).predict_proba(library(queries))
+    np.testing.assert_allclose(library.numpy(found), expected, rtol=0, atol=1e-9)
+
+
 def test_a_distant_landmark_does_not_make_the_others_equal():
     points = np.random.RandomState(0).randn(200, 3)
     points[150] = [1e4, 0, 0]

@@ -238,7 +238,7 @@ def test_unsupported_partial_fit_is_refused(rows):
     with pytest.raises(ValueError, match="partial_fit splits rows by a share: validation=5"):
         clone(CLF).set_params(validation=5).partial_fit(X, Y)
     crossed = clone(CLF).set_params(validation=5).fit(X, Y).set_params(validation=0.6)
-    with pytest.raises(ValueError, match="cannot continue a fit with cross-fitting or"):
+    with pytest.raises(ValueError, match="cannot continue a fit with cross-fitting, with"):
         crossed.partial_fit(X, Y)
     for first in range(3):
         with pytest.raises(ValueError, match="part of 1 sample.* empty. Give the first call more"):

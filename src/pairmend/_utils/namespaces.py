@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn import config_context, get_config
+from sklearn.utils import check_array
 
 from pairmend._utils.lazy import lazy
 from pairmend._utils.sklearn_private import (
@@ -20,6 +21,8 @@ from pairmend._utils.sklearn_private import (
 Array: TypeAlias = Any
 """An array of any library that has the functions of the array API."""
 
+CONVERT = "Convert X, for example with X.cpu().numpy()."
+"""What to do with arrays of torch where only those of numpy are taken."""
 MAX_BYTES = 3 * 2**29
 """Largest size of the arrays of a chunk on a device."""
 MEMORY_SHARE = 8
@@ -95,8 +98,23 @@ def foreign_namespace(X: Any) -> Namespace | None:
         return None
     if not (HAS_ARRAY_API and get_config()["array_api_dispatch"]):
         return None
+    if "sparse" in str(getattr(X, "layout", "")):
+        raise ValueError(
+            "A sparse tensor was passed, and dense ones are expected. Pass X.to_dense(), or a "
+            "sparse matrix of scipy to compute on the CPU."
+        )
     namespace = Namespace.of(X)
     return None if namespace.xp.__name__.endswith("numpy") else namespace
+
+
+def check_device_rows(X: Array, namespace: Namespace, estimator: Any = None) -> Array:
+    """Return rows as floats; complex, missing and infinite values are an error."""
+    xp = namespace.xp
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: X is of {X.dtype}. Pass real numbers.")
+    return check_array(
+        X, dtype=[namespace.float64, xp.float32], estimator=estimator, input_name="X"
+    )
 
 
 def as_numpy(value: Any) -> Any:
@@ -113,7 +131,7 @@ def like_rows(values: np.ndarray[Any, Any], X: Any) -> Any:
     return namespace.asarray(values)
 
 
-def refuse_arrays(X: Any, method: str, remedy: str) -> None:
+def refuse_arrays(X: Any, method: str, remedy: str = CONVERT) -> None:
     """Raise an error for arrays of another library than numpy in a method without support."""
     if (namespace := foreign_namespace(X)) is not None:
         library = namespace.xp.__name__.rsplit(".", maxsplit=1)[-1]

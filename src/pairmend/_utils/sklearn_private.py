@@ -21,10 +21,11 @@ from sklearn.utils.validation import _check_sample_weight as read_sample_weight
 from sklearn.utils.validation import _num_samples as count_rows
 
 try:
+    from sklearn.utils._array_api import _estimator_with_converted_arrays as convert_arrays
     from sklearn.utils._array_api import check_same_namespace as compare_namespaces
     from sklearn.utils._array_api import move_estimator_to as move_estimator
 except ImportError:  # scikit-learn 1.7 and 1.8
-    compare_namespaces = move_estimator = None
+    compare_namespaces = convert_arrays = move_estimator = None
 
 __all__ = [
     "HAS_ARRAY_API",
@@ -36,6 +37,7 @@ __all__ = [
     "check_params",
     "check_prediction_parameters",
     "compare_namespaces",
+    "convert_arrays",
     "count_rows",
     "device_of",
     "fit_context",

@@ -23,15 +23,15 @@ def mean_and_divisor(
         weights = weights[weights > 0]
     rows = xp.astype(rows, namespace.float64)
     mass = np.ones(rows.shape[0]) if weights is None else weights
-    share = namespace.asarray(mass / mass.sum())[:, None]
-    mean = xp.sum(rows * share, axis=0)
+    masses, total = namespace.asarray(mass)[:, None], float(mass.sum())
+    mean = xp.sum(rows * masses, axis=0) / total
     low, high = xp.min(rows, axis=0), xp.max(rows, axis=0)
     spread = high - low
     if scale is None:
         return mean, xp.ones_like(spread)
     if scale == "range":
         return mean, spread
-    deviation = xp.sqrt(xp.sum((rows - mean) ** 2 * share, axis=0))
+    deviation = xp.sqrt(xp.sum((rows - mean) ** 2 * masses, axis=0) / total)
     return mean, xp.where(spread > 0, deviation, xp.zeros_like(spread))
 
 

@@ -180,8 +180,8 @@ def _nearest(queries: Array, points: Array, namespace: Namespace) -> Array:
     xp = namespace.xp
     squares = xp.sum(points * points, axis=1)
     exponents = queries @ points.T - 0.5 * squares
-    best = xp.take(squares, xp.argmax(exponents, axis=1))
-    slack = TIE * (xp.sqrt(xp.sum(queries * queries, axis=1) * best) + best / 2)
+    best = xp.sqrt(xp.take(squares, xp.argmax(exponents, axis=1)))
+    slack = TIE * best * (xp.sqrt(xp.sum(queries * queries, axis=1)) + best / 2)
     least = xp.max(exponents, axis=1) - slack
     # The first of the ties: argmax of the array API takes numbers only.
     return xp.argmax(xp.astype(exponents >= least[:, None], xp.float32), axis=1)
@@ -233,7 +233,9 @@ class LeaveOneOutSums:
         offsets = squared_offsets(space.asarray(queries.astype(self.dtype)), self.points)
         offsets = xp.where(left_out, xp.full_like(offsets, xp.inf), offsets)
         offsets -= xp.min(offsets, axis=0)
-        weights = xp.exp(-beta * offsets)
+        info = np.finfo(self.dtype)
+        with np.errstate(over="ignore"):  # so far away that the weight is 0
+            weights = xp.exp(-float(np.clip(beta, info.tiny, info.max)) * offsets)
         for doubling in range(n_doublings + 1):
             if doubling:
                 weights *= weights

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from pairmend._base import MultiLabelClassifier
+from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import Interval, count_rows, fit_context
 from pairmend._utils.targets import check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
@@ -112,6 +113,7 @@ class MLkNN(MultiLabelClassifier):
         -------
         self
         """
+        refuse_arrays(X, f"{type(self).__name__}.fit")
         X = check_training_rows(X)
         require_numbers(X, type(self).__name__)
         target = check_target(self, X, y, min_labels=1)

@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_array, check_random_state, get_tags
+from sklearn.utils import check_random_state, get_tags
 
 from pairmend._utils.fit_params import route_fit_params, take_params
-from pairmend._utils.namespaces import Array, Namespace, as_numpy
+from pairmend._utils.namespaces import Array, Namespace, as_numpy, check_device_rows
 from pairmend._utils.parameters import is_auto
 from pairmend._utils.per_label import smoothed_share, varying_labels
 from pairmend._utils.progress import report
@@ -139,7 +139,7 @@ def fit_on_arrays(
 ) -> Any:
     """Fit a `MendedClassifier` on rows of another array library than numpy."""
     xp = namespace.xp
-    X = check_array(X, dtype=[namespace.float64, xp.float32], estimator=owner, input_name="X")
+    X = check_device_rows(X, namespace, owner)
     check_magnitude(X)
     numbers = namespace.numpy(X).astype(np.float64)
     target = check_target(owner, numbers, numpy_target(y), min_labels=1)
@@ -201,7 +201,7 @@ def corrected_on_device(
     """
     xp = namespace.xp
     single = X.dtype == xp.float32
-    X = check_array(X, dtype=[namespace.float64, xp.float32], input_name="X")
+    X = check_device_rows(X, namespace)
     proba = xp.astype(model.predict_proba(X), namespace.float64)
     if not bool(xp.all((proba >= 0) & (proba <= 1))):
         base = getattr(model, "estimator", model)

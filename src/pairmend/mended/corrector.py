@@ -458,7 +458,11 @@ def _fit_label_sets(
         both = fit_stacking_weights(parts, drawn.search_rows.Y, drawn.search_weights)
         return drawn.search_rows.brier_score(stack(parts, both), drawn.search_weights)
 
-    best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=loss))
+    def rounded_loss(exponent: float) -> float:
+        """Round the loss, so that rounding does not decide between equal exponents."""
+        return round(loss(exponent), 12)
+
+    best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=rounded_loss))
     parts = {"labels": by_label, "sets": best.marginals(by_label, own)}
     both = fit_stacking_weights(parts, drawn.rows.Y, drawn.weights)
     corrected = CorrectedProba(stack(parts, both), by_label, own)

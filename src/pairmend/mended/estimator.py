@@ -37,11 +37,17 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend._utils.weights import relative_weights
+from pairmend.array_api.logistic import LabelLogisticRegression
 from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regression
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one
-from pairmend.mended.arrays import corrected_on_device, fit_on_arrays, with_label_sets
+from pairmend.mended.arrays import (
+    ArrayPerLabelClassifier,
+    corrected_on_device,
+    fit_on_arrays,
+    with_label_sets,
+)
 from pairmend.mended.base import BaseRows, base_attributes
 from pairmend.mended.base_choice import base_to_fit
 from pairmend.mended.corrector import (
@@ -287,6 +293,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     prediction_parameters: ClassVar[tuple[str, ...]] = ("criterion", "decision", "threshold")
     """Parameters that take effect at prediction: changing them needs no new fit."""
     _array_attribute = "validation_indices_"
+    _numpy_attributes = ("classes_", "search_", "base_search_")
 
     def __init__(
         self,
@@ -536,6 +543,10 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         )
         tables = validation.add_others(tables, landmarks)
         return fit_corrector(at, landmark_weights, tables, drawn, label_sets, space, rng)
+
+    @property
+    def _is_movable(self) -> bool:
+        return isinstance(self.estimator_, LabelLogisticRegression | ArrayPerLabelClassifier)
 
     def _decision(self) -> tuple[Decision, list[Decision]]:
         """Return the best decision for the current parameters, and all candidates."""

@@ -104,6 +104,7 @@ class ExplainMixin:
         check_is_fitted(self)
         refuse_arrays(X, "explain", "Move the classifier to numpy, see docs/gpu.md.")
         classifier: Any = self
+        classifier._check_namespace(X, "explain")
         rows = check_features(classifier, X)
         base_rows, distance_rows = classifier._row_encoder.encode(rows)
         explained = explain_rows(

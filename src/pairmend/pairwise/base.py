@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.chunking import BLOCK_ARRAYS, batches, pair_blocks, row_chunks
 from pairmend._utils.fit_params import route_fit_params
-from pairmend._utils.namespaces import Namespace, foreign_namespace
+from pairmend._utils.namespaces import Namespace, check_device_rows, foreign_namespace
 from pairmend._utils.sklearn_private import (
     HAS_ARRAY_API,
     check_params,
@@ -37,7 +37,6 @@ from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.dense import (
     DensePairLearner,
     check_fit_input,
-    check_rows,
     order_of,
     train_pairs,
 )
@@ -82,6 +81,10 @@ class PairwiseVoting(MultiLabelClassifier):
     takes_arrays: bool = False
     """Whether arrays of other libraries than numpy are taken, with RandomSubspaceNB."""
     _array_attribute = "pairs_"
+
+    @property
+    def _is_movable(self) -> bool:
+        return isinstance(self.learner_, DensePairLearner)
 
     @property
     def has_virtual_label(self) -> bool:
@@ -266,7 +269,7 @@ class PairwiseVoting(MultiLabelClassifier):
     def _array_scores(self, X: Any, variants: Sequence[Any]) -> list[Any]:
         """Return the scores of the labels in each variant, on the device of X."""
         learner: DensePairLearner = self.learner_.renewed()
-        X, space = check_rows(self, X, learner.namespace), learner.namespace
+        X, space = check_device_rows(X, learner.namespace, self), learner.namespace
         kinds = [variant._array_variant() for variant in variants]
         parts = [
             learner.scores(chunk, self._array_correction(chunk), kinds)
@@ -296,7 +299,7 @@ class PairwiseVoting(MultiLabelClassifier):
     def _collect_arrays(self, X: Any, compute: Callable[[Any], Any]) -> Any:
         """Concatenate what is computed for chunks of rows on a device."""
         space = Namespace.of(X)
-        X = check_rows(self, self._check_predict(X), space)
+        X = check_device_rows(self._check_predict(X), space, self)
         return space.xp.concat([compute(chunk) for chunk in self._array_chunks(X, space)], axis=0)
 
     def _pair_votes(self, supports: FloatArray) -> FloatArray:

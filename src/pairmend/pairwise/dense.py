@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
-from pairmend._utils.namespaces import Array, Convert, Namespace, as_numpy
+from pairmend._utils.namespaces import Array, Convert, Namespace, as_numpy, check_device_rows
 from pairmend._utils.targets import numpy_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import seed_estimator
@@ -101,14 +100,6 @@ class DensePairLearner:
         return xp.astype(xp.where(flipped, 1 - values, values), self.namespace.float64).T
 
 
-def check_rows(estimator: Any, X: Array, namespace: Namespace) -> Array:
-    """Return rows as floats; missing and infinite values are an error."""
-    xp = namespace.xp
-    return check_array(
-        X, dtype=[namespace.float64, xp.float32], estimator=estimator, input_name="X"
-    )
-
-
 def check_fit_input(
     estimator: Any, X: Array, y: Any, fit_params: dict[str, Any], namespace: Namespace
 ) -> tuple[Array, Any, dict[str, Any]]:
@@ -121,7 +112,7 @@ def check_fit_input(
             "PairwiseClassifier, CorrectedPairwiseClassifier and CalibratedLabelRanking take "
             "arrays of any library with RandomSubspaceNB."
         )
-    X = check_rows(estimator, X, namespace)
+    X = check_device_rows(X, namespace, estimator)
     return X, numpy_target(y), {name: as_numpy(value) for name, value in fit_params.items()}
 
 

@@ -314,8 +314,8 @@ class IncrementalVoting(PairwiseVoting):
         if hasattr(self, "classes_"):
             if getattr(self, "_state", None) is None:
                 raise ValueError(
-                    "partial_fit cannot continue a fit with cross-fitting or with another base "
-                    "classifier. Fit a new classifier."
+                    "partial_fit cannot continue a fit with cross-fitting, with another base "
+                    "classifier or on arrays of another library than numpy. Fit a new classifier."
                 )
             X = check_features(self, X)
         target = check_further_target(self, X, y, classes, min_labels=self._min_labels)

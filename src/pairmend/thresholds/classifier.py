@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.fit_params import fit_with_weights, route_fit_params, take_params
+from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.progress import fitted_text, report
 from pairmend._utils.sklearn_private import (
@@ -168,6 +169,7 @@ class ThresholdedClassifier(MultiLabelClassifier):
         self
             Fitted classifier.
         """
+        refuse_arrays(X, f"{type(self).__name__}.fit")
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         params, row_weights = route_fit_params(self, self.estimator, X, fit_params)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.fit_params import fit_with_weights, route_fit_params
+from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows, fit_context
 from pairmend._utils.targets import Target, check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
@@ -120,6 +121,7 @@ class LocallyCorrected(MultiLabelClassifier):
         -------
         self
         """
+        refuse_arrays(X, f"{type(self).__name__}.fit")
         X = check_training_rows(X)
         target = self._read_target(X, y)
         base = self._base_classifier()

@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._utils.fit_params import check_row_weights
+from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
 from pairmend._utils.targets import check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
@@ -156,6 +157,7 @@ class ParallelHyperplanesSVM(TwoSupportVoting):
         -------
         self
         """
+        refuse_arrays(X, f"{type(self).__name__}.fit")
         X = check_training_rows(X)
         require_numbers(X, type(self).__name__)
         target = check_target(self, X, y, min_labels=1)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from pairmend._utils.fit_params import check_row_weights
+from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
 from pairmend._utils.targets import Target, check_further_target, check_target
 from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
@@ -197,6 +198,7 @@ class PairwisePerceptrons(PairwiseVoting):
         -------
         self
         """
+        refuse_arrays(X, f"{type(self).__name__}.fit")
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
         problem, numbers = self._read(X, target, sample_weight)
@@ -239,6 +241,7 @@ class PairwisePerceptrons(PairwiseVoting):
         -------
         self
         """
+        refuse_arrays(X, f"{type(self).__name__}.partial_fit")
         X = check_training_rows(X)
         target = check_further_target(self, X, y, classes, min_labels=self._min_labels)
         if hasattr(self, "learner_"):
