@@ -183,13 +183,12 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
                 f"This {type(self).__name__} was fitted on arrays of numpy, and its model cannot "
                 "be moved to another array library. Fit it on arrays of that library."
             )
-        kept = {*self.get_params(deep=False), *self._numpy_attributes}
+        params = self.get_params(deep=False)
         moved: Self = clone(self)
         for name, value in vars(self).items():
-            if name not in kept:
-                setattr(moved, name, convert_arrays(value, convert))
-            elif name in self._numpy_attributes:
-                setattr(moved, name, value)
+            if name not in params:
+                is_kept = name in self._numpy_attributes
+                setattr(moved, name, value if is_kept else convert_arrays(value, convert))
         return moved
 
     @property

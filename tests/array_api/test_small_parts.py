@@ -70,6 +70,17 @@ def test_thresholds(threshold, name, scored):
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
+def test_deviations_of_tiny_features(name, rng):
+    """Their squares are so small that a share of one loses digits."""
+    library, X = Library(name), 1e-160 * rng.randn(30, 3)
+    with dispatched():
+        neighbourhood = GaussianNeighbourhood(scale="standard").fit(library(X))
+        found = library.numpy(neighbourhood.scale_)
+    expected = GaussianNeighbourhood(scale="standard").fit(X).scale_
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
 def test_metrics(name, scored):
     library, (scores, Y, weights) = Library(name), scored
     predicted = (scores > 0.7).astype(int)

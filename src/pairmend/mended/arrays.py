@@ -134,6 +134,11 @@ def base_for_arrays(base: Any, seed: int, *, mostly_zeros: bool) -> Any:
     return ArrayPerLabelClassifier(seed_estimator(base, seed))
 
 
+def takes_arrays(model: Any) -> bool:
+    """Return whether a fitted base classifier is one of `base_for_arrays`."""
+    return isinstance(model, LabelLogisticRegression | ArrayPerLabelClassifier)
+
+
 def fit_on_arrays(
     owner: Any, X: Array, y: Any, fit_params: dict[str, Any], namespace: Namespace
 ) -> Any:

@@ -37,15 +37,14 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend._utils.weights import relative_weights
-from pairmend.array_api.logistic import LabelLogisticRegression
 from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regression
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one
 from pairmend.mended.arrays import (
-    ArrayPerLabelClassifier,
     corrected_on_device,
     fit_on_arrays,
+    takes_arrays,
     with_label_sets,
 )
 from pairmend.mended.base import BaseRows, base_attributes
@@ -546,7 +545,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     @property
     def _is_movable(self) -> bool:
-        return isinstance(self.estimator_, LabelLogisticRegression | ArrayPerLabelClassifier)
+        return takes_arrays(self.estimator_)
 
     def _decision(self) -> tuple[Decision, list[Decision]]:
         """Return the best decision for the current parameters, and all candidates."""
