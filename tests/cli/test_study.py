@@ -129,6 +129,7 @@ def test_a_dry_run_prints_the_number_of_tasks(study_file, tmp_path, capsys):
 @fast
 def test_missing_sets_of_the_paper_are_listed(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PAIRMEND_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)  # without results of an earlier study
     assert run("--dry-run") == 0
     printed = capsys.readouterr().out
     assert "LPW, FCM, FCM-W, FCM-O" in printed
