@@ -107,7 +107,6 @@ citation: $(RELEASE)/.ready
 	$(RELEASE_BIN)/cffconvert --validate
 
 format: $(READY)
-	$(BIN)/python docs/list_modules.py
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

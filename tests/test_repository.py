@@ -18,6 +18,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 pytestmark = pytest.mark.skipif(not WORKFLOWS, reason="needs a checkout")
 
 
+def test_files_named_in_the_contributing_page_exist():
+    package = Path(pairmend.__file__).parent
+    named = set(re.findall(r"`([\w./]+\.(?:py|md|txt|toml))`", read("CONTRIBUTING.md")))
+    assert [name for name in named if not any((p / name).exists() for p in (ROOT, package))] == []
+
+
 def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
