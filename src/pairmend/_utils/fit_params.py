@@ -57,25 +57,33 @@ def route_fit_params(
         routed = dict(process_routing(estimator, "fit", **params).estimator.fit)
     else:
         routed = dict(params)
-    weights = routed.get("sample_weight")
-    if weights is None:
+    if routed.get("sample_weight") is None:
         routed.pop("sample_weight", None)
+    _check_names(estimator, base, routed)
+    if "sample_weight" not in routed:
         return routed, np.ones(count_rows(X))
-    if not _takes_sample_weight(base):
+    checked = check_row_weights(routed["sample_weight"], X)
+    return {**routed, "sample_weight": checked}, checked
+
+
+def _check_names(estimator: BaseEstimator, base: Any, params: dict[str, Any]) -> None:
+    """Raise an error for parameters that the fit of the base classifier does not have."""
+    known = signature(base.fit).parameters.values()
+    if routing_enabled() or any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known):
+        return  # routing, or a meta-estimator that forwards **params, raises its own error
+    names = [parameter.name for parameter in known if parameter.name not in ("X", "y", "Y")]
+    unknown = [name for name in params if name not in names]
+    if "sample_weight" in unknown:
         raise ValueError(
             f"The base classifier {type(base).__name__} takes no sample_weight in fit. Choose "
             "one that does. For a pipeline, enable scikit-learn's metadata routing and let its "
             "steps request sample_weight."
         )
-    checked = check_row_weights(weights, X)
-    return {**routed, "sample_weight": checked}, checked
-
-
-def _takes_sample_weight(base: Any) -> bool:
-    # A meta-estimator that forwards **params raises its own error.
-    parameters = signature(base.fit).parameters.values()
-    forwards = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
-    return forwards or has_fit_parameter(base, "sample_weight") or routing_enabled()
+    if unknown:
+        raise TypeError(
+            f"{type(estimator).__name__}.fit() got an unexpected keyword argument {unknown[0]!r}. "
+            f"Expected parameters of {type(base).__name__}.fit: {', '.join(names) or 'none'}."
+        )
 
 
 def take_params(X: MatrixLike, params: dict[str, Any], rows: IntArray) -> dict[str, Any]:
