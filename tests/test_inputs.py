@@ -26,6 +26,9 @@ from pairmend import (
     PairwiseClassifier,
     RandomSubspaceNB,
 )
+from pairmend.mended.kernel_ridge import MultiLabelKernelRidge
+from public_classifiers import CLASSIFIERS as PUBLIC
+from public_classifiers import data_for, made
 
 CLASSIFIERS = [PairwiseClassifier, CorrectedPairwiseClassifier]
 both = pytest.mark.parametrize("kind", CLASSIFIERS)
@@ -272,6 +275,42 @@ def test_fit_on_sparse_and_predict_dense_rows(kind, small_set):
         clf = kind(LogisticRegression(), random_state=0).fit(fitted_on(X), Y)
         same = clf.predict_proba(fitted_on(X))
         np.testing.assert_allclose(clf.predict_proba(asked_with(X)), same, atol=1e-10)
+
+
+def in_two_parts(rows):
+    """Return CSR that stores each value as two halves, the later columns of a row first."""
+    starts, ends = rows.indptr[:-1], rows.indptr[1:]
+    reversed_rows = np.concatenate(
+        [np.arange(*pair)[::-1] for pair in zip(starts, ends, strict=True)]
+    )
+    parts = [np.repeat(part[reversed_rows], 2) for part in (rows.data / 2, rows.indices)]
+    return sparse.csr_array((*parts, 2 * rows.indptr), shape=rows.shape)
+
+
+def with_zeros(rows):
+    """Return CSR that stores all values, zeros included."""
+    row, column = np.indices(rows.shape).reshape(2, -1)
+    indptr = np.arange(len(rows.indptr)) * rows.shape[1]
+    return sparse.csr_array((rows.toarray()[row, column], column, indptr), shape=rows.shape)
+
+
+@pytest.mark.parametrize("change", [in_two_parts, with_zeros])
+@pytest.mark.parametrize("name", [*PUBLIC, "kernel ridge"])
+def test_how_sparse_rows_are_stored_changes_nothing(name, change):
+    if name == "kernel ridge":
+        name, own = "MendedClassifier", {"estimator": MultiLabelKernelRidge(random_state=0)}
+    else:
+        own = {}
+    X, y = data_for(name)
+    rows = sparse.csr_array(np.where(X > 0.5, X, 0))
+    stored = change(rows)
+    before = stored.data.copy(), stored.indices.copy()
+    plain, other = made(name, **own).fit(rows, y), made(name, **own).fit(stored, y)
+    for fitted, given in ((plain, stored), (other, rows), (other, stored)):
+        expected, found = plain.predict_proba(rows), fitted.predict_proba(given)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(stored.data, before[0])
+    np.testing.assert_array_equal(stored.indices, before[1])
 
 
 def test_seeds_of_random_transformers(small_set):

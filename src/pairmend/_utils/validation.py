@@ -18,10 +18,14 @@ from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 def check_rows(X: MatrixLike) -> MatrixLike:
     """Make rows of X selectable, without a check of the cells.
 
+    A sparse matrix becomes CSR in which each cell is stored once, in the order of the columns.
     The base classifier may be a pipeline for texts, frames or missing values.
     """
     if sparse.issparse(X):
         X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
     elif isinstance(X, list | tuple):
         X = _as_rows(X)
     elif not hasattr(X, "__getitem__") or _is_undispatched(X):
