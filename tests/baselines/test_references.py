@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -230,6 +231,29 @@ def test_ml_knn(rng, k, s):
     expected = ml_knn(X[:40], Y[:40], X, k, s)
     np.testing.assert_allclose(clf.predict_proba(X), expected)
     np.testing.assert_array_equal(clf.predict(X), expected > 0.5)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
+@pytest.mark.parametrize("n_features", [3, 20])
+def test_of_equally_far_rows_the_first_are_neighbours(rng, n_features, metric):
+    X = rng.randint(1, 3, size=(60, n_features))
+    Y = (rng.rand(60, 4) < 0.4).astype(int)
+    dense, csr = (
+        MLkNN(5, metric=metric).fit(rows, Y).predict_proba(rows)
+        for rows in (X, sparse.csr_array(X))
+    )
+    np.testing.assert_array_equal(csr, dense)
+    if metric == "euclidean":
+        np.testing.assert_allclose(dense, ml_knn(X, Y, X, 5, 1.0), rtol=1e-12)
+
+
+def test_rounding_does_not_decide_between_equal_rows(rng):
+    """Far from the origin, where squares of equal distances differ by rounding."""
+    X = np.repeat(1e4 + rng.randn(12, 6), 8, axis=0)[rng.permutation(96)]
+    Y = (rng.rand(96, 4) < 0.4).astype(int)
+    dense, csr = (MLkNN(5).fit(make(X), Y) for make in (np.asarray, sparse.csr_array))
+    np.testing.assert_array_equal(csr.predict_proba(X), dense.predict_proba(X))
+    np.testing.assert_allclose(dense.predict_proba(X), ml_knn(X, Y, X, 5, 1.0), rtol=1e-12)
 
 
 def test_ml_knn_with_few_or_equal_rows(rng):

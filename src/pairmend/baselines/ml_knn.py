@@ -6,15 +6,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from pairmend._base import MultiLabelClassifier
+from pairmend._utils.chunking import row_chunks
 from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import Interval, count_rows, fit_context
 from pairmend._utils.targets import check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import check_magnitude, check_training_rows
 from pairmend.frames.columns import require_numbers
+from pairmend.kernels.neighbourhood import squared_norms
+
+ROUNDING = 64 * np.finfo(np.float64).eps
+"""Rounding error of a squared distance, relative to the largest squared norm."""
 
 
 class MLkNN(MultiLabelClassifier):
@@ -54,6 +60,9 @@ class MLkNN(MultiLabelClassifier):
 
     Notes
     -----
+    Of training rows that are equally far, the first are the neighbours. Distances count as equal if
+    they differ by rounding errors only.
+
     A label that never occurs in training has a small probability, by smoothing; one that always
     occurs a large one.
 
@@ -127,7 +136,7 @@ class MLkNN(MultiLabelClassifier):
         points = _points(X)
         search = self._make_search(points)
         indicators = sparse.csr_array(Y.astype(np.int64))
-        counts = _count(search.kneighbors_graph(), indicators)  # no row is its own neighbour
+        counts = _count(_neighbours(search, points), indicators)
         prior = (self.s + np.count_nonzero(Y, axis=0)) / (2 * self.s + n_rows)
         with_label, without = (
             _likelihood(counts, mask, k, self.s) * share[:, np.newaxis]
@@ -160,7 +169,8 @@ class MLkNN(MultiLabelClassifier):
         return {name: value for name, value in super().__getstate__().items() if name != "_search"}
 
     def _scores(self, X: MatrixLike) -> FloatArray:
-        counts = _count(self.neighbors_.kneighbors_graph(_points(X)), self._indicators)
+        neighbours = _neighbours(self.neighbors_, self._points, _points(X))
+        counts = _count(neighbours, self._indicators)
         return self.posterior_[np.arange(counts.shape[1]), counts]
 
     def __sklearn_tags__(self) -> Any:
@@ -173,12 +183,44 @@ def _points(X: MatrixLike) -> MatrixLike:
     """Return rows without names of columns; values whose distances overflow are refused."""
     points = X if sparse.issparse(X) else np.asarray(X)
     check_magnitude(points)
-    return points
+    return points.astype(np.float64, copy=False) if points.dtype.kind in "iuf" else points
 
 
-def _count(neighbours: Any, indicators: Any) -> IntArray:
+def _neighbours(search: NearestNeighbors, rows: Any, queries: Any = None) -> IntArray:
+    """Return the numbers of the k nearest rows of each query, of equally far ones the first.
+
+    Without queries, these are the rows, and no row is its own neighbour.
+    """
+    k, n_others = search.n_neighbors, search.n_samples_fit_ - (queries is None)
+    distances, nearest = search.kneighbors(queries, min(k + 1, n_others))
+    if n_others == k:
+        return np.asarray(nearest)
+    farthest = distances[:, k - 1]
+    if search.metric in ("euclidean", "l2", "minkowski"):
+        largest = squared_norms(rows.astype(np.float64, copy=False)).max()
+    else:
+        largest = np.square(distances).max()
+    slack = np.sqrt(farthest**2 + ROUNDING * largest) - farthest
+    tied = np.flatnonzero(distances[:, k] - farthest <= slack)
+    for chunk in row_chunks(len(tied), 4 * search.n_samples_fit_):
+        own = tied[chunk]
+        points = (rows if queries is None else queries)[own]
+        found = pairwise_distances(points, rows, search.metric) - farthest[own, np.newaxis]
+        if queries is None:
+            found[np.arange(len(own)), own] = np.inf
+        # Nearer rows, then those that are equally far, in their order.
+        slack_of_each = slack[own, np.newaxis]
+        order = np.where(found > slack_of_each, 2, found >= -slack_of_each)
+        nearest[own, :k] = np.argsort(order, axis=1, kind="stable")[:, :k]
+    return np.asarray(nearest[:, :k])
+
+
+def _count(neighbours: IntArray, indicators: Any) -> IntArray:
     """Return the number of neighbours with each label, for each row."""
-    counts: IntArray = (neighbours.astype(np.int64) @ indicators).toarray()
+    n_rows, k = neighbours.shape
+    cells = np.ones(n_rows * k, dtype=np.int64), neighbours.ravel(), k * np.arange(n_rows + 1)
+    graph = sparse.csr_array(cells, shape=(n_rows, indicators.shape[0]))
+    counts: IntArray = (graph @ indicators).toarray()
     return counts
 
 
