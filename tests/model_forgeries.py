@@ -121,7 +121,7 @@ def mutate(path, rng):
     manifest = copy.deepcopy(container.manifest)
     with zipfile.ZipFile(io.BytesIO(container.content)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
-    schema = json.loads(files["schema.json"])
+    schema = json.loads(files["model.json"])
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         kind = rng.choice(["schema", "array", "literal", "manifest"], p=[0.4, 0.38, 0.2, 0.02])
         if kind == "schema":
@@ -131,7 +131,7 @@ def mutate(path, rng):
             if nodes:
                 nodes[rng.randint(len(nodes))]["content"] = _any(LITERALS, rng)
         elif kind == "array":
-            names = [name for name in files if name != "schema.json"]
+            names = [name for name in files if name != "model.json"]
             if names:
                 name = _any(names, rng)
                 change = _change_npz if name.endswith(".npz") else _change_npy
@@ -139,7 +139,7 @@ def mutate(path, rng):
         else:
             key = _any(list(manifest), rng)
             manifest[key] = _any([None, "abc", [1], {"x": 1}, [["a"]], 5, {"0": "ab"}], rng)
-    files["schema.json"] = json.dumps(schema).encode()
+    files["model.json"] = json.dumps(schema).encode()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():

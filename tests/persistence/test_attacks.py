@@ -98,10 +98,10 @@ def rewrite(path, change=None, files=None, manifest=None, archive=zipfile.ZIP_DE
     container, _ = read_container(path)
     with zipfile.ZipFile(io.BytesIO(container.content)) as old:
         contents = {name: old.read(name) for name in old.namelist()}
-    root = json.loads(contents["schema.json"])
+    root = json.loads(contents["model.json"])
     if change is not None:
         root = change(root) or root
-    contents["schema.json"] = json.dumps(root).encode()
+    contents["model.json"] = json.dumps(root).encode()
     contents.update(files or {})
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", archive) as new:
@@ -118,7 +118,7 @@ def node_of(value, first=10_000):
     from pairmend.persistence.reproducible import pack
 
     with zipfile.ZipFile(io.BytesIO(pack(dumps(value)))) as archive:
-        root = json.loads(archive.read("schema.json"))
+        root = json.loads(archive.read("model.json"))
     for node in model_forgeries._nodes(root):
         if "__id__" in node:
             node["__id__"] += first

@@ -5,11 +5,14 @@ import io
 import json
 import operator
 import os
+import re
+import shutil
 import subprocess
 import sys
 import warnings
 import zipfile
-from importlib import import_module
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -60,7 +63,7 @@ from pairmend.persistence import (
 from pairmend.persistence.container import Container, read_container, write_container
 from pairmend.persistence.matching import match_features
 from pairmend.persistence.reproducible import pack
-from pairmend.persistence.trust import MODULES, is_missing
+from pairmend.persistence.trust import ROOMS, registered
 from pairmend.thresholds import (
     BatchF1Thresholds,
     CardinalityThreshold,
@@ -243,9 +246,46 @@ def _last(model):
     return model[-1] if hasattr(model, "steps") else model
 
 
-def test_trusted_modules_exist():
-    for module in MODULES:
-        import_module(module)
+def test_names_of_classes_are_unique():
+    registered("NoSuchClass")  # imports all modules
+    names = Counter(
+        name
+        for module_name, module in sys.modules.items()
+        if module_name.startswith("pairmend.") and module_name.split(".")[1] in ROOMS
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module_name and name[0] != "_"
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+MOVED = {
+    "pairmend/mended/search.py": "pairmend/mended/chosen.py",
+    "pairmend/frames/readers.py": "pairmend/_utils/column_readers.py",
+}
+
+
+def test_models_are_loaded_after_modules_were_moved(fitted, tmp_path):
+    root = tmp_path / "src"
+    shutil.copytree(Path(pairmend.__file__).parent, root / "pairmend")
+    names = {old[:-3].replace("/", "."): new[:-3].replace("/", ".") for old, new in MOVED.items()}
+    for old, new in MOVED.items():
+        (root / old).rename(root / new)
+    for path in root.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for old, new in names.items():
+            text = re.sub(rf"\b{re.escape(old)}\b", new, text)
+        path.write_text(text, encoding="utf-8")
+    models = {name: fitted[name] for name in ("mended, micro_f1, numbers", "frame")}
+    inputs = {name: (str(tmp_path / name), X) for name, (_, X) in models.items()}
+    for name, (model, _) in models.items():
+        save_model(model, inputs[name][0])
+    pd.to_pickle(inputs, tmp_path / "inputs", compression=None)
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    words = [sys.executable, "-c", PREDICT_ELSEWHERE, tmp_path / "inputs"]
+    subprocess.run(words, check=True, env=environment)
+    there = pd.read_pickle(tmp_path / "inputs", compression=None)
+    for name, (model, X) in models.items():
+        np.testing.assert_array_equal(model.predict_proba(X), there[name][1], err_msg=name)
 
 
 @pytest.fixture
@@ -304,7 +344,11 @@ def test_any_changed_byte_is_detected(path):
         (lambda whole: whole + b"\n", "damaged or changed"),
         (lambda whole: b"", "not a model file"),
         (lambda whole: b"PK\3\4" + whole, "not a model file"),
-        (lambda whole: whole.replace(b"model 2", b"model 1", 1), "layout '1'; .* reads layout 2"),
+        (
+            lambda whole: whole.replace(b"model 3", b"model 2", 1),
+            "format '2'; .* reads format 3. Load it with pairmend [0-9]",
+        ),
+        (lambda whole: b"pairmend-model 1\nx\ny", "Load it with the version that wrote it"),
     ],
 )
 def test_damaged_files_are_errors(path, change, message):
@@ -358,21 +402,21 @@ def test_classes_elsewhere_in_the_library_are_not_trusted(tmp_path):
         load_model(forge(tmp_path / "x", MultiLabelData))
 
 
-@pytest.mark.parametrize("name", ["mended.validation_set.ReferenceTable", "removed.part.Model"])
 @pytest.mark.parametrize("trusted", [False, True])
-def test_classes_of_other_versions_are_named_in_the_error(tmp_path, name, trusted):
-    module, _, cls = f"pairmend.{name}".rpartition(".")
+def test_classes_of_other_versions_are_named_in_the_error(tmp_path, trusted):
+    name = "pairmend.RemovedModel"
     schema = {
-        **{"__class__": cls, "__module__": module, "__loader__": "ObjectNode", "__id__": 1},
-        **{"content": None, "protocol": 2},
-    }
+        "__class__": "RemovedModel", "__module__": "pairmend", "__loader__": "ObjectNode",
+        "__id__": 1,
+        "content": None, "protocol": 2,
+    }  # fmt: skip
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("schema.json", json.dumps(schema))
+        archive.writestr("model.json", json.dumps(schema))
     path = forge(tmp_path / "x", buffer.getvalue())
     expected = f"saved by another version of pairmend: .*{name}.* Fit and save the model again"
     with pytest.raises(ModelFileError, match=expected) as caught:
-        load_model(path, trusted=[f"{module}.{cls}"] if trusted else None)
+        load_model(path, trusted=[name] if trusted else None)
     assert not isinstance(caught.value, UntrustedTypesError)
 
 
@@ -382,10 +426,10 @@ def test_classes_that_exist_are_not_of_other_versions(tmp_path, thing):
         load_model(forge(tmp_path / "x", thing))
 
 
-def test_a_name_in_a_file_imports_no_further_module(monkeypatch):
+def test_a_name_in_a_file_imports_no_further_module(monkeypatch, tmp_path):
     monkeypatch.delitem(sys.modules, "pairmend.__main__", raising=False)
-    assert not is_missing("pairmend.__main__.Model")
-    assert is_missing("pairmend.__main__.removed.Model")
+    assert registered("Model") is None
+    assert registered("MultiLabelData") is None
     assert "pairmend.__main__" not in sys.modules
 
 
@@ -430,7 +474,7 @@ def test_content_that_is_not_an_archive(tmp_path, content):
 def test_deep_nesting_is_an_error(tmp_path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("schema.json", "[" * 100_000 + "]" * 100_000)
+        archive.writestr("model.json", "[" * 100_000 + "]" * 100_000)
     with pytest.raises(ModelFileError, match="the model cannot be read"):
         load_model(forge(tmp_path / "x", buffer.getvalue()))
 
@@ -502,7 +546,7 @@ def test_loading_gives_no_other_warnings(path):
 
 def test_the_head_of_a_file_is_text(path):
     title, digest, manifest = path.read_bytes().split(b"\n", 3)[:3]
-    assert title == b"pairmend-model 2"
+    assert title == b"pairmend-model 3"
     assert len(digest) == 64
     assert json.loads(manifest)["label_names"] == ["a", "b", "c", "d"]
 

@@ -40,7 +40,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Correction:
+class PairCorrection:
     """What corrects supports around some rows.
 
     Attributes
@@ -114,7 +114,7 @@ def support_blocks(model: PairNaiveBayes, X: Array) -> Iterator[tuple[Block, Arr
 
 
 def vote_blocks(
-    model: PairNaiveBayes, X: Array, correction: Correction | None, variants: Sequence[Variant]
+    model: PairNaiveBayes, X: Array, correction: PairCorrection | None, variants: Sequence[Variant]
 ) -> Iterator[tuple[Block, list[Array]]]:
     """Yield the votes of blocks of pairs for their first labels, (b, m, n), in each variant."""
     space = model.namespace
@@ -138,7 +138,7 @@ def vote_blocks(
 
 
 def confusion_blocks(
-    model: PairNaiveBayes, correction: Correction, variant: Variant
+    model: PairNaiveBayes, correction: PairCorrection, variant: Variant
 ) -> Iterator[tuple[Block, tuple[Array, ...]]]:
     """Yield the confusion matrices of blocks: e[truth][decision] in a row, (b, m, n) each."""
     n_labels, space = model.n_labels, model.namespace

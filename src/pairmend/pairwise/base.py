@@ -29,7 +29,7 @@ from pairmend._utils.validation import (
     new_seed,
     take_rows,
 )
-from pairmend.array_api.pair_voting import Correction, Variant
+from pairmend.array_api.pair_voting import PairCorrection, Variant
 from pairmend.array_api.supports import round_to
 from pairmend.kernels.pairs import label_pairs, pairs_of
 from pairmend.kernels.votes import DIGITS, round_scores, sum_supports, vote
@@ -283,7 +283,7 @@ class PairwiseVoting(MultiLabelClassifier):
         """Return how supports on a device become votes."""
         return Variant(crisp=self.voting == "votes")
 
-    def _array_correction(self, X: Any) -> Correction | None:
+    def _array_correction(self, X: Any) -> PairCorrection | None:
         """Return what corrects supports around rows on a device."""
         return None
 

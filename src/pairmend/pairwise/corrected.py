@@ -15,7 +15,7 @@ from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fi
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend._utils.weights import all_equal
-from pairmend.array_api.pair_voting import Correction, Variant
+from pairmend.array_api.pair_voting import PairCorrection, Variant
 from pairmend.explanation import Explanations
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.confusion import (
@@ -399,10 +399,10 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         crisp, weighted = self.voting == "votes", self.weighting is not None
         return Variant(float(self.overlap), balance, crisp, weighted)
 
-    def _array_correction(self, X: Any) -> Correction:
+    def _array_correction(self, X: Any) -> PairCorrection:
         weights = self.neighbourhood_.weights(X).T * self._row_weights[:, None]
         name = next(name for name, found in REFERENCES.items() if found is self._reference)
-        return Correction(self._decisions, weights, name)
+        return PairCorrection(self._decisions, weights, name)
 
     def _array_row_size(self) -> int:
         # Weights, squared distances and their exponents.

@@ -15,7 +15,7 @@ from pairmend.array_api.label_groups import in_order, label_order
 from pairmend.array_api.pair_confusion import DecidedRows, decide_rows
 from pairmend.array_api.pair_naive_bayes import PairNaiveBayes, column_means, distinct_values
 from pairmend.array_api.pair_voting import (
-    Correction,
+    PairCorrection,
     Variant,
     confusion_blocks,
     in_pair_order,
@@ -61,7 +61,7 @@ class DensePairLearner:
         return replace(self, model=replace(self.model))
 
     def scores(
-        self, X: Array, correction: Correction | None, variants: Sequence[Variant]
+        self, X: Array, correction: PairCorrection | None, variants: Sequence[Variant]
     ) -> list[Array]:
         """Return the mean votes for labels, (n, n_labels), in each variant."""
         space, n_labels = self.namespace, len(self.order)
@@ -74,12 +74,12 @@ class DensePairLearner:
         """Return the supports of all pairs, (n, n_pairs)."""
         return self._oriented(support_blocks(self.model, X))
 
-    def corrected(self, X: Array, correction: Correction, variant: Variant) -> Array:
+    def corrected(self, X: Array, correction: PairCorrection, variant: Variant) -> Array:
         """Return the corrected supports of all pairs, (n, n_pairs)."""
         blocks = vote_blocks(self.model, X, correction, [variant])
         return self._oriented((block, votes) for block, (votes,) in blocks)
 
-    def confusion(self, correction: Correction, variant: Variant) -> Array:
+    def confusion(self, correction: PairCorrection, variant: Variant) -> Array:
         """Return the confusion sums of all pairs, (n, n_pairs, 2, 2)."""
         xp = self.namespace.xp
         found = list(confusion_blocks(self.model, correction, variant))

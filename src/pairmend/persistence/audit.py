@@ -10,10 +10,10 @@ from pairmend.persistence.archive import Budget, TooLargeError, open_archive, re
 from pairmend.persistence.arrays import ArrayHead, check_sparse, read_head
 from pairmend.persistence.attributes import check_attributes
 from pairmend.persistence.nodes import check_tree, literal
+from pairmend.persistence.reproducible import DESCRIPTION, SCHEMA
 from pairmend.persistence.schema import Node, is_reference, members, type_name
-from pairmend.persistence.trust import is_missing, is_scalar, is_trusted
+from pairmend.persistence.trust import full_name, is_missing, is_scalar, is_trusted
 
-SCHEMA = "schema.json"
 PROTOCOL = 2
 """Protocol of skops that is supported."""
 SCHEMA_FACTOR = 10
@@ -29,11 +29,15 @@ ARRAYS = ("NdArrayNode", "SparseMatrixNode", "MaskedArrayNode", "DTypeNode", "Tr
 
 @dataclass
 class Audit:
-    """Full names of all types in a file, of those that are not trusted, and of missing classes."""
+    """Names of all types in a file, of those that are not trusted, and of missing classes.
+
+    `schema` is the description with the full names of all types, as skops reads it.
+    """
 
     types: set[str] = field(default_factory=set)
     untrusted: set[str] = field(default_factory=set)
     missing: set[str] = field(default_factory=set)
+    schema: Node = field(default_factory=dict)
 
 
 def audit(content: bytes, trusted: frozenset[str], max_bytes: int) -> Audit:
@@ -43,7 +47,9 @@ def audit(content: bytes, trusted: frozenset[str], max_bytes: int) -> Audit:
     """
     budget = Budget(max_bytes)
     with open_archive(content) as archive:
-        text = read_member(archive, SCHEMA, budget)
+        if SCHEMA in archive.namelist():
+            raise ValueError(f"it holds {SCHEMA}, which is made when it is loaded")
+        text = read_member(archive, DESCRIPTION, budget)
         budget.spend(SCHEMA_FACTOR * len(text))
         root = json.loads(text)
         if not isinstance(root, dict) or type(root.get("protocol")) is not int:
@@ -54,6 +60,7 @@ def audit(content: bytes, trusted: frozenset[str], max_bytes: int) -> Audit:
             )
         auditor = _Auditor(archive, trusted, budget)
         auditor.visit(root)
+        auditor.found.schema = root
     return auditor.found
 
 
@@ -109,6 +116,7 @@ class _Auditor:
                 raise TooLargeError(f"it holds more than {MAX_NODES} objects")
         if number is not None:
             self.sizes[number] = size
+        node["__module__"] = full_name(type_name(node)).rpartition(".")[0]
         return size
 
     def _check_type(self, node: Node) -> None:
@@ -120,7 +128,7 @@ class _Auditor:
             self.found.missing.add(name)
         if loader == "MethodNode":
             name = f"{name}.{_field(node, 'func')}"
-        self.found.types.add(name)
+        self.found.types.add(full_name(name))
         by_user = name in self.trusted and loader not in ARRAYS
         if not (by_user or is_trusted(loader, name)):
             self.found.untrusted.add(name)

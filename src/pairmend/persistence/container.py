@@ -2,7 +2,7 @@
 
 Three lines of text, then the estimator as skops writes it:
 
-1. ``pairmend-model`` and the version of the layout;
+1. ``pairmend-model`` and the version of the format;
 2. the SHA-256 of everything after this line, in hexadecimal;
 3. the manifest, as JSON: versions, names of features and labels, categories, types of columns.
 """
@@ -16,7 +16,7 @@ from typing import Any
 from pairmend._utils.files import replaced
 
 MAGIC = b"pairmend-model"
-LAYOUT = 2
+FORMAT = 3
 
 
 class ModelFileError(ValueError):
@@ -44,7 +44,7 @@ def write_container(container: Container, path: str | Path) -> str:
     """Write a model file and return the SHA-256 that identifies the model."""
     body = container.body
     digest = hashlib.sha256(body).hexdigest()
-    head = b"%s %d\n%s\n" % (MAGIC, LAYOUT, digest.encode("ascii"))
+    head = b"%s %d\n%s\n" % (MAGIC, FORMAT, digest.encode("ascii"))
     with replaced(path) as temporary:
         temporary.write_bytes(head + body)
     return digest
@@ -56,14 +56,14 @@ def read_container(path: str | Path, max_bytes: int | None = None) -> tuple[Cont
     if max_bytes is not None and size > max_bytes:
         raise ModelFileError(f"{path}: has {size} bytes, more than max_bytes={max_bytes}")
     name, *rest = Path(path).read_bytes().split(b"\n", 2)
-    magic, _, layout = name.partition(b" ")
+    magic, _, found = name.partition(b" ")
     if magic != MAGIC or len(rest) != 2:
         raise ModelFileError(f"{path}: not a model file of pairmend")
-    if layout != b"%d" % LAYOUT:
-        shown = layout.decode("ascii", "replace")[:20]
+    if found != b"%d" % FORMAT:
         raise ModelFileError(
-            f"{path}: a model file of layout {shown!r}; this version of pairmend reads layout "
-            f"{LAYOUT}"
+            f"{path}: a model file of format {found.decode('ascii', 'replace')[:20]!r}; this "
+            f"version of pairmend reads format {FORMAT}. Load it with {_writer(rest[1])}, or fit "
+            "and save the model again."
         )
     stored, body = rest
     digest = hashlib.sha256(body).hexdigest()
@@ -80,3 +80,12 @@ def read_container(path: str | Path, max_bytes: int | None = None) -> tuple[Cont
     if not isinstance(manifest, dict):
         raise ModelFileError(f"{path}: the manifest in its third line is not a JSON object")
     return Container(manifest, content), digest
+
+
+def _writer(body: bytes) -> str:
+    """Return the name of the version that wrote a file of another format."""
+    try:
+        version = json.loads(body.partition(b"\n")[0])["versions"]["pairmend"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return "the version that wrote it"
+    return f"pairmend {version!s:.40}"

@@ -19,8 +19,11 @@ from pairmend.persistence.schema import (
     places,
     type_name,
 )
+from pairmend.persistence.trust import OURS, full_name
 
 SCHEMA = "schema.json"
+DESCRIPTION = "model.json"
+"""Holds in a model file what skops writes to its schema: names of classes are other ones."""
 CACHE = "memory"
 """Parameter of scikit-learn's pipelines: a folder where fits are cached."""
 ADDRESS = "_stop_words_id"
@@ -28,16 +31,24 @@ ADDRESS = "_stop_words_id"
 
 
 def pack(content: bytes) -> bytes:
-    """Return an archive of skops in its reproducible form, which skops can read."""
+    """Return an archive of skops in the form of model files."""
     packed = BytesIO()
     with ZipFile(BytesIO(content)) as old, ZipFile(packed, "w") as new:
         root = json.loads(old.read(SCHEMA))
         numbering = _Numbering()
         numbering.visit(root)
-        _write(new, SCHEMA, json.dumps(root, separators=(",", ":")).encode("ascii"))
+        _write(new, DESCRIPTION, json.dumps(root, separators=(",", ":")).encode("ascii"))
         for old_name, new_name in numbering.files.items():
             _write(new, new_name, old.read(old_name))
     return packed.getvalue()
+
+
+def unpack(content: bytes, schema: dict[str, Any]) -> bytes:
+    """Return the archive of a model file as skops reads it, with its own description."""
+    archive = BytesIO(content)
+    with ZipFile(archive, "a") as file:
+        _write(file, SCHEMA, json.dumps(schema).encode("ascii"))
+    return archive.getvalue()
 
 
 def _write(archive: ZipFile, name: str, data: bytes) -> None:
@@ -55,6 +66,10 @@ class _Numbering:
 
     def visit(self, node: Node) -> None:
         """Assign numbers to a node and all below it."""
+        if full_name(f"{OURS}.{node['__class__']}") == type_name(node):
+            node["__module__"] = OURS
+        if node["__loader__"] == "ObjectNode":
+            _leave_out(node)
         if node["__loader__"] in WITHOUT_IDENTITY:
             node.pop("__id__", None)
             return
@@ -63,8 +78,6 @@ class _Numbering:
             old = node["file"]
             suffix = old.rpartition(".")[2]
             node["file"] = self.files.setdefault(old, f"{len(self.files) + 1}.{suffix}")
-        if node["__loader__"] == "ObjectNode":
-            _leave_out(node)
         if node["__loader__"] == "SetNode":
             node["content"].sort(key=_order)  # the order of texts in a set differs between runs
         for container, key in places(node):

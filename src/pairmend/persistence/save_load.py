@@ -27,7 +27,7 @@ from pairmend.persistence.container import (
     write_container,
 )
 from pairmend.persistence.manifest import read_manifest
-from pairmend.persistence.reproducible import pack
+from pairmend.persistence.reproducible import pack, unpack
 from pairmend.persistence.saved import SavedModel
 from pairmend.persistence.structures import check_structures
 from pairmend.persistence.training_rows import TagColumn, TrainingRows
@@ -316,7 +316,9 @@ def load_model(
             warnings.simplefilter(
                 "ignore", InconsistentVersionWarning
             )  # replaced by ModelVersionWarning
-            estimator = io.loads(container.content, trusted=sorted(found.types))
+            estimator = io.loads(
+                unpack(container.content, found.schema), trusted=sorted(found.types)
+            )
         check_structures(estimator)
     except Exception as error:  # a forged file may fail in any way
         raise ModelFileError(f"{path}: the model is broken: {error}") from error

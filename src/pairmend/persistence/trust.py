@@ -7,85 +7,42 @@ whose arrays are checked. All others must be passed to ``load_model`` as trusted
 
 import sys
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
-from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any
 
 import numpy as np
 
+import pairmend
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.persistence.container import ModelFileError
 
-MODULES = frozenset(
-    {
-        "pairmend.naive_bayes.design_matrix",
-        "pairmend.array_api.label_groups",
-        "pairmend.array_api.logistic",
-        "pairmend.array_api.pair_confusion",
-        "pairmend.array_api.pair_naive_bayes",
-        "pairmend._utils.columns",
-        "pairmend._utils.constant_classifier",
-        "pairmend._utils.frames",
-        "pairmend._utils.per_label",
-        "pairmend.pairwise.incremental",
-        "pairmend.kernels.pairs",
-        "pairmend.naive_bayes.feature_statistics",
-        "pairmend.base_classifiers",
-        "pairmend.pairwise.calibrated",
-        "pairmend.pairwise.corrected",
-        "pairmend.pairwise.dense",
-        "pairmend.pairwise.family.bradley_terry",
-        "pairmend.pairwise.family.corrected_classes",
-        "pairmend.pairwise.family.corrected_relevance",
-        "pairmend.pairwise.family.four_classes",
-        "pairmend.pairwise.family.selective",
-        "pairmend.pairwise.family.two_supports",
-        "pairmend.pairwise.family.parallel_hyperplanes",
-        "pairmend.pairwise.family.perceptrons",
-        "pairmend.pairwise.family.problems",
-        "pairmend.pairwise.family.qweighted",
-        "pairmend.pairwise.family.shared_first",
-        "pairmend.pairwise.family.two_stage",
-        "pairmend.frames.encoder",
-        "pairmend.frames.kinds",
-        "pairmend.frames.readers",
-        "pairmend.kernels.confusion",
-        "pairmend.pairwise.learners.generic",
-        "pairmend.pairwise.learners.naive_bayes",
-        "pairmend.pairwise.learners.perceptron",
-        "pairmend.naive_bayes.scoring",
-        "pairmend.naive_bayes.sums",
-        "pairmend.forests.estimator",
-        "pairmend.forests.trees",
-        "pairmend.mended.arrays",
-        "pairmend.mended.base",
-        "pairmend.mended.calibration",
-        "pairmend.mended.estimator",
-        "pairmend.mended.kernel_ridge",
-        "pairmend.mended.decisions",
-        "pairmend.mended.validation_set",
-        "pairmend.mended.label_sets",
-        "pairmend.mended.local_sets",
-        "pairmend.mended.corrector",
-        "pairmend.mended.rows",
-        "pairmend.mended.distances",
-        "pairmend.mended.search",
-        "pairmend.naive_bayes.estimator",
-        "pairmend.neighbourhoods",
-        "pairmend.pairwise.voting",
-        "pairmend.baselines.chains",
-        "pairmend.baselines.ml_knn",
-        "pairmend.baselines.powerset",
-        "pairmend.baselines.rakel",
-        "pairmend.baselines.relevance",
-        "pairmend.thresholds.classifier",
-        "pairmend.thresholds.risk_control",
-        "pairmend.thresholds.strategies",
-    }
+ROOMS = (
+    "_utils",
+    "array_api",
+    "base_classifiers",
+    "baselines",
+    "forests",
+    "frames",
+    "kernels",
+    "mended",
+    "naive_bayes",
+    "neighbourhoods",
+    "pairwise",
+    "thresholds",
 )
-"""Modules all of whose own classes are trusted: estimators and plain data."""
+"""Modules and packages of the library whose classes model files may hold: estimators and parts of
+them, of which only attributes are set when an object is created."""
 
-FUNCTIONS = frozenset(f"{f.__module__}.{f.__qualname__}" for f in REFERENCES.values()) | {
+OURS = "pairmend"
+"""Stands in a file in place of the module of a class of the library: a file names classes only, so
+that it can be loaded after a module was renamed or moved."""
+
+OUR_FUNCTIONS = {function.__name__: function for function in REFERENCES.values()}
+"""Functions of the library that fitted classifiers refer to."""
+
+FUNCTIONS = frozenset(
     # Parameters of feature selection, which are called in fit only.
     f"sklearn.feature_selection._{module}.{name}"
     for module, names in (
@@ -93,8 +50,8 @@ FUNCTIONS = frozenset(f"{f.__module__}.{f.__qualname__}" for f in REFERENCES.val
         ("mutual_info_", ("mutual_info_classif", "mutual_info_regression")),
     )
     for name in names
-}
-"""Functions that fitted classifiers refer to."""
+)
+"""Functions of scikit-learn that estimators refer to."""
 
 ESTIMATORS = {
     "calibration": ["CalibratedClassifierCV"],
@@ -284,9 +241,11 @@ def is_trusted(loader: str, name: str) -> bool:
         case "TypeNode":
             return name in BUILTIN_TYPES or is_scalar(name)
         case "FunctionNode":
-            return name in FUNCTIONS or _is_ufunc(name)
+            ours = _is_short(name) and name.rpartition(".")[2] in OUR_FUNCTIONS
+            return ours or name in FUNCTIONS or _is_ufunc(name)
         case "ObjectNode":
-            return name in PARTS or name in trusted_estimators() or _is_ours(name)
+            known = name in PARTS or name in trusted_estimators()
+            return known or _own_class(name) is not None
     return False
 
 
@@ -310,30 +269,62 @@ def class_of(name: str) -> type | None:
     """Return a trusted class by its full name, None for other names."""
     if name in trusted_estimators():
         return trusted_estimators()[name]
-    module, _, attribute = name.rpartition(".")
-    if name in PARTS or _is_ours(name):
-        found = getattr(import_module(module), attribute, None)
-        return found if isinstance(found, type) else None
-    return None
+    if name in PARTS:
+        module, _, attribute = name.rpartition(".")
+        return getattr(import_module(module), attribute, None)
+    return _own_class(name)
 
 
-def is_missing(name: str) -> bool:
-    """Return whether a name is that of a class of pairmend which this version does not have.
+def registered(name: str) -> Any:
+    """Return the class or function of the library that a name in a model file stands for.
 
-    Only trusted modules are imported: a file may name any module.
+    None if there is none. Modules of the library are imported until the name is found.
     """
-    module, _, attribute = name.rpartition(".")
-    if module in MODULES:
-        return not hasattr(import_module(module), attribute)
-    return module.startswith("pairmend.") and module not in _own_modules()
+    if name in OUR_FUNCTIONS:
+        return OUR_FUNCTIONS[name]
+    if name in pairmend.__all__:
+        getattr(pairmend, name)  # imports its module, and those of its parts
+    found = _classes(len(sys.modules)).get(name)
+    if found is None:
+        _import_all()
+        found = _classes(len(sys.modules)).get(name)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _classes(n_modules: int) -> dict[str, type]:
+    """Return the classes of imported modules by name; they are `n_modules` modules now."""
+    found: dict[str, type] = {}
+    for module_name, module in list(sys.modules.items()):
+        if module_name.startswith(OURS + ".") and module_name.split(".")[1] in ROOMS:
+            public = (value for name, value in vars(module).items() if not name.startswith("_"))
+            own = (each for each in public if isinstance(each, type))
+            found |= {each.__name__: each for each in own if each.__module__ == module_name}
+    return found
 
 
 @cache
-def _own_modules() -> frozenset[str]:
-    """Return the names of all modules and packages of pairmend."""
-    root = Path(__file__).parents[2]
-    files = (path.relative_to(root).with_suffix("") for path in root.glob("pairmend/**/*.py"))
-    return frozenset(".".join(path.parts).removesuffix(".__init__") for path in files)
+def _import_all() -> None:
+    """Import all modules that define classes of model files."""
+    for room in ROOMS:
+        found = import_module(f"{OURS}.{room}")
+        for module in walk_packages(getattr(found, "__path__", ()), f"{found.__name__}."):
+            import_module(module.name)
+
+
+def is_missing(name: str) -> bool:
+    """Return whether a name is that of a class of pairmend which this version does not have."""
+    return _is_short(name) and registered(name.rpartition(".")[2]) is None
+
+
+def full_name(name: str) -> str:
+    """Return the full name of a type that a model file names."""
+    found = registered(name.rpartition(".")[2]) if _is_short(name) else None
+    return name if found is None else f"{found.__module__}.{found.__qualname__}"
+
+
+def _is_short(name: str) -> bool:
+    return name.rpartition(".")[0] == OURS
 
 
 def is_scalar(name: str) -> bool:
@@ -352,9 +343,6 @@ def _is_ufunc(name: str) -> bool:
     return isinstance(getattr(sys.modules.get(module), attribute, None), np.ufunc)
 
 
-def _is_ours(name: str) -> bool:
-    module, _, attribute = name.rpartition(".")
-    if module not in MODULES:
-        return False
-    found = getattr(import_module(module), attribute, None)
-    return isinstance(found, type) and found.__module__ == module
+def _own_class(name: str) -> type | None:
+    found = registered(name.rpartition(".")[2]) if _is_short(name) else None
+    return found if isinstance(found, type) else None
