@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._utils.cells import by_density, densify, to_csr
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, is_frame
-from pairmend._utils.namespaces import Namespace, check_device_rows, foreign_namespace
+from pairmend._utils.namespaces import Array, Namespace, check_device_rows, foreign_namespace
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
     HasMethods,
@@ -32,7 +32,6 @@ from pairmend._utils.sklearn_private import (
 from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend._utils.validation import LARGEST, is_moderate, is_plain
 from pairmend._utils.weights import all_equal
-from pairmend.array_api import distances
 from pairmend.frames import FrameEncoder
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,
@@ -80,7 +79,15 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         self.transform_ = None if self.transform is None else clone(self.transform).fit(X, y)
         rows = X if self.transform_ is None else self.transform_.transform(X)
         if (namespace := foreign_namespace(rows)) is not None:
-            return self._fit_arrays(rows, sample_weight, namespace)
+            rows, weights = check_device_rows(rows, namespace), None
+            if sample_weight is not None:
+                weights = check_sample_weight(sample_weight, rows, ensure_non_negative=True)
+            self._encoder, self._sparse = None, False
+            self.mean_, self.scale_ = _mean_and_divisor_on_device(
+                rows, self.scale, weights, namespace
+            )
+            self.points_ = self._scaled_on_device(rows, namespace)
+            return self
         self._encoder = _frame_encoder(rows)
         numbers, categories = self._split(rows)
         if self._encoder is None:
@@ -92,16 +99,6 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
             weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         self.mean_, self.scale_ = _mean_and_divisor(numbers, self.scale, weights)
         self.points_ = self._scaled(numbers, categories)
-        return self
-
-    def _fit_arrays(self, rows: Any, sample_weight: Any, namespace: Namespace) -> Self:
-        """Fit on rows of another array library than numpy, whose points stay on its device."""
-        rows, weights = check_device_rows(rows, namespace), None
-        if sample_weight is not None:
-            weights = check_sample_weight(sample_weight, rows, ensure_non_negative=True)
-        self._encoder, self._sparse = None, False
-        self.mean_, self.scale_ = distances.mean_and_divisor(rows, self.scale, weights, namespace)
-        self.points_ = distances.scaled(rows, self.mean_, self.scale_)
         return self
 
     def _check_rows(self, n_rows: int) -> None:
@@ -125,7 +122,7 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
         if (namespace := foreign_namespace(rows)) is not None:
             rows = check_device_rows(rows, namespace)
             self._check_width(rows.shape[1])
-            return distances.scaled(rows, self.mean_, self.scale_)
+            return self._scaled_on_device(rows, namespace)
         numbers, categories = self._split(rows)
         self._check_width(numbers.shape[1])
         if self._sparse != sparse.issparse(numbers):
@@ -162,10 +159,17 @@ class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
             centred[missing] = 0
         return np.hstack([centred, categories]) if categories.shape[1] else centred
 
-    def _factor(self) -> FloatArray:
+    def _scaled_on_device(self, rows: Array, namespace: Namespace) -> Array:
+        """Return dense rows without missing values as points in double precision."""
+        xp, dtype = namespace.xp, self.mean_.dtype
+        points = (xp.astype(rows, dtype) - self.mean_) * self._factor(xp)
+        limit = LARGEST["float64" if dtype == xp.float64 else "float32"]
+        return xp.clip(points, min=-limit, max=limit)
+
+    def _factor(self, xp: Any = np) -> FloatArray:
         """Return the number by which each feature is multiplied, 0 for one that is ignored."""
-        is_used = self.scale_ > np.finfo(self.scale_.dtype).tiny
-        return np.where(is_used, 1 / np.where(is_used, self.scale_, 1), 0)
+        is_used = self.scale_ > float(xp.finfo(self.scale_.dtype).smallest_normal)
+        return xp.where(is_used, 1 / xp.where(is_used, self.scale_, 1.0), 0.0)
 
     def _affine_map(self) -> tuple[FloatArray, FloatArray] | None:
         """Return the mean and the factor by which finite dense rows become points.
@@ -254,9 +258,7 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         """
         check_is_fitted(self)
         points = self.to_points(X)
-        if foreign_namespace(points) is not None:
-            return distances.gaussian_weights(points, self.points_, float(self.beta)).T
-        return gaussian_weights(points, self.points_, float(self.beta))
+        return gaussian_weights(points, self.points_, float(self.beta), _functions(points))
 
 
 class AdaptiveNeighbourhood(_DistanceNeighbourhood):
@@ -327,9 +329,7 @@ class AdaptiveNeighbourhood(_DistanceNeighbourhood):
         """
         check_is_fitted(self)
         points = self.to_points(X)
-        if foreign_namespace(points) is not None:
-            return distances.adaptive_weights(points, self.points_, self.k).T
-        return adaptive_weights(points, self.points_, self.k)
+        return adaptive_weights(points, self.points_, self.k, _functions(points))
 
 
 class GlobalNeighbourhood(BaseEstimator):
@@ -391,6 +391,31 @@ class GlobalNeighbourhood(BaseEstimator):
             xp = namespace.xp
             return xp.ones(shape, dtype=namespace.float64, device=namespace.device).T
         return np.ones(shape).T
+
+
+def _functions(points: Matrix) -> Any:
+    """Return the functions of the array API for points; numpy itself for those on the CPU."""
+    namespace = foreign_namespace(points)
+    return np if namespace is None else namespace.xp
+
+
+def _mean_and_divisor_on_device(
+    rows: Array, scale: str | None, weights: FloatArray | None, namespace: Namespace
+) -> tuple[Array, Array]:
+    """Return what :func:`_mean_and_divisor` returns, for rows without missing values."""
+    xp = namespace.xp
+    mass = np.ones(rows.shape[0]) if weights is None else weights
+    rows = xp.take(rows, namespace.asarray(np.flatnonzero(mass > 0)), axis=0)
+    rows, mass = xp.astype(rows, namespace.float64), mass[mass > 0]
+    masses, total = namespace.asarray(mass)[:, None], float(mass.sum())
+    mean = xp.sum(rows * masses, axis=0) / total
+    spread = xp.max(rows, axis=0) - xp.min(rows, axis=0)
+    if scale is None:
+        return mean, xp.ones_like(spread)
+    if scale == "range":
+        return mean, spread
+    deviation = xp.sqrt(xp.sum((rows - mean) ** 2 * masses, axis=0) / total)
+    return mean, xp.where(spread > 0, deviation, 0.0)
 
 
 def _frame_encoder(rows: MatrixLike) -> FrameEncoder | None:

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from pairmend._utils.namespaces import Namespace
-from pairmend.array_api import landmark_sums
 from pairmend.kernels import landmarks
 from pairmend.kernels.landmarks import LandmarkSums, nearest_landmark
+from pairmend.mended import landmark_sums
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 

@@ -4,6 +4,9 @@ Points are rows of numbers, already scaled, dense or CSR. Weights are (t, M), on
 the t queries, in column-major order because the confusion sums read them that way.
 """
 
+import math
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -20,17 +23,19 @@ TILE = 2**15
 """Exponents processed at once, few enough to stay in the processor's cache."""
 
 
-def squared_norms(points: Matrix) -> FloatArray:
+def squared_norms(points: Matrix, xp: Any = np) -> FloatArray:
     """Return the squared norms of rows."""
+    if xp is not np:
+        return xp.sum(points * points, axis=1)
     if sparse.issparse(points):
         return np.asarray(points.multiply(points).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", points, points)
 
 
-def offsets_to(queries: Matrix, points: FloatArray) -> FloatArray:
+def offsets_to(queries: Matrix, points: FloatArray, xp: Any = np) -> FloatArray:
     """Return squared distances less the query's own squared norm, (M, t)."""
-    norms = squared_norms(points)[:, np.newaxis]
-    if sparse.issparse(points):
+    norms = squared_norms(points, xp)[:, None]
+    if sparse.issparse(points) or xp is not np:
         offsets = points @ queries.T
         if sparse.issparse(offsets):
             offsets = offsets.toarray()
@@ -79,6 +84,7 @@ def gaussian_weights(
     queries: Matrix,
     points: Matrix,
     beta: float,
+    xp: Any = np,
 ) -> FloatArray:
     """Return the weights exp(-beta * squared distance), relative to the nearest (eq. 17).
 
@@ -87,16 +93,17 @@ def gaussian_weights(
     all points are far. A query's own norm cancels in the same step and is never computed, which
     preserves the digits of queries far outside the points' range.
     """
-    weights = offsets_to(queries, points)
-    weights -= weights.min(axis=0)
+    weights = offsets_to(queries, points, xp)
+    weights -= xp.min(weights, axis=0)
     weights *= -beta
-    return exponential(weights).T
+    return (exponential(weights) if xp is np else xp.exp(weights)).T
 
 
 def adaptive_weights(
     queries: Matrix,
     points: Matrix,
     k: int,
+    xp: Any = np,
 ) -> FloatArray:
     """Return weights of a Gaussian whose width is the distance of the k-th nearest point.
 
@@ -104,16 +111,19 @@ def adaptive_weights(
     where they are dense. Where k or more points coincide with the query, these have weight 1 and
     all others 0, the limit of ever closer points.
     """
-    offsets = offsets_to(queries, points)
-    own = squared_norms(queries)
-    scale = squared_norms(points)[:, np.newaxis] + own
-    squared = np.maximum(offsets + own, 0)
+    offsets = offsets_to(queries, points, xp)
+    own = squared_norms(queries, xp)
+    scale = squared_norms(points, xp)[:, None] + own
+    squared = offsets + own
     # The computed distance of equal points is rounding.
-    rounding = 4 * np.finfo(squared.dtype).eps * max(2, points.shape[1])
-    squared = np.where(squared > rounding * scale, squared, 0)
-    kth = np.partition(squared, k - 1, axis=0)[k - 1]
-    positive = kth > 0
-    ratio = np.where(
-        positive, squared / np.where(positive, kth, 1), np.where(squared > 0, np.inf, 0)
+    rounding = 4 * float(xp.finfo(squared.dtype).eps) * max(2, points.shape[1])
+    squared = xp.where(squared > rounding * scale, squared, 0.0)
+    kth = (
+        np.partition(squared, k - 1, axis=0)[k - 1]
+        if xp is np
+        else xp.sort(squared, axis=0)[k - 1, :]
     )
-    return np.exp(np.log(KTH_NEIGHBOUR_WEIGHT) * ratio).astype(squared.dtype, copy=False).T
+    positive = kth > 0
+    at_zero = xp.where(squared > 0, xp.full_like(squared, np.inf), 0.0)
+    ratio = xp.where(positive, squared / xp.where(positive, kth, 1.0), at_zero)
+    return xp.exp(math.log(KTH_NEIGHBOUR_WEIGHT) * ratio).T

@@ -3,13 +3,14 @@
 The reference classifier of Woloszynski and Kurzynski (2011) models a classifier whose support for
 the first label of a pair is ``s``: its supports are random, with means ``s`` and ``1 - s``, and
 it decides for the larger. Each function maps supports to P(h = first | x), element by element,
-for float64 or float32.
+for float64 or float32. The namespace `xp` has the functions of the array API.
 
 Woloszynski, T., Kurzynski, M. (2011). A probabilistic model of classifier competence for
 dynamic ensemble selection. Pattern Recognition 44(10-11), 2656-2668.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def beta_reference_loops(support: FloatArray, series: FloatArray, out: FloatArra
         _fill_beta(support[part], series, out[part])
 
 
-def beta_reference(support: FloatArray) -> FloatArray:
+def beta_reference(support: FloatArray, xp: Any = np) -> FloatArray:
     """Return the probability that one of two independent beta variables exceeds the other.
 
     The variables have parameters ``(2s, 2 - 2s)`` and ``(2 - 2s, 2s)``. With ``q = min(s, 1 - s)``
@@ -86,6 +87,10 @@ def beta_reference(support: FloatArray) -> FloatArray:
     the double poles of the trigamma function, so p is analytic, and a polynomial of modest degree
     equals it to the last digit, many times faster.
     """
+    if xp is not np:
+        q = xp.minimum(support, 1 - support)
+        p = _polynomial(BETA_SERIES, q, xp) * q * q
+        return xp.where(support > 0.5, 1 - p, p)
     # In either layout, values are processed in the order of the memory.
     rows_first = support.ndim < 2 or support.flags.c_contiguous
     flat = (support if rows_first else support.T).ravel()
@@ -96,45 +101,49 @@ def beta_reference(support: FloatArray) -> FloatArray:
     for start in range(0, len(flat), TILE):
         here = flat[start : start + TILE]
         q = np.minimum(here, 1 - here)
-        y = 4 * q - 1
-        p = np.full_like(q, BETA_SERIES[0])
-        for coefficient in BETA_SERIES[1:]:
-            p *= y
-            p += coefficient
+        p = _polynomial(BETA_SERIES, q)
         p *= q
         p *= q
         out[start : start + TILE] = np.where(here > 0.5, 1 - p, p)
     return out.reshape(support.shape) if rows_first else out.reshape(support.T.shape).T
 
 
-def constrained_reference(support: FloatArray) -> FloatArray:
+def constrained_reference(support: FloatArray, xp: Any = np) -> FloatArray:
     """Return the probability that a beta variable exceeds its own complement.
 
     The two random supports sum to one, a condition that the paper states and its integral does not
     use: P = 1 - I_{1/2}(2s, 2 - 2s). It is analytic in s, and a polynomial equals it to the last
     digit.
     """
-    q = np.minimum(support, 1 - support)
-    p = np.full_like(q, CONSTRAINED_SERIES[0])
-    for coefficient in CONSTRAINED_SERIES[1:]:
-        p = p * (4 * q - 1) + coefficient
-    return np.where(support > 0.5, 1 - p * q, p * q)
+    q = xp.minimum(support, 1 - support)
+    p = _polynomial(CONSTRAINED_SERIES, q, xp) * q
+    return xp.where(support > 0.5, 1 - p, p)
 
 
-def identity_reference(support: FloatArray) -> FloatArray:
+def _polynomial(series: tuple[float, ...], q: FloatArray, xp: Any = np) -> FloatArray:
+    """Return a polynomial in 4q - 1, given with its highest power first."""
+    y = 4 * q - 1
+    total = xp.full_like(q, series[0])
+    for coefficient in series[1:]:
+        total *= y
+        total += coefficient
+    return total
+
+
+def identity_reference(support: FloatArray, xp: Any = np) -> FloatArray:
     """Return the support itself as the probability: no reference classifier."""
     return support
 
 
-def decide(supports: FloatArray, reference: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def decide(supports: FloatArray, reference: Callable[..., FloatArray], xp: Any = np) -> FloatArray:
     """Return the probabilities of deciding for either label of a pair, folded, as the supports are.
 
     See :mod:`pairmend.kernels.folding`.
     """
-    return np.copysign(reference(np.abs(supports)), supports)
+    return xp.copysign(reference(xp.abs(supports), xp), supports)
 
 
-REFERENCES: dict[str, Callable[[FloatArray], FloatArray]] = {
+REFERENCES: dict[str, Callable[..., FloatArray]] = {
     "beta": beta_reference,
     "constrained": constrained_reference,
     "identity": identity_reference,

@@ -1,4 +1,9 @@
-"""From supports of pairs to scores of labels; which supports and which scores are ties."""
+"""From supports of pairs to scores of labels; which supports and which scores are ties.
+
+The namespace `xp` has the functions of the array API for arrays of any library.
+"""
+
+from typing import Any
 
 import numpy as np
 
@@ -10,18 +15,19 @@ SINGLE_DIGITS = 6
 """The same in single precision."""
 
 
-def vote(supports: FloatArray) -> FloatArray:
+def vote(supports: FloatArray, xp: Any = np) -> FloatArray:
     """Replace supports by votes 0, 1/2 or 1; a tie is half a vote for each label (eq. 5).
 
     Differences from 1/2 are rounded to `DIGITS` decimals, `SINGLE_DIGITS` in single precision.
     """
-    digits = DIGITS if supports.dtype == np.float64 else SINGLE_DIGITS
-    return (1 + np.sign(np.round(supports - 0.5, digits))) / 2
+    digits = DIGITS if supports.dtype == xp.float64 else SINGLE_DIGITS
+    return (1 + xp.sign(round_scores(supports - 0.5, digits, xp))) / 2
 
 
-def round_scores(scores: FloatArray, digits: int = DIGITS) -> FloatArray:
+def round_scores(scores: FloatArray, digits: int = DIGITS, xp: Any = np) -> FloatArray:
     """Round scores of labels, so that scores that differ by rounding errors only are ties."""
-    return np.round(scores, digits)
+    scale = 10.0**digits
+    return xp.round(scores * scale) / scale
 
 
 def sum_supports(supports: FloatArray, labels: slice, n_labels: int) -> FloatArray:

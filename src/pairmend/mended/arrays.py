@@ -12,7 +12,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
 
+from pairmend._logistic_solver import fit_logistic
+from pairmend._utils.chunking import batches
 from pairmend._utils.fit_params import route_fit_params, take_params
 from pairmend._utils.namespaces import Array, Namespace, as_numpy, check_device_rows
 from pairmend._utils.parameters import is_auto
@@ -29,22 +32,20 @@ from pairmend._utils.validation import (
     seed_estimator,
 )
 from pairmend._utils.weights import relative_weights
-from pairmend.array_api.label_sets import marginals
-from pairmend.array_api.landmark_sums import (
-    DenseLandmarks,
-    corrected_by,
-    log_odds,
-    sums_by_landmark,
-)
-from pairmend.array_api.logistic import LabelLogisticRegression
-from pairmend.array_api.supports import p_decide
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.base import GivenBase, base_attributes
 from pairmend.mended.base_choice import LINEAR
 from pairmend.mended.corrector import Corrector, LabelCorrector
 from pairmend.mended.decisions import CorrectedProba
 from pairmend.mended.distances import PROBA_MARGIN
 from pairmend.mended.label_sets import PROBA_MARGIN as SET_MARGIN
+from pairmend.mended.landmark_sums import (
+    DenseLandmarks,
+    corrected_by,
+    log_odds,
+    sums_by_landmark,
+)
 from pairmend.mended.landmarks import LandmarkTables
 from pairmend.mended.out_of_fold_rows import LocalRows
 from pairmend.mended.rows import RowEncoder, takes_sparse_rows
@@ -52,6 +53,9 @@ from pairmend.mended.scoring import find_metric
 from pairmend.mended.stacking import stack
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
 from pairmend.model_selection.out_of_fold import first_predictions, split_rows
+
+MARGINAL_ARRAYS = 4
+"""Number of arrays of the scores of label sets of a chunk in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,128 @@ class DeviceRows(LocalRows):
         references = list(tables.total.sums)
         total, sums = sums_by_landmark(*given, scalings, references, PROBA_MARGIN, self.namespace)
         return tables.plus(LandmarkTables(tables.scalings, GlobalSums(total), sums))
+
+
+class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
+    """L2-penalized logistic regression of standardized features, for all labels at once.
+
+    The optimum is that of :class:`~pairmend.base_classifiers.ScaledLogisticRegression` for each
+    label. scikit-learn's ``LogisticRegression`` fits one label at a time, which on a GPU takes many
+    times as long. A label with one class only has its smoothed share.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse of the strength of the L2 penalty.
+    max_iter : int, default=1000
+        Largest number of Newton steps.
+    standardize : bool, default=True
+        Whether features are standardized; ``ScaledLogisticRegression`` does not where rows are
+        mostly zeros.
+
+    Attributes
+    ----------
+    mean_, scale_ : array of shape (n_features,)
+        Mean and standard deviation of the features; 1 for constant ones. If features are not
+        standardized, 0 and 1.
+    coef_ : array of shape (n_features, n_labels)
+        Coefficients of the standardized features.
+    intercept_ : array of shape (n_labels,)
+        Intercepts.
+    classes_ : ndarray of shape (n_labels,)
+        Numbers of the labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.mended.arrays import LabelLogisticRegression
+    >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0, 1], [1, 1], [0, 0], [1, 0]])
+    >>> clf = LabelLogisticRegression().fit(X, Y == 1)
+    >>> clf.predict_proba(np.array([[1.5]])).round(2).tolist()
+    [[0.5, 0.5]]
+    """
+
+    def __init__(self, C: float = 1.0, *, max_iter: int = 1000, standardize: bool = True):
+        self.C = C
+        self.max_iter = max_iter
+        self.standardize = standardize
+
+    def fit(self, X: Array, Y: BoolArray, sample_weight: FloatArray | None = None) -> Self:
+        """Fit all labels.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Rows without missing values, of any array library.
+        Y : ndarray of bool, shape (n_samples, n_labels)
+            Label indicators.
+        sample_weight : ndarray of shape (n_samples,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        self
+            Fitted classifier.
+        """
+        space = Namespace.of(X)
+        xp = space.xp
+        mass = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        weights = space.asarray(mass)
+        X = xp.astype(X, space.float64)
+        mean, scale = self._mean_and_scale(X, weights / float(mass.sum()), space)
+        varying = varying_labels(Y)
+        shares = smoothed_share(Y, mass)
+        coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.log(shares) - np.log1p(-shares)
+        scaled = (X - mean) / scale
+        optimum = fit_logistic(scaled, Y[:, varying], mass, self.C, self.max_iter, overwrite=True)
+        optimum.warn_unless_converged()
+        coef[:, varying], intercept[varying] = optimum.coef, optimum.intercept
+        self.mean_, self.scale_ = mean, scale
+        self.coef_, self.intercept_ = space.asarray(coef), space.asarray(intercept)
+        self.classes_ = np.arange(Y.shape[1])
+        return self
+
+    def _mean_and_scale(self, X: Array, share: Array, namespace: Namespace) -> tuple[Array, Array]:
+        """Return what is subtracted from the features, and what they are divided by."""
+        xp = namespace.xp
+        mean = xp.sum(X * share[:, None], axis=0)
+        if not self.standardize:
+            return xp.zeros_like(mean), xp.ones_like(mean)
+        variance = xp.sum((X - mean) ** 2 * share[:, None], axis=0)
+        # The variance of a constant feature is rounding, with the bound of `StandardScaler`.
+        rounding = X.shape[0] * float(xp.finfo(X.dtype).eps)
+        is_constant = variance <= rounding * variance + (rounding * mean) ** 2
+        return mean, xp.where(is_constant, xp.ones_like(mean), xp.sqrt(variance))
+
+    def predict_proba(self, X: Array) -> Array:
+        """Return the probabilities of labels.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Rows, of the array library of fit.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels)
+            Probabilities.
+        """
+        check_is_fitted(self)
+        xp = Namespace.of(self.coef_).xp
+        Z = (xp.astype(X, self.mean_.dtype) - self.mean_) / self.scale_
+        return _logistic(Z @ self.coef_ + self.intercept_, xp)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.array_api_support = True
+        return tags
+
+
+def _logistic(scores: Array, xp: Any) -> Array:
+    """Return the logistic function; an exponential that overflows gives 0."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + xp.exp(-scores))
 
 
 class ArrayPerLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -237,6 +363,33 @@ def with_label_sets(corrector: Corrector, by_label: FloatArray, namespace: Names
     return CorrectedProba(stack(parts, corrector.label_set_weights), by_label, None)
 
 
+def marginals(
+    proba: Array,
+    members: np.ndarray[Any, Any],
+    prior: np.ndarray[Any, Any],
+    margin: float,
+    namespace: Namespace,
+) -> Array:
+    """Return the probability of each label over all sets, (n_rows, n_labels).
+
+    `members`, (n_sets, n_labels), are the indicators of the sets, `prior` the logarithms of their
+    factors. Probabilities are clipped to `margin` from 0 and 1.
+    """
+    xp = namespace.xp
+    sets, factors = namespace.asarray(members), namespace.asarray(prior)
+    step = max(1, namespace.max_bytes // (8 * MARGINAL_ARRAYS * len(prior)))
+    found = []
+    for rows in batches(proba.shape[0], step):
+        p = xp.clip(proba[rows, :], min=margin, max=1 - margin)
+        scores = xp.log(p / (1 - p)) @ sets.T
+        scores += factors
+        scores -= xp.max(scores, axis=1, keepdims=True)
+        scores = xp.exp(scores)
+        scores /= xp.sum(scores, axis=1, keepdims=True)
+        found.append(xp.clip(scores @ sets, min=0.0, max=1.0))
+    return xp.concat(found, axis=0)
+
+
 @dataclass(frozen=True)
 class _DeviceCorrector:
     """The corrections of a `LabelCorrector` whose points are affine functions of dense rows."""
@@ -276,7 +429,7 @@ class _DeviceCorrector:
             terms[name] = corrected_by(proba, sums, towards, mass, correction.reference, dtype)
         if corrector.stacking_weights.get("global", 0) != 0:
             reference = corrector.corrections["global"].reference
-            decided = p_decide(reference, proba, namespace)
+            decided = REFERENCES[reference](proba, xp)
             on, off = self.p_true[reference]
             terms["global"] = decided * on + (1 - decided) * off
         return terms

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from pairmend._logistic_solver import fit_logistic
 from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend._utils.weights import relative_weights
-from pairmend.array_api.logistic_solver import fit_logistic
 
 MARGIN = 0.005
 """Distance from 0 and 1 to which probabilities are scaled: forests have many that are 0."""

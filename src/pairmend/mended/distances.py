@@ -14,10 +14,10 @@ from pairmend._utils.frames import EncodedFrame
 from pairmend._utils.namespaces import Namespace
 from pairmend._utils.typing import FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._utils.weights import draw_rows, weighted_median
-from pairmend.array_api import landmark_sums
 from pairmend.kernels.landmarks import nearest_landmark
 from pairmend.kernels.leave_one_out import sums_around
 from pairmend.kernels.neighbourhood import offsets_to, squared_norms
+from pairmend.mended import landmark_sums
 from pairmend.neighbourhoods import GaussianNeighbourhood
 
 SCALINGS = ("range", "standard", "unit", "log_odds")

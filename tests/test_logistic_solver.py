@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from array_libraries import LIBRARIES, Library, dispatched
-from pairmend.array_api import logistic_solver
-from pairmend.array_api.logistic_solver import fit_logistic
+from pairmend import _logistic_solver as logistic_solver
+from pairmend._logistic_solver import fit_logistic
 
 
 def generated(n_rows=120, n_features=6, density=1.0, seed=0):

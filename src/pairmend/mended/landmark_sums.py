@@ -9,10 +9,10 @@ import numpy as np
 from pairmend._utils.chunking import batches
 from pairmend._utils.namespaces import Array, Namespace
 from pairmend._utils.typing import BoolArray, FloatArray
-from pairmend.array_api.distances import squared_offsets
-from pairmend.array_api.supports import p_decide
 from pairmend.kernels.landmarks import TIE, TOLERANCE
 from pairmend.kernels.leave_one_out import ROUNDING, SLACK
+from pairmend.kernels.neighbourhood import offsets_to
+from pairmend.kernels.rrc import REFERENCES
 
 ARRAYS = 3
 """Number of arrays of weights of a chunk in memory at once."""
@@ -98,7 +98,7 @@ def corrected_by(
     missed = xp.where(missed < off, missed, off)
     given_on = _share(hit + mass * towards[0], on + mass, 1.0, xp)
     given_off = _share(missed + mass * towards[1], off + mass, 0.0, xp)
-    decided = p_decide(reference, proba, space)
+    decided = REFERENCES[reference](proba, xp)
     return xp.clip(given_off + decided * (given_on - given_off), min=0.0, max=1.0)
 
 
@@ -158,7 +158,7 @@ def sums_by_landmark(
         features = namespace.asarray(X[rows])
         summands = {}
         for name in references:
-            decided = p_decide(name, p, namespace)
+            decided = REFERENCES[name](p, xp)
             columns = [decided * has_label, decided, has_label, xp.ones_like(weights)]
             summands[name] = xp.concat(columns, axis=1) * weights
             total[name] += namespace.numpy(xp.sum(summands[name], axis=0, keepdims=True))
@@ -230,7 +230,7 @@ class LeaveOneOutSums:
         is_own = self.places == space.asarray(own)
         left_out = self.places == space.asarray(np.where(is_alone, own, -1))
         shared = space.asarray(np.where(is_alone[:, np.newaxis], 0, summands).astype(self.dtype))
-        offsets = squared_offsets(space.asarray(queries.astype(self.dtype)), self.points)
+        offsets = offsets_to(space.asarray(queries.astype(self.dtype)), self.points, xp)
         offsets = xp.where(left_out, xp.full_like(offsets, xp.inf), offsets)
         offsets -= xp.min(offsets, axis=0)
         info = np.finfo(self.dtype)

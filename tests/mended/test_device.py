@@ -16,13 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from array_libraries import LIBRARIES, Library, dispatched, moved_to_numpy
 from pairmend import MendedClassifier
 from pairmend._utils.namespaces import Namespace
-from pairmend.array_api import landmark_sums
-from pairmend.array_api.label_sets import marginals
-from pairmend.array_api.logistic import LabelLogisticRegression
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.kernels.landmarks import LandmarkSums, nearest_landmark
 from pairmend.kernels.leave_one_out import sums_around, tabulate
 from pairmend.kernels.rrc import REFERENCES
+from pairmend.mended import landmark_sums
+from pairmend.mended.arrays import LabelLogisticRegression, marginals
 from pairmend.mended.label_sets import PROBA_MARGIN, LabelSets
 
 NUMPY = Namespace(np, "cpu")
