@@ -200,7 +200,7 @@ class _Body:
         columns, values, counts = (np.concatenate(part) for part in zip(*self.blocks, strict=True))
         indptr = np.concatenate([[0], np.cumsum(counts)])
         # Trees of scikit-learn accept 32-bit indices only.
-        dtype = sparse.get_index_dtype(maxval=max(len(columns), *shape))
+        dtype = np.int32 if max(len(columns), *shape) <= np.iinfo(np.int32).max else np.int64
         cells = values, columns.astype(dtype, copy=False), indptr.astype(dtype, copy=False)
         return sparse.csr_array(cells, shape=shape), weights
 
