@@ -29,10 +29,16 @@ dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[d
 from dask_tasks import slow  # noqa: E402
 from odd_classifiers import KILL  # noqa: E402
 from pairmend import distributed  # noqa: E402
-from pairmend.distributed import base_training  # noqa: E402
+from pairmend.distributed import base_training, rows  # noqa: E402
 
 TOLERANCE = 1e-9
 CHUNKS = (30, 7, 1, 42)  # of the 80 rows
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Cut the 80 rows into several blocks."""
+    monkeypatch.setattr(rows, "MAX_ROWS", 30)
 
 
 @pytest.fixture
@@ -192,11 +198,11 @@ def test_corrected_classifier_with_virtual_label_equals_local_fit(
 @pytest.mark.parametrize(
     "kind", [PairwiseClassifier, CalibratedLabelRanking, CorrectedPairwiseClassifier]
 )
-def test_other_base_classifiers_equal_local_fit(kind, small_set, labels, on_cluster, monkeypatch):
+def test_other_base_classifiers_equal_local_fit(kind, small_set, labels, on_cluster):
     base = DecisionTreeClassifier()  # depends on the seed
-    monkeypatch.setattr("pairmend.distributed.training.TASKS", 4)  # of 15 pairs or 21
     X, _ = small_set
-    ours = distributed.fit(kind(base, random_state=0), in_chunks(X), in_chunks(labels))
+    # With n_jobs, joblib distributes the pairs over the workers.
+    ours = distributed.fit(kind(base, n_jobs=2, random_state=0), in_chunks(X), in_chunks(labels))
     local = kind(base, random_state=0).fit(X, labels)
     np.testing.assert_array_equal(ours.pair_support(X), local.pair_support(X))
     np.testing.assert_array_equal(ours.predict_proba(X), local.predict_proba(X))

@@ -4,21 +4,26 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
-from pairmend import MendedClassifier
+from pairmend import MendedClassifier, RandomSubspaceNB
 from pairmend.mended.rows import SparseRows
 
 da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
 
 from pairmend import distributed  # noqa: E402
-from pairmend.distributed.column_sums import ColumnSums, _add_sums  # noqa: E402
+from pairmend.distributed import rows  # noqa: E402
 
 CHUNKS = (0, 30, 7, 1, 42)  # of the 80 rows
 N_ROWS, N_FEATURES = sum(CHUNKS), 40
 SPLITS = list(KFold(3, shuffle=True, random_state=1).split(np.empty((N_ROWS, 1))))
-LOGISTIC = LogisticRegression(C=0.1)
+NAIVE_BAYES = RandomSubspaceNB(5, random_state=0)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Cut the 80 rows into several blocks."""
+    monkeypatch.setattr(rows, "MAX_ROWS", 30)
 
 
 def labels():
@@ -54,11 +59,13 @@ LATE_DENSE = np.where(np.arange(N_ROWS) < 70, 0.02, 0.12)  # less than 5 % in al
 @pytest.mark.parametrize(
     ("X", "base", "scaling"),
     [
-        pytest.param(with_missing(), None, "range", id="missing"),
-        pytest.param(mostly_zeros(0.04), None, "auto", id="mostly zeros"),
-        pytest.param(mostly_zeros(0.04, n_missing=40), None, "unit", id="zeros and missing"),
-        pytest.param(mostly_zeros(EARLY_SPARSE), LOGISTIC, "auto", id="dense with sparse blocks"),
-        pytest.param(mostly_zeros(LATE_DENSE), None, "auto", id="sparse with dense blocks"),
+        pytest.param(with_missing(), NAIVE_BAYES, "range", id="missing"),
+        pytest.param(mostly_zeros(0.04), NAIVE_BAYES, "auto", id="mostly zeros"),
+        pytest.param(mostly_zeros(0.04, n_missing=40), NAIVE_BAYES, "unit", id="zeros and missing"),
+        pytest.param(
+            mostly_zeros(EARLY_SPARSE), NAIVE_BAYES, "auto", id="dense with sparse blocks"
+        ),
+        pytest.param(mostly_zeros(LATE_DENSE), NAIVE_BAYES, "auto", id="sparse with dense blocks"),
     ],
 )
 def test_mended_equals_local_fit(X, base, scaling, weighted):
@@ -73,31 +80,6 @@ def test_mended_equals_local_fit(X, base, scaling, weighted):
     np.testing.assert_allclose(ours.predict_proba(X), local.predict_proba(X), rtol=0, atol=1e-9)
     assert (ours._row_encoder.sparse_rows is None) == (local._row_encoder.sparse_rows is None)
     assert ours._row_encoder.sparse_for_base == local._row_encoder.sparse_for_base
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_means_and_density_equal_those_of_all_rows(form):
-    X = mostly_zeros(0.02, n_missing=20)
-    X[:, 0] = np.nan  # no value at all
-    X[3] = 1  # many cells in a row of weight 0
-    weights = np.random.RandomState(1).choice([1.0, 3.0], N_ROWS)
-    weights[3] = 0
-    ends = np.cumsum(CHUNKS)
-    blocks = [
-        ColumnSums.of(form(X[start:end]), weights[start:end])
-        for start, end in zip(ends - CHUNKS, ends, strict=True)
-    ]
-    sums = _add_sums([_add_sums(blocks[:2]), _add_sums(blocks[2:])])
-    present = weights > 0
-    assert (sums.n_nonzero, sums.n_cells) == (np.sum(X[present] != 0), X[present].size)
-    means = np.ma.average(np.ma.masked_invalid(X), axis=0, weights=weights).filled(0)
-    np.testing.assert_allclose(sums.sparse_rows().mean, means, rtol=1e-12)
-    assert sums.masses[0] == 0
-
-
-def test_dense_matrices_have_no_sparse_rows():
-    assert ColumnSums.of(mostly_zeros(0.2), None).sparse_rows() is None
-    assert ColumnSums.of(sparse.csr_array(mostly_zeros(0.2)), None).sparse_rows() is not None
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "bool"])

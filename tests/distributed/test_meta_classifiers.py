@@ -24,22 +24,26 @@ from pairmend import (
     RandomSubspaceNB,
     ThresholdedClassifier,
 )
-from pairmend.mended.label_sets import LabelSets
 from pairmend.persistence import load_model, save_model
 
 da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
 dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[dask]'")
 
 from pairmend import distributed  # noqa: E402
-from pairmend.distributed import base_training, mended  # noqa: E402
-from pairmend.distributed.splits import FoldDraw  # noqa: E402
-from pairmend.distributed.training_rows import TrainingRows  # noqa: E402
+from pairmend.distributed import base_training  # noqa: E402
 
 TOLERANCE = 1e-9
 CHUNKS = (30, 7, 1, 42)  # of the 80 rows
+BLOCKS = np.split(np.arange(80), [30, 60])
 SPLITS = list(KFold(3, shuffle=True, random_state=1).split(np.empty((80, 1))))
 LOGISTIC = LogisticRegression(C=0.1)
 BY_BLOCKS = GaussianNB(var_smoothing=0)  # its partial_fit on blocks equals its fit, to rounding
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Cut the 80 rows into several blocks."""
+    monkeypatch.setattr(distributed.rows, "MAX_ROWS", 30)
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +101,10 @@ def assert_same_correction(ours, local):
 @pytest.mark.parametrize(
     ("kind", "base", "weighted"),
     [
-        ("dense", None, False),
         ("dense", None, True),
-        ("frame", None, True),
-        ("sparse", LOGISTIC, False),
         ("unknown sizes", BY_BLOCKS, False),
-        ("frame", RandomSubspaceNB(5), False),
+        ("frame", RandomSubspaceNB(5), True),
+        ("sparse", RandomSubspaceNB(5), True),
         ("dense", BY_BLOCKS, True),
         ("dense", DecisionTreeClassifier(max_depth=3), False),  # takes indicators
     ],
@@ -125,32 +127,21 @@ def test_mended_equals_local_fit_with_the_same_splits(kind, base, weighted, data
 def test_mended_with_all_rows_as_landmarks_and_overlapping_test_parts(data):
     X, Y, _ = data
     cv = [(np.arange(40, 80), np.arange(0, 40)), (np.arange(0, 50), np.arange(30, 70))]
-    clf = MendedClassifier(LOGISTIC, cv=cv, random_state=0)
+    clf = MendedClassifier(BY_BLOCKS, cv=cv, random_state=0)
     expected = clone(clf).fit(X, Y)
     ours = distributed.fit(clf, in_chunks(X), in_chunks(Y))
     assert_same(ours, expected, X)
     assert_same_correction(ours, expected)
 
 
-def test_folds_are_drawn_in_each_block(data):
-    X, Y, _ = data
-    clf = MendedClassifier(LOGISTIC, cv=3, max_landmarks=30, random_state=0)
-    ours = distributed.fit(clone(clf), in_chunks(X), in_chunks(Y))
-    again = distributed.fit(clone(clf), in_chunks(X), in_chunks(Y))
-    np.testing.assert_array_equal(ours.predict_proba(X), again.predict_proba(X))
-    rng = np.random.RandomState(0)
-    _, seed = (int(rng.randint(np.iinfo(np.int32).max)) for _ in range(2))
-    blocks = np.split(Y.astype(bool), np.cumsum(CHUNKS)[:-1])
-    fold = np.concatenate(
-        [
-            FoldDraw(3, seed, number).of_block(block, np.ones(len(block), bool)).fold
-            for number, block in enumerate(blocks)
-        ]
-    )
-    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
-    expected = clone(clf).set_params(cv=splits).fit(X, Y)
+@pytest.mark.parametrize("base", [BY_BLOCKS, RandomSubspaceNB(5), LOGISTIC, "auto"])
+def test_folds_are_those_of_a_local_fit(base, data):
+    X, Y, weights = data
+    clf = MendedClassifier(base, cv=3, max_landmarks=30, random_state=0)
+    expected = clone(clf).fit(X, Y, sample_weight=weights)
+    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y), sample_weight=weights)
+    assert_same(ours, expected, X)
     assert_same_correction(ours, expected)
-    np.testing.assert_allclose(ours.predict_proba(X), expected.predict_proba(X), atol=TOLERANCE)
 
 
 def test_mended_takes_a_splitter_and_classes(data):
@@ -254,12 +245,11 @@ def test_block_by_block_is_one_partial_fit_for_each_block(data, monkeypatch):
     X, Y, _ = data
     base = SGDClassifier(loss="log_loss", random_state=0)
     ours = distributed.fit(BinaryRelevance(base), in_chunks(X), in_chunks(Y))
-    ends = np.cumsum(CHUNKS)
     assert ours.varying_.tolist() == [0, 1, 2, 3]
     for label, model in enumerate(ours.models_):
         reference = clone(base)
-        for start, end in zip(ends - CHUNKS, ends, strict=True):
-            reference.partial_fit(X[start:end], Y[start:end, label], classes=[0, 1])
+        for part in BLOCKS:
+            reference.partial_fit(X[part], Y[part, label], classes=[0, 1])
         np.testing.assert_array_equal(model.coef_, reference.coef_)
     np.testing.assert_allclose(ours.predict_proba(X)[:, 4], 1 / 82)
 
@@ -269,8 +259,11 @@ def test_invalid_arguments_raise_and_leave_an_earlier_fit(data):
     rows, labels = in_chunks(X), in_chunks(Y)
     clf = MendedClassifier(LOGISTIC, cv=SPLITS, random_state=0).fit(X, Y)
     before = clf.predict_proba(X)
-    with pytest.raises(ValueError, match="takes no sample_weight on Dask collections"):
-        distributed.fit(PairwiseClassifier(), rows, labels, sample_weight=weights)
+    with pytest.raises(ValueError, match="MLkNN takes no sample_weight"):
+        distributed.fit(MLkNN(), rows, labels, sample_weight=weights)
+    twice = [(np.repeat(train, 2), test) for train, test in SPLITS]
+    with pytest.raises(ValueError, match="same row several times"):
+        distributed.fit(MendedClassifier(BY_BLOCKS, cv=twice), rows, labels)
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         distributed.fit(clf, rows, labels, sample_weight=weights - 1)
     with pytest.raises(ValueError, match="81 folds need at least as many samples, got 80"):
@@ -294,6 +287,12 @@ def test_invalid_arguments_raise_and_leave_an_earlier_fit(data):
     np.testing.assert_array_equal(clf.predict_proba(X), before)
 
 
+def test_n_jobs_without_effect_warns(data):
+    X, Y, _ = data
+    with pytest.warns(UserWarning, match="n_jobs=2 has no effect on training by blocks"):
+        distributed.fit(BinaryRelevance(BY_BLOCKS, n_jobs=2), in_chunks(X), in_chunks(Y))
+
+
 class SGDOneSample(SGDClassifier):
     def fit(self, X, y, sample_weight=None): ...
 
@@ -308,8 +307,8 @@ def test_a_base_of_all_labels_with_partial_fit(data):
     clf = MendedClassifier(base, cv=SPLITS[:2], random_state=0)
     ours = distributed.fit(clf, in_chunks(X), in_chunks(Y))
     reference = clone(base)
-    for start, end in zip(np.cumsum(CHUNKS) - CHUNKS, np.cumsum(CHUNKS), strict=True):
-        reference.partial_fit(X[start:end], Y[start:end], classes=np.arange(5))
+    for part in BLOCKS:
+        reference.partial_fit(X[part], Y[part], classes=np.arange(5))
     np.testing.assert_array_equal(ours.estimator_.predict_proba(X), reference.predict_proba(X))
 
 
@@ -321,11 +320,11 @@ def test_one_classifier_for_each_output_with_partial_fit(weighted, data, monkeyp
     params = {"sample_weight": weights} if weighted else {}
     clf = ThresholdedClassifier(base, cv=SPLITS[:2])
     ours = distributed.fit(clf, in_chunks(X), in_chunks(Y), **params)
-    ends, present = np.cumsum(CHUNKS), weights > 0 if weighted else np.ones(80, dtype=bool)
+    present = weights > 0 if weighted else np.ones(80, dtype=bool)
     for label, model in enumerate(ours.estimator_.estimators_):
         reference = clone(base.estimator)
-        for start, end in zip(ends - CHUNKS, ends, strict=True):
-            rows = start + np.flatnonzero(present[start:end])
+        for part in BLOCKS:
+            rows = part[present[part]]
             own = {name: values[rows] for name, values in params.items()}
             if len(rows):
                 reference.partial_fit(X[rows], Y[rows, label], classes=[0, 1], **own)
@@ -384,10 +383,12 @@ def test_strings_in_a_frame_raise(data):
     frame = as_frame(X).assign(b="much")
     labels = dd.from_pandas(pd.DataFrame(Y), npartitions=3)
     with pytest.raises(ValueError, match="categories of column 'b' are not known"):
-        distributed.fit(MendedClassifier(), dd.from_pandas(frame, npartitions=3), labels)
+        distributed.fit(BinaryRelevance(), dd.from_pandas(frame, npartitions=3), labels)
 
 
-@pytest.mark.parametrize("clf", [MendedClassifier(), BinaryRelevance(), PairwiseClassifier()])
+@pytest.mark.parametrize(
+    "clf", [MendedClassifier(RandomSubspaceNB()), BinaryRelevance(), PairwiseClassifier()]
+)
 def test_more_categories_than_are_used_raise(clf, data):
     X, Y, _ = data
     frame = as_frame(X)
@@ -395,32 +396,3 @@ def test_more_categories_than_are_used_raise(clf, data):
     labels = dd.from_pandas(pd.DataFrame(Y), npartitions=3)
     with pytest.raises(ValueError, match="Column 'b' has 101 categories"):
         distributed.fit(clf, dd.from_pandas(frame, npartitions=3), labels)
-
-
-def test_label_sets_are_counted_in_blocks(data, monkeypatch):
-    _, Y, weights = data
-    Y, parts = Y.astype(bool), np.split(np.arange(80), np.cumsum(CHUNKS)[:-1])
-    plan = FoldDraw(3, seed=0, number=0)
-
-    def counted():
-        blocks = [mended._count_sets(Y[part], plan, weights[part]) for part in parts]
-        return mended._add_counts([mended._add_counts(blocks[:2]), mended._add_counts(blocks[2:])])
-
-    present = weights > 0
-    expected, _ = LabelSets.from_indicators(Y[present], weights[present])
-    found = counted().label_sets()
-    np.testing.assert_array_equal(found.members.toarray(), expected.members.toarray())
-    np.testing.assert_allclose(found.counts, expected.counts)
-    np.testing.assert_allclose(found.log_lift, expected.log_lift)
-    monkeypatch.setattr(mended, "MAX_COUNTED_SETS", 4)
-    bounded = counted()
-    assert len(bounded.counts) == 4
-    assert bounded.total == pytest.approx(weights.sum())
-
-
-def test_a_million_row_numbers_are_not_in_the_graph():
-    X = da.zeros((1_000_000, 2), chunks=(500_000, -1))
-    Y = da.ones((1_000_000, 2), chunks=(500_000, -1), dtype=int)
-    rows = TrainingRows.read(MendedClassifier(), LOGISTIC, X, Y, None).split(5, seed=0)
-    assert all(isinstance(plan, FoldDraw) for plan in rows.plans)
-    assert rows.weights_by_block() == [None, None]

@@ -12,7 +12,7 @@ from pairmend._base import MultiLabelClassifier
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import MatrixLike
 from pairmend._utils.validation import check_columns
-from pairmend.distributed.blocks import is_frame, with_whole_rows, without_rows
+from pairmend.distributed.rows import is_frame, with_whole_rows, without_rows
 from pairmend.mended.estimator import MendedClassifier
 
 

@@ -14,9 +14,10 @@ from pairmend._utils.cells import SPARSE_SHARE, Cells
 from pairmend._utils.frames import EncodedFrame, has_categories
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import seed_estimator
-from pairmend.distributed.blocks import Block, in_a_tree
+from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree
 from pairmend.frames import FrameEncoder
 from pairmend.frames.kinds import MAX_CATEGORIES
+from pairmend.mended.rows import RowEncoder
 from pairmend.naive_bayes.class_sums import ClassSums
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
@@ -24,64 +25,109 @@ from pairmend.naive_bayes.feature_statistics import DistinctValues, FeatureStati
 from pairmend.naive_bayes.sums import LabelSums, Sums, sum_exclusive
 from pairmend.pairwise.learners import SubspaceNBPairLearner
 
+NO_ENCODER = RowEncoder(None, for_base=False, for_distances=False)
 MOST_GROUPS = 64
 """Groups of features whose distinct values are combined separately, at the most."""
 Part = tuple[IntArray, FloatArray]
 """Distinct values of some features in some rows: their number for each feature, and a list."""
 
 
-def train_subspace_nb(
+def train_pairs(
     estimator: RandomSubspaceNB,
-    blocks: list[Any],
-    like: Any,
+    rows: Rows,
+    train: BoolArray,
     pairs: IntArray,
     *,
     n_jobs: int | None,
     seed: int,
 ) -> SubspaceNBPairLearner:
-    """Train all pairs on delayed blocks of rows, in two or three passes over them.
+    """Train all pairs on the chosen rows, in two or three passes over their blocks.
 
-    The learner equals one that is trained on all rows at once, but for the order of additions.
+    The learner equals one that is trained on these rows at once, but for the order of additions.
     """
-    seeded = seed_estimator(estimator, seed)
-    read, feature_statistics, centre_sums = _statistics_of_blocks(seeded, blocks, like)
-    design = Design(feature_statistics, centre_sums.centre(~feature_statistics.categorical))
+    data = _Statistics.of(seed_estimator(estimator, seed), rows, NO_ENCODER, train)
+    design = Design(data.features, data.centre_sums.centre(~data.features.categorical))
 
-    kept_design = delayed(design, pure=False, traverse=False)
+    kept_design = as_task(design)
     n_labels = int(pairs.max()) + 1
-    parts = [delayed(_sum_labels)(read, kept_design, block, n_labels) for block in blocks]
+    parts = [delayed(_sum_labels)(data.read, kept_design, b, n_labels) for b in data.blocks]
     sums = in_a_tree(_plus, parts).compute().with_exclusive_numbers()
     exclusive_pairs = sums.exclusive_pairs
     if len(exclusive_pairs):
         parts = [
-            delayed(_sum_exclusive)(read, kept_design, block, exclusive_pairs) for block in blocks
+            delayed(_sum_exclusive)(data.read, kept_design, block, exclusive_pairs)
+            for block in data.blocks
         ]
         sums = replace(sums, exclusive=in_a_tree(_plus_exclusive, parts).compute())
     return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed).set_sums(pairs, design, sums)
 
 
-def train_subspace_nb_labels(
-    seeded: RandomSubspaceNB, blocks: list[Any], like: Any, labels: IntArray
+def train_labels(
+    seeded: RandomSubspaceNB,
+    rows: Rows,
+    encoder: RowEncoder,
+    train: BoolArray,
+    labels: IntArray,
 ) -> list[RandomSubspaceNB]:
-    """Train a classifier for each of some labels on delayed blocks of rows, in two passes.
+    """Train a classifier for each of some labels on the chosen rows, in two passes.
 
-    Each equals one that is trained on all rows at once, but for the order of additions.
+    Each equals one that is trained on these rows at once, but for the order of additions.
     """
-    read, feature_statistics, _ = _statistics_of_blocks(seeded, blocks, like)
-    feature_statistics = replace(feature_statistics, unit=1.0)
-    kept = delayed(feature_statistics, pure=False, traverse=False)
-    parts = [delayed(_sum_classes)(read, kept, block, labels) for block in blocks]
+    if not len(labels):
+        return []
+    data = _Statistics.of(seeded, rows, encoder, train)
+    kept = as_task(data.features)
+    parts = [delayed(_sum_classes)(data.read, kept, block, labels) for block in data.blocks]
     sums: ClassSums = in_a_tree(_plus_classes, parts).compute()
     return [
-        clone(seeded)._set_sums(like, [0, 1], sums.at(place), feature_statistics)
+        clone(seeded)._set_sums(data.like, [0, 1], sums.at(place), data.features)
         for place in range(len(labels))
     ]
+
+
+@dataclass(frozen=True)
+class _Statistics:
+    """The chosen rows as numbers, and what is known of their features before training."""
+
+    like: Any  # an empty block
+    read: Any  # delayed `_Reader`
+    blocks: list[Any]  # delayed blocks of the chosen rows
+    features: FeatureStatistics
+    centre_sums: "_CentreSums"
+
+    @classmethod
+    def of(
+        cls, seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: BoolArray
+    ) -> "_Statistics":
+        like, _ = encoder.encode(rows.like)
+        declared, frame_encoder = seeded.declare(like)
+        check_frame(like, frame_encoder)
+        present, unit = rows.weighed(train)
+        read = as_task(_Reader(seeded, encoder, frame_encoder, unit))
+        blocks, n_features = rows.choose(present), like.shape[1]
+
+        n_groups = min(n_features, len(blocks), MOST_GROUPS)
+        groups = np.array_split(np.arange(n_features), n_groups)
+        summaries = [delayed(_summarise_block, nout=2)(read, block, groups) for block in blocks]
+        may_be_categorical = np.zeros(n_features, dtype=bool) if declared is None else declared
+        found = [
+            delayed(_candidates)(
+                in_a_tree(_union, [values[g] for _, values in summaries]), may_be_categorical[group]
+            )
+            for g, group in enumerate(groups)
+        ]
+        centre_sums, *found = dask.compute(
+            in_a_tree(_total, [numbers for numbers, _ in summaries]), *found
+        )
+        features = seeded.statistics_of_values(_concatenate(found), declared, frame_encoder)
+        return cls(like, read, blocks, replace(features, unit=unit), centre_sums)
 
 
 def _sum_classes(
     read: "_Reader", feature_statistics: FeatureStatistics, block: Block, labels: IntArray
 ) -> ClassSums:
-    cells, weights = Cells.of(read(block)), np.ones(len(block.Y))
+    numbers, weights = read(block)
+    cells, weights = Cells.of(numbers), np.ones(len(block.Y)) if weights is None else weights
     codes = block.Y[:, labels].T.astype(np.int64)
     return ClassSums.stack(
         [ClassSums.over(cells, c, weights, 2, feature_statistics) for c in codes]
@@ -90,32 +136,6 @@ def _sum_classes(
 
 def _plus_classes(parts: list[ClassSums]) -> ClassSums:
     return reduce(ClassSums.plus, parts)
-
-
-def _statistics_of_blocks(
-    seeded: RandomSubspaceNB, blocks: list[Any], like: Any
-) -> tuple[Any, FeatureStatistics, "_CentreSums"]:
-    """Return a delayed reader of blocks, feature statistics, and sums for the centres."""
-    declared, encoder = seeded.declare(like)
-    check_frame(like, encoder)
-    read = delayed(_Reader(seeded, encoder), pure=False, traverse=False)
-
-    groups = np.array_split(np.arange(like.shape[1]), min(like.shape[1], len(blocks), MOST_GROUPS))
-    summaries = [delayed(_summarise_block, nout=2)(read, block, groups) for block in blocks]
-    may_be_categorical = np.zeros(like.shape[1], dtype=bool) if declared is None else declared
-    found = [
-        delayed(_candidates)(
-            in_a_tree(_union, [values[g] for _, values in summaries]), may_be_categorical[group]
-        )
-        for g, group in enumerate(groups)
-    ]
-    centre_sums, *found = dask.compute(
-        in_a_tree(_total, [numbers for numbers, _ in summaries]), *found
-    )
-    if not centre_sums.n_rows:
-        raise ValueError("X has 0 rows in all its blocks, at least 1 is needed.")
-    feature_statistics = seeded.statistics_of_values(_concatenate(found), declared, encoder)
-    return read, feature_statistics, centre_sums
 
 
 def check_frame(like: Any, encoder: FrameEncoder | None) -> None:
@@ -147,15 +167,17 @@ def check_frame(like: Any, encoder: FrameEncoder | None) -> None:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the numbers of a block, which may be empty."""
+    """Reads the numbers and the relative weights of a block."""
 
     estimator: RandomSubspaceNB
-    encoder: FrameEncoder | None
+    encoder: RowEncoder
+    frame_encoder: FrameEncoder | None
+    unit: float
 
-    def __call__(self, block: Block) -> Any:
-        if len(block.Y):
-            return read_numbers(self.estimator, block.X, self.encoder)
-        return sparse.csr_array((0, block.X.shape[1]))
+    def __call__(self, block: Block) -> tuple[Any, FloatArray | None]:
+        X, _ = self.encoder.encode(block.X)
+        weights = None if block.weights is None else block.weights / self.unit
+        return read_numbers(self.estimator, X, self.frame_encoder), weights
 
 
 @dataclass(frozen=True)
@@ -179,9 +201,9 @@ def _summarise_block(
     read: _Reader, block: Block, groups: list[IntArray]
 ) -> tuple[_CentreSums, list[Part]]:
     """Return the sums for the features' centres in a block, and its distinct values by group."""
-    X = read(block)
+    X, _ = read(block)
     n_rows, n_features = X.shape
-    found = DistinctValues.of(X) if n_rows else _no_values(n_features)
+    found = DistinctValues.of(X)
     values = np.split(found.listed(np.ones(n_features, dtype=bool)), np.cumsum(found.count)[:-1])
     parts = [(found.count[group], np.concatenate([values[f] for f in group])) for group in groups]
     if sparse.issparse(X):
@@ -195,16 +217,11 @@ def _summarise_block(
     return _CentreSums(n_rows, X.size, False, total, count), parts
 
 
-def _no_values(n_features: int) -> DistinctValues:
-    zeros = np.zeros(n_features)
-    return DistinctValues(zeros.astype(np.intp), zeros, zeros, lambda features: np.empty(0))
-
-
 def _total(parts: list[_CentreSums]) -> _CentreSums:
     return _CentreSums(
         sum(part.n_rows for part in parts),
         sum(part.n_stored for part in parts),
-        all(part.is_sparse for part in parts if part.n_rows),
+        all(part.is_sparse for part in parts),
         np.sum([part.total for part in parts], axis=0),
         np.sum([part.count for part in parts], axis=0),
     )
@@ -239,11 +256,13 @@ def _concatenate(found: list[tuple[DistinctValues, BoolArray]]) -> DistinctValue
 
 def _sum_labels(read: _Reader, design: Design, block: Block, n_labels: int) -> LabelSums:
     has_virtual = block.Y.shape[1] < n_labels
-    return LabelSums.part(block.Y, None, design.expand(read(block)), has_virtual=has_virtual)
+    numbers, weights = read(block)
+    return LabelSums.part(block.Y, weights, design.expand(numbers), has_virtual=has_virtual)
 
 
 def _sum_exclusive(read: _Reader, design: Design, block: Block, pairs: IntArray) -> Sums:
-    return sum_exclusive(pairs, block.Y, None, design.expand(read(block)))
+    numbers, weights = read(block)
+    return sum_exclusive(pairs, block.Y, weights, design.expand(numbers))
 
 
 def _plus(parts: list[LabelSums]) -> LabelSums:

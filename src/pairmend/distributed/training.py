@@ -1,80 +1,94 @@
-"""Training on Dask collections."""
+"""fit on Dask collections, and how each classifier is trained block by block."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import reduce
+from inspect import Parameter, signature
 from typing import Any, TypeVar
+from warnings import warn
 
 import dask
 import numpy as np
 from dask import delayed
+from scipy import sparse
+from sklearn.utils import check_random_state
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.chunking import batches
+from pairmend._utils.cells import can_be_sparse, is_mostly_zeros
+from pairmend._utils.fit_params import fit_with_weights, route_fit_params
+from pairmend._utils.frames import is_frame
+from pairmend._utils.parameters import is_auto
+from pairmend._utils.per_label import for_all_labels
+from pairmend._utils.predictions import label_scores
 from pairmend._utils.sklearn_private import check_params
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import check_base_classifier
-from pairmend.distributed.blocks import (
-    Block,
-    Collection,
-    aligned,
-    pair_up,
-    read_target,
-    rows_of,
-    sizes_of,
-    stack,
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._utils.validation import check_base_classifier, new_seed, seed_estimator
+from pairmend._utils.weights import all_equal, relative_weights
+from pairmend.baselines.relevance import BinaryRelevance
+from pairmend.distributed.base_training import (
+    fit_on_worker,
+    is_trained_by_blocks,
+    train_by_blocks,
 )
-from pairmend.distributed.mended import fit_mended
-from pairmend.distributed.meta_classifiers import fit_meta_classifier, fit_thresholded
-from pairmend.distributed.subspace_nb import train_subspace_nb
-from pairmend.kernels.pairs import LabelRows
+from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree, stack_rows
+from pairmend.distributed.subspace_nb import NO_ENCODER, check_frame, train_pairs
+from pairmend.frames.encoder import takes_encoded_frames
+from pairmend.mended.base import GivenBase, base_attributes
 from pairmend.mended.estimator import MendedClassifier
+from pairmend.mended.label_sets import LabelSets
+from pairmend.mended.landmarks import LandmarkTables
+from pairmend.mended.out_of_fold_rows import check_number
+from pairmend.mended.rows import RowEncoder, SparseRows
+from pairmend.mended.scoring import find_metric
+from pairmend.mended.validation_set import ValidationRows
+from pairmend.model_selection.out_of_fold import split_rows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.pairwise.base import TrainingInput
 from pairmend.pairwise.calibrated import CalibratedLabelRanking
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
-from pairmend.pairwise.learners import GenericPairLearner, PairLearner, ValidationLearner
+from pairmend.pairwise.learners import PairLearner
 from pairmend.pairwise.voting import PairwiseClassifier
-from pairmend.thresholds.classifier import ThresholdedClassifier
+from pairmend.thresholds.classifier import ThresholdedClassifier, scoring_method
 
-TASKS = 64
-"""Number of tasks for the training of pairs, at the most."""
-
+PAIRWISE = (PairwiseClassifier, CalibratedLabelRanking, CorrectedPairwiseClassifier)
 Classifier = TypeVar("Classifier", bound=MultiLabelClassifier)
 
 
 def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) -> Classifier:
     """Fit a classifier on Dask collections.
 
-    The result is an ordinary fitted classifier. How it is trained depends on the base classifier:
+    The result is an ordinary fitted classifier. The chunks do not influence it. How it is trained
+    depends on the base classifier:
 
-    - Pairwise classifiers with :class:`~pairmend.RandomSubspaceNB` (the default): rows stay on the
-      workers, which compute the feature statistics and sums of their blocks. Sums are added in a
-      tree, so supports differ from those of a local fit by rounding, less than 1e-9. With any
-      other base classifier, pairs are distributed over the workers, each of which needs all rows.
-    - :class:`~pairmend.MendedClassifier`, :class:`~pairmend.ThresholdedClassifier` and
-      :class:`~pairmend.BinaryRelevance` with a base classifier that has ``partial_fit``, such as
-      ``SGDClassifier(loss="log_loss")``: it is trained block by block, in one pass over the
-      blocks, as by calls of ``partial_fit`` on one block after the other. With RandomSubspaceNB
-      they are trained from sums over blocks. A classifier of all labels is trained block by block
-      if it is an ``MLPClassifier`` or a ``MultiOutputClassifier`` of scikit-learn.
-    - Everything else: each training is a task on a worker that needs all rows in memory, and a
-      copy of those it trains on. If an estimate of their size exceeds the memory limit of a worker,
-      a MemoryError is raised before training. The result is that of a local fit, to rounding.
+    - :class:`~pairmend.RandomSubspaceNB` (the default) in :class:`~pairmend.PairwiseClassifier`,
+      :class:`~pairmend.CalibratedLabelRanking`, :class:`~pairmend.CorrectedPairwiseClassifier` and
+      :class:`~pairmend.BinaryRelevance`, and as base classifier of
+      :class:`~pairmend.MendedClassifier`: rows stay on the workers, which compute the feature
+      statistics and sums of their blocks. Probabilities differ from those of a local fit by less
+      than 1e-9.
+    - A classifier with ``partial_fit``, such as ``SGDClassifier(loss="log_loss")``, in
+      :class:`~pairmend.MendedClassifier`, :class:`~pairmend.BinaryRelevance`, and
+      :class:`~pairmend.ThresholdedClassifier` of a BinaryRelevance: it is trained block by block,
+      in one pass. A classifier of all labels is trained so if it is an ``MLPClassifier`` or a
+      ``MultiOutputClassifier`` of scikit-learn.
+    - Everything else, the default of :class:`~pairmend.MendedClassifier` included, is fitted by its
+      own ``fit`` on a worker, which needs all rows in memory, and a copy of those it trains on. If
+      an estimate of their size exceeds the memory limit of a worker, a MemoryError is raised before
+      training. The result is that of a local fit. With `n_jobs`, joblib distributes the trainings
+      over the workers.
 
     Parameters
     ----------
     classifier : classifier of pairmend
         The classifier to fit.
     X : dask array or dataframe of shape (n_samples, n_features)
-        Rows; chunks of an array may be scipy's CSR. Columns of a dataframe that are encoded must
-        be numbers, or categories that are known (``X.categorize()``). It is computed several
-        times: call ``X.persist()`` if that is expensive and the cluster has the memory.
+        Rows; chunks of an array may be scipy's CSR. Columns of a dataframe that are encoded block
+        by block must be numbers, or categories that are known (``X.categorize()``). It is computed
+        several times: call ``X.persist()`` if that is expensive and the cluster has the memory.
     y : dask array, dataframe or series
         Label indicators of shape (n_samples, n_labels), or 1-D classes, in the same blocks of
         rows as X.
     sample_weight : dask array, series or array-like of shape (n_samples,), default=None
-        Weights of rows; they are held in the memory of this process. Pairwise classifiers do not
-        take them here.
+        Weights of rows, if ``fit`` of the classifier and of its base classifier take them.
 
     Returns
     -------
@@ -83,18 +97,15 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
 
     Notes
     -----
-    Splits of a MendedClassifier or a ThresholdedClassifier: row numbers that `cv` gives are used as
-    they are, so that a fit equals a local one with the same splits. If `cv` is an int, folds are
-    drawn in each block, from ``random_state`` and the number of the block: rows are shuffled within
-    each label set, and dealt to the folds in turn, so that the rows of a set in a block differ
-    between two folds by at most one. A splitter object gets all labels in the memory of this
-    process.
+    Chunks are cut anew into blocks of 2^22 cells, at least 1,000 and at most 50,000 rows. A worker
+    holds the chunks that it reads, a block, and the model.
 
-    This process holds a few numbers for each row (row numbers and weights), the landmarks and the
-    rows on which corrections are compared. Other out-of-fold probabilities are computed on the
-    workers, added to the sums of the landmarks, and dropped. A ThresholdedClassifier holds the
-    out-of-fold scores of all rows, a CorrectedPairwiseClassifier its validation rows (with
-    cross-fitting, all rows).
+    The labels of all rows are held in the memory of this process, one byte for each row and label,
+    and the sample weights. Splits are therefore those of a local fit with the same
+    ``random_state``. Of a MendedClassifier this process holds the landmarks and the rows on which
+    corrections are compared. Other out-of-fold probabilities are computed on the workers, added to
+    the sums of the landmarks, and dropped. A ThresholdedClassifier holds the out-of-fold scores of
+    all rows, a CorrectedPairwiseClassifier its validation rows (with cross-fitting, all rows).
 
     With RandomSubspaceNB, distinct values of numeric features are counted exactly, which moves all
     distinct values of a feature to one worker, for a part of the features at a time.
@@ -117,109 +128,336 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
             f"{type(classifier).__name__}. Wrap it, as in BinaryRelevance(...)."
         )
     check_params(classifier, classifier.get_params(deep=False))
-    if isinstance(
-        classifier, PairwiseClassifier | CalibratedLabelRanking | CorrectedPairwiseClassifier
-    ):
-        if sample_weight is not None:
-            raise ValueError(
-                f"{type(classifier).__name__} takes no sample_weight on Dask collections. Leave "
-                "it out, or call the classifier's own fit."
-            )
-        return _fit_pairwise(classifier, X, y)
-    if isinstance(classifier, MendedClassifier):
-        return fit_mended(classifier, X, y, sample_weight)
-    if isinstance(classifier, ThresholdedClassifier):
-        return fit_thresholded(classifier, X, y, sample_weight)
-    return fit_meta_classifier(classifier, X, y, sample_weight)
-
-
-def _fit_pairwise(classifier: Any, X: Any, y: Any) -> Any:
-    """Fit a pairwise classifier."""
-    check_base_classifier(classifier._base_classifier())
-    rows = Collection.of(X, "X")
-    labels = Collection.of(aligned(X, y), "y")
-    target = read_target(classifier, labels, min_labels=classifier._min_labels)
-    blocks = pair_up(rows, labels, None if target.multilabel else target.classes)
-    if isinstance(classifier, CorrectedPairwiseClassifier):
-        sizes = rows.sizes or sizes_of(blocks)
-        problem = classifier._training_input(rows.like, target, {}, np.ones(sum(sizes)))
-        remote = _RemoteRows(classifier, problem, blocks, sizes)
-        classifier._fit_parts(problem, remote.take, remote.train, remote.validation_learner)
-        return classifier
-    problem = classifier._training_input(rows.like, target, {}, np.ones(0))
-    learner = _train(classifier, problem, blocks)
-    return classifier._set_fitted(problem.X, target, pairs_=problem.pairs, learner_=learner)
-
-
-def _train(classifier: Any, problem: TrainingInput, blocks: list[Any]) -> PairLearner:
-    """Train the pairs on blocks of rows."""
-    base, pairs, how = problem.base, problem.pairs, {"seed": problem.seed}
-    if type(base) is RandomSubspaceNB:
-        return train_subspace_nb(base, blocks, problem.X, pairs, n_jobs=classifier.n_jobs, **how)
-    rows = delayed(stack)(blocks)
-    model = delayed(base, pure=False, traverse=False)
-    size = -(-len(pairs) // TASKS)
-    parts = dask.compute(
-        *(
-            delayed(_train_pairs)(model, rows, pairs[part], problem.seed)
-            for part in batches(len(pairs), size)
+    if sample_weight is not None:
+        _check_takes_weights(classifier)
+        (sample_weight,) = dask.compute(sample_weight)
+        sample_weight = np.asarray(sample_weight)
+    rows = Rows.read(classifier, X, y)
+    fit_by_blocks = _fit_by_blocks(classifier, rows)
+    if fit_by_blocks is None:
+        return _take_over(classifier, fit_on_worker(classifier, rows, sample_weight))
+    if getattr(classifier, "n_jobs", None) is not None:
+        warn(
+            f"n_jobs={classifier.n_jobs} has no effect on training by blocks, which Dask "
+            "distributes. Set n_jobs=None.",
+            UserWarning,
+            stacklevel=2,
         )
+    if sample_weight is not None:
+        base, given = classifier._base_classifier(), {"sample_weight": sample_weight}
+        _, weights = route_fit_params(classifier, base, np.empty((len(rows), 0)), given)
+        rows = replace(rows, weights=weights)
+    return fit_by_blocks(classifier, rows)
+
+
+def _check_takes_weights(classifier: Any) -> None:
+    parameters = signature(classifier.fit).parameters
+    forwards = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+    if not (forwards or "sample_weight" in parameters):
+        raise ValueError(
+            f"{type(classifier).__name__} takes no sample_weight. Leave it out, or choose another "
+            "classifier."
+        )
+
+
+def _fit_by_blocks(classifier: Any, rows: Rows) -> Any:
+    """Return the function that fits a classifier block by block; None if it needs all rows."""
+    if type(classifier) in PAIRWISE:
+        is_sum = type(classifier._base_classifier()) is RandomSubspaceNB
+        return _fit_pairwise if is_sum else None
+    functions: dict[type, Any] = {
+        MendedClassifier: _fit_mended,
+        ThresholdedClassifier: _fit_thresholded,
+        BinaryRelevance: _fit_relevance,
+    }
+    if type(classifier) not in functions:
+        return None
+    if type(classifier) is ThresholdedClassifier and not rows.target.multilabel:
+        return None
+    by_blocks = is_trained_by_blocks(_model_of(classifier, rows), len(rows.target.classes))
+    return functions[type(classifier)] if by_blocks else None
+
+
+def _model_of(classifier: Any, rows: Rows) -> Any:
+    """Return the classifier of all labels that is trained on parts of the rows."""
+    if type(classifier) is MendedClassifier and not is_auto(classifier.estimator):
+        return for_all_labels(classifier._base_classifier(), len(rows.target.classes))
+    return classifier.estimator if type(classifier) is ThresholdedClassifier else classifier
+
+
+def _take_over(classifier: Any, fitted: Any) -> Any:
+    """Give a classifier the fitted attributes of a clone, in place of its own."""
+    parameters = classifier.get_params(deep=False)
+    for name in [name for name in vars(classifier) if name not in parameters]:
+        delattr(classifier, name)
+    for name, value in vars(fitted).items():
+        if name not in parameters:
+            setattr(classifier, name, value)
+    return classifier
+
+
+def _fit_pairwise(classifier: Any, rows: Rows) -> Any:
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    problem = classifier._training_input(rows.like, rows.target, {}, weights)
+
+    def train(chosen: BoolArray) -> PairLearner:
+        n_jobs, seed = classifier.n_jobs, problem.seed
+        return train_pairs(problem.base, rows, chosen, problem.pairs, n_jobs=n_jobs, seed=seed)
+
+    if type(classifier) is not CorrectedPairwiseClassifier:
+        learner = train(rows.present)
+        return classifier._set_fitted(
+            rows.like, rows.target, pairs_=problem.pairs, learner_=learner
+        )
+
+    def take(numbers: IntArray) -> tuple[MatrixLike, BoolArray]:
+        blocks = dask.compute(*rows.choose(_mask(numbers, len(rows))))
+        return stack_rows([block.X for block in blocks]), rows.target.Y[numbers]
+
+    return classifier._fit_parts(
+        problem, take, lambda numbers: train(_mask(numbers, len(rows))), lambda learner, _: learner
     )
-    learner = GenericPairLearner(base, n_jobs=classifier.n_jobs, **how)
-    return learner.set_models(pairs, [model for models in parts for model in models])
 
 
-def _train_pairs(base: Any, rows: Block, pairs: IntArray, seed: int) -> list[Any]:
-    return GenericPairLearner(base, n_jobs=1, seed=seed).fit(*rows, pairs, {}).models_
+def _mask(numbers: IntArray, n_rows: int) -> BoolArray:
+    chosen = np.zeros(n_rows, dtype=bool)
+    chosen[numbers] = True
+    if np.count_nonzero(chosen) < len(numbers):
+        raise ValueError(
+            "A split has the same row several times, which training by blocks does not support. "
+            "Give each row at most once, and a larger sample_weight instead."
+        )
+    return chosen
+
+
+def _fit_relevance(classifier: Any, rows: Rows) -> Any:
+    (fitted,) = train_by_blocks(classifier, rows, NO_ENCODER, rows.target, [rows.present])
+    return _take_over(classifier, fitted)
+
+
+def _fit_thresholded(classifier: Any, rows: Rows) -> Any:
+    """Fit the threshold on out-of-fold scores, which are gathered, and the classifier."""
+    method = scoring_method(classifier)
+    splits = _splits(classifier.cv, rows, classifier.random_state)
+    *models, final = train_by_blocks(
+        classifier.estimator, rows, NO_ENCODER, rows.indicators,
+        [*(train for train, _ in splits), rows.present],
+    )  # fmt: skip
+    parts = []
+    for model, (_, test) in zip(models, splits, strict=True):
+        task = as_task(model)
+        parts += [delayed(_scores)(task, block, method) for block in rows.choose(test)]
+    numbers = np.concatenate([np.flatnonzero(test) for _, test in splits])
+    weights = np.ones(len(numbers)) if rows.weights is None else rows.weights[numbers]
+    given = np.concatenate(dask.compute(*parts)), rows.indicators.as_given(numbers)
+    threshold = fit_with_weights(
+        classifier._unfitted_threshold(), given, None if all_equal(weights) else weights
+    )
+    return classifier._set_fitted(
+        rows.like, rows.target, estimator_=final, threshold_=threshold, _method=method
+    )
+
+
+def _scores(model: Any, block: Block, method: str) -> FloatArray:
+    return label_scores(model, block.X, method, block.Y.shape[1])
+
+
+def _splits(cv: Any, rows: Rows, random_state: Any) -> list[tuple[BoolArray, BoolArray]]:
+    """Return the training and the test rows of each split as masks."""
+    given = np.empty((len(rows), 0))
+    parts = split_rows(cv, given, rows.target, rows.present, random_state)
+    return [(_mask(train, len(rows)), _mask(test, len(rows))) for train, test in parts]
+
+
+def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
+    """Fit on blocks, as the classifier's own `fit` does on arrays."""
+    base = classifier._base_classifier()
+    check_base_classifier(base)
+    find_metric(classifier)
+    encoder = _fit_encoder(classifier, base, rows)
+    rng = check_random_state(classifier.random_state)
+    model = for_all_labels(seed_estimator(base, new_seed(rng)), len(rows.target.classes))
+    splits = _splits(classifier.cv, rows, new_seed(rng))
+    fold = np.full(len(rows), -1)
+    for number, (_, test) in reversed(list(enumerate(splits))):
+        fold[test] = number  # of several predictions of a row, the first is used
+    indices = np.flatnonzero(fold >= 0)
+    check_number(len(indices))
+    *models, final = train_by_blocks(
+        model, rows, encoder, rows.indicators, [*(train for train, _ in splits), rows.present]
+    )
+    if rows.weights is not None:
+        rows = replace(rows, weights=relative_weights(rows.weights))
+    predictors = [as_task(_Predictor(model, encoder)) for model in models]
+    validation = _RemoteRows(rows, predictors, fold, indices)
+    fitted = classifier._fit_correction(validation, indices, rows.target, rng)
+    return classifier._set_fitted(
+        rows.like, rows.target, estimator_=final,
+        **base_attributes(GivenBase(final, type(base).__name__)),
+        frame_encoder_=encoder.encoder, _row_encoder=encoder, **fitted,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _RemoteRows:
-    """Training and validation rows of a corrected classifier in delayed blocks."""
+    """Validation rows in blocks; see `pairmend.mended.out_of_fold_rows`.
 
-    classifier: CorrectedPairwiseClassifier
-    problem: TrainingInput
-    blocks: list[Any]
-    sizes: list[int]
+    Out-of-fold probabilities are computed where they are needed, and not kept.
 
-    def take(self, rows: IntArray) -> tuple[MatrixLike, BoolArray]:
-        blocks, _ = rows_of(self.blocks, self.sizes, rows)
-        return stack(dask.compute(*blocks))
+    Attributes
+    ----------
+    rows : Rows
+        All rows, their weights in units of the weight that counts as one row.
+    predictors : list of delayed
+        The `_Predictor` of the test rows of each split.
+    fold : ndarray of int, shape (n_rows,)
+        The split whose predictor is used, -1 for rows that are not in the validation set.
+    indices : ndarray of int
+        Rows of the validation set.
+    """
 
-    def train(self, rows: IntArray) -> PairLearner:
-        blocks, _ = rows_of(self.blocks, self.sizes, rows)
-        return _train(self.classifier, self.problem, blocks)
+    rows: Rows
+    predictors: list[Any]
+    fold: IntArray
+    indices: IntArray
 
-    def validation_learner(self, learner: PairLearner, rows: IntArray) -> ValidationLearner:
-        return _RemoteSupports(learner, *rows_of(self.blocks, self.sizes, rows))
+    @property
+    def weights(self) -> FloatArray:
+        """Weights of the validation rows."""
+        weights = self.rows.weights
+        return np.ones(len(self.indices)) if weights is None else weights[self.indices]
+
+    def gather(
+        self, landmarks: IntArray, compared: IntArray
+    ) -> tuple[ValidationRows, ValidationRows, IntArray]:
+        """Return the landmarks, the rows to compare, and the folds of the latter."""
+        both = np.union1d(landmarks, compared)
+        parts = dask.compute(*self._map(_predict, both))
+        found = ValidationRows(
+            stack_rows([part.X for part in parts]),
+            np.concatenate([part.Y for part in parts]),
+            np.concatenate([part.proba for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+        )
+        by_fold = np.argsort(self.fold[self.indices[both]], kind="stable")
+        found = found.take(np.argsort(by_fold))  # in the order of `both`
+        at, drawn = (found.take(np.searchsorted(both, part)) for part in (landmarks, compared))
+        return at, drawn, self.fold[self.indices[compared]]
+
+    def add_others(self, tables: LandmarkTables, landmarks: IntArray) -> LandmarkTables:
+        """Return the sums with those of all rows that are no landmarks."""
+        others = np.setdiff1d(np.arange(len(self.indices)), landmarks)
+        if len(others) == 0:
+            return tables
+        parts = self._map(_sum_others, others, as_task(tables))
+        return tables.plus(in_a_tree(_add_tables, parts).compute())
+
+    def label_sets(self, compared: IntArray, rows: ValidationRows) -> tuple[LabelSets, IntArray]:
+        """Return the label sets of all rows, and the indices of the sets of the compared rows."""
+        Y = self.rows.target.Y[self.indices]
+        label_sets, sets = LabelSets.from_indicators(Y, self.weights)
+        return label_sets, sets[compared]
+
+    def _map(self, function: Any, places: IntArray, *given: Any) -> list[Any]:
+        """Return delayed calls with validation rows and a predictor, by split and block."""
+        chosen = _mask(self.indices[places], len(self.rows))
+        return [
+            delayed(function)(predictor, block, *given)
+            for split, predictor in enumerate(self.predictors)
+            for block in self.rows.choose(chosen & (self.fold == split))
+        ]
 
 
 @dataclass(frozen=True)
-class _RemoteSupports:
-    """Predicts the supports of a learner at rows in delayed blocks."""
+class _Predictor:
+    """Predicts out-of-fold probabilities of the rows of a block."""
 
-    learner: PairLearner
-    blocks: list[Any]  # delayed
-    counts: IntArray  # numbers of rows of the blocks
+    model: Any
+    encoder: RowEncoder
 
-    def folded_supports_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
-        """Return the folded supports for labels at the rows that have them; X is not used."""
-        learner = delayed(self.learner, pure=False, traverse=False)
-        n_labels = label_rows.n_labels
-        parts = dask.compute(
-            *(delayed(_folded_supports_at)(learner, block, n_labels) for block in self.blocks)
-        )
-        out = np.empty((len(label_rows.rows), n_labels))
-        for (start, stop), part in zip(self._spans(), parts, strict=True):
-            _, chosen = label_rows.among(np.arange(start, stop), int(self.counts.sum()))
-            out[chosen] = part
-        return out
-
-    def _spans(self) -> Iterator[tuple[int, int]]:
-        ends = np.cumsum(self.counts)
-        return zip(ends - self.counts, ends, strict=True)
+    def __call__(self, block: Block) -> ValidationRows:
+        base_rows, X = self.encoder.encode(block.X)
+        proba = label_scores(self.model, base_rows, "predict_proba", block.Y.shape[1])
+        weights = np.ones(len(block.Y)) if block.weights is None else block.weights
+        return ValidationRows(X, block.Y, np.clip(proba, 0, 1, out=proba), weights)
 
 
-def _folded_supports_at(learner: PairLearner, block: Block, n_labels: int) -> FloatArray:
-    has_virtual = block.Y.shape[1] < n_labels
-    return learner.folded_supports_at(block.X, LabelRows.of(block.Y, has_virtual=has_virtual))
+def _predict(predictor: _Predictor, block: Block) -> ValidationRows:
+    return predictor(block)
+
+
+def _sum_others(predictor: _Predictor, block: Block, tables: LandmarkTables) -> LandmarkTables:
+    rows = predictor(block)
+    # Scalings contain the landmarks, and need not be sent back.
+    return replace(tables.sums_of(rows, np.arange(len(rows))), scalings=())
+
+
+def _add_tables(parts: Sequence[LandmarkTables]) -> LandmarkTables:
+    return reduce(LandmarkTables.plus, parts)
+
+
+def _fit_encoder(classifier: MendedClassifier, base: Any, rows: Rows) -> RowEncoder:
+    """Fit the encoder of rows: of a frame by its columns, of an array by sums over all blocks."""
+    like = rows.like
+    for_base = takes_encoded_frames(base)
+    for_distances = classifier.transformer is None and classifier.scaling != "log_odds"
+    if is_frame(like):
+        encoder = RowEncoder.fit(
+            like, np.empty(0), for_base=for_base, for_distances=for_distances,
+            is_optional=classifier.scaling == "auto",
+        )  # fmt: skip
+        check_frame(like, encoder.encoder)
+        return encoder
+    sparse_rows = _fit_sparse_rows(rows) if for_distances and can_be_sparse(like) else None
+    return RowEncoder(None, for_base, for_distances, sparse_rows)
+
+
+def _fit_sparse_rows(rows: Rows) -> SparseRows | None:
+    """Fit `SparseRows` on matrices in blocks, as its own ``fit`` does on all rows."""
+    parts = [delayed(_ColumnSums.of)(block) for block in rows.choose(rows.present)]
+    sums: _ColumnSums = in_a_tree(_add_sums, parts).compute()
+    return sums.sparse_rows()
+
+
+@dataclass(frozen=True)
+class _ColumnSums:
+    """Sums of columns, from which the form of rows and the means of features are computed."""
+
+    n_sparse: int  # number of sparse matrices
+    n_cells: int
+    n_nonzero: int  # NaN is not 0
+    sums: FloatArray  # (n_features,), weighted, without NaN
+    masses: FloatArray  # (n_features,), weight of the rows without NaN
+
+    @classmethod
+    def of(cls, block: Block) -> "_ColumnSums":
+        """Sum over the rows of a block."""
+        X: Matrix = block.X
+        weights = np.ones(len(block.Y)) if block.weights is None else block.weights
+        is_sparse = sparse.issparse(X)
+        missing = _map_cells(np.isnan, X)
+        if (missing.data if is_sparse else missing).any():
+            X = _map_cells(lambda cells: np.where(np.isnan(cells), 0, cells), X)
+        masses: FloatArray = weights.sum() - weights @ missing
+        n_nonzero = np.count_nonzero(X.data if is_sparse else X) + missing.sum()
+        n_cells = X.shape[0] * X.shape[1]
+        return cls(int(is_sparse), n_cells, int(n_nonzero), weights @ X, masses)
+
+    def sparse_rows(self) -> SparseRows | None:
+        """Return the means; None unless rows are sparse matrices, or mostly zeros."""
+        if not self.n_sparse and not is_mostly_zeros(self.n_nonzero, self.n_cells):
+            return None
+        means = np.zeros(len(self.sums))
+        return SparseRows(np.divide(self.sums, self.masses, out=means, where=self.masses > 0))
+
+
+def _map_cells(function: Any, X: Matrix) -> Matrix:
+    """Return a matrix with a function of the cells, in a sparse matrix of the stored ones."""
+    if not sparse.issparse(X):
+        return function(X)
+    return sparse.csr_array((function(X.data), X.indices, X.indptr), shape=X.shape)
+
+
+def _add_sums(parts: Sequence[_ColumnSums]) -> _ColumnSums:
+    names = [field.name for field in fields(_ColumnSums)]
+    return _ColumnSums(*(sum(getattr(part, name) for part in parts) for name in names))

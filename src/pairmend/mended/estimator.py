@@ -223,8 +223,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     bootstrap samples, and the training rows of the kernel ridge regression, are 2,500 at most.
     Before the comparison, the probabilities of a classifier are calibrated, by a logistic function
     of their log-odds, if that lowers their squared error by a tenth (``estimator_.calibrations``).
-    On Dask collections, and on arrays of other libraries than numpy, "auto" is the logistic
-    regression.
+    On arrays of other libraries than numpy, "auto" is the logistic regression.
 
     An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
     for the default base classifiers, which scale dense features only. Other base classifiers get

@@ -1,0 +1,262 @@
+"""Rows of Dask collections, cut into blocks that do not depend on the chunks."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import dask
+import dask.array as da
+import numpy as np
+from dask import delayed
+from scipy import sparse
+
+from pairmend._utils.frames import EncodedFrame
+from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.targets import Target, check_row_order, check_target
+from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
+from pairmend._utils.validation import check_training_rows, take_rows
+from pairmend._utils.weights import unit_weight, without_negligible
+
+CELLS = 2**22
+"""Cells of a block of rows: 32 MiB in double precision."""
+MIN_ROWS, MAX_ROWS = 1_000, 50_000
+"""Bounds of the number of rows of a block, for very many and very few columns."""
+FAN_IN = 8
+"""Results that one task of a tree combines."""
+
+
+class Block(NamedTuple):
+    """Some rows with their labels and weights."""
+
+    X: MatrixLike  # ndarray, CSR, DataFrame or EncodedFrame
+    Y: BoolArray  # (n, L), label indicators
+    weights: FloatArray | None  # (n,); None means ones
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training rows. Labels and weights are in memory, features in delayed blocks.
+
+    The boundaries of the blocks follow from the numbers of rows and columns alone. What is computed
+    block by block, such as sums or an order of training, is therefore the same for any chunks.
+
+    Attributes
+    ----------
+    like : object
+        A block without rows.
+    target : Target
+        The labels of all rows.
+    weights : ndarray of shape (n_rows,) or None
+        Checked sample weights, 0 for rows that are left out; None means ones.
+    blocks : list of delayed
+        Features and labels.
+    size : int
+        Number of rows of each block; the last may have fewer.
+    """
+
+    like: Any
+    target: Target
+    weights: FloatArray | None
+    blocks: list[Any]
+    size: int
+
+    @classmethod
+    def read(cls, classifier: Any, X: Any, y: Any) -> "Rows":
+        """Read collections for a classifier, without weights."""
+        X = with_whole_rows(X, "X")
+        y = with_whole_rows(_rechunked(X, y), "y")
+        parts, targets = ([*np.ravel(given.to_delayed())] for given in (X, y))
+        if len(parts) != len(targets):
+            raise ValueError(
+                f"X has {len(parts)} blocks of rows, y has {len(targets)}; they must have the "
+                "same blocks. Derive both from one collection, or repartition them."
+            )
+        min_labels = getattr(classifier, "_min_labels", 1)
+        target, sizes = _read_target(classifier, y, targets, min_labels)
+        like = without_rows(X)
+        classes = None if target.multilabel else target.classes
+        read = [delayed(_read)(x, t, classes) for x, t in zip(parts, targets, strict=True)]
+        size = min(max(CELLS // max(1, like.shape[1]), MIN_ROWS), MAX_ROWS)
+        return cls(like, target, None, _cut(read, sizes, size), size)
+
+    def __len__(self) -> int:
+        return len(self.target.Y)
+
+    @property
+    def present(self) -> BoolArray:
+        """Whether rows have a positive weight."""
+        return np.ones(len(self), dtype=bool) if self.weights is None else self.weights > 0
+
+    @property
+    def indicators(self) -> Target:
+        """The target of a base classifier: each of 1-D classes is a label, which one row has."""
+        return Target(self.target.Y, np.arange(len(self.target.classes)), multilabel=True)
+
+    def weighed(self, chosen: BoolArray) -> tuple[BoolArray, float]:
+        """Return which of the chosen rows are not left out, and the weight that counts as one."""
+        if self.weights is None:
+            return chosen, 1.0
+        unit = unit_weight(self.weights[chosen])
+        return chosen & (without_negligible(self.weights, unit) > 0), unit
+
+    def choose(self, chosen: BoolArray) -> list[Any]:
+        """Return the delayed `Block` of the chosen rows of each block that has any."""
+        parts = []
+        for number, block in enumerate(self.blocks):
+            rows = slice(number * self.size, (number + 1) * self.size)
+            here = chosen[rows]
+            if here.any():
+                weights = None if self.weights is None else self.weights[rows][here]
+                parts.append(delayed(_take)(block, np.packbits(here), weights))
+        return parts
+
+
+def with_whole_rows(array: Any, name: str) -> Any:
+    """Return a collection whose chunks are whole rows; `name` is for messages."""
+    if is_frame(array):
+        return array
+    if not isinstance(array, da.Array):
+        raise TypeError(
+            f"{name} must be a dask array or dataframe, got {type(array).__name__}. Convert it "
+            "(dask.array.from_array, dask.dataframe.from_pandas), or call the classifier's own "
+            "method."
+        )
+    if array.ndim > 2 or np.isnan(array.shape[1:]).any():
+        raise ValueError(
+            f"{name} must have the shape (rows, columns) with a known number of columns; got "
+            f"{array.shape}. compute_chunk_sizes() computes unknown sizes."
+        )
+    if array.ndim == 2 and array.numblocks[1] > 1:
+        return array.rechunk({1: -1})
+    return array
+
+
+def without_rows(given: Any) -> Any:
+    """Return an empty block of a collection."""
+    if is_frame(given):
+        return given._meta
+    return np.empty((0, *given.shape[1:]), dtype=given.dtype)
+
+
+def is_frame(given: Any) -> bool:
+    """Return whether something is a dask dataframe or series."""
+    return dask.is_dask_collection(given) and hasattr(given, "_meta") and hasattr(given, "dtypes")
+
+
+def stack(blocks: Sequence[Block]) -> Block:
+    """Concatenate blocks."""
+    if len(blocks) == 1:
+        return blocks[0]
+    X, Y, weights = zip(*blocks, strict=True)
+    return Block(
+        stack_rows(X), np.concatenate(Y), None if weights[0] is None else np.concatenate(weights)
+    )
+
+
+def stack_rows(parts: Sequence[MatrixLike]) -> MatrixLike:
+    """Concatenate rows: arrays, CSR matrices, frames or encoded frames."""
+    if isinstance(parts[0], EncodedFrame):
+        return replace(parts[0], values=np.concatenate([part.values for part in parts]))
+    if hasattr(parts[0], "columns"):
+        import pandas as pd
+
+        return pd.concat(parts)
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
+
+
+def as_task(value: Any) -> Any:
+    """Return a value as a task; dask would look for tasks inside of arrays, lists and data."""
+    return delayed(value, pure=False, traverse=False)
+
+
+def in_a_tree(combine: Callable[[list[Any]], Any], parts: Sequence[Any]) -> Any:
+    """Combine delayed parts, a few at a time, by a function of a list of parts."""
+    left = list(parts)
+    while len(left) > 1:
+        groups = (left[start : start + FAN_IN] for start in range(0, len(left), FAN_IN))
+        left = [delayed(combine)(group) for group in groups]
+    return left[0]
+
+
+def _rechunked(X: Any, y: Any) -> Any:
+    """Rechunk a target like the rows, as far as sizes are known."""
+    known = isinstance(X, da.Array) and isinstance(y, da.Array)
+    if not known or np.isnan([X.shape[0], y.shape[0]]).any() or X.chunks[0] == y.chunks[0]:
+        return y
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows, y has {y.shape[0]}; expected the same number.")
+    return y.rechunk({0: X.chunks[0]})
+
+
+def _read_target(
+    classifier: Any, y: Any, targets: list[Any], min_labels: int
+) -> tuple[Target, list[int]]:
+    """Return the labels of all rows, and the numbers of rows of the chunks."""
+    like = without_rows(y)
+    named = check_target(classifier, like, like, min_labels=min_labels) if like.ndim == 2 else None
+    read = np.asarray if named is None else _read_labels
+    parts = dask.compute(*(delayed(read)(part) for part in targets))
+    sizes = [len(part) for part in parts]
+    if not sum(sizes):
+        raise ValueError("X has 0 rows in all its blocks, at least 1 is needed.")
+    found = np.concatenate(parts)
+    if named is None:
+        return check_target(classifier, found, found, min_labels=min_labels), sizes
+    return replace(named, Y=found), sizes
+
+
+def _read_labels(y: Any) -> BoolArray:
+    """Return the label indicators of a chunk."""
+    if count_rows(y) == 0:
+        return np.zeros(y.shape, dtype=bool)
+    # The number of labels is checked before.
+    return check_target(None, y, y, min_labels=1).Y
+
+
+def _read(X: MatrixLike, y: Any, classes: Any) -> Block:
+    """Check a chunk of rows and its targets; `classes` are those of a 1-D target."""
+    n_rows = count_rows(X)
+    if n_rows != count_rows(y):
+        raise ValueError(
+            f"A block of X has {n_rows} rows, that of y has {count_rows(y)}; they must have the "
+            "same blocks. Derive both from one collection, or repartition them."
+        )
+    if n_rows:
+        check_row_order(X, y, "y")
+        X = check_training_rows(X)
+    if classes is None:
+        return Block(X, _read_labels(y), None)
+    return Block(X, np.asarray(y).reshape(n_rows, 1) == classes, None)
+
+
+def _cut(chunks: list[Any], sizes: list[int], size: int) -> list[Any]:
+    """Cut chunks anew, into blocks of the same number of rows."""
+    ends = np.cumsum(sizes)
+    starts, blocks = ends - sizes, []
+    for start in range(0, int(ends[-1]), size):
+        touched = np.flatnonzero((starts < start + size) & (ends > start) & (ends > starts))
+        spans = [(max(start - int(s), 0), start + size - int(s)) for s in starts[touched]]
+        blocks.append(delayed(_join)([chunks[number] for number in touched], spans))
+    return blocks
+
+
+def _join(chunks: list[Block], spans: list[tuple[int, int]]) -> Block:
+    """Concatenate spans of the rows of chunks."""
+    parts = []
+    for chunk, (start, stop) in zip(chunks, spans, strict=True):
+        if start or stop < len(chunk.Y):
+            rows = slice(start, stop)
+            chunk = Block(take_rows(chunk.X, rows), chunk.Y[rows], None)
+        parts.append(chunk)
+    return stack(parts)
+
+
+def _take(block: Block, chosen: Any, weights: FloatArray | None) -> Block:
+    """Return the chosen rows of a block, given by packed bits."""
+    is_chosen = np.unpackbits(chosen, count=len(block.Y)).astype(bool)
+    if is_chosen.all():
+        return block._replace(weights=weights)
+    rows = np.flatnonzero(is_chosen)
+    return Block(take_rows(block.X, rows), block.Y[rows], weights)
