@@ -341,17 +341,6 @@ def test_landmarks_bound_the_model(rng):
         quick(max_landmarks=1).fit(X, Y)
 
 
-@pytest.mark.parametrize(
-    ("max_landmarks", "is_single"), [(None, False), (520, False), (510, True), (490, False)]
-)
-def test_precision_of_the_sums_around_one_row(max_landmarks, is_single, rng):
-    """It is single only where many landmarks represent other rows, too."""
-    X, Y = rng.randn(520, 2), rng.rand(520, 2) < 0.4
-    clf = quick(cv=2, scaling="range", max_landmarks=max_landmarks).fit(X, Y)
-    dtype = clf._corrector.by_label._single_row.sums.dtype
-    assert dtype == (np.float32 if is_single else np.float64)
-
-
 def test_extreme_rows_that_are_no_landmarks(rng):
     X = rng.normal(size=(120, 3))
     Y = (X[:, :2] + rng.normal(size=(120, 2)) > 0).astype(int)

@@ -96,9 +96,6 @@ def test_rare_labels_are_shrunk_towards_uncorrected_probabilities():
     uncorrected, corrected = np.array([[0.1, 0.2, 0.3]]), np.array([[0.5, 0.6, 0.7]])
     found = shrink_rare_labels(uncorrected, corrected, np.array([0.0, 10.0, 1e12]), 10.0)
     np.testing.assert_allclose(found, [[0.1, 0.4, 0.7]])
-    np.testing.assert_allclose(
-        shrink_rare_labels(uncorrected, corrected, np.zeros(3), 0.0), corrected
-    )
 
 
 def test_at_most_two_local_corrections_are_stacked(rng):

@@ -1,11 +1,9 @@
 """`compiled`: loops that numba compiles at the first call; numpy is used for small inputs.
 
 A compiled function stands in the file of the numpy function that it equals. Numba is optional and
-takes about a second to import, so it is used for large arrays only, and for many small ones once it
-is loaded.
+takes about a second to import, so it is used for large arrays only.
 """
 
-import sys
 from collections.abc import Callable
 from functools import cache, update_wrapper
 from pickle import UnpicklingError
@@ -14,9 +12,6 @@ from typing import Any
 
 WORTHWHILE = 2**16
 """Smallest number of values for which compiled code is used."""
-
-MANY = 50
-"""Number of calls with few values after which compiled code is used."""
 
 
 def use_compiled(n_values: int) -> bool:
@@ -41,15 +36,6 @@ class Compiled:
         update_wrapper(self, loops)
         self.loops, self.options = loops, options
         self._dispatchers: dict[bool, Any] = {}
-        self._n_small = 0
-
-    def pays_off(self) -> bool:
-        """Count a call with few values; return whether compiled code is to be used from now on.
-
-        It is after many such calls, if numba is loaded: a few calls are faster without compilation.
-        """
-        self._n_small += 1
-        return self._n_small > MANY and "numba" in sys.modules and has_numba()
 
     def dispatcher(self, *, cached: bool = False) -> Any:
         """Return numba's function object, with compiled functions in place of those it calls."""

@@ -125,12 +125,6 @@ class LandmarkSums:
         return weights if scale is None else weights * scale[:, np.newaxis]
 
     @lazy
-    def is_moderate(self) -> bool:
-        """Whether single precision can represent the exponents of landmarks."""
-        largest = max(self.beta, 1 / self.beta, self.beta * squared_norms(self.landmarks).max())
-        return bool(largest < LARGEST)
-
-    @lazy
     def _points(self) -> "_Points":
         return _Points(self.landmarks, self.beta)
 

@@ -18,7 +18,7 @@ from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
 from pairmend.mended.distances import Scaling
 from pairmend.mended.label_sets import LabelSets, OwnSets
-from pairmend.mended.landmarks import LandmarkTables, suffices_single
+from pairmend.mended.landmarks import LandmarkTables
 from pairmend.mended.local_sets import LocalSets
 from pairmend.mended.search import (
     Correction,
@@ -29,14 +29,7 @@ from pairmend.mended.search import (
     search_global,
 )
 from pairmend.mended.set_exponents import fit_exponents
-from pairmend.mended.single_row import SingleRowCorrector
-from pairmend.mended.single_row_loops import correct_one_row
-from pairmend.mended.stacking import (
-    fit_stacking_weights,
-    share_of_corrected,
-    shrink_rare_labels,
-    stack,
-)
+from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
 
 N_SEARCH_ROWS = 1000
@@ -116,9 +109,6 @@ class LabelCorrector:
 
     def corrected(self, X: MatrixLike, proba: FloatArray) -> FloatArray:
         """Correct the base classifier's probabilities of rows."""
-        if len(proba) == 1:
-            found = None if self._single_row is None else self._single_row.corrected(X, proba)
-            return self.stacked(self.terms(X, proba)) if found is None else found
         by_label = np.empty(proba.shape)
         for rows in row_chunks(len(proba), 4 * len(self.landmarks) + 12 * proba.shape[1]):
             by_label[rows] = self.stacked(self.terms(take_rows(X, rows), proba[rows]))
@@ -177,23 +167,6 @@ class LabelCorrector:
         return [name for name in self.scalings if weights.get(name, 0) != 0]
 
     @lazy
-    def _single_row(self) -> SingleRowCorrector | None:
-        """Corrects one row; None if the scalings do not suit."""
-        names = self._local_names
-        scalings = [self.scalings[name] for name in names]
-        sums = [self._sums[name] for name in names]
-        if not SingleRowCorrector.suits(scalings, sums):
-            return None
-        given = self.stacking_weights
-        last = "global" if given.get("global", 0) != 0 else names[0]
-        corrections = [self.corrections[name] for name in (*names, last)]
-        share = share_of_corrected(self._n_examples, RARE_LABEL_MASS if self.guard else 0.0)
-        weights = [share * given.get(name, 0.0) for name in (*names, "global", "uncorrected")]
-        weights[-1] += 1 - share
-        single = suffices_single(self.landmarks, self.tables[names[0]])
-        return SingleRowCorrector(scalings, sums, corrections, weights, self._p_true, single=single)
-
-    @lazy
     def _sums(self) -> dict[str, LandmarkSums]:
         """Sums around rows, by scaling."""
         return {
@@ -234,27 +207,7 @@ class Corrector:
 
     def corrected_proba(self, X: MatrixLike, proba: FloatArray) -> CorrectedProba:
         """Correct the base classifier's probabilities of rows."""
-        if len(proba) == 1 and (found := self._corrected_row(X, proba)) is not None:
-            return CorrectedProba(found[1:], found[:1])
         return self.with_label_sets(self.by_label.corrected(X, proba), None)
-
-    def _corrected_row(self, X: MatrixLike, proba: FloatArray) -> FloatArray | None:
-        """Return the result of compiled code for one row, where it pays off."""
-        single = self.by_label._single_row
-        if single is None or not correct_one_row.pays_off() or self._row_sets is None:
-            return None
-        return single.corrected_by_loops(X, proba, self._row_sets)
-
-    @lazy
-    def _row_sets(self) -> tuple[Any, FloatArray, FloatArray] | None:
-        """Members and prior of label sets and stacking weights; None if there are many labels."""
-        weights = [self.label_set_weights.get(name, 0.0) for name in ("labels", "sets")]
-        sets = self.label_sets
-        if weights[1] == 0:
-            return np.empty((0, 0), np.uint8), np.empty(0), np.array(weights)
-        if sets.member_columns is None or sets.local_exponent != 0:
-            return None
-        return sets.member_columns, sets._prior, np.array(weights)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields without what is computed at first access."""

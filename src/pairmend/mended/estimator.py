@@ -244,12 +244,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     ranges do not depend on weights. A `transformer` is fitted on the landmarks, without weights. A
     scorer as `criterion` gets weights if it takes them.
 
-    Probabilities are computed in double precision. There is one exception: if there are more
-    validation rows than landmarks, and at least 500 landmarks, the neighbours of a row that is
-    predicted alone are weighted in single precision, and its probabilities may differ by about 1e-5
-    from those of the same row among others. With ``max_landmarks=None`` they do not. If numba is
-    loaded, a single row is computed by compiled code after the first 50.
-
     References
     ----------
     .. [1] Trajdos, P., Kurzynski, M. (2018). A correction method of a binary classifier applied to

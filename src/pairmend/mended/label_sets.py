@@ -201,12 +201,6 @@ class LabelSets:
         return self.members.toarray() if self.members.shape[1] <= MAX_DENSE_LABELS else None
 
     @lazy
-    def member_columns(self) -> np.ndarray[Any, np.dtype[np.uint8]] | None:
-        """Indicators for compiled code, (n_labels, n_sets), if there are few labels."""
-        dense = self._dense_members
-        return None if dense is None else dense.T.astype(np.uint8, order="C")
-
-    @lazy
     def _prior(self) -> FloatArray:
         """Logarithm of the factor of each set that does not depend on the row.
 

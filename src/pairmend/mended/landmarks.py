@@ -14,7 +14,6 @@ from scipy import sparse
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend._utils.weights import draw_rows
-from pairmend.kernels.single_query import MIN_SINGLE
 from pairmend.mended.distances import Scaling
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
 
@@ -96,16 +95,6 @@ class LandmarkTables:
                 for name, own in summands.items():
                     tables[scaling.name][name] += assigned @ own
         return LandmarkTables(self.scalings, GlobalSums(total), tables)
-
-
-def suffices_single(landmarks: ValidationRows, table: FloatArray) -> bool:
-    """Return whether the sums around one row are computed in single precision.
-
-    It suffices where a table has the confusion sums of other rows, too. There, the place of an
-    error is rounded to its landmark, and sums are approximations.
-    """
-    has_others = not np.array_equal(table[:, -1], landmarks.weights)
-    return has_others and len(table) >= MIN_SINGLE
 
 
 def own_landmarks(

@@ -71,10 +71,5 @@ def shrink_rare_labels(
 
     Probabilities have the shape (n_rows, n_labels), `n_examples` the shape (n_labels,).
     """
-    share = share_of_corrected(n_examples, prior_mass)
+    share = n_examples / (n_examples + prior_mass)
     return share * corrected + (1 - share) * uncorrected
-
-
-def share_of_corrected(n_examples: FloatArray, prior_mass: float) -> FloatArray:
-    """Return the share of the corrected probability of each label, (n_labels,)."""
-    return n_examples / (n_examples + prior_mass) if prior_mass > 0 else np.ones_like(n_examples)
