@@ -1,5 +1,6 @@
 """Checks of y: label indicators or classes, names of labels, errors for other cells."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,7 +47,9 @@ def check_target(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the "
             "target y is None."
         )
-    names = np.asarray(y.columns) if hasattr(y, "columns") else None
+    # pyarrow's `columns` are not the names.
+    listed = getattr(y, "column_names", getattr(y, "columns", None))
+    names = None if listed is None else np.asarray(listed)
     check_row_order(X, y, "y")
     if (tags := tags_of(y)) is not None:
         check_consistent_length(X, tags)
@@ -209,7 +212,14 @@ def _has_collections(array: np.ndarray[Any, Any]) -> bool:
 def _label_names(
     names: np.ndarray[Any, Any] | None, indicators: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    return np.arange(indicators.shape[1]) if names is None else names
+    if names is None:
+        return np.arange(indicators.shape[1])
+    if twice := [name for name, count in Counter(names.tolist()).items() if count > 1]:
+        raise ValueError(
+            f"y has several columns of the same name: {twice[:5]}. Rename them, or drop all but "
+            "one of each."
+        )
+    return names
 
 
 def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import validate_data
 
 from pairmend._utils.columns import describe_frame
-from pairmend._utils.frames import EncodedFrame
+from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
 from pairmend._utils.namespaces import Namespace, foreign_namespace
 from pairmend._utils.products import sum_squares
 from pairmend._utils.sklearn_private import count_rows, safe_indexing
@@ -146,7 +146,25 @@ def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
     """Check number and names of the columns of X, which may have no rows, at prediction."""
     if isinstance(X, EncodedFrame) or _has_columns(estimator, X):  # an encoder checks its frames
         return X
+    _check_other_names(estimator, X)
     return validate_data(estimator, X, reset=False, skip_check_array=True)
+
+
+def _check_other_names(estimator: BaseEstimator, X: MatrixLike) -> None:
+    """Raise an error for names other than strings that differ from those seen in fit.
+
+    scikit-learn compares strings only. Where one of the two frames has strings, it warns.
+    """
+    fitted = getattr(estimator, "_other_names", None)
+    if fitted is None or not is_frame(X):
+        return
+    found = frame_columns(X)
+    if found == fitted or all(isinstance(name, str) for name in found):
+        return
+    message = "The feature names should match those that were passed during fit.\n"
+    if sorted(map(str, found)) == sorted(map(str, fitted)):
+        raise ValueError(f"{message}Feature names must be in the same order as they were in fit.\n")
+    raise ValueError(f"{message}Names seen in fit: {fitted[:5]}. Names of X: {found[:5]}.\n")
 
 
 def is_valid(estimator: BaseEstimator, X: MatrixLike) -> bool:
@@ -166,7 +184,7 @@ def _has_columns(estimator: BaseEstimator, X: MatrixLike) -> bool:
 
 def set_feature_attributes(estimator: BaseEstimator, X: MatrixLike) -> None:
     """Set ``n_features_in_``, ``feature_names_in_`` and types of columns from the rows of fit."""
-    for name in ("n_features_in_", "feature_names_in_", "_frame_columns"):
+    for name in ("n_features_in_", "feature_names_in_", "_other_names", "_frame_columns"):
         if hasattr(estimator, name):
             delattr(estimator, name)
     if isinstance(X, EncodedFrame):
@@ -175,6 +193,8 @@ def set_feature_attributes(estimator: BaseEstimator, X: MatrixLike) -> None:
             estimator.feature_names_in_ = X.encoder.feature_names_in_
     elif not isinstance(X, list | tuple):
         validate_data(estimator, X, skip_check_array=True)
+        if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
+            estimator._other_names = frame_columns(X)
     if hasattr(estimator, "feature_names_in_") and is_classifier(estimator):
         estimator._frame_columns = describe_frame(X)
 
