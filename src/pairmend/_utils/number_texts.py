@@ -182,3 +182,46 @@ def _split_sign(text: str) -> tuple[str, str]:
         if unsigned.endswith(sign):
             return sign, minus + unsigned.removesuffix(sign).rstrip()
     return "", stripped
+
+
+_PLAIN_NUMBER = re.compile(rf"(?![+-]?0\d+\Z)[+-]?(\d+\.?\d*|\.\d+){_EXPONENT}", re.ASCII)
+_GROUP = rf"[.,{_GAPS}]"
+_SIGN = f"(?:{'|'.join(map(re.escape, SIGNS))})?"
+_OTHER_NOTATION = re.compile(
+    rf"{_SIGN}\s*[+-]?\s*{_SIGN}\s*(\d+|[1-9]\d{{0,2}}({_GROUP}\d{{3}})+)([.,]\d*)?\s*{_SIGN}",
+    re.ASCII,
+)
+_POINT_OF_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
+
+
+def is_code(text: str) -> bool:
+    """Return whether a text is a whole number with a leading zero, such as 00501."""
+    return _CODE.fullmatch(text.strip()) is not None
+
+
+def is_plain_number(text: str) -> bool:
+    """Return whether a text is a number with at most a sign, a decimal point and an exponent."""
+    return _PLAIN_NUMBER.fullmatch(text.strip()) is not None
+
+
+def plain_number(text: str) -> float:
+    """Return a text in plain notation as a number, NaN for one that stands for a missing value."""
+    if is_missing_text(text):
+        return nan
+    if not is_plain_number(text):
+        raise ValueError(f"{text!r} is no number in plain notation")
+    return float(text)
+
+
+def is_other_notation(text: str) -> bool:
+    """Return whether a text is a number with a comma, separators, a currency or per cent."""
+    is_number = _OTHER_NOTATION.fullmatch(text.strip()) is not None
+    return is_number and not is_plain_number(text) and not is_code(text)
+
+
+def may_have_thousands(texts: Iterable[str]) -> bool:
+    """Return whether all points of plain numbers may separate thousands, and some have none."""
+    has_point = [(text, "." in text) for text in map(str.strip, texts)]
+    return {is_there for _, is_there in has_point} == {True, False} and all(
+        _POINT_OF_THOUSANDS.fullmatch(text) for text, is_there in has_point if is_there
+    )

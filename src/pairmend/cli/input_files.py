@@ -59,6 +59,8 @@ def read_training(options: argparse.Namespace) -> MultiLabelData:
         if numeric := [name for name in dict.fromkeys(categorical) if name not in typed]:
             raise ValueError(f"{path}: --categorical names {numeric}, which are not columns of it")
         data = drop_features(data, ignored) if ignored else data
+        if not is_arff:
+            data = decode_numbers(data, set(categorical))
     return replace(data, name="data", source=()) if options.data == STANDARD else data
 
 

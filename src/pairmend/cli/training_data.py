@@ -22,8 +22,6 @@ from pairmend.frames.kinds import MAX_CATEGORIES, ColumnSummary, summarise_colum
 MAX_SHOWN = 40
 """Columns of the report; of wider tables, those of numbers without remarks are left out."""
 MANY_VALUES = 20
-MOSTLY = 0.8
-"""Share of the values of a category that are numbers from which on it is remarked."""
 
 
 @dataclass(frozen=True)
@@ -119,19 +117,19 @@ def classifier_rows(data: MultiLabelData, categorical: Collection[str]) -> Any:
 def describe_columns(data: MultiLabelData, X: Any) -> list[dict[str, Any]]:
     """Return name, kind, distinct and missing values, an example and remarks of each column."""
     if hasattr(X, "columns"):
-        summaries = list(summarise_columns(X))
+        summaries = summarise_columns(X)
     else:
-        summaries = [_of_numbers(data, place) for place in range(len(data.feature_names))]
+        summaries = [(_of_numbers(data, place), "") for place in range(len(data.feature_names))]
     return [
         {
             "name": str(summary.name),
             "taken as": summary.kind,
             "distinct": summary.n_distinct,
             "missing": summary.n_missing,
-            "example": summary.example,
-            "remarks": "; ".join(_remarks(data, place, summary)),
+            "example": _example(data, place),
+            "remarks": "; ".join(_remarks(data, place, summary, note)),
         }
-        for place, summary in enumerate(summaries)
+        for place, (summary, note) in enumerate(summaries)
     ]
 
 
@@ -164,23 +162,32 @@ def _shortened(text: str, key: str) -> str:
     return f"{text[:23]}…" if key in ("name", "example") and len(text) > 24 else text
 
 
-def _of_numbers(data: MultiLabelData, place: int) -> ColumnSummary:
+def _present(data: MultiLabelData, place: int) -> Any:
+    """Return the numbers or codes of a column without missing ones."""
     column = data.X[:, [place]]
     values = column.toarray().ravel() if sparse.issparse(column) else column.ravel()
-    missing = np.isnan(values)
-    present = values[~missing]
-    texts = data.categories.get(place)
-    example = ""
-    if len(present):
-        example = f"{present[0]:g}" if texts is None else texts[int(present[0])]
-    kind = "empty" if not len(present) else "number" if texts is None else "category"
-    name, n_missing = data.feature_names[place], int(missing.sum())
-    return ColumnSummary(name, kind, len(np.unique(present)), n_missing, example)
+    return values[~np.isnan(values)]
 
 
-def _remarks(data: MultiLabelData, place: int, summary: ColumnSummary) -> list[str]:
+def _example(data: MultiLabelData, place: int) -> str:
+    """Return the first value of a column as a text."""
+    present, texts = _present(data, place), data.categories.get(place)
+    if not len(present):
+        return ""
+    return f"{present[0]:g}" if texts is None else texts[int(present[0])]
+
+
+def _of_numbers(data: MultiLabelData, place: int) -> ColumnSummary:
+    present = _present(data, place)
+    is_number = data.categories.get(place) is None
+    kind = "empty" if not len(present) else "number" if is_number else "category"
+    n_missing = len(data.Y) - len(present)
+    return ColumnSummary(data.feature_names[place], kind, len(np.unique(present)), n_missing)
+
+
+def _remarks(data: MultiLabelData, place: int, summary: ColumnSummary, note: str) -> list[str]:
     """Return what is unusual about a column."""
-    remarks = [summary.note] if summary.note else []
+    remarks = [note] if note else []
     if summary.n_distinct == 1:
         remarks.append("the same value in every row")
     if summary.n_missing > len(data.Y) / 2 and summary.kind != "empty":
@@ -215,14 +222,7 @@ def _remarks_of_categories(values: Sequence[str], kind: str) -> list[str]:
     remarks: list[str] = []
     values = [value for value in values if not is_missing_text(value)]
     others = [value for value in values if not number_formats([value])]
-    if 0 < len(others) < len(values) and len(others) <= (1 - MOSTLY) * len(values):
-        examples = ", ".join(map(repr, others[:3]))
-        remarks.append(
-            f"{len(values) - len(others)} of {len(values)} different values are numbers, but not "
-            f"{examples}; empty all cells with {'it' if len(others) == 1 else 'such texts'} to "
-            "read the column as numbers"
-        )
-    elif not others and (other := _other_format(values)):
+    if not others and (other := _other_format(values)):
         remarks.append(
             f"its numbers are written in different ways, such as {values[0]!r} and {other!r}; "
             "write them in one way to read it as a number"

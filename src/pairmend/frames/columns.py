@@ -5,7 +5,7 @@ of the tables are used: none of the three libraries is imported, and narwhals, w
 requires from 1.9 on only, is not needed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -23,10 +23,10 @@ DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a frame: `holds` is "numbers", "dates", "durations" or "strings".
+    """A column of a frame: `holds` is "numbers", "booleans", "dates", "durations" or "strings".
 
-    Values are floats, NaN where missing: numbers, days since 1970 (UTC) or seconds. Strings are an
-    array of objects, None where missing; a string without visible characters is missing.
+    Values are floats, NaN where missing: numbers, 0 or 1, days since 1970 (UTC) or seconds. Strings
+    are an array of objects, None where missing; a string without visible characters is missing.
     `categories` are those that the dtype lists, in its order.
     """
 
@@ -44,6 +44,36 @@ class Column:
             return np.array([value is None for value in self.values], dtype=bool)
         return np.isnan(self.values)
 
+    @property
+    def keys(self) -> list[str | None]:
+        """Return the cells as strings that represent categories, None where missing."""
+        if self.holds == "strings":
+            return list(self.values)
+        return [None if np.isnan(value) else category_key(value) for value in self.values.tolist()]
+
+    def parsed(self, parse: Callable[[str], float], expected: str) -> FloatArray:
+        """Return strings as numbers, NaN where missing; other values than `expected` are an error.
+
+        Each different string is parsed once; `parse` raises a ValueError.
+        """
+        numbers: dict[str | None, float] = {None: np.nan}
+        for key in dict.fromkeys(self.keys):
+            if self.holds != "strings":
+                raise self.unexpected(expected)
+            try:
+                numbers[key] = np.nan if key is None else parse(key)
+            except ValueError:
+                raise self.unexpected(expected, key) from None
+        return np.array([numbers[key] for key in self.keys], dtype=float)
+
+    def unexpected(self, expected: str, example: str | None = None) -> ValueError:
+        """Return the error for a column that holds other values than in fit."""
+        found = self.holds if example is None else f"{self.holds} such as {example!r}"
+        return ValueError(
+            f"Column {self.name!r} holds {found}; expected {expected}. Convert the column, or fit "
+            "again with the column unchanged."
+        )
+
 
 def read_column(X: Any, position: int) -> Column:
     """Read a column of a pandas or polars frame or a pyarrow table, by position."""
@@ -56,11 +86,9 @@ def read_column(X: Any, position: int) -> Column:
 
 def require_numbers(X: Any, user: str) -> None:
     """Raise an error for a frame with a column of anything but numbers."""
-    if not is_frame(X):
-        return
-    for position in range(X.shape[1]):
+    for position in range(X.shape[1] if is_frame(X) else 0):
         column = read_column(X, position)
-        if column.holds != "numbers":
+        if column.holds not in ("numbers", "booleans"):
             raise ValueError(
                 f"Column {column.name!r} holds {column.holds}, and {user} accepts numbers only. "
                 "Encode the frame first: sklearn.pipeline.make_pipeline("
@@ -68,10 +96,8 @@ def require_numbers(X: Any, user: str) -> None:
             )
 
 
-def category_key(value: Any) -> str | None:
+def category_key(value: Any) -> str:
     """Return the string that represents a category; equal numbers have the same string."""
-    if value is None or isinstance(value, str):
-        return value
     if isinstance(value, bool | int | float | np.number | np.bool_):
         number = float(value)
         return str(int(number)) if number.is_integer() else repr(number)
@@ -81,62 +107,52 @@ def category_key(value: Any) -> str | None:
 def _read_pandas(name: Any, series: Any) -> Column:
     dtype: Any = series.dtype
     if hasattr(dtype, "categories"):
-        keys = [category_key(value) for value in list(dtype.categories)]
-        codes = series.cat.codes.to_numpy()
-        values = np.array([*keys, None], dtype=object)[codes]  # the code -1 is a missing value
-        return _categories(name, values, keys, bool(dtype.ordered))
+        keys = tuple(category_key(value) for value in dtype.categories)
+        values = np.array([*keys, None], dtype=object)[series.cat.codes]  # -1 is a missing value
+        return Column(name, "strings", values, True, keys, bool(dtype.ordered))
     kind = getattr(dtype, "kind", "O")
     if kind in "biuf":
-        return Column(name, "numbers", series.to_numpy(dtype=float, na_value=np.nan))
-    if kind == "M":
-        return Column(name, "dates", _days(series.to_numpy(dtype="datetime64[us]")))
-    if kind == "m":
-        return Column(name, "durations", _seconds(series.to_numpy(dtype="timedelta64[us]")))
-    cells = zip(series.to_numpy(dtype=object), series.isna().to_numpy(), strict=True)
-    return _read_objects(name, [None if is_missing else cell for cell, is_missing in cells])
+        return _read_array(name, series.to_numpy(dtype=float, na_value=np.nan), kind)
+    if kind in "mM":
+        return _read_array(name, series.to_numpy(dtype=f"{kind}8[us]"), kind)
+    cells = series.to_numpy(dtype=object, copy=True)
+    cells[series.isna().to_numpy()] = None
+    return _read_objects(name, cells.tolist())
 
 
 def _read_polars(name: Any, series: Any) -> Column:
-    dtype = series.dtype
-    base = str(dtype.base_type())
+    base = str(series.dtype.base_type())
     if base in ("Categorical", "Enum"):
-        keys = [*dtype.categories] if base == "Enum" else []
-        values = np.array([*series.to_list(), None], dtype=object)[:-1]
-        return _categories(name, values, keys, False)
-    if dtype.is_numeric() or base == "Boolean":
-        return Column(name, "numbers", np.array(series.cast(float).to_numpy(), dtype=float))
-    if base in ("Date", "Datetime"):
-        return Column(name, "dates", _days(series.to_numpy().astype("datetime64[us]")))
-    if base == "Duration":
-        return Column(name, "durations", _seconds(series.to_numpy().astype("timedelta64[us]")))
+        keys = tuple(series.dtype.categories) if base == "Enum" else ()
+        return Column(name, "strings", np.array(series.to_list(), dtype=object), True, keys)
+    if series.dtype.is_numeric() or base == "Boolean":
+        kind = "b" if base == "Boolean" else "f"
+        return _read_array(name, series.cast(float).to_numpy(), kind)
+    if base in ("Date", "Datetime", "Duration"):
+        array = series.to_numpy()
+        return _read_array(name, array, array.dtype.kind)
     return _read_objects(name, series.to_list())
 
 
-def _categories(
-    name: Any, values: NDArray[Any], keys: Sequence[str | None], is_ordered: bool
-) -> Column:
-    listed = tuple(dict.fromkeys(key for key in keys if key is not None))
-    return Column(name, "strings", values, True, listed, is_ordered)
+def _read_array(name: Any, array: NDArray[Any], kind: str) -> Column:
+    """Read an array by the code of its kind: as numpy's, "b" for booleans."""
+    if kind in "mM":
+        unit = DAY if kind == "M" else 1e6
+        counts = array.astype(f"{kind}8[us]")
+        values = np.where(np.isnat(counts), np.nan, counts.astype(np.int64) / unit)
+        return Column(name, "dates" if kind == "M" else "durations", values)
+    return Column(name, "booleans" if kind == "b" else "numbers", np.array(array, dtype=float))
 
 
 def _read_objects(name: Any, cells: list[Any]) -> Column:
     """Read cells that are Python objects; None and NaN are missing."""
-    cells = [str(cell) if isinstance(cell, np.str_) else cell for cell in cells]
+    cells = [None if isinstance(cell, float) and np.isnan(cell) else cell for cell in cells]
     types = {type(cell) for cell in cells} - {type(None)}
-    if types <= {str}:
-        values = np.array([*cells, None], dtype=object)[:-1]
-        blank = [value is not None and not value.strip() for value in cells]
-        values[np.array(blank, dtype=bool)] = None
-        return Column(name, "strings", values)
-    if all(issubclass(kind, float | np.floating) for kind in types - {str}):
-        # NaN among strings is a missing value.
-        only_nan = all(isinstance(c, str) or c is None or np.isnan(c) for c in cells)
-        if only_nan and str in types:
-            return _read_objects(name, [c if isinstance(c, str) else None for c in cells])
     for classes, convert, holds in _READERS:
         if all(issubclass(kind, classes) for kind in types):
-            values = np.array([np.nan if c is None else convert(c) for c in cells], dtype=float)
-            return Column(name, holds, values)
+            values = [None if cell is None else convert(cell) for cell in cells]
+            dtype = object if holds == "strings" else float  # None is NaN as a float
+            return Column(name, holds, np.array(values, dtype=dtype))
     raise ValueError(_unreadable(name, cells))
 
 
@@ -158,16 +174,6 @@ def _unreadable(name: Any, cells: list[Any]) -> str:
     )
 
 
-def _days(times: NDArray[Any]) -> FloatArray:
-    """Return days since 1970 of datetime64[us], NaN for NaT."""
-    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / DAY)
-
-
-def _seconds(durations: NDArray[Any]) -> FloatArray:
-    """Return seconds of timedelta64[us], NaN for NaT."""
-    return np.where(np.isnat(durations), np.nan, durations.astype(np.int64) / 1e6)
-
-
 def days_of(value: date) -> float:
     """Return the days since 1970 of a date or time; without a time zone it is in UTC."""
     if not isinstance(value, datetime):
@@ -181,11 +187,13 @@ def _seconds_of_day(value: time) -> float:
     return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
 
 
-_READERS: list[tuple[Any, Any, str]] = [
+_READERS: list[tuple[Any, Callable[[Any], Any], str]] = [
+    (str, lambda value: str(value) if value.strip() else None, "strings"),
+    ((bool, np.bool_), float, "booleans"),
     ((bool, int, float, Decimal, np.number, np.bool_), float, "numbers"),
     (date, days_of, "dates"),
     (timedelta, timedelta.total_seconds, "durations"),
     (time, _seconds_of_day, "durations"),
-    (np.datetime64, lambda value: float(_days(np.array(value, dtype="datetime64[us]"))), "dates"),
+    (np.datetime64, lambda value: days_of(value.astype("datetime64[us]").item()), "dates"),
 ]
-"""Types of cells, the function that converts a cell to a float, and the column's `holds`."""
+"""Types of cells, the function that converts a cell, and the column's `holds`."""

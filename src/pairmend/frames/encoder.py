@@ -1,5 +1,6 @@
-"""FrameEncoder: applies the reader of each column to a frame (kinds.py, readers.py)."""
+"""FrameEncoder: applies the reader of each column (kinds.py) to a frame."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,7 @@ from pairmend._utils.sklearn_private import check_params
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_columns, set_feature_attributes
 from pairmend.frames.columns import Column, read_column
-from pairmend.frames.kinds import KINDS, ColumnSummary, choose_reader
+from pairmend.frames.kinds import KINDS, ColumnSummary, ColumnWarning, choose_reader
 
 
 def takes_encoded_frames(estimator: Any) -> bool:
@@ -29,18 +30,22 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
 
     The kind of a column is determined by its values, not by its library:
 
-    - numbers, booleans, and strings all of which are numbers: as they are; strings may have
-      decimal commas or separators of thousands;
+    - numbers, booleans, and strings all of which are numbers in plain notation: as they are;
     - dates, and strings all of which are dates in one format: days since 1970, and sine and
       cosine of the time of the year, of the week and, if there are times, of the day;
     - durations: seconds;
-    - strings of several words that rarely repeat: TF-IDF of the words, projected to at most 100
-      components by a truncated SVD;
+    - strings of several words that rarely repeat: TF-IDF of the words that occur in at least two
+      rows, projected to at most 100 components by a truncated SVD;
     - other strings, and all columns of a categorical dtype: the code of the category. Categories
       beyond the 100 most frequent ones share one code.
 
     Columns without any value, and columns of strings that differ in nearly every row, are left
-    out with a :class:`ColumnWarning`. Missing values are NaN.
+    out with a :class:`ColumnWarning`. Numbers in other notations, with decimal commas, separators
+    of thousands, a currency or per cent, are strings; a warning gives an expression that converts
+    them. Another one names values among numbers or dates that are neither. Missing values are NaN.
+
+    A fitted encoder holds the categories that it distinguishes and the words that it counts, and
+    no other values of the columns.
 
     Parameters
     ----------
@@ -140,9 +145,12 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
             choose_reader(read_column(X, position), kinds.get(name))
             for position, name in enumerate(names)
         ]
+        for name, (_, _, note) in zip(names, found, strict=True):
+            if note:
+                warnings.warn(f"Column {name!r}: {note}.", ColumnWarning, stacklevel=2)
         set_feature_attributes(self, X)
-        self._readers = [reader for reader, _ in found]
-        self.columns_ = tuple(summary for _, summary in found)
+        self._readers = [reader for reader, _, _ in found]
+        self.columns_ = tuple(summary for _, summary, _ in found)
         layouts = [reader.layout for reader in self._readers]
         self.source_ = np.repeat(np.arange(len(names)), [len(layout) for layout in layouts])
         flat = [entry for layout in layouts for entry in layout]

@@ -1,31 +1,28 @@
-"""Kinds of columns: which are numbers, categories, dates, text, identifiers or ignored."""
+"""Kinds of columns, and readers that turn a column of each kind into numbers."""
 
-import warnings
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
 
 from pairmend._utils.number_texts import (
-    NumberFormat,
-    format_note,
+    is_code,
     is_missing_text,
-    missing_note,
-    missing_texts,
-    number_formats,
+    is_other_notation,
+    is_plain_number,
+    may_have_thousands,
+    plain_number,
 )
 from pairmend._utils.typing import FloatArray
-from pairmend.frames.columns import Column, category_key, read_column
-from pairmend.frames.parsing import date_formats_of, dates_of
-from pairmend.frames.readers import (
-    CategoryReader,
-    DateReader,
-    NothingReader,
-    NumberReader,
-    TextReader,
-    category_keys,
-    unexpected_kind,
-)
+from pairmend.frames.columns import Column, days_of, read_column
 
 KINDS = ("number", "category", "date", "text", "ignored")
 """Ways to read a column that can be requested."""
@@ -40,10 +37,21 @@ TEXT_WORDS = 3.0
 """Mean number of words from which on strings that rarely repeat are text."""
 TEXT_SHARE = 0.05
 """Share of different strings among the rows up to which even long strings are categories."""
+VOCABULARY = 10_000
+"""Words of a text column that are counted, the most frequent ones."""
+COMPONENTS = 100
+"""Components that represent a text column."""
+ISO = "ISO 8601"
+FORMATS = (ISO, "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y")
+"""Formats of dates, each also with a time of day, in the order in which they are tried."""
+BETWEEN_UNIT_VECTORS = 1 / np.sqrt(2)
+"""Factor that makes the distance of two different categories, or of two texts without common
+words, 1: the largest difference of a number that is divided by its range."""
+_LIKE_A_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d")
 
 
 class ColumnWarning(UserWarning):
-    """A column of a frame that was left out, or read in one of several possible ways."""
+    """A column of a frame was left out, or may be read in another way than it is meant."""
 
 
 @dataclass(frozen=True)
@@ -61,33 +69,217 @@ class ColumnSummary:
         Number of distinct values.
     n_missing : int
         Number of rows without a value.
-    example : str
-        The first value, as a string; empty if there is none.
-    note : str
-        Text of the warning about the column; empty if there is none.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from pairmend.frames import FrameEncoder
     >>> FrameEncoder().fit(pd.DataFrame({"blue": [0.5, None, 2.0]})).columns_[0]
-    ColumnSummary(name='blue', kind='number', n_distinct=2, n_missing=1, example='0.5', note='')
+    ColumnSummary(name='blue', kind='number', n_distinct=2, n_missing=1)
     """
 
     name: Any
     kind: str
     n_distinct: int
     n_missing: int
-    example: str
-    note: str = ""
 
 
-def summarise_columns(X: Any) -> tuple[ColumnSummary, ...]:
-    """Return how a FrameEncoder would read the columns of a frame, without warnings."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ColumnWarning)
-        columns = (read_column(X, place) for place in range(X.shape[1]))
-        return tuple(choose_reader(column, fits_text=False)[1] for column in columns)
+@dataclass(frozen=True)
+class NumberReader:
+    """Reads what the column of fit held: numbers, booleans or durations.
+
+    For numbers and booleans, it also reads strings in plain notation.
+    """
+
+    holds: str = "numbers"
+    layout: ClassVar[list[tuple[int, float]]] = [(0, np.nan)]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the column."""
+        return "duration" if self.holds == "durations" else "number"
+
+    def read(self, column: Column) -> FloatArray:
+        """Return the numbers, (n, 1)."""
+        values: Any = column.values
+        if column.missing.all():
+            values = np.full(len(values), np.nan)
+        elif column.holds == "strings" and self.holds != "durations":
+            values = column.parsed(plain_number, self.holds)
+        elif column.holds not in _READ_AS[self.holds]:
+            raise column.unexpected(self.holds)
+        if np.isinf(values).any():
+            row = int(np.flatnonzero(np.isinf(values))[0])
+            raise ValueError(
+                f"Input X contains infinity: column {column.name!r}, row {row}. Replace it by a "
+                "number, or by NaN if the value is missing."
+            )
+        if self.holds == "booleans" and not np.isin(values[~np.isnan(values)], (0, 1)).all():
+            raise column.unexpected("booleans, 0 or 1")
+        return np.asarray(values)[:, np.newaxis]
+
+
+_READ_AS = {
+    "numbers": ("numbers", "booleans"),
+    "booleans": ("numbers", "booleans"),
+    "durations": ("durations",),
+}
+"""What a column may hold at prediction, by what it held in fit."""
+
+
+@dataclass(frozen=True)
+class CategoryReader:
+    """Reads categories as codes; the code of any other value is the number of categories."""
+
+    keys: tuple[str, ...]
+    is_declared: bool
+    kind: ClassVar[str] = "category"
+
+    @classmethod
+    def fit(cls, column: Column) -> "CategoryReader":
+        """Find the categories of a column, the most frequent ones if there are too many."""
+        keys, counts = np.unique([k for k in column.keys if k is not None], return_counts=True)
+        listed = column.categories or tuple(keys.tolist())
+        if len(listed) > MAX_CATEGORIES:
+            repeated = np.flatnonzero(counts > 1)
+            order = repeated[np.argsort(-counts[repeated], kind="stable")][:MAX_CATEGORIES]
+            kept = {str(key) for key in keys[order]}
+            listed = tuple(key for key in listed if key in kept)
+        if not column.is_ordered:
+            listed = tuple(sorted(listed))
+        return cls(listed, column.is_category)
+
+    @property
+    def layout(self) -> list[tuple[int, float]]:
+        """Number of categories, and the factor of their coordinates in distances."""
+        return [(max(len(self.keys), 1), BETWEEN_UNIT_VECTORS)]
+
+    def read(self, column: Column) -> FloatArray:
+        """Return the codes, (n, 1); NaN where missing."""
+        codes: dict[str | None, float] = {None: np.nan}
+        codes.update((key, code) for code, key in enumerate(self.keys))
+        others = len(self.keys)
+        return np.array([codes.get(key, others) for key in column.keys], dtype=float)[:, None]
+
+
+@dataclass(frozen=True)
+class DateReader:
+    """Reads dates as days since 1970, and as sine and cosine of the year, the week and the day.
+
+    `format` is that of strings, ISO 8601 for a column of dates.
+    """
+
+    format: str
+    has_times: bool
+    kind: ClassVar[str] = "date"
+
+    @classmethod
+    def fit(cls, column: Column, form: str) -> "DateReader":
+        """Find whether a column has times of day."""
+        days = cls(form, False).read(column)[:, 0]
+        return cls(form, bool((np.mod(days[~np.isnan(days)], 1) != 0).any()))
+
+    @property
+    def layout(self) -> list[tuple[int, float]]:
+        """Days are a number; each period has two coordinates, which distances leave out."""
+        return [(0, np.nan)] + [(-1, 0.0)] * 2 * len(self._periods)
+
+    @property
+    def _periods(self) -> list[float]:
+        return [365.2425, 7.0, 1.0] if self.has_times else [365.2425, 7.0]
+
+    def read(self, column: Column) -> FloatArray:
+        """Return days since 1970, and sine and cosine of each period."""
+        days: Any = column.values
+        if column.missing.all():
+            days = np.full(len(days), np.nan)
+        elif column.holds != "dates":
+            days = column.parsed(self._day, f"dates in the format {self.format}")
+        angles = [2 * np.pi * days / period for period in self._periods]
+        circles = [turn(angle) for angle in angles for turn in (np.sin, np.cos)]
+        # A missing date is in the centre of each circle.
+        return np.column_stack([days, *(np.nan_to_num(circle) for circle in circles)])
+
+    def _day(self, text: str) -> float:
+        try:
+            return date_in(text, self.format)
+        except ValueError:
+            return date_in(text, ISO)  # unambiguous
+
+
+@dataclass(frozen=True)
+class TextReader:
+    """Reads text as TF-IDF of its words, projected to components and scaled to length 1.
+
+    Words of a single row are left out: they may be names, and no other row has them. `projection`
+    is None if there are no more words than components.
+    """
+
+    vectorizer: Any
+    projection: Any
+    kind: ClassVar[str] = "text"
+
+    @classmethod
+    def fit(cls, column: Column, *, projects: bool = True) -> "TextReader":
+        """Find the words and the components of a column."""
+        vectorizer = TfidfVectorizer(
+            sublinear_tf=True, max_features=VOCABULARY, min_df=2, strip_accents="unicode"
+        )
+        counts = vectorizer.fit_transform([key or "" for key in column.keys])
+        n_components = min(COMPONENTS, counts.shape[0] - 1)
+        if counts.shape[1] <= max(n_components, 1) or not projects:
+            return cls(vectorizer, None)
+        projection = TruncatedSVD(max(n_components, 1), random_state=0).fit(counts)
+        return cls(vectorizer, projection)
+
+    @property
+    def layout(self) -> list[tuple[int, float]]:
+        """The components, which distances do not scale."""
+        width = len(self.vectorizer.vocabulary_)
+        if self.projection is not None:
+            width = len(self.projection.components_)
+        return [(-1, BETWEEN_UNIT_VECTORS)] * width
+
+    def read(self, column: Column) -> FloatArray:
+        """Return the components; all are 0 where a text is missing."""
+        if column.holds != "strings" and not column.missing.all():
+            raise column.unexpected("text")
+        counts = self.vectorizer.transform([key or "" for key in column.keys])
+        if self.projection is None:
+            return np.asarray(counts.toarray())
+        return np.asarray(normalize(self.projection.transform(counts)))
+
+
+@dataclass(frozen=True)
+class NothingReader:
+    """Leaves a column out."""
+
+    kind: str
+    layout: ClassVar[list[tuple[int, float]]] = []
+
+    def read(self, column: Column) -> FloatArray:
+        """Return no features, (n, 0)."""
+        return np.empty((len(column.values), 0))
+
+
+def date_in(text: str, form: str) -> float:
+    """Return the days since 1970 of a date in a format, NaN for a text that stands for missing."""
+    if is_missing_text(text):
+        return float("nan")
+    if form == ISO:
+        return days_of(datetime.fromisoformat(text.strip()))
+    for time_of_day in ("", " %H:%M", " %H:%M:%S"):
+        try:
+            return days_of(datetime.strptime(text.strip(), form + time_of_day))
+        except ValueError:
+            continue
+    raise ValueError(text)
+
+
+def summarise_columns(X: Any) -> list[tuple[ColumnSummary, str]]:
+    """Return how a FrameEncoder would read each column of a frame, and the text of its warning."""
+    columns = (read_column(X, place) for place in range(X.shape[1]))
+    return [choose_reader(column, projects=False)[1:] for column in columns]
 
 
 def numbers_to_compare(X: Any, training: Any) -> dict[int, tuple[FloatArray, FloatArray]]:
@@ -99,140 +291,185 @@ def numbers_to_compare(X: Any, training: Any) -> dict[int, tuple[FloatArray, Flo
     found: dict[int, tuple[FloatArray, FloatArray]] = {}
     for place in range(training.shape[1]):
         column = read_column(training, place)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ColumnWarning)
-            reader, summary = choose_reader(column, fits_text=False)
-        if summary.kind in ("number", "date", "duration"):
-            try:
+        reader, _, _ = choose_reader(column, projects=False)
+        if reader.kind in ("number", "date", "duration"):
+            with contextlib.suppress(ValueError):
                 read = reader.read(read_column(X, place)), reader.read(column)
-            except ValueError:
-                continue
-            found[place] = (read[0][:, 0], read[1][:, 0])
+                found[place] = (read[0][:, 0], read[1][:, 0])
     return found
 
 
 def choose_reader(
-    column: Column, kind: str | None = None, *, fits_text: bool = True
-) -> tuple[Any, ColumnSummary]:
-    """Return the reader and the summary of a training column; `kind` replaces the choice.
+    column: Column, kind: str | None = None, *, projects: bool = True
+) -> tuple[Any, ColumnSummary, str]:
+    """Return reader, summary and the text of a warning for a column; `kind` replaces the choice.
 
-    Without `fits_text` the reader of a text column is not usable, but found sooner.
+    If it does not project, the reader of a text column is not usable, but found sooner.
     """
-    missing = column.missing
-    present = column.values[~missing].tolist()
-    n_distinct = len(set(present))
-    n_missing = int(np.count_nonzero(missing))
-    note = ""
-    if kind is not None:
-        reader = _requested_reader(column, kind)
-    elif len(missing) and missing.all():
+    present = column.values[~column.missing].tolist()
+    reader, note = _requested(column, kind), ""
+    if reader is None and column.missing.all() and len(column.values):
         reader, note = NothingReader("empty"), "it has no values and is left out"
-    elif column.holds != "strings":
-        reader = _plain_reader(column)
-    else:
-        reader, note = _string_reader(column, present, n_distinct, fits_text)
-    is_parsed = column.holds == "strings" and reader.kind in ("number", "date")
-    if is_parsed and (texts := missing_texts(present)):
-        n_missing += len(texts)
+    elif reader is None and column.holds == "dates":
+        reader = DateReader.fit(column, ISO)
+    elif reader is None and column.holds != "strings":
+        reader = NumberReader(column.holds)
+    elif reader is None:
+        reader, note = _reader_of_strings(column, Counter(present), projects)
+    n_missing = len(column.values) - len(present)
+    if reader.kind in ("number", "date") and column.holds == "strings":
         present = [text for text in present if not is_missing_text(text)]
-        n_distinct = len(set(present))
-    if note:
-        warnings.warn(f"Column {column.name!r}: {note}.", ColumnWarning, stacklevel=2)
-    example = str(category_key(present[0])) if present else ""
-    if present and column.holds == "dates":
-        example = str(np.datetime64(round(present[0] * 86400), "s"))
-    return reader, ColumnSummary(column.name, reader.kind, n_distinct, n_missing, example, note)
+        n_missing = len(column.values) - len(present)
+    return reader, ColumnSummary(column.name, reader.kind, len(set(present)), n_missing), note
 
 
-def _plain_reader(column: Column) -> Any:
-    """Return the reader of a column that holds no strings."""
-    if column.holds == "dates":
-        return DateReader(None, _has_times(column.values))
-    return NumberReader("duration" if column.holds == "durations" else "number")
-
-
-def _string_reader(
-    column: Column, present: list[str], n_distinct: int, fits_text: bool
-) -> tuple[Any, str]:
-    """Return the reader of a column of strings, and a note for a warning."""
-    note = ""
-    if not column.is_category:  # a categorical dtype is never read as numbers, dates or text
-        if numbers := number_formats(dict.fromkeys(present)):
-            return _number_reader(numbers), format_note(present, numbers)
-        if formats := date_formats_of(present):
-            note = _date_note(present, formats)
-            return DateReader(formats[0], _has_times(dates_of(present, formats[0]))), note
-        if _is_text(present, n_distinct):
-            return TextReader.fit(column) if fits_text else NothingReader("text"), note
-    if n_distinct > max(MIN_IDENTIFIERS, DISTINCT_SHARE * len(present)):
-        return NothingReader("identifier"), (
-            f"its {n_distinct} different values in {len(present)} rows are taken for identifiers "
-            "of rows, and the column is left out; encode it as numbers to use it"
-        )
-    return _category_reader(column), note
-
-
-def _number_reader(formats: list[NumberFormat]) -> NumberReader:
-    return NumberReader(form=formats[0].form, sign=formats[0].sign)
-
-
-def _date_note(present: list[str], formats: list[str]) -> str:
-    """Return a note for dates that can be read in several formats, or that are missing."""
-    notes = []
-    missing = missing_texts(present)
-    if len(formats) > 1:
-        date = next(text for text in present if not is_missing_text(text))
-        notes.append(
-            f"the day or the month may come first in its dates, such as {date!r}, and the "
-            f"{'month' if formats[0].startswith('%m') else 'day'} is taken first; if this is "
-            "wrong, write the dates as 2024-12-31"
-        )
-    if missing:
-        notes.append(missing_note(missing, "date"))
-    return "; ".join(notes)
-
-
-def _is_text(present: list[str], n_distinct: int) -> bool:
-    """Return whether strings rarely repeat and have several words."""
-    if n_distinct <= max(min(MIN_IDENTIFIERS, len(present) / 2), TEXT_SHARE * len(present)):
-        return False
-    return bool(np.mean([len(string.split()) for string in present]) >= TEXT_WORDS)
-
-
-def _category_reader(column: Column) -> CategoryReader:
-    keys, counts = np.unique(
-        [k for k in category_keys(column) if k is not None], return_counts=True
-    )
-    listed = column.categories or tuple(keys.tolist())
-    if len(listed) > MAX_CATEGORIES:
-        repeated = np.flatnonzero(counts > 1)
-        order = repeated[np.argsort(-counts[repeated], kind="stable")][:MAX_CATEGORIES]
-        kept = {str(key) for key in keys[order]}
-        listed = tuple(key for key in listed if key in kept)
-    if not column.is_ordered:
-        listed = tuple(sorted(listed))
-    return CategoryReader(np.array(listed, dtype=str), column.is_category)
-
-
-def _requested_reader(column: Column, kind: str) -> Any:
+def _requested(column: Column, kind: str | None) -> Any:
+    """Return the reader of a kind that was requested; None if none was."""
     if kind == "ignored":
         return NothingReader("ignored")
     if kind == "category":
-        return _category_reader(column)
+        return CategoryReader.fit(column)
     if kind == "text":
-        return TextReader.fit(column)
+        try:
+            return TextReader.fit(column)
+        except ValueError as error:
+            raise ValueError(
+                f"Column {column.name!r} cannot be read as text: {error} Leave the column out, or "
+                "encode it as numbers."
+            ) from error
     if kind == "date":
-        forms = date_formats_of(column.values.tolist()) if column.holds == "strings" else [None]
-        if not forms:
-            raise ValueError(unexpected_kind(column, "dates"))
-        days = DateReader(forms[0], False).read(column)[:, 0]
-        return DateReader(forms[0], _has_times(days))
-    numbers = number_formats(column.values[~column.missing]) if column.holds == "strings" else []
-    reader = _number_reader(numbers) if numbers else NumberReader()
-    reader.read(column)  # raises an error for anything but numbers
-    return reader
+        texts = [key for key in column.keys if key is not None and not is_missing_text(key)]
+        forms = _date_formats(texts) if column.holds == "strings" else []
+        return DateReader.fit(column, forms[0] if forms else ISO)
+    if kind == "number":
+        reader = NumberReader(column.holds if column.holds in _READ_AS else "numbers")
+        reader.read(column)  # raises an error for anything but numbers
+        return reader
+    return None
 
 
-def _has_times(days: Any) -> bool:
-    present = days[~np.isnan(days)]
-    return bool((present != np.floor(present)).any())
+def _reader_of_strings(column: Column, counts: Counter[str], projects: bool) -> tuple[Any, str]:
+    """Return the reader of a column of strings, and the text of a warning."""
+    if column.is_category:  # a categorical dtype is never read as numbers, dates or text
+        return _reader_of_categories(column, counts)
+    texts = [text for text in counts if not is_missing_text(text)]
+    if texts and all(map(is_plain_number, texts)):
+        reader: Any = NumberReader()
+        note = _thousands_note(column.name, texts)
+    elif forms := _date_formats(texts):
+        reader = DateReader.fit(column, forms[0])
+        note = _order_note(texts[0], forms)
+    else:
+        reader, left_out = _reader_of_words(column, counts, projects)
+        return reader, "; ".join(filter(None, [_others_note(column.name, counts), left_out]))
+    return reader, "; ".join(filter(None, [note, _missing_note(counts, reader.kind)]))
+
+
+def _reader_of_words(column: Column, counts: Counter[str], projects: bool) -> tuple[Any, str]:
+    """Return the reader of strings that are neither numbers nor dates, and a warning."""
+    n_rows = counts.total()
+    n_words = sum(len(text.split()) * count for text, count in counts.items())
+    rarely_repeat = len(counts) > max(min(MIN_IDENTIFIERS, n_rows / 2), TEXT_SHARE * n_rows)
+    if not rarely_repeat or n_words < TEXT_WORDS * n_rows:
+        return _reader_of_categories(column, counts)
+    try:
+        return TextReader.fit(column, projects=projects), ""
+    except ValueError:
+        return NothingReader("identifier"), (
+            "its texts have no word in common, and the column is left out"
+        )
+
+
+def _reader_of_categories(column: Column, counts: Counter[str]) -> tuple[Any, str]:
+    """Return the reader of categories, or of identifiers with a warning."""
+    if len(counts) > max(MIN_IDENTIFIERS, DISTINCT_SHARE * counts.total()):
+        return NothingReader("identifier"), (
+            f"its {len(counts)} different values in {counts.total()} rows are taken for "
+            "identifiers of rows, and the column is left out; encode it as numbers to use it"
+        )
+    return CategoryReader.fit(column), ""
+
+
+def _thousands_note(name: Any, texts: list[str]) -> str:
+    """Return a warning for points that may separate thousands."""
+    if not may_have_thousands(texts):
+        return ""
+    text = next(text for text in texts if "." in text)
+    return (
+        f"{text!r} is read as {plain_number(text)}; if its point separates thousands, convert the "
+        f"column: pandas.to_numeric(X[{name!r}].str.replace('.', ''))"
+    )
+
+
+def _missing_note(counts: Counter[str], kind: str) -> str:
+    """Return a warning for texts that are taken as missing numbers or dates."""
+    missing = {text: count for text, count in counts.items() if is_missing_text(text)}
+    if not missing:
+        return ""
+    n_texts = sum(missing.values())
+    which = f"text that is no {kind} is" if n_texts == 1 else f"texts that are no {kind}s are"
+    return f"{n_texts} {which} taken as missing: {_some(missing)}"
+
+
+def _others_note(name: Any, counts: Counter[str]) -> str:
+    """Return a warning for strings most of which are numbers or dates."""
+    texts = [text for text in counts if not is_missing_text(text)]
+    half = sum(counts[text] for text in texts) / 2
+    numbers = {text for text in texts if is_plain_number(text)}
+    other_numbers = [text for text in texts if is_other_notation(text)]
+    if sum(counts[text] for text in (*numbers, *other_numbers)) > half and other_numbers:
+        return (
+            f"its numbers are not in plain notation, such as {other_numbers[0]!r}, and are not "
+            "read as numbers. Convert them: "
+            f"pandas.to_numeric(X[{name!r}].str.replace(r'[^0-9.+-]', '', regex=True)), or with "
+            f"decimal commas pandas.to_numeric(X[{name!r}].str.replace(r'[^0-9,+-]', '', "
+            "regex=True).str.replace(',', '.'))"
+        )
+    like_dates = [text for text in texts if _LIKE_A_DATE.match(text)]
+    read: list[tuple[str, Iterable[str]]] = [("numbers", numbers)]
+    if sum(counts[text] for text in like_dates) > half:
+        read += [("dates", _dates_in(like_dates, form)) for form in FORMATS]
+    for things, found in read:
+        # Whole numbers with a leading zero are codes, and so is the whole column.
+        others = [text for text in texts if text not in found and not is_code(text)]
+        if (n_found := sum(counts[text] for text in found)) > half and others:
+            return (
+                f"{n_found} of {2 * half:.0f} values are {things}, but not {_some(others)}; "
+                f"correct or empty such values to read the column as {things}"
+            )
+    return ""
+
+
+def _some(texts: Iterable[str]) -> str:
+    """Return the first three of some texts."""
+    first = [*map(repr, texts)]
+    return ", ".join(first[:3]) + (", ..." if len(first) > 3 else "")
+
+
+def _date_formats(texts: list[str]) -> list[str]:
+    """Return the formats in which all texts are dates."""
+    # The first value excludes most columns without parsing it in each format.
+    if not texts or not _LIKE_A_DATE.match(texts[0]):
+        return []
+    return [form for form in FORMATS if len(_dates_in(texts, form)) == len(texts)]
+
+
+def _dates_in(texts: list[str], form: str) -> list[str]:
+    """Return the texts that are dates in a format."""
+    found = []
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            date_in(text, form)
+            found.append(text)
+    return found
+
+
+def _order_note(text: str, forms: list[str]) -> str:
+    """Return a warning for dates in several formats."""
+    if len(forms) == 1:
+        return ""
+    first = "month" if forms[0].startswith("%m") else "day"
+    return (
+        f"the day or the month may come first in its dates, such as {text!r}, and the {first} is "
+        "taken first; if this is wrong, write the dates as 2024-12-31"
+    )

@@ -1,0 +1,152 @@
+"""Only plain notation is read as numbers; other notations and odd values give a warning."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from pairmend.frames import ColumnWarning, FrameEncoder
+
+
+def fitted(values, name="x"):
+    return FrameEncoder().fit(pd.DataFrame({name: values}))
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        ([f"{n},{n % 10}" for n in range(10, 20)], [n + n % 10 / 10 for n in range(10, 20)]),
+        (["1.234,5", "20,25", "3"], [1234.5, 20.25, 3]),
+        (["1,234.5", "20.25", "3"], [1234.5, 20.25, 3]),
+        (["12 000", "1\u202f500", "3"], [12000, 1500, 3]),
+        (["$ 1.5", "$2", "-$3", "n/a"], [1.5, 2, -3, np.nan]),
+        (["5 %", "2.5%", "1%"], [5, 2.5, 1]),
+        (["7 EUR", "8,5 EUR", "1.000 EUR"], [7, 8.5, 1000]),
+    ],
+    ids=lambda values: str(values[0]),
+)
+def test_other_notations_are_no_numbers_but_the_warning_converts_them(texts, numbers):
+    with pytest.warns(ColumnWarning, match="'x': its numbers are not in plain notation") as caught:
+        encoder = fitted(texts)
+    assert encoder.columns_[0].kind == "category"
+    message = str(caught[0].message)
+    expressions = [f"pandas.to_numeric{part}" for part in message.split("pandas.to_numeric")[1:]]
+    point, comma = (text.partition(", or with")[0].rstrip(".") for text in expressions)
+    is_comma = any("," in text.rpartition(".")[2] for text in texts)
+    values = pd.Series([None if text == "n/a" else text for text in texts])
+    found = eval(comma if is_comma else point, {"pandas": pd, "X": pd.DataFrame({"x": values})})
+    np.testing.assert_array_equal(found, numbers)
+
+
+def test_a_number_never_passes_through_text():
+    """50.25 was read as 50250 where a column had decimal commas in fit."""
+    with pytest.warns(ColumnWarning, match="plain notation"):
+        encoder = fitted(["50,25", "1,5"] * 10)
+    assert encoder.columns_[0].kind == "category"
+    encoder = fitted([50.25, 1.5, 955.0])
+    texts = ["50.25", "50.125", " 5e1 ", "n/a", ""]
+    found = encoder.transform(pd.DataFrame({"x": texts}))[:, 0]
+    np.testing.assert_array_equal(found, [50.25, 50.125, 50, np.nan, np.nan])
+    for text in ("50,25", "1,500", "1 500", "5%", "$5", "1_5", "inf", "007"):
+        with pytest.raises(ValueError, match="'x' holds strings such as .*; expected numbers"):
+            encoder.transform(pd.DataFrame({"x": [text]}))
+
+
+def test_points_that_may_separate_thousands_give_a_warning():
+    with pytest.warns(ColumnWarning, match="'2.581' is read as 2.581; if its point separates") as w:
+        encoder = fitted(["2.581", "955", "12.000"])
+    assert encoder.columns_[0].kind == "number"
+    expression = str(w[0].message).partition("column: ")[2].rstrip(".")
+    X = pd.DataFrame({"x": ["2.581", "955", "12.000"]})
+    assert eval(expression, {"pandas": pd, "X": X}).tolist() == [2581, 955, 12000]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2.581", "1.000", "3.125"],  # three decimals everywhere
+        ["2.581", "955", "0.125"],
+        ["2.581", "955", "1.5"],
+        ["1.5", "2", "3"],
+        ["00501", "10001", "90210", "20001"],  # codes
+        ["1", "red", "blue", "2"],
+        ["192.168.0.1", "192.168.0.2"],
+    ],
+    ids=lambda texts: texts[0],
+)
+def test_unambiguous_columns_give_no_warning(texts):
+    fitted(texts)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([*map(str, range(199)), "4o"], "199 of 200 values are numbers, but not '4o'; correct"),
+        (["1", "2", "3"] * 9 + list("abcde"), "not 'a', 'b', 'c', ...; correct"),
+        (["5", "7"] * 9 + ["n/a", "?", "low"], "18 of 19 values are numbers, but not 'low';"),
+        (
+            [str(date(2024, 1, 1) + timedelta(n)) for n in range(30)] + ["soon", "2024-13-01"],
+            "30 of 32 values are dates, but not 'soon', '2024-13-01';",
+        ),
+        (["31.12.2024", "1.2.2024", "30.11.2024", "2024-05-01"], "dates, but not '2024-05-01';"),
+    ],
+    ids=lambda value: str(value)[-20:],
+)
+def test_few_values_among_numbers_or_dates_are_named(texts, message):
+    with pytest.warns(ColumnWarning, match=message) as caught:
+        encoder = fitted(texts)
+    assert encoder.columns_[0].kind in ("category", "identifier")
+    assert str(caught[0].message).startswith("Column 'x': ")
+
+
+def test_missing_texts_among_numbers_are_named():
+    with pytest.warns(ColumnWarning, match="2 texts that are no numbers are taken as missing: '-'"):
+        encoder = fitted(["1", "-", "n/a", "2.5"])
+    assert (encoder.columns_[0].kind, encoder.columns_[0].n_missing) == ("number", 2)
+
+
+def test_a_column_of_booleans_takes_booleans_0_and_1():
+    encoder = fitted([True, False, None, True])
+    for values, expected in (
+        ([False, True], [0, 1]),
+        ([0.0, 1.0, np.nan], [0, 1, np.nan]),
+        (["0", "1", None], [0, 1, np.nan]),
+        ([None, None], [np.nan, np.nan]),
+    ):
+        for frame in (pd.DataFrame({"x": values}), pl.DataFrame({"x": values})):
+            np.testing.assert_array_equal(encoder.transform(frame)[:, 0], expected)
+    for value in ("t", "f", "yes", "Y", "maybe", "True", 2, -1, 0.5, date(2024, 1, 1)):
+        with pytest.raises(ValueError, match="Column 'x' holds .*; expected booleans"):
+            encoder.transform(pd.DataFrame({"x": [True, value]}, dtype=object)[1:])
+
+
+def test_numbers_are_no_dates_and_no_durations():
+    days = fitted([date(2024, 1, 1), date(2024, 2, 1)])
+    spans = fitted([timedelta(hours=1), timedelta(hours=2)])
+    numbers = fitted([1.5, 2.5])
+    for encoder, value in (
+        (days, 20230601),
+        (days, 1685577600000.0),
+        (days, "20.06.2023"),
+        (days, "06/20/2023"),
+        (days, timedelta(hours=1)),
+        (spans, 3600.0),
+        (spans, "3600"),
+        (numbers, timedelta(hours=1)),
+        (numbers, date(2024, 1, 1)),
+    ):
+        with pytest.raises(ValueError, match="Column 'x' holds .*; expected"):
+            encoder.transform(pd.DataFrame({"x": [value]}))
+    same = pd.DataFrame({"x": ["2024-02-01", "2024-02-01T00:00", "20240201", "n/a"]})
+    np.testing.assert_array_equal(days.transform(same)[:, 0], [19754, 19754, 19754, np.nan])
+
+
+def test_a_column_without_a_value_in_the_rows_of_prediction_is_missing():
+    rows = {"n": [1.5, 2.5], "d": [date(2024, 1, 1)] * 2, "s": [timedelta(1)] * 2, "c": ["u", "v"]}
+    encoder = FrameEncoder().fit(pd.DataFrame(rows))
+    for hole in (None, np.nan, pd.NaT):
+        found = encoder.transform(pd.DataFrame({name: [hole] for name in rows}))
+        assert np.isnan(found[0, encoder.n_categories_ >= 0]).all()
