@@ -24,6 +24,13 @@ def test_files_named_in_the_contributing_page_exist():
     assert [name for name in named if not any((p / name).exists() for p in (ROOT, package))] == []
 
 
+def test_no_ignored_file_is_tracked():
+    """A checkout would replace the ignored file of that name, such as an environment."""
+    listed = ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"]
+    ran = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.stdout.split() == []
+
+
 def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
