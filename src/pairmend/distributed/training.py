@@ -240,7 +240,7 @@ def _fit_thresholded(classifier: Any, rows: Rows) -> Any:
     method = scoring_method(classifier)
     splits = _splits(classifier.cv, rows, classifier.random_state)
     *models, final = train_by_blocks(
-        classifier.estimator, rows, NO_ENCODER, rows.indicators,
+        classifier._seeded_estimator(), rows, NO_ENCODER, rows.indicators,
         [*(train for train, _ in splits), rows.present],
     )  # fmt: skip
     parts = []

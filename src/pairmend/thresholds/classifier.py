@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 
 from pairmend._base import MultiLabelClassifier
@@ -23,10 +23,7 @@ from pairmend._utils.sklearn_private import (
 )
 from pairmend._utils.targets import check_target
 from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
-from pairmend._utils.validation import (
-    check_training_rows,
-    take_rows,
-)
+from pairmend._utils.validation import check_training_rows, new_seed, seed_estimator, take_rows
 from pairmend._utils.weights import all_equal
 from pairmend.model_selection.out_of_fold import cross_fit, split_rows
 from pairmend.thresholds.strategies import CardinalityThreshold, FixedThreshold
@@ -81,7 +78,8 @@ class ThresholdedClassifier(MultiLabelClassifier):
     n_jobs : int, default=None
         Number of processes that fit on the splits.
     random_state : int, RandomState or None, default=None
-        Shuffles the rows before they are split, if `cv` is an int.
+        Shuffles the rows before they are split, if `cv` is an int, and seeds the classifier where
+        its own ``random_state`` is None.
 
     Attributes
     ----------
@@ -174,12 +172,12 @@ class ThresholdedClassifier(MultiLabelClassifier):
         target = check_target(self, X, y, min_labels=1)
         params, row_weights = route_fit_params(self, self.estimator, X, fit_params)
         present = np.flatnonzero(row_weights > 0)
-        threshold, method = None, ""
+        threshold, method, seeded = None, "", self._seeded_estimator()
         if target.multilabel:
             method = scoring_method(self)
             splits = split_rows(self.cv, X, target, row_weights > 0, self.random_state)
             parts = cross_fit(
-                self.estimator, X, target, params, splits, method=method,
+                seeded, X, target, params, splits, method=method,
                 purpose="scores for a threshold", n_jobs=self.n_jobs, owner=self,
             )  # fmt: skip
             rows, scores = np.concatenate([test for _, test in splits]), np.concatenate(parts)
@@ -193,8 +191,8 @@ class ThresholdedClassifier(MultiLabelClassifier):
             rows_to_fit, params = take_rows(X, kept), take_params(X, params, kept)
         else:
             rows_to_fit = X
-        report(self, f"fitting {type(self.estimator).__name__} on {len(kept)} rows")
-        estimator = clone(self.estimator).fit(rows_to_fit, target.as_given(kept), **params)
+        report(self, f"fitting {type(seeded).__name__} on {len(kept)} rows")
+        estimator = seeded.fit(rows_to_fit, target.as_given(kept), **params)
         return self._set_fitted(
             X, target, estimator_=estimator, threshold_=threshold, _method=method
         )
@@ -259,6 +257,10 @@ class ThresholdedClassifier(MultiLabelClassifier):
 
     def _base_classifier(self) -> Any:
         return self.estimator
+
+    def _seeded_estimator(self) -> Any:
+        """Return a clone of the classifier, which is seeded where it has no seed."""
+        return seed_estimator(self.estimator, new_seed(check_random_state(self.random_state)))
 
     def _unfitted_threshold(self) -> Any:
         if self.threshold is None:
