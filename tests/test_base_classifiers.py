@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairmend import MendedClassifier
+from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression, logistic_regression
 from public_classifiers import rows
 
@@ -23,13 +24,13 @@ def test_scikit_learn_check(estimator, check):
 def test_equals_the_pipeline(weighted, layout):
     X, Y = rows()
     X, y = layout(X), Y @ [1, 2, 0, 0]
-    weights = np.linspace(0.0, 3.0, 60) if weighted else None
+    weights = relative_weights(np.linspace(0.0, 3.0, 60)) if weighted else None
     params = {"C": 0.3, "class_weight": "balanced", "max_iter": 700}
     pipeline = make_pipeline(DenseScaler(), LogisticRegression(**params))
     pipeline.fit(
         X, y, densescaler__sample_weight=weights, logisticregression__sample_weight=weights
     )
-    clf = ScaledLogisticRegression(**params).fit(X, y, weights)
+    clf = ScaledLogisticRegression(**params).fit(X, y, 4 * weights if weighted else None)
     assert clf.classes_.tolist() == [0, 1, 2, 3]
     for method in ("predict", "predict_proba", "decision_function"):
         np.testing.assert_array_equal(getattr(clf, method)(X), getattr(pipeline, method)(X))

@@ -33,7 +33,11 @@ from pairmend import (
     ThresholdedClassifier,
     TwoStageVoting,
 )
+from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.forests.estimator import MultiLabelForest
 from pairmend.thresholds import F1Thresholds
+from public_classifiers import CLASSIFIERS as PUBLIC
+from public_classifiers import data_for, made
 
 BASES = {
     "gaussian": GaussianNB(),
@@ -116,6 +120,34 @@ def test_every_public_classifier_is_checked():
     }
     takes_no_weights = {"MLkNN"}
     assert public - takes_no_weights == {type(clf).__name__ for clf in CLASSIFIERS.values()}
+
+
+def bases_of(name):
+    """Return the base classifiers of the library that a classifier takes, as arguments."""
+    if "estimator" not in inspect.signature(getattr(pairmend, name)).parameters:
+        return [{}]
+    if name == "ThresholdedClassifier":
+        bases = [BinaryRelevance(), BinaryRelevance(ScaledLogisticRegression())]
+        return [{"estimator": base} for base in bases]
+    bases = [{}, {"estimator": ScaledLogisticRegression()}]
+    if name == "MendedClassifier":
+        bases += [{"cv": 3, "scaling": "auto"}, {"estimator": MultiLabelForest(random_state=0)}]
+    return bases
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "MLkNN"])
+def test_all_weights_times_a_constant_change_nothing(name, weighted):
+    X, y = data_for(name)
+    weights = np.where(np.arange(len(X)) % 3, 1.0, 1.7) if weighted else np.ones(len(X))
+    for own in bases_of(name):
+        expected = made(name, **own).fit(X, y, sample_weight=weights).predict_proba(X)
+        for factor in (5.0, 1e-6, 1 / len(X)):
+            found = made(name, **own).fit(X, y, sample_weight=factor * weights).predict_proba(X)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10, err_msg=str(own))
+        if not weighted:
+            found = made(name, **own).fit(X, y).predict_proba(X)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10, err_msg=str(own))
 
 
 CRITERIA = ["hamming", "zero_one", "micro_f1", "macro_f1"]

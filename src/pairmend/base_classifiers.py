@@ -21,6 +21,7 @@ from pairmend._utils.sklearn_private import check_params
 from pairmend._utils.targets import check_row_order
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend._utils.validation import is_plain, is_valid, set_feature_attributes
+from pairmend._utils.weights import relative_weights
 from pairmend.frames import FrameEncoder
 
 __all__ = ["DenseScaler", "ScaledLogisticRegression", "logistic_regression"]
@@ -207,16 +208,19 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
     """Logistic regression of features scaled by :class:`DenseScaler`.
 
     It equals a pipeline of the two, but has the parameters in one estimator, and passes sample
-    weights to both steps. Classifiers of this library that train one clone per label, such as
-    :class:`~pairmend.BinaryRelevance` and :class:`~pairmend.MendedClassifier`, fit all labels at
-    once by Newton's method, and their probabilities are exact up to rounding. ``fit`` itself, and
-    fits with `class_weight`, are left to :class:`sklearn.linear_model.LogisticRegression`, whose
-    tolerance may leave errors of some percent in probabilities.
+    weights, relative to the weight of one row, to both steps. Classifiers of this library that
+    train one clone per label, such as :class:`~pairmend.BinaryRelevance` and
+    :class:`~pairmend.MendedClassifier`, fit all labels at once by Newton's method, and their
+    probabilities are exact up to rounding. ``fit`` itself, and fits with `class_weight`, are left
+    to :class:`sklearn.linear_model.LogisticRegression`, whose tolerance may leave errors of some
+    percent in probabilities.
 
     Parameters
     ----------
     C : float, default=1.0
-        Inverse of the strength of the L2 penalty.
+        Inverse of the strength of the L2 penalty. With sample weights, it is that for weights in
+        which one row weighs 1: the smallest weight such that rows with weights up to it hold at
+        least 2 % of the total weight. All weights times a constant change nothing.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in :class:`sklearn.linear_model.LogisticRegression`.
     max_iter : int, default=1000
@@ -392,12 +396,13 @@ def _fit_all(
 def _fit_scaler(
     X: MatrixLike, sample_weight: Any, *, overwrite: bool = False
 ) -> tuple[DenseScaler, MatrixLike, FloatArray | None]:
-    """Return a fitted scaler, the scaled rows, and checked weights.
+    """Return a fitted scaler, the scaled rows, and relative weights.
 
     With `overwrite`, an array is scaled in place, which saves a copy of the rows.
     """
     if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        checked = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        sample_weight = relative_weights(checked)
     scaler = DenseScaler().fit(X, sample_weight=sample_weight)
     is_plain_array = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
     if overwrite and is_plain_array and scaler.scaler_ is not None:

@@ -22,6 +22,7 @@ from pairmend import BinaryRelevance
 from pairmend._utils import stacked_classifiers
 from pairmend._utils.per_label import PerLabelClassifier, fit_per_label
 from pairmend._utils.stacked_classifiers import stack_classifiers
+from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regression
 from pairmend.persistence import load_model, save_model
 
@@ -47,11 +48,12 @@ def one_for_each_label(base, X, Y, **fit_params):
     """Fit and predict each label on its own, the library's logistic regression exactly."""
     models = [clone(base).fit(X, y, **fit_params) for y in Y.T]
     if is_fitted_for_all_labels(base):
+        own = {name: relative_weights(weights) for name, weights in fit_params.items()}
         for model, y in zip(models, Y.T, strict=True):
             rows = model.scaler_.transform(X)
             rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=float)
             exact = LogisticRegression(solver="newton-cholesky", tol=1e-13)
-            model.classifier_ = exact.fit(rows, y, **fit_params)
+            model.classifier_ = exact.fit(rows, y, **own)
     return models, np.column_stack([model.predict_proba(X)[:, 1] for model in models])
 
 

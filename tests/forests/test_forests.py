@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.tree import DecisionTreeRegressor
 
 from pairmend._utils.compilation import has_numba
+from pairmend._utils.weights import relative_weights
 from pairmend.forests import growing, trees
 from pairmend.forests.estimator import MultiLabelForest
 from pairmend.forests.trees import StackedTrees
@@ -25,6 +26,7 @@ def data():
 def reference(forest, X, Y, weights):
     """Grow the same trees again; return out-of-bag means, and a function that predicts rows."""
     encoded = X.astype(np.float32)
+    weights = relative_weights(weights).astype(np.float32).astype(np.float64)
     seeds = np.random.RandomState(forest.random_state).randint(2**31 - 1, size=forest.n_estimators)
     leaves_of, tables, sums, n_trees = [], [], np.zeros(Y.shape), np.zeros(len(Y))
     for seed in seeds:

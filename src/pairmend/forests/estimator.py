@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from pairmend._utils.typing import FloatArray, MatrixLike
 from pairmend._utils.validation import set_feature_attributes
+from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import DenseScaler
 from pairmend.forests.growing import ForestRows, grow_trees
 from pairmend.forests.trees import StackedTrees, as_single, to_single
@@ -89,7 +90,11 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         """
         Y = sparse.csr_array(y, dtype=np.float64)
         n_rows, n_labels = Y.shape
-        weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+        weights = np.ones(n_rows)
+        if sample_weight is not None:
+            # Of splits with the same gain, rounding of weights would choose one: in single
+            # precision, weights times a constant are the same numbers.
+            weights = relative_weights(sample_weight).astype(np.float32).astype(np.float64)
         self.scaler_ = DenseScaler().fit(X, sample_weight=sample_weight)
         self.offset_ = None
         encoded = self._encode(X)

@@ -145,7 +145,7 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
         """
         space = Namespace.of(X)
         xp = space.xp
-        mass = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        mass = np.ones(len(Y)) if sample_weight is None else relative_weights(sample_weight)
         weights = space.asarray(mass)
         X = xp.astype(X, space.float64)
         mean, scale = self._mean_and_scale(X, weights / float(mass.sum()), space)
