@@ -21,7 +21,6 @@ from pairmend.mended.base import Base, BaseRows, GivenBase, StackedBase
 from pairmend.mended.calibration import MIN_GAIN as MIN_CALIBRATION_GAIN
 from pairmend.mended.calibration import Calibration, fit_calibration
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
-from pairmend.mended.out_of_fold_rows import check_number
 from pairmend.mended.stacking import fit_stacking_weights, stack
 
 LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
@@ -69,7 +68,6 @@ class ChosenBase:
 
     def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
         """Return the validation rows, their stacked out-of-fold probabilities, and their splits."""
-        check_splits(rows.splits)
         self.all_labels[FOREST].set_params(n_jobs=rows.n_jobs)
         self.all_labels[KERNEL].set_params(**self._kernel_parameters(rows))
         others = {name: self._proba(name, rows) for name in self.all_labels}
@@ -203,17 +201,6 @@ class ChosenBase:
     def _add(self, name: str, errors: FloatArray, weights: FloatArray) -> None:
         self.search["classifier"].append(name)
         self.search["loss"].append(float(np.average(errors, weights=weights)))
-
-
-def check_splits(splits: list[tuple[IntArray, IntArray]]) -> None:
-    """Raise an error for no splits, and for a split without training rows."""
-    if not splits:
-        check_number(0)
-    if any(len(train) == 0 for train, _ in splits):
-        raise ValueError(
-            "A split of cv has no training rows of positive weight; expected at least one. Pass a "
-            "cv with larger training parts."
-        )
 
 
 def squared_errors(

@@ -40,11 +40,34 @@ def split_rows(
         parts = folds.split(rows, target.Y[rows].astype(np.int64))
         return [(rows[train], rows[test]) for train, test in parts]
     parts = check_cv(cv).split(X, target.as_given(np.arange(len(present))))
-    return [
-        (train[present[train]], test[present[test]])
-        for train, test in ((np.asarray(train), np.asarray(test)) for train, test in parts)
-        if present[test].any()
-    ]
+    splits = [(_row_numbers(train, present), _row_numbers(test, present)) for train, test in parts]
+    splits = [(train, test) for train, test in splits if len(test)]
+    if not splits:
+        raise ValueError(
+            "n_samples = 0 in the test parts of the splits; expected out-of-fold predictions of at "
+            "least 1 row of positive weight. Pass a cv with larger test parts."
+        )
+    if any(len(train) == 0 for train, _ in splits):
+        raise ValueError(
+            "A split of cv has no training rows of positive weight; expected at least one. Pass a "
+            "cv with larger training parts."
+        )
+    return splits
+
+
+def _row_numbers(part: Any, present: BoolArray) -> IntArray:
+    """Return the numbers of the rows of positive weight in a part of a split.
+
+    The part is given as row numbers or as a mask, as for ``cross_validate`` of scikit-learn.
+    """
+    try:
+        rows: IntArray = np.arange(len(present))[part if len(part) else slice(0)]
+    except IndexError as error:
+        raise ValueError(
+            f"A split of cv does not fit to the {len(present)} rows: {error}. Expected row numbers "
+            f"below {len(present)}, or boolean masks of {len(present)} values."
+        ) from error
+    return rows[present[rows]]
 
 
 def cross_fit(
