@@ -260,7 +260,7 @@ def test_names_of_classes_are_unique():
 
 MOVED = {
     "pairmend/mended/search.py": "pairmend/mended/chosen.py",
-    "pairmend/frames/readers.py": "pairmend/_utils/column_readers.py",
+    "pairmend/frames/kinds.py": "pairmend/_utils/column_kinds.py",
 }
 
 
