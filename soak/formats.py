@@ -55,7 +55,7 @@ def formats() -> dict[str, Format]:
         "multitarget": Format(".arff", _reader("load_multitarget", targets=1), 0.04),
         "miml": Format(".arff", _reader("load_miml"), 0.08),
         "csv": Format(".csv", _reader("load_table"), 0.1),
-        "csv-labels": Format(".csv", _reader("load_csv", labels=["y"]), 0.05),
+        "csv-labels": Format(".csv", _reader("load_table", labels=["y"]), 0.05),
         "parquet": Format(".parquet", _reader("load_table"), 0.05, True),
         "matlab": Format(".mat", _reader("load_file"), 0.05, True),
         "xml": Format(".xml", read_label_names, 0.05),

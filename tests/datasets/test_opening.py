@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from pairmend.datasets import ReadLimits, load_file, make_hypercubes, save_file
-from pairmend.datasets.excel import choose_sheet
+from pairmend.datasets import load_file, make_hypercubes, save_file
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +43,3 @@ def test_suffixes_nobody_knows(tmp_path, data):
         load_file(tmp_path / "set")
     with pytest.raises(ValueError, match="cannot write .xlsx"):
         save_file(data, tmp_path / "set.xlsx")
-
-
-def test_a_workbook_is_opened_once_to_choose_a_sheet(tmp_path, monkeypatch):
-    """Opening reads the texts of all sheets."""
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.append(["notes"])
-    for title in ("first", "second"):
-        for row in (["a", "b"], [1, 2]):
-            (book[title] if title in book.sheetnames else book.create_sheet(title)).append(row)
-    book.save(tmp_path / "photos.xlsx")
-    n_opened, load_workbook = [], openpyxl.load_workbook
-    monkeypatch.setattr(
-        openpyxl, "load_workbook", lambda *a, **k: n_opened.append(1) or load_workbook(*a, **k)
-    )
-    chosen, note = choose_sheet(tmp_path / "photos.xlsx", ReadLimits())
-    assert chosen == "first"
-    assert "'Sheet', 'second' not" in note
-    assert len(n_opened) == 1

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from pairmend.datasets import load_csv, load_meka, load_miml, read_arff
+from pairmend.datasets import load_meka, load_miml, load_table, read_arff
 from pairmend.datasets.arff.dates import seconds
 from pairmend.datasets.mulan import read_label_names
 
@@ -110,7 +110,7 @@ def test_arff(tmp_path, name):
 def test_csv(tmp_path, text):
     path = tmp_path / "file.csv"
     path.write_text(text)
-    check(load_csv, path, ["y"])
+    check(load_table, path, ["y"])
 
 
 def test_xml(tmp_path):

@@ -1,5 +1,7 @@
 """Files of columns, some of which may be labels."""
 
+import warnings
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -13,6 +15,7 @@ from pairmend.datasets import (
     make_hypercubes,
     save_file,
     take_labels,
+    text_files,
 )
 from pairmend.datasets.parquet import write_parquet
 
@@ -56,20 +59,101 @@ def test_other_delimiters_are_found_out(tmp_path, delimiter):
 def test_decimal_commas(tmp_path):
     path = tmp_path / "photos.csv"
     path.write_text("size;text;sea\n2,5;a,b;1\n;c;0\n-1,0e2;1,5;1\n")
-    with pytest.warns(ReadWarning, match="'size': 2 texts such as '-1,0e2' are read as numbers"):
-        data = load_table(path, ["sea"])
+    data = load_table(path, ["sea"])
     np.testing.assert_array_equal(data.X[:, 0], [2.5, np.nan, -100])
     assert data.categories == {1: ("1,5", "a,b", "c")}
     assert load_table(path, categorical=["size"]).categories[0] == ("-1,0e2", "2,5")
 
 
-def test_many_columns_with_decimal_commas_give_one_warning(tmp_path):
+@pytest.mark.parametrize("notation", [("1,5", "2,25"), ("1,500", "2,250"), ("1 000", "2 000")])
+def test_a_notation_is_decided_once_for_a_column(tmp_path, notation):
+    """In a second file, whose numbers alone have another meaning or several, too."""
     path = tmp_path / "photos.csv"
-    path.write_text("a;b;c;d;e\n" + "1,5;2,5;3,5;4,5;5,5\n" * 2)
-    message = "'a': 2 texts.*'c': 2 texts.*; 2 further columns"
-    with pytest.warns(ReadWarning, match=message) as caught:
-        assert load_table(path).X[0].tolist() == [1.5, 2.5, 3.5, 4.5, 5.5]
-    assert len(caught) == 1
+    path.write_text("size;sea\n" + "".join(f"{text};1\n" for text in notation))
+    if notation[0] == "1,5":
+        assert load_table(path, 1).X.ravel().tolist() == [1.5, 2.25]
+    else:
+        with pytest.raises(ValueError, match="column 'size'.*--decimal SIGN and --thousands SIGN"):
+            load_table(path, 1)
+    thousands = " " if " " in notation[0] else None
+    read = load_table(path, 1, decimal=",", thousands=thousands).X.ravel().tolist()
+    assert read == [float(t.replace(",", ".").replace(" ", "")) for t in notation]
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("odd", ["red", "007", "True", "1,5"])
+def test_a_column_of_texts_keeps_them_wherever_they_begin(tmp_path, monkeypatch, odd, late):
+    monkeypatch.setattr(text_files, "_CHUNK_CELLS", 4)
+    cells = ["1.50", "2", "30"] * 40
+    cells.insert(119 if late else 1, odd)
+    path = tmp_path / "photos.csv"
+    path.write_text("size;sea\n" + "".join(f"{cell};1\n" for cell in cells))
+    if odd == "1,5":
+        with pytest.raises(ValueError, match="written in different ways"):
+            load_table(path, 1)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReadWarning)
+        data = load_table(path, 1)
+    values = data.categories[0]
+    assert [values[int(code)] for code in data.X.ravel()] == cells
+
+
+def test_numbers_are_read_to_the_last_digit(tmp_path):
+    path = tmp_path / "numbers.csv"
+    numbers = np.random.RandomState(0).normal(size=1000) ** 9
+    path.write_text("a,b\n" + "".join(f"{x!r},{x:.30g}\n" for x in numbers.tolist()))
+    np.testing.assert_array_equal(load_table(path).X, np.column_stack([numbers, numbers]))
+
+
+def test_a_cell_of_a_million_characters_is_not_blamed_on_quotes(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text(f"text,sea\n{'x' * 10**6},1\nb,0\n")
+    with pytest.raises(ValueError, match="line 2: .*field larger than.*; shorten the cell") as got:
+        load_table(path, ["sea"])
+    assert "quote" not in str(got.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"decimal": ";"}, "decimal must be one of '.' ','"),
+        ({"thousands": "__"}, "thousands must be one of '.' ',' \"'\" ' '"),
+        ({"decimal": ",", "thousands": ","}, "must differ, got ',' for both"),
+        ({"header_row": -1}, "header_row must be at least 0, got -1"),
+        ({"delimiter": ";;"}, "delimiter must be one character"),
+        ({"encoding": "nope"}, "not a text file in nope"),
+        ({"header_row": 9}, "empty; expected a header"),
+    ],
+)
+def test_invalid_options(csv_file, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_table(csv_file, **options)
+
+
+def test_a_saved_csv_file_is_read_unchanged(tmp_path):
+    path = tmp_path / "photos.csv"
+    path.write_text('size,hue,sea,sun\n2.5,"red, dark",1,0\n,blue,0,1.0\n?,,1,1\n')
+    data = load_table(path, labels=["sea", "sun"])
+    save_file(data, tmp_path / "again.csv.gz")
+    again = load_table(tmp_path / "again.csv.gz", labels=["sea", "sun"])
+    np.testing.assert_array_equal(again.X, data.X)
+    np.testing.assert_array_equal(again.Y, data.Y)
+    assert again.categories == data.categories
+
+
+@pytest.mark.parametrize("value", ["NA", "", " x", "x\ry", "?"])
+def test_texts_that_would_be_read_differently_are_not_saved(csv_file, tmp_path, value):
+    data = replace(load_table(csv_file, 2), categories={2: ("blue", value)})
+    with pytest.raises(ValueError, match="a CSV file cannot hold the name or value"):
+        save_file(data, tmp_path / "again.csv")
+    assert not (tmp_path / "again.csv").exists()
+
+
+def test_numbers_with_underscores_and_other_digits_are_categories(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1_000,١\n2000,٢\n")
+    assert load_table(path).categories == {0: ("1_000", "2000"), 1: ("١", "٢")}
 
 
 def test_arff_with_any_columns_as_labels(tmp_path):

@@ -94,14 +94,32 @@ def data():
 
 
 def excel():
-    import openpyxl
+    import zipfile
 
     from pairmend.datasets import load_table
 
-    book = openpyxl.Workbook()
-    for row in (["size", "sea", "sun"], [1.5, 1, 0], [2.5, 0, 1]):
-        book.active.append(row)
-    book.save(DATA / "photos.xlsx")
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    relation = (
+        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+        f'<Relationship Id="a" Type="{office}/%s" Target="%s"/></Relationships>'
+    )
+    texts = "".join(f'<c t="inlineStr"><is><t>{t}</t></is></c>' for t in ("size", "sea", "sun"))
+    rows = "".join(
+        f"<row>{''.join(f'<c><v>{cell}</v></c>' for cell in row)}</row>"
+        for row in ([1.5, 1, 0], [2.5, 0, 1])
+    )
+    members = {
+        "_rels/.rels": relation % ("officeDocument", "xl/workbook.xml"),
+        "xl/_rels/workbook.xml.rels": relation % ("worksheet", "worksheets/sheet1.xml"),
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        '<sheet name="photos" sheetId="1" r:id="a"/></sheets></workbook>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData><row>{texts}</row>'
+        f"{rows}</sheetData></worksheet>",
+    }
+    with zipfile.ZipFile(DATA / "photos.xlsx", "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
     assert load_table(DATA / "photos.xlsx", labels=["sea", "sun"]).Y.tolist() == [[1, 0], [0, 1]]
 
 

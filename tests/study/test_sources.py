@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from pairmend.datasets import load, make_hypercubes, save_csv
+from pairmend.datasets import load, make_hypercubes, save_file
 from pairmend.study.array_cache import ArrayCache, open_cached_set
 from pairmend.study.sources import (
     CatalogueSource,
@@ -25,7 +25,7 @@ def test_sets_of_the_catalogue_functions_and_files(tmp_path):
     made = FunctionSource("pairmend.datasets.make_hypercubes", {"n_samples": 40, "random_state": 1})
     data = made.load(None, False)
     assert len(data.Y) == 40
-    save_csv(data, tmp_path / "made.csv")
+    save_file(data, tmp_path / "made.csv")
     source = FileSource(tmp_path / "made.csv", labels=data.label_names)
     np.testing.assert_array_equal(source.load(None, False).Y, data.Y)
 

@@ -5,10 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from pairmend._utils.text import counted
-from pairmend.cli.display import progress, show_status, show_table, show_text, warnings_as_notes
+from pairmend.cli.display import progress, show_status, show_table, show_text
 from pairmend.cli.input_files import read_training
 from pairmend.cli.limits import limits_of
-from pairmend.cli.shared_options import split_names
 from pairmend.cli.standard_streams import write_json
 from pairmend.datasets import (
     CatalogueEntry,
@@ -21,7 +20,6 @@ from pairmend.datasets import (
     load_file,
     save_file,
 )
-from pairmend.datasets.number_columns import decode_numbers
 
 
 def list_sets(options: argparse.Namespace) -> None:
@@ -107,8 +105,4 @@ def convert_file(options: argparse.Namespace) -> None:
 def _read(options: argparse.Namespace) -> MultiLabelData:
     if options.data.suffix.lower() == ".mat":
         return load_file(options.data, limits=limits_of(options))
-    data = read_training(options)
-    if any(".arff" in path.suffixes for path in data.source):
-        return data
-    with warnings_as_notes():
-        return decode_numbers(data, set(split_names(options.categorical)))
+    return read_training(options)

@@ -12,10 +12,8 @@ from pairmend.cli.limits import limits_of
 from pairmend.cli.shared_options import split_names
 from pairmend.cli.standard_streams import STANDARD, data_file
 from pairmend.cli.table_options import format_of
-from pairmend.datasets import MultiLabelData, drop_features, load_file
+from pairmend.datasets import MultiLabelData, drop_features, load_file, load_table
 from pairmend.datasets.data import check_finite, source_name
-from pairmend.datasets.number_columns import decode_numbers
-from pairmend.datasets.opening import read_table
 from pairmend.datasets.tag_column import guess_separator, matching_separator, take_tags
 from pairmend.persistence import SavedModel, UntrustedTypesError, load_model
 from pairmend.persistence.training_rows import TagColumn
@@ -44,7 +42,7 @@ def read_training(options: argparse.Namespace) -> MultiLabelData:
             check_finite(data)
         else:
             tags = [] if options.tags is None else [options.tags]
-            data = read_table(path, _labels(options), categorical=[*categorical, *tags],
+            data = load_table(path, _labels(options), categorical=[*categorical, *tags],
                               **format_of(options), **reading)  # fmt: skip
             if tags:
                 # The model file keeps a guess, for further rows.
@@ -59,8 +57,6 @@ def read_training(options: argparse.Namespace) -> MultiLabelData:
         if numeric := [name for name in dict.fromkeys(categorical) if name not in typed]:
             raise ValueError(f"{path}: --categorical names {numeric}, which are not columns of it")
         data = drop_features(data, ignored) if ignored else data
-        if not is_arff:
-            data = decode_numbers(data, set(categorical))
     return replace(data, name="data", source=()) if options.data == STANDARD else data
 
 
@@ -129,7 +125,7 @@ def _read_columns(
     task = f"reading {options.data.name}"
     texts = [*model.text_columns(), *keep]
     with progress(task) as update, data_file(options.data, limits_of(options)) as path:
-        data = read_table(
+        data = load_table(
             path,
             labels,
             categorical=texts if tags is None else [*texts, tags.column],
@@ -147,8 +143,6 @@ def _read_columns(
                 data, tags.column, model.label_names, tags.separator
             )
             data = take_tags(data, tags.column, separator, limits_of(options), model.label_names)
-        if ".arff" not in map(str.lower, path.suffixes):
-            data = decode_numbers(data, set(texts))
     return replace(data, name="data", source=()) if options.data == STANDARD else data
 
 

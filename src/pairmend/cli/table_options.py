@@ -47,7 +47,7 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--encoding",
         metavar="NAME",
-        help="encoding of a text file (default: UTF-8 or UTF-16 if it can be, else cp1252)",
+        help="encoding of a text file (default: that of its byte order mark, UTF-8, or cp1252)",
     )
     parser.add_argument(
         "--delimiter",
@@ -55,9 +55,23 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
         help="character between the cells of a text file (default: comma, semicolon, tab or |)",
     )
     parser.add_argument(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        help="whether the first line holds the names of the columns (default: by its cells)",
+        "--decimal",
+        choices=[".", ","],
+        help="decimal sign of numbers (default: the point, or the comma where it can be nothing "
+        "else)",
+    )
+    parser.add_argument(
+        "--thousands",
+        metavar="SIGN",
+        help="sign between the thousands of numbers: . , ' or a space (default: none, or the comma "
+        "where it can be nothing else)",
+    )
+    parser.add_argument(
+        "--header-row",
+        type=int,
+        metavar="N",
+        help="line with the names of the columns, from 1 on; 0 if there is none (default: the "
+        "first that is not empty)",
     )
     parser.add_argument(
         "--sheet", metavar="NAME", help="sheet of a workbook (default: the first with a table)"
@@ -70,6 +84,8 @@ def format_of(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "encoding": options.encoding,
         "delimiter": delimiter,
-        "header": options.header,
+        "decimal": options.decimal,
+        "thousands": options.thousands,
+        "header_row": options.header_row,
         "sheet": options.sheet,
     }

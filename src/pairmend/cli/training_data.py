@@ -1,7 +1,6 @@
 """Training data of a command: rows for the classifier, and how the columns were read."""
 
 import argparse
-from bisect import bisect
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.number_texts import is_missing_text, number_formats
 from pairmend._utils.text import counted
 from pairmend.cli.display import show_note, show_status, show_table
 from pairmend.cli.shared_options import DEFAULT_METHOD
@@ -212,21 +210,8 @@ def _counts_rows(column: Any) -> bool:
     return bool((np.diff(ordered) == 1).all() and ordered[0] == np.floor(ordered[0]))
 
 
-def _other_format(values: Sequence[str]) -> str | None:
-    """Return the first value that is no number in a format of all values before it."""
-    place = bisect(range(len(values)), 0, key=lambda last: not number_formats(values[: last + 1]))
-    return values[place] if place < len(values) else None
-
-
 def _remarks_of_categories(values: Sequence[str], kind: str) -> list[str]:
     remarks: list[str] = []
-    values = [value for value in values if not is_missing_text(value)]
-    others = [value for value in values if not number_formats([value])]
-    if not others and (other := _other_format(values)):
-        remarks.append(
-            f"its numbers are written in different ways, such as {values[0]!r} and {other!r}; "
-            "write them in one way to read it as a number"
-        )
     if kind == "identifier":
         return remarks
     spellings = defaultdict(list)

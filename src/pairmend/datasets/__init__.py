@@ -8,7 +8,6 @@ from pairmend.datasets.characteristics import (
     label_concurrence,
     label_imbalance,
 )
-from pairmend.datasets.csv import load_csv, save_csv
 from pairmend.datasets.data import MultiLabelData
 from pairmend.datasets.description import Description, describe
 from pairmend.datasets.download import DownloadError, fetch
@@ -66,7 +65,6 @@ __all__ = [
     "label_concurrence",
     "label_imbalance",
     "load",
-    "load_csv",
     "load_file",
     "load_meka",
     "load_miml",
@@ -80,7 +78,6 @@ __all__ = [
     "make_simple_hs",
     "one_hot",
     "read_arff",
-    "save_csv",
     "save_file",
     "save_meka",
     "save_mulan",

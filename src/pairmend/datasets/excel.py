@@ -1,141 +1,157 @@
-"""Rows of an Excel workbook (.xlsx) as texts, with openpyxl."""
+"""Reading Excel workbooks (.xlsx) by pandas and calamine, behind checks of their size."""
 
+import io
+import re
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import date, datetime, time
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pairmend.datasets.limits import TEXT_CELLS, ReadLimitError, ReadLimits
+import numpy as np
 
-MAX_ROWS = 2**20
-"""Largest number of rows of a sheet in Excel."""
-_SAMPLE_ROWS = 100
-"""Rows of a sheet in which a table is looked for."""
-_BYTES_OF_A_TEXT = len("<si><t>a</t></si>")
-"""Bytes that the shortest text takes in a workbook."""
+from pairmend.datasets.columns import MISSING, Column, Notation, TextCodes, decoded
+from pairmend.datasets.label_columns import ChosenLabels, find_labels
+from pairmend.datasets.limits import CellCount, ReadLimitError, ReadLimits
+from pairmend.datasets.text_files import Header, refuse_numbers_as_names, require_pandas
 
-
-@contextmanager
-def excel_rows(
-    path: Path, limits: ReadLimits, sheet: str
-) -> Iterator[Iterator[tuple[int, list[str]]]]:
-    """Open a workbook and return its rows, each with its number, from 1 on.
-
-    Cells have the texts that a CSV file would have: dates in ISO 8601, numbers without a point if
-    they are whole, formulas as their stored results.
-    """
-    with _opened(path, limits) as book:
-        yield _rows(path, _worksheet(path, book, sheet))
+_PLACE = re.compile(rb"""\sr\s*=\s*["']([^"']*)["']""")
+_CELL = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
 
 
-@contextmanager
-def _opened(path: Path, limits: ReadLimits) -> Iterator[Any]:
-    openpyxl = _require_openpyxl()
+class _WorkbookError(ValueError):
+    """What is wrong with a workbook that can be read."""
+
+
+def read_excel(
+    path: Path,
+    limits: ReadLimits,
+    *,
+    sheet: str | None,
+    notation: Notation | None,
+    header_row: int | None,
+    texts: Sequence[str],
+    labels: ChosenLabels,
+    notes: list[str],
+) -> tuple[Header, dict[str, Column]]:
+    """Read the columns of a sheet; cells of `texts` and `labels` have the texts of a CSV file."""
+    pandas = _require_calamine()
     try:
-        _check_size(path, limits)
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-    except (ReadLimitError, FileNotFoundError):
+        copy = _checked_copy(path, limits)
+        with pandas.ExcelFile(copy, engine="calamine") as book:
+            frame = pandas.read_excel(
+                book, _chosen_sheet(path, book, sheet), header=None, dtype=object, na_filter=False
+            )
+    except (_WorkbookError, ReadLimitError, FileNotFoundError):
         raise
-    except Exception as error:  # openpyxl raises many kinds on damaged files
-        raise ValueError(_damaged(path, error)) from error
-    try:
-        yield book
-    finally:
-        book.close()
+    except Exception as error:  # calamine raises many kinds on damaged files
+        reason = str(error) or type(error).__name__
+        raise ValueError(
+            f"{path}: not an Excel workbook that can be read ({reason}); save it as .xlsx or .csv"
+        ) from error
+    cells = frame.to_numpy(dtype=object)[max(0, (header_row or 0) - 1) :]
+    filled = np.flatnonzero((cells != "").any(axis=1)).tolist() if cells.size else []
+    if not filled:
+        raise ValueError(f"{path}: empty; expected a header with the names of the columns")
+    cells = cells[filled[0] :]
+    sample = [[_text(cell) for cell in row] for row in cells[:100]]
+    if header_row is None:
+        refuse_numbers_as_names(path, sample)
+    header = Header(path, sample[0], is_header=header_row != 0)
+    rows = cells[1:] if header_row != 0 else cells
+    if not len(rows):
+        raise ValueError(f"{path}: no rows after the header; add rows to the table")
+    count = CellCount(path, limits)
+    count.add_columns(len(header.names))
+    count.add(rows.size)
+    as_labels = find_labels(path, header.names, labels)
+    columns: dict[str, Column] = {}
+    for place, name in enumerate(header.names):
+        values = rows[:, place]
+        as_text = name in as_labels or name in texts
+        if not as_text and all(_is_number(value) for value in values):
+            columns[name] = np.array([np.nan if v == "" else v for v in values], dtype=float)
+            continue
+        coder = TextCodes(count, frozenset({""}) if name in as_labels else MISSING)
+        coder.add(map(_text, values))
+        column = coder.column()
+        columns[name] = column if as_text else decoded(path, name, column, notation, notes)
+    return header, columns
 
 
-def choose_sheet(path: Path, limits: ReadLimits) -> tuple[str, str]:
-    """Return the first sheet of a workbook that holds a table, and a note if there are others.
+def _checked_copy(path: Path, limits: ReadLimits) -> io.BytesIO:
+    """Return the XML files of a workbook, not compressed, after checks of their sizes.
 
-    A table has two rows with at least two cells; without any, it is the first sheet.
+    calamine allocates all cells up to the last row and column that occur.
     """
-    with _opened(path, limits) as book:  # once: opening reads the texts of all sheets
-        n_filled = {sheet.title: _filled_cells(path, sheet) for sheet in book.worksheets}
-    if not n_filled:
-        raise ValueError(f"{path}: the workbook has no sheet with cells")
-    tables = [sheet for sheet, filled in n_filled.items() if sum(n > 1 for n in filled) > 1]
-    chosen = tables[0] if tables else next(iter(n_filled))
-    others = ", ".join(repr(s) for s, filled in n_filled.items() if s != chosen and any(filled))
-    if not others:
-        return chosen, ""
-    return chosen, (
-        f"{path}: the sheet {chosen!r} is read, and {others} not; to read another sheet, give its "
-        "name: --sheet NAME, in Python sheet=..."
-    )
+    copy = io.BytesIO()
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(copy, "w") as target:
+        members = [m for m in source.infolist() if m.filename.endswith((".xml", ".rels"))]
+        limits.check_bytes(path, sum(member.file_size for member in members))
+        for member in members:
+            content = source.read(member)  # at most the stated size
+            if b"\0" in content:
+                raise _WorkbookError(f"{path}: {member.filename} is not in UTF-8")
+            if b"sheetData" in content:
+                _check_cells(path, content, limits)
+            target.writestr(member.filename, content)
+    return copy
 
 
-def _filled_cells(path: Path, sheet: Any) -> list[int]:
-    """Return how many cells the first rows of a sheet have that are not empty."""
-    return [sum(map(bool, cells)) for _, cells in islice(_rows(path, sheet), _SAMPLE_ROWS)]
+def _check_cells(path: Path, content: bytes, limits: ReadLimits) -> None:
+    """Raise an error if a sheet has too many cells up to the last row and column."""
+    n_rows = n_columns = 0
+    for place in set(_PLACE.findall(content)):
+        cell = _CELL.fullmatch(place)
+        if cell is None:
+            raise _WorkbookError(f"{path}: a sheet has a cell at {place[:20]!r}")
+        column = 0
+        for letter in cell[1]:
+            column = 26 * column + letter - ord("A") + 1
+        n_rows, n_columns = max(n_rows, int(cell[2] or 0)), max(n_columns, column)
+    # Cells without a place follow the one before.
+    n_rows += content.count(b"<row")
+    limits.check_cells(path, n_rows * max(n_columns, 1))
 
 
-def _check_size(path: Path, limits: ReadLimits) -> None:
-    """Raise an error for a workbook that unpacks to too many bytes; zipfile reads no more."""
-    with zipfile.ZipFile(path) as archive:
-        sizes = {member.filename: member.file_size for member in archive.infolist()}
-    limits.check_bytes(path, sum(sizes.values()))
-    # openpyxl keeps all texts of the workbook in memory.
-    texts = sizes.get("xl/sharedStrings.xml", 0) // _BYTES_OF_A_TEXT
-    limits.check_cells(path, texts * TEXT_CELLS)
+def _chosen_sheet(path: Path, book: Any, sheet: str | None) -> str:
+    """Return the name of a sheet: the given one, or the only one that has cells."""
+    names = book.sheet_names
+    if sheet is not None:
+        if sheet not in names:
+            raise _WorkbookError(f"{path}: no sheet is named {sheet!r}; it has {names[:20]}")
+        return sheet
+    filled = [name for name in names if book.book.get_sheet_by_name(name).total_height]
+    if len(filled) > 1:
+        raise _WorkbookError(
+            f"{path}: several sheets have cells: {', '.join(map(repr, filled[:20]))}; give the "
+            "name of one: --sheet NAME, in Python sheet=..."
+        )
+    if not filled:
+        raise _WorkbookError(f"{path}: empty; expected a header with the names of the columns")
+    return filled[0]
 
 
-def _worksheet(path: Path, book: Any, name: str) -> Any:
-    sheets = {sheet.title: sheet for sheet in book.worksheets}
-    if name not in sheets:
-        raise ValueError(f"{path}: no sheet is named {name!r}; it has {list(sheets)[:20]}")
-    return sheets[name]
-
-
-def _rows(path: Path, sheet: Any) -> Iterator[tuple[int, list[str]]]:
-    sheet.reset_dimensions()  # rows are not filled up to the width that the file states
-    try:
-        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-            # openpyxl returns an empty row for each number that a file leaves out.
-            if number > MAX_ROWS:
-                raise ReadLimitError(f"{path}: more than {MAX_ROWS:,} rows, the limit of Excel")
-            yield number, [_text(cell) for cell in row]
-    except ReadLimitError:
-        raise
-    except Exception as error:
-        raise ValueError(_damaged(path, error)) from error
-
-
-def _damaged(path: Path, error: Exception) -> str:
-    reason = str(error) or type(error).__name__
-    return f"{path}: not an Excel workbook that can be read ({reason}); save it as .xlsx or .csv"
+def _is_number(value: Any) -> bool:
+    return value == "" or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _text(cell: Any) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return str(cell)
+    """Return the text of a cell in a CSV file: dates in ISO 8601, whole numbers without point."""
     if isinstance(cell, float):
         return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else repr(cell)
     if isinstance(cell, datetime):
-        is_day = (cell.hour, cell.minute, cell.second, cell.microsecond) == (0, 0, 0, 0)
-        return cell.date().isoformat() if is_day else cell.isoformat(sep=" ")
-    if isinstance(cell, date | time):
-        return cell.isoformat()
-    return str(cell)
+        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(sep=" ")
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell).strip()
 
 
-def _require_openpyxl() -> Any:
-    """Return openpyxl, or raise an ImportError with the command that installs it."""
+def _require_calamine() -> Any:
+    """Return pandas, or raise an ImportError with the command that installs calamine."""
     try:
-        # openpyxl expands entities of XML files, in memory without bound, unless it finds this.
-        import defusedxml  # noqa: F401
-        import openpyxl
+        import python_calamine  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "Excel files need openpyxl and defusedxml, which are not installed: "
+            "Excel files need python-calamine, which is not installed: "
             "pip install 'pairmend[excel]'"
         ) from error
-    if not openpyxl.DEFUSEDXML:
-        raise ImportError(
-            "openpyxl does not use defusedxml; unset the environment variable OPENPYXL_DEFUSEDXML"
-        )
-    return openpyxl
+    return require_pandas()

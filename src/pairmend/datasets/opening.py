@@ -1,32 +1,39 @@
 """load_file, load_table, save_file: the reader or writer by the suffix of the file."""
 
+import csv
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from pairmend._utils.files import OPENERS
+from pairmend._utils.files import OPENERS, written
+from pairmend._utils.text import counted
 from pairmend.datasets.arff import read_arff
 from pairmend.datasets.arff.text import Progress
 from pairmend.datasets.assembly import assemble, set_name
 from pairmend.datasets.bags import MultiInstanceData
-from pairmend.datasets.csv import read_csv_table, save_csv, table_data
-from pairmend.datasets.data import MultiLabelData, check_finite
-from pairmend.datasets.excel import choose_sheet, excel_rows
+from pairmend.datasets.columns import MISSING, Column, Notation, Texts
+from pairmend.datasets.data import MultiLabelData, category, check_finite
+from pairmend.datasets.excel import read_excel
 from pairmend.datasets.label_columns import ChosenLabels, find_labels
 from pairmend.datasets.limits import COLUMN_CELLS, DEFAULT_LIMITS, ReadLimits
 from pairmend.datasets.meka import load_meka, save_meka
 from pairmend.datasets.miml import load_miml
 from pairmend.datasets.mulan import load_mulan, save_mulan
 from pairmend.datasets.multitarget import load_multitarget
-from pairmend.datasets.number_columns import decode_numbers
-from pairmend.datasets.parquet import read_parquet_table
+from pairmend.datasets.parquet import read_parquet
 from pairmend.datasets.preparation import take_labels
 from pairmend.datasets.tag_column import take_tags
-from pairmend.datasets.text_table import TextTable
+from pairmend.datasets.text_files import Header, TextFile
+from pairmend.datasets.warning import ReadWarning
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 EXCEL_SUFFIXES = (".xlsx", ".xlsm")
+_MAX_NOTES = 3
+"""Columns that a warning describes; of further ones it has the number."""
 TABLE_SUFFIXES = (*TEXT_SUFFIXES, *EXCEL_SUFFIXES, ".parquet")
 
 
@@ -102,8 +109,11 @@ def load_table(
     categorical: Sequence[str] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
-    header: bool | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    header_row: int | None = None,
     sheet: str | None = None,
+    name: str | None = None,
     progress: Progress | None = None,
     limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
@@ -117,24 +127,35 @@ def load_table(
     labels : sequence of str, int or path, default=()
         Columns that are labels: their names, how many of the last columns, or a Mulan XML file
         that names them. By default all columns are features. Cells are 0 and 1, yes and no, true
-        and false, or + and -, in upper or lower case. Empty cells are 0 if all other cells of the
-        column stand for 1, as x does.
+        and false, t and f, or + and -, in upper or lower case. Empty cells are 0 if all other
+        cells of the column stand for 1, as x does.
     tags : str, default=None
         A column that lists the tags of each row. Each tag becomes a label.
     separator : str, default=None
         Text between tags. None means the most frequent of ``;|,/`` and line breaks.
     categorical : sequence of str, default=()
-        Names of columns whose numbers are codes; names that the file lacks are ignored.
+        Names of columns whose numbers are codes; names that the file lacks are ignored. Columns
+        with a whole number that begins with 0, as 00501, are always categorical.
     encoding : str, default=None
-        Encoding of a text file. None means UTF-8 or UTF-16 if the bytes agree, else cp1252.
+        Encoding of a text file. None means that of its byte order mark, else UTF-8, else cp1252 if
+        the bytes agree.
     delimiter : str, default=None
-        Character between the cells of a text file. None means the comma, semicolon, tab or ``|``
-        that cuts the first lines into equally many cells.
-    header : bool, default=None
-        Whether the first line of a text file or a workbook holds the names of the columns. None
-        means that it does, unless all columns of numbers have a number there, too.
+        Character between the cells of a text file. None means the one of comma, semicolon, tab
+        and | that the header has.
+    decimal : {".", ","}, default=None
+        Decimal sign of the numbers of a text file or workbook. None means the point, and the comma
+        in columns where it can be nothing else, as in 0,5.
+    thousands : {".", ",", " ", "'"}, default=None
+        Sign between the thousands of such numbers. None means no sign, and the comma in columns
+        where it can be nothing else, as in 1,234.5.
+    header_row : int, default=None
+        Line of a text file or workbook with the names of the columns, from 1 on; lines above it
+        are left out. 0 means that there is none: the columns are named column_1, column_2 and so
+        on. None means the first line that is not empty.
     sheet : str, default=None
-        Sheet of a workbook; None means the first that holds a table.
+        Name of the sheet of a workbook. None means the only one with cells.
+    name : str, default=None
+        Name of the set; that of the file if None.
     progress : callable, default=None
         Called with the share of an ARFF file that has been read, from 0 to 1.
     limits : ReadLimits, default=ReadLimits()
@@ -143,13 +164,19 @@ def load_table(
     Returns
     -------
     MultiLabelData
-        Texts that are numbers with decimal commas or with separators of thousands are numbers;
-        other texts are categories.
+        Columns whose cells are all numbers or missing are numbers; other columns are categorical,
+        with their values sorted. Rows without any value are left out.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, or can be read in several ways: the message names the parameter
+        that decides.
 
     Warns
     -----
     ReadWarning
-        If the file can be read in several ways: of the way that was chosen.
+        Of columns and cells that are easily read in another way than they are meant.
 
     Examples
     --------
@@ -157,7 +184,7 @@ def load_table(
     >>> from pairmend.datasets import load_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "photos.csv")
-    ...     _ = path.write_text("size;hue;sea;sun\n2.5;red;yes;no\n;blue;no;yes\n")
+    ...     _ = path.write_text("size;hue;sea;sun\n2,5;red;yes;no\n;blue;no;yes\n")
     ...     photos = load_table(path, labels=2)
     ...     _ = path.write_text("size,seen\n2.5,sea|sun\n0.5,sun\n")
     ...     tagged = load_table(path, tags="seen", separator="|")
@@ -166,59 +193,40 @@ def load_table(
     >>> tagged.label_names, tagged.Y.tolist()
     (('sea', 'sun'), [[1, 1], [0, 1]])
     """
-    data = read_table(
-        path, labels, tags=tags, separator=separator, categorical=categorical, encoding=encoding,
-        delimiter=delimiter, header=header, sheet=sheet, decimal_commas=True, progress=progress,
-        limits=limits,
-    )  # fmt: skip
-    return data if _kind(Path(path)) == ".arff" else decode_numbers(data, set(categorical))
-
-
-def read_table(
-    path: str | Path,
-    labels: ChosenLabels = (),
-    *,
-    tags: str | None = None,
-    separator: str | None = None,
-    categorical: Sequence[str] = (),
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    sheet: str | None = None,
-    decimal_commas: bool = False,
-    progress: Progress | None = None,
-    limits: ReadLimits = DEFAULT_LIMITS,
-) -> MultiLabelData:
-    """Read a table as :func:`load_table`, but leave numbers with separators texts.
-
-    With `decimal_commas`, columns of text files with nothing but numbers with decimal commas are
-    numbers, which is faster than :func:`decode_numbers` afterwards.
-    """
     path = Path(path)
     kind = _kind(path)
-    given = {"--encoding": encoding, "--delimiter": delimiter, "--header": header, "--sheet": sheet}
-    allowed = {
-        **dict.fromkeys(TEXT_SUFFIXES, ("--encoding", "--delimiter", "--header")),
-        **dict.fromkeys(EXCEL_SUFFIXES, ("--sheet", "--header")),
-    }.get(kind, ())
-    if wrong := [
-        each for each, value in given.items() if value is not None and each not in allowed
-    ]:
+    of_text = {"--encoding": encoding, "--delimiter": delimiter}
+    of_cells = {"--decimal": decimal, "--thousands": thousands, "--header-row": header_row}
+    unused = {
+        **({} if kind in TEXT_SUFFIXES else of_text),
+        **({} if kind in EXCEL_SUFFIXES else {"--sheet": sheet}),
+        **({} if kind in (*TEXT_SUFFIXES, *EXCEL_SUFFIXES) else of_cells),
+    }
+    if wrong := [option for option, value in unused.items() if value is not None]:
         raise ValueError(f"{path}: a {kind} file has no {' and no '.join(wrong)}; leave it out")
+    if header_row is not None and header_row < 0:
+        raise ValueError(f"header_row must be at least 0, got {header_row}")
     texts = [*categorical, *([tags] if tags is not None else [])]
+    notation = Notation.of(decimal, thousands)
+    notes: list[str] = []
     if kind in TEXT_SUFFIXES:
-        data = read_csv_table(
-            path, labels=labels, categorical=texts, delimiter=delimiter, encoding=encoding,
-            header=header, decimal_commas=decimal_commas, limits=limits,
-        )  # fmt: skip
+        file = TextFile(path, limits, encoding=encoding, delimiter=delimiter, notation=notation,
+                        header_row=header_row)  # fmt: skip
+        columns = file.columns(texts, find_labels(path, file.header.names, labels), notes)
+        data = _table_data(path, file.header, columns, notes, name)
     elif kind in EXCEL_SUFFIXES:
-        data = _read_excel(path, labels, texts, header, sheet, limits)
+        header, columns = read_excel(
+            path, limits, sheet=sheet, notation=notation, header_row=header_row, texts=texts,
+            labels=labels, notes=notes,
+        )  # fmt: skip
+        data = _table_data(path, header, columns, notes, name)
     elif kind == ".arff":
         content = read_arff(path, progress=progress, limits=limits)
         nothing = np.empty((content.cells.shape[0], 0), dtype=np.int64)
-        data = assemble(content, [], nothing, name=set_name(path), source=(path,))
+        data = assemble(content, [], nothing, name=name or set_name(path), source=(path,))
     elif kind == ".parquet":
-        data = read_parquet_table(path, categorical=texts, limits=limits)
+        header, columns = read_parquet(path, limits, texts)
+        data = _table_data(path, header, columns, notes, name)
     else:
         raise ValueError(_unknown_suffix(path, kind, ".arff or .parquet"))
     check_finite(data)
@@ -230,21 +238,37 @@ def read_table(
     return data if tags is None else take_tags(data, tags, separator, limits)
 
 
-def _read_excel(
-    path: Path,
-    labels: ChosenLabels,
-    categorical: Sequence[str],
-    header: bool | None,
-    sheet: str | None,
-    limits: ReadLimits,
+def _table_data(
+    path: Path, header: Header, columns: dict[str, Column], notes: list[str], name: str | None
 ) -> MultiLabelData:
-    chosen, note = (sheet, "") if sheet is not None else choose_sheet(path, limits)
-    table = TextTable(
-        path, lambda: excel_rows(path, limits, chosen), limits, header=header, pads_rows=True
-    )
-    if note:
-        table.notes.insert(0, note)
-    return table_data(table, labels, categorical)
+    """Return columns as features, without rows that have no value; warn of how they were read."""
+    cells = {n: c.codes if isinstance(c, Texts) else c for n, c in columns.items()}
+    names = [n for n in cells if n not in header.unnamed or not np.isnan(cells[n]).all()]
+    if unnamed := [n for n in names if n in header.unnamed]:
+        notes.append(
+            f"{counted(len(unnamed), 'column')} without a name, read as "
+            f"{', '.join(map(repr, unnamed[:3]))}{', ...' if len(unnamed) > 3 else ''}; give "
+            "names, and leave out columns that only number the rows"
+        )
+    X = np.column_stack([cells[n] for n in names or cells])
+    is_empty = np.isnan(X).all(axis=1)
+    if len(names) > 1 and is_empty.any():
+        verb = "is" if is_empty.sum() == 1 else "are"
+        rows = counted(int(is_empty.sum()), "row")
+        notes.insert(0, f"{rows} without any value {verb} left out")
+        X = X[~is_empty]
+    if notes:
+        shown = "; ".join(notes[:_MAX_NOTES])
+        if len(notes) > _MAX_NOTES:
+            shown += f"; {counted(len(notes) - _MAX_NOTES, 'further column')} in similar ways"
+        warnings.warn(f"{path}: {shown}", ReadWarning, stacklevel=3)
+    categories = {
+        place: column.values
+        for place, n in enumerate(names)
+        if isinstance(column := columns[n], Texts)
+    }
+    nothing = np.empty((len(X), 0), dtype=np.int64)
+    return MultiLabelData(X, nothing, tuple(names), (), categories, name or set_name(path), (path,))
 
 
 def _unknown_suffix(path: Path, kind: str, others: str) -> str:
@@ -294,12 +318,38 @@ def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None 
         case ".csv" if xml is not None:
             raise ValueError(f"{path}: a CSV file has no label file beside it, but got {xml}")
         case ".csv":
-            save_csv(data, path)
+            _save_csv(data, path)
         case kind:
             raise ValueError(
                 f"{path}: cannot write {kind or 'a file without suffix'}; expected "
                 ".arff or .csv, which may be followed by .gz, .bz2 or .xz"
             )
+
+
+def _save_csv(data: MultiLabelData, path: Path) -> None:
+    """Write features, then labels; missing values become empty cells."""
+    values = (value for values in data.categories.values() for value in values)
+    for text in (*data.feature_names, *data.label_names, *values):
+        if text in MISSING or text != text.strip() or "\r" in text or text.startswith("\ufeff"):
+            raise ValueError(
+                f"{data.name}: a CSV file cannot hold the name or value {text!r}, which would be "
+                "read as another; rename it, or save as ARFF"
+            )
+    with written(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*data.feature_names, *data.label_names])
+        for row, labels in enumerate(data.Y):
+            cells = data.X[[row]].toarray()[0] if sparse.issparse(data.X) else data.X[row]
+            texts = [_text(data, place, value) for place, value in enumerate(cells)]
+            writer.writerow([*texts, *labels.tolist()])
+
+
+def _text(data: MultiLabelData, place: int, value: Any) -> str:
+    if np.isnan(value):
+        return ""
+    if place in data.categories:
+        return category(data.categories[place], value, data.feature_names[place])
+    return repr(float(value))
 
 
 def _as_rows(data: MultiInstanceData, path: Path, limits: ReadLimits) -> MultiLabelData:
