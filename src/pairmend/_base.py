@@ -1,7 +1,9 @@
 """Base classes of all multi-label classifiers: fit, predict, checks, fitted attributes."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +22,7 @@ from pairmend._utils.namespaces import (
     foreign_namespace,
     refuse_arrays,
 )
-from pairmend._utils.parameters import DefaultParts
+from pairmend._utils.parameters import DefaultParts, same_parameters
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
     check_prediction_parameters,
@@ -50,6 +52,9 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters that take effect at prediction: changing them needs no new fit."""
+
+    _label_parameters: ClassVar[tuple[str, ...]] = ("threshold",)
+    """Parameters, some of which it may not have, that have no effect on 1-D classes."""
 
     _array_attribute: ClassVar[str | None] = None
     """A fitted array of the library and device of fit, if these need not be numpy's."""
@@ -202,8 +207,22 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
         check_prediction_parameters(self)
         return check_features(self, X)
 
+    def _warn_of_label_parameters(self) -> None:
+        """Warn of parameters other than by default that have no effect on 1-D classes."""
+        known = signature(type(self)).parameters
+        for name in self._label_parameters:
+            if name in known and not same_parameters(getattr(self, name), known[name].default):
+                warnings.warn(
+                    f"{name}={getattr(self, name)!r} has no effect on 1-D classes: of these, the "
+                    "one with the largest score is predicted. Pass label indicators, or leave out "
+                    f"{name}.",
+                    stacklevel=5,
+                )
+
     def _set_fitted(self, X: MatrixLike, target: Target, **attributes: Any) -> Self:
         """Set the fitted attributes, all at the end of fit: a failed fit changes nothing."""
+        if not target.multilabel:
+            self._warn_of_label_parameters()
         set_feature_attributes(self, X)
         self.classes_, self.multilabel_ = target.classes, target.multilabel
         for name, value in attributes.items():

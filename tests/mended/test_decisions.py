@@ -99,7 +99,7 @@ def test_a_given_threshold_is_used(rng):
     clf.set_params(threshold=0.9)
     assert set(clf.decisions_["decision"]) == {"labels"}
     np.testing.assert_array_equal(clf.predict(X), clf.predict_proba(X) > 0.9)
-    clf.set_params(decision="sets")
+    clf.set_params(decision="sets", threshold="auto")
     assert clf.decision_ == "sets"
 
 

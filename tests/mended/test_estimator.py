@@ -193,7 +193,9 @@ def test_given_thresholds_are_used(small_set, threshold):
     assert repr(clf.threshold_) == repr(expected)
     np.testing.assert_array_equal(clf.predict(X), clf.threshold_.decide(clf.predict_proba(X)))
     assert clf.label_set_weights_ == {"labels": 1.0}
-    by_sets = quick(threshold=threshold, decision="sets").fit(X, Y)
+    with pytest.raises(ValueError, match="decision='sets' does not use the threshold"):
+        quick(threshold=threshold, decision="sets").fit(X, Y)
+    by_sets = quick(decision="sets").fit(X, Y)
     assert by_sets.decision_ == "sets"
     seen = {tuple(y) for y in Y.tolist()}
     assert {tuple(labels) for labels in by_sets.predict(X).tolist()} <= seen

@@ -1,5 +1,6 @@
 """Namespaces and devices of arrays: the array API, as scikit-learn dispatches it."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -48,6 +49,11 @@ class Namespace:
     def of(cls, array: Array) -> "Namespace":
         """Return the namespace and the device of an array."""
         return cls(namespace_of(array), device_of(array))
+
+    @property
+    def library(self) -> str:
+        """The name of the array library."""
+        return str(self.xp.__name__.rsplit(".", maxsplit=1)[-1])
 
     @property
     def float64(self) -> Any:
@@ -117,6 +123,16 @@ def check_device_rows(X: Array, namespace: Namespace, estimator: Any = None) -> 
     )
 
 
+def warn_of_n_jobs(estimator: Any, namespace: Namespace) -> None:
+    """Warn that `n_jobs` has no effect on a fit on a device."""
+    if estimator.n_jobs is not None:
+        warnings.warn(
+            f"n_jobs={estimator.n_jobs} has no effect on arrays of {namespace.library}, whose "
+            "device computes one fit after the other. Set n_jobs=None.",
+            stacklevel=5,
+        )
+
+
 def as_numpy(value: Any) -> Any:
     """Return an array of any library as numpy's, anything else as it is."""
     namespace = foreign_namespace(value)
@@ -134,8 +150,9 @@ def like_rows(values: np.ndarray[Any, Any], X: Any) -> Any:
 def refuse_arrays(X: Any, method: str, remedy: str = CONVERT) -> None:
     """Raise an error for arrays of another library than numpy in a method without support."""
     if (namespace := foreign_namespace(X)) is not None:
-        library = namespace.xp.__name__.rsplit(".", maxsplit=1)[-1]
-        raise ValueError(f"{method} takes arrays of numpy, and X is of {library}. {remedy}")
+        raise ValueError(
+            f"{method} takes arrays of numpy, and X is of {namespace.library}. {remedy}"
+        )
 
 
 def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
@@ -165,7 +182,7 @@ def with_numpy_arrays(estimator: Any) -> Any:
 
 def _free_bytes(xp: Any, device: Any) -> int | None:
     """Return the free memory of a GPU in bytes; None for other devices."""
-    library = xp.__name__.rsplit(".", maxsplit=1)[-1]
+    library = Namespace(xp, device).library
     if library == "torch" and getattr(device, "type", "") == "cuda":
         free, _ = xp.cuda.mem_get_info(device)
         cached = xp.cuda.memory_reserved(device) - xp.cuda.memory_allocated(device)

@@ -5,6 +5,7 @@ predictions computed. Everything else is small and stays with numpy: the search 
 a bounded number of rows, stacking weights, label sets and thresholds.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -17,7 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._logistic_solver import fit_logistic
 from pairmend._utils.chunking import batches
 from pairmend._utils.fit_params import route_fit_params, take_params
-from pairmend._utils.namespaces import Array, Namespace, as_numpy, check_device_rows
+from pairmend._utils.namespaces import (
+    Array,
+    Namespace,
+    as_numpy,
+    check_device_rows,
+    warn_of_n_jobs,
+)
 from pairmend._utils.parameters import is_auto
 from pairmend._utils.per_label import smoothed_share, varying_labels
 from pairmend._utils.progress import report
@@ -277,6 +284,13 @@ def fit_on_arrays(
     base = owner._base_classifier()
     check_base_classifier(base)
     find_metric(owner)
+    warn_of_n_jobs(owner, namespace)
+    if is_auto(owner.estimator):
+        warnings.warn(
+            f"On arrays of {namespace.library}, estimator='auto' is the logistic regression: base "
+            "classifiers are compared on arrays of numpy only. To choose it, pass estimator=None.",
+            stacklevel=4,
+        )
     params = {name: as_numpy(value) for name, value in fit_params.items()}
     params, row_weights = route_fit_params(owner, base, numbers, params)
     encoder = RowEncoder.fit(
@@ -307,8 +321,16 @@ def fit_on_arrays(
         distance_rows[rows], target.Y[rows], proba, relative_weights(row_weights)[rows]
     )
     fitted = owner._fit_correction(DeviceRows(validation, folds, namespace), rows, target, rng)
-    for scaling in fitted["_corrector"].by_label.scalings.values():
+    scalings = fitted["_corrector"].by_label.scalings
+    for scaling in scalings.values():
         del scaling.namespace  # a fitted classifier may be used on other devices
+    if left := [name for name, scaling in scalings.items() if scaling.affine_map() is None]:
+        warnings.warn(
+            f"Distances of the scaling {left[0]!r} are computed with numpy: predictions copy all "
+            f"rows of {namespace.library} to the processor. Without a transformer, the scalings "
+            "'range', 'standard' and 'log_odds' are computed on the device.",
+            stacklevel=4,
+        )
     for name in ("validation_indices_", "landmark_indices_"):
         fitted[name] = namespace.asarray(fitted[name])
     name = LINEAR if is_auto(owner.estimator) else type(base).__name__

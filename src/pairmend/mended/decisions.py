@@ -131,14 +131,11 @@ class OutOfFoldPredictions:
 
 
 def decision_kinds(decision: str, threshold: Any) -> tuple[str, ...]:
-    """Return the kinds of decisions to compare; a given threshold is not compared with label sets.
-
-    A threshold that controls a risk refuses label sets.
-    """
-    if decision == "sets" and getattr(threshold, "controls_risk", False):
+    """Return the kinds of decisions to compare; label sets only without a given threshold."""
+    if decision == "sets" and not is_auto(threshold):
         raise ValueError(
-            f"decision='sets' does not use the threshold {threshold}, whose guarantee would be "
-            "lost; expected 'auto' or 'labels'."
+            f"decision='sets' does not use the threshold {threshold}; expected decision='labels', "
+            "or threshold='auto'."
         )
     if decision != "auto":
         return (decision,)

@@ -1,5 +1,6 @@
 """Scalings in which distances are measured; the median distance, the unit of the grid of beta."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -152,6 +153,12 @@ def fit_scalings(
     "auto" gives "log_odds" alone where rows are not numeric, texts for instance.
     """
     given = X, proba, y, row_weights
+    if name == "log_odds" and transformer is not None:
+        warnings.warn(
+            "transformer has no effect with scaling='log_odds', which measures distances by "
+            "predicted probabilities. Leave it out, or choose another scaling.",
+            stacklevel=6,
+        )
     if name != "auto":
         try:
             return [Scaling(name, transformer).fit(*given)]
@@ -161,9 +168,16 @@ def fit_scalings(
     log_odds = Scaling("log_odds").fit(*given)
     try:
         by_range = Scaling("range", transformer).fit(*given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
         if transformer is not None:
             raise
+        reason = str(error).partition(". ")[0]
+        warnings.warn(
+            "Distances between rows are measured by predicted probabilities only, because the rows "
+            f"cannot be read as numbers: {reason}. Pass transformer=... that turns rows into "
+            "numbers, or scaling='log_odds'.",
+            stacklevel=6,
+        )
         return [log_odds]
     # Arrays that are mostly zeros were made sparse before, see RowEncoder; others count as dense.
     is_dense = transformer is None and isinstance(X, np.ndarray)

@@ -284,6 +284,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": logistic_regression}
     prediction_parameters: ClassVar[tuple[str, ...]] = ("criterion", "decision", "threshold")
     """Parameters that take effect at prediction: changing them needs no new fit."""
+    _label_parameters = ("criterion", "decision", "threshold")
     _array_attribute = "validation_indices_"
     _numpy_attributes = ("classes_", "search_", "base_search_")
 
@@ -353,6 +354,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         base = self._base_classifier()
         check_base_classifier(base)
         find_metric(self)
+        decision_kinds(self.decision, self.threshold)  # refuses some before training
         params, row_weights = route_fit_params(self, base, X, fit_params)
         encoder = RowEncoder.fit(
             X, row_weights, for_base=takes_encoded_frames(base),

@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.namespaces import Array, Convert, Namespace, as_numpy, check_device_rows
+from pairmend._utils.namespaces import (
+    Array,
+    Convert,
+    Namespace,
+    as_numpy,
+    check_device_rows,
+    warn_of_n_jobs,
+)
 from pairmend._utils.targets import numpy_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import seed_estimator
@@ -108,10 +115,11 @@ def check_fit_input(
     if not estimator.takes_arrays or type(base) is not RandomSubspaceNB:
         raise ValueError(
             f"{type(estimator).__name__} with the base classifier {type(base).__name__} takes no "
-            f"arrays of {namespace.xp.__name__.rsplit('.', maxsplit=1)[-1]}. Pass arrays of numpy. "
+            f"arrays of {namespace.library}. Pass arrays of numpy. "
             "PairwiseClassifier, CorrectedPairwiseClassifier and CalibratedLabelRanking take "
             "arrays of any library with RandomSubspaceNB."
         )
+    warn_of_n_jobs(estimator, namespace)
     X = check_device_rows(X, namespace, estimator)
     return X, numpy_target(y), {name: as_numpy(value) for name, value in fit_params.items()}
 

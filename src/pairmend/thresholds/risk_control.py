@@ -23,15 +23,12 @@ STARTS = np.arange(9, 0, -1) / 10
 
 
 class RiskControl(Threshold):
-    """Base class of thresholds that control a risk; `predict` must not depart from them."""
+    """Base class of thresholds that control a risk."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "target": [Interval(Real, 0, 1, closed="neither")],
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],
     }
-
-    controls_risk: ClassVar[bool] = True
-    """Whether other decisions than those of the threshold would void a guarantee."""
 
     def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         if weights is not None:

@@ -5,6 +5,7 @@ scores, as :class:`~pairmend.ThresholdedClassifier` does. Scores of
 :class:`~pairmend.CalibratedLabelRanking` need no fit: ``FixedThreshold(0.5)`` is its virtual label.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -225,6 +226,12 @@ class F1Thresholds(Threshold):
         self.shrinkage = shrinkage
 
     def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
+        if self.average == "micro" and self.shrinkage > 0:
+            warnings.warn(
+                f"shrinkage={self.shrinkage} has no effect with average='micro', which gives all "
+                "labels the common threshold. Set shrinkage=0.",
+                stacklevel=4,
+            )
         if self.expected:
             _check_probabilities(scores, "F1Thresholds(expected=True)", "Use expected=False")
         shared = self.average == "micro" or self.shrinkage > 0
