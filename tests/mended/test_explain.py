@@ -174,7 +174,7 @@ def test_the_most_likely_sets_are_listed(rings):
     exponent, local_exponent = (
         clf.decisions_[name][best] for name in ("lift_exponent", "local_exponent")
     )
-    local = clf._corrector.local_label_sets.local
+    local = clf._corrector.label_sets.local
 
     def likely(p):
         found = product(p) * (counts / len(Y) / product(shares)) ** exponent

@@ -1,19 +1,19 @@
-"""The local lift of label sets against its definition, and the exponents of decisions on sets."""
+"""The local lift of label sets against its definition, and decisions with it."""
 
 import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
 from scipy.special import logit
 
 from pairmend import MendedClassifier
-from pairmend.mended import local_sets, set_exponents
+from pairmend.mended import local_sets
 from pairmend.mended.corrector import draw_rows_to_compare, numbers_to_draw, row_masses
+from pairmend.mended.decisions import LOCAL_EXPONENTS, CorrectedProba, choose_decision
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.local_sets import LocalSets
-from pairmend.mended.set_exponents import fit_exponents
+from pairmend.mended.scoring import DecisionScorer
 from pairmend.metrics import zero_one_loss
 from slow_label_sets import local_lift
 
@@ -87,75 +87,6 @@ def test_local_exponent_enters_the_probabilities_of_sets():
     )
 
 
-@pytest.mark.parametrize("name", ["_negative_log_likelihood", "_inaccuracy"])
-def test_gradients_equal_differences(name, rng):
-    objective = getattr(set_exponents, name)
-    features, masses = rng.normal(size=(20, 6, 3)), rng.rand(20)
-    for weights in rng.rand(5, 3):
-        _, gradient = objective(weights, features, masses)
-        slow = approx_fprime(weights, lambda w: objective(w, features, masses)[0], 1e-7)
-        np.testing.assert_allclose(gradient, slow, rtol=1e-4, atol=1e-5)
-
-
-def test_the_true_set_is_compared_with_the_likeliest_others(monkeypatch):
-    sets, local, proba, own = problem(6)
-    every, rows = set_exponents._features(replace(sets, local=local), proba, own)
-    assert every.shape[1:] == (len(sets.counts), 3)
-    plain = replace(sets, lift_exponent=0.0)._log_scores(slice(None), proba, own)
-    with np.errstate(invalid="ignore"):  # sets without other rows
-        lift = replace(sets, lift_exponent=1.0)._log_scores(slice(None), proba, own) - plain
-    near = local.log_lift(proba, own.places, own.weights)
-    for found, row in zip(every, rows, strict=True):
-        at = own.indices[row]
-        expected = [plain[row, at], lift[row, at], near[row, at]]
-        np.testing.assert_allclose(found[0], expected, atol=1e-10)
-    monkeypatch.setattr(set_exponents, "N_CANDIDATES", 2)
-    few, rows_of_few = set_exponents._features(replace(sets, local=local), proba, own)
-    np.testing.assert_array_equal(rows_of_few, rows)
-    np.testing.assert_array_equal(few[:, 0], every[:, 0])
-    scores, others = few @ set_exponents.START, every[:, 1:] @ set_exponents.START
-    np.testing.assert_allclose(
-        np.sort(scores[:, 1:], axis=1), np.sort(others, axis=1)[:, -2:], atol=1e-10
-    )
-
-
-def test_exponents_of_useless_lifts_are_small_and_of_useful_ones_are_not():
-    """Labels are exclusive in one part of the rows and equal in the other."""
-    rng = np.random.RandomState(0)
-    n_rows = 600
-    first, second = rng.rand(n_rows) < 0.5, rng.rand(n_rows) < 0.5
-    noise = 0.05 * rng.randn(n_rows)
-    for dependent in (False, True):
-        left = np.arange(n_rows) % 2 == 0
-        other = np.where(left, first, ~first) if dependent else second
-        Y = np.column_stack([first, other, left])
-        # The base classifier is right about the third label only.
-        proba = np.column_stack([0.5 + noise, 0.5 - noise, np.where(left, 0.99, 0.01)])
-        sets, indices = LabelSets.from_indicators(Y)
-        ones = np.ones(n_rows)
-        local = LocalSets.from_rows(proba, indices, ones, sets.counts, float(n_rows), rng)
-        own = OwnSets(indices, ones, np.arange(n_rows))
-        found = fit_exponents(sets, local, proba, own)
-        if dependent:
-            assert found.local_exponent + found.lift_exponent > 0.5
-            assert zero_one_loss(Y, found.most_likely(proba, own)) < 0.6
-        else:
-            # Each set of two labels occurs in a quarter of the rows, whatever the exponents are.
-            assert zero_one_loss(Y, found.most_likely(proba, own)) > 0.6
-
-
-def test_rows_without_equal_sets_give_no_exponents(rng):
-    Y = np.eye(4, dtype=bool)
-    sets, indices = LabelSets.from_indicators(Y)
-    local = LocalSets.from_rows(Y * 0.5, indices, np.ones(4), sets.counts, 4.0, rng)
-    own = OwnSets(indices, np.ones(4), np.arange(4))
-    assert fit_exponents(sets, local, Y * 0.5, own) is None
-    one, indices = LabelSets.from_indicators(np.ones((4, 2), dtype=bool))
-    local = LocalSets.from_rows(np.ones((4, 2)), indices, np.ones(4), one.counts, 4.0, rng)
-    own = OwnSets(indices, np.ones(4), np.arange(4))
-    assert fit_exponents(one, local, np.ones((4, 2)), own) is None
-
-
 def test_damaged_rows_are_refused():
     sets, local, proba, _ = problem(7)
     for forged in (
@@ -197,10 +128,28 @@ def test_decisions_of_a_classifier_list_the_local_exponent():
     side = np.sin(6 * X[:, 0]) + 0.3 * rng.randn(300) > 0
     Y = np.column_stack([side, ~side, X[:, 1] > 0]).astype(int)
     clf = MendedClassifier(None, criterion="zero_one", random_state=0).fit(X, Y)
-    local = clf._corrector.local_label_sets
     found = clf.decisions_
     at = found["decision"] == "sets"
-    assert found["local_exponent"][at].tolist()[-1] == local.local_exponent > 0
+    assert found["local_exponent"][at].tolist()[-1] == 0.5
     assert np.isnan(found["local_exponent"][~at]).all()
     copy = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(copy.predict(X), clf.predict(X))
+
+
+def test_one_decision_with_the_local_lift_is_compared():
+    """Which of two labels a row has depends on the probability of a third."""
+    rng = np.random.RandomState(0)
+    first, third = rng.rand(2, 400) < 0.5
+    Y = np.column_stack([first, np.where(third, first, ~first), third])
+    proba = np.column_stack([rng.normal(0.5, 0.05, (2, 400)).T, np.where(third, 0.9, 0.1)])
+    sets, indices = LabelSets.from_indicators(Y)
+    ones = np.ones(400)
+    local = LocalSets.from_rows(proba, indices, ones, sets.counts, 400.0, rng)
+    corrected = CorrectedProba(proba, proba, OwnSets(indices, ones, np.arange(400)))
+    scorer = DecisionScorer("zero_one", Y, np.array_split(np.arange(400), 5))
+    best, tried = choose_decision(["sets"], [], scorer, corrected, replace(sets, local=local))
+    assert (best.lift_exponent, best.local_exponent) == LOCAL_EXPONENTS
+    assert [each.local_exponent > 0 for each in tried] == [False] * (len(tried) - 1) + [True]
+    expected = replace(sets, local=local, lift_exponent=0.25, local_exponent=0.5)
+    np.testing.assert_array_equal(best.decide(proba, proba), expected.most_likely(proba))
+    assert best.loss == zero_one_loss(Y, expected.most_likely(proba, corrected.own))

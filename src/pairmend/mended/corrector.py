@@ -28,7 +28,6 @@ from pairmend.mended.search import (
     correct_globally,
     search_global,
 )
-from pairmend.mended.set_exponents import fit_exponents
 from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
 from pairmend.mended.validation_set import GlobalSums, ValidationRows
 
@@ -191,14 +190,11 @@ class Corrector:
         Label sets seen in training.
     label_set_weights : mapping of float
         Stacking weights of the probabilities of "labels" and of the marginals of "sets".
-    local_label_sets : LabelSets or None, default=None
-        The same sets with their local lift, for decisions on whole sets.
     """
 
     by_label: LabelCorrector
     label_sets: LabelSets
     label_set_weights: Mapping[str, float]
-    local_label_sets: LabelSets | None = None
 
     def without_label_sets(self) -> "Corrector":
         """Return a corrector that does not use label sets for the probabilities of labels."""
@@ -343,13 +339,12 @@ def fit_corrector(
     corrector = Corrector(by_label, label_sets, {"labels": 1.0})
     stacked = by_label.stacked(terms)
     if space.use_label_sets:
-        corrector, corrected = _fit_label_sets(corrector, stacked, drawn)
         masses = row_masses(drawn.weights, len(landmarks))
         local = LocalSets.from_rows(
             stacked, drawn.own_sets.indices, masses, label_sets.counts, tables.total.n_rows, rng
         )
-        local_sets = fit_exponents(label_sets, local, stacked, drawn.own_sets)
-        corrector = replace(corrector, local_label_sets=local_sets)
+        corrector = replace(corrector, label_sets=replace(label_sets, local=local))
+        corrector, corrected = _fit_label_sets(corrector, stacked, drawn)
     else:
         corrected = corrector.with_label_sets(stacked, drawn.own_sets)
     folds = [np.flatnonzero(drawn.folds == fold) for fold in np.unique(drawn.folds)]

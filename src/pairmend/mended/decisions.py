@@ -18,6 +18,8 @@ from pairmend.thresholds.strategies import BatchF1Thresholds, F1Thresholds, Fixe
 
 DECISION_EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0)
 """Exponents of the lift of label sets that are compared as decisions."""
+LOCAL_EXPONENTS = (0.25, 0.5)
+"""Exponents of the lift and of the local lift of one further decision."""
 BATCH_PRIOR_MASSES = (300.0, 30.0)
 """Prior masses of thresholds for macro F1. The larger one suits calibrated probabilities; with the
 smaller one, the rows decide more."""
@@ -148,12 +150,11 @@ def choose_decision(
     scorer: DecisionScorer,
     corrected: CorrectedProba,
     label_sets: LabelSets,
-    local_label_sets: LabelSets | None = None,
 ) -> tuple[Decision, list[Decision]]:
     """Return the decision of least loss, its threshold fitted on all rows, and all candidates.
 
-    `local_label_sets` are the label sets with their local lift. Each threshold is fitted on all
-    folds but one and scored on that one. Of equal losses the first candidate is chosen.
+    Each threshold is fitted on all folds but one and scored on that one. Of equal losses the first
+    candidate is chosen.
     """
     candidates = []
     for kind in kinds:
@@ -164,20 +165,18 @@ def choose_decision(
             for exponent, numbers in zip(exponents, found, strict=True):
                 loss = scorer.loss(label_sets.indicators(numbers), corrected.proba)
                 candidates.append(Decision(kind, None, loss, exponent, 0.0))
-            if local_label_sets is not None:
-                decisions = local_label_sets.most_likely(corrected.by_label, corrected.own)
+            if label_sets.local is not None:
+                local_sets = label_sets.with_exponents(*LOCAL_EXPONENTS)
+                decisions = local_sets.most_likely(corrected.by_label, corrected.own)
                 loss = scorer.loss(decisions, corrected.proba)
-                exponent, local = local_label_sets.lift_exponent, local_label_sets.local_exponent
-                candidates.append(Decision(kind, None, loss, exponent, local))
+                candidates.append(Decision(kind, None, loss, *LOCAL_EXPONENTS))
             continue
         for threshold in thresholds:
             decisions = _cross_fitted_decisions(threshold, corrected.proba, scorer)
             candidates.append(Decision(kind, threshold, scorer.loss(decisions, corrected.proba)))
     best = min(candidates, key=lambda candidate: candidate.loss)
     if best.kind == "sets":
-        sets = local_label_sets
-        if sets is None or best.local_exponent == 0:
-            sets = replace(label_sets, lift_exponent=best.lift_exponent)
+        sets = label_sets.with_exponents(best.lift_exponent, best.local_exponent)
         return replace(best, label_sets=sets), candidates
     if best.threshold is not None:
         given = corrected.proba, scorer.Y

@@ -580,8 +580,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         corrected = out_of_fold.corrected
         if self.decision == "labels":
             corrected = corrected.without_label_sets()
-        sets = corrector.label_sets, corrector.local_label_sets
-        return choose_decision(kinds, thresholds, scorer, corrected, *sets)
+        return choose_decision(kinds, thresholds, scorer, corrected, corrector.label_sets)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         self._check_parameters()

@@ -114,6 +114,10 @@ class LabelSets:
         log_lift = np.log(counts / total) - independent
         return cls(members, counts, log_lift)
 
+    def with_exponents(self, lift_exponent: float, local_exponent: float) -> "LabelSets":
+        """Return the same sets with other exponents."""
+        return replace(self, lift_exponent=lift_exponent, local_exponent=local_exponent)
+
     def indices_of(self, Y: BoolArray) -> IntArray:
         """Return the index of the label set of each row, -1 for a set that is not kept."""
         n_sets = len(self.counts)
