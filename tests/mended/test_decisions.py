@@ -12,11 +12,11 @@ from pairmend.mended.decisions import (
     DECISION_EXPONENTS,
     CorrectedProba,
     Decision,
+    DecisionScorer,
     candidate_thresholds,
     choose_decision,
 )
 from pairmend.mended.label_sets import LabelSets, OwnSets
-from pairmend.mended.scoring import DecisionScorer
 from pairmend.metrics import WEIGHTED_LOSSES
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold
 

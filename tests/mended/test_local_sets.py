@@ -10,10 +10,14 @@ from scipy.special import logit
 from pairmend import MendedClassifier
 from pairmend.mended import local_sets
 from pairmend.mended.corrector import draw_rows_to_compare, numbers_to_draw, row_masses
-from pairmend.mended.decisions import LOCAL_EXPONENTS, CorrectedProba, choose_decision
+from pairmend.mended.decisions import (
+    LOCAL_EXPONENTS,
+    CorrectedProba,
+    DecisionScorer,
+    choose_decision,
+)
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.local_sets import LocalSets
-from pairmend.mended.scoring import DecisionScorer
 from pairmend.metrics import zero_one_loss
 from slow_label_sets import local_lift
 

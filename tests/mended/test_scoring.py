@@ -17,7 +17,7 @@ from sklearn.metrics import (
 )
 
 from pairmend import metrics
-from pairmend.mended.scoring import DecisionScorer
+from pairmend.mended.decisions import DecisionScorer
 from pairmend.metrics import WEIGHTED_LOSSES
 
 tables = st.tuples(st.integers(1, 6), st.integers(2, 4)).flatmap(

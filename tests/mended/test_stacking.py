@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from pairmend.mended import stacking
 from pairmend.mended.corrector import DrawnRows, _stacking_weights
 from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
-from pairmend.mended.validation_set import ValidationRows
+from pairmend.mended.validation import ValidationRows
 
 
 def squared_error(weights, predictions, Y, row_weights):

@@ -34,13 +34,11 @@ from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree, stack_row
 from pairmend.distributed.subspace_nb import NO_ENCODER, check_frame, train_pairs
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.mended.base import GivenBase, base_attributes
+from pairmend.mended.decisions import find_metric
 from pairmend.mended.estimator import MendedClassifier
 from pairmend.mended.label_sets import LabelSets
-from pairmend.mended.landmarks import LandmarkTables
-from pairmend.mended.out_of_fold_rows import check_number
 from pairmend.mended.rows import RowEncoder, SparseRows
-from pairmend.mended.scoring import find_metric
-from pairmend.mended.validation_set import ValidationRows
+from pairmend.mended.validation import LandmarkTables, ValidationRows, check_number
 from pairmend.model_selection.out_of_fold import split_rows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.calibrated import CalibratedLabelRanking
@@ -300,7 +298,7 @@ def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
 
 @dataclass(frozen=True)
 class _RemoteRows:
-    """Validation rows in blocks; see `pairmend.mended.out_of_fold_rows`.
+    """Validation rows in blocks; see `pairmend.mended.validation`.
 
     Out-of-fold probabilities are computed where they are needed, and not kept.
 

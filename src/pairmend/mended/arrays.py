@@ -44,7 +44,7 @@ from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.base import GivenBase, base_attributes
 from pairmend.mended.base_choice import LINEAR
 from pairmend.mended.corrector import Corrector, LabelCorrector
-from pairmend.mended.decisions import CorrectedProba
+from pairmend.mended.decisions import CorrectedProba, find_metric
 from pairmend.mended.distances import PROBA_MARGIN
 from pairmend.mended.label_sets import PROBA_MARGIN as SET_MARGIN
 from pairmend.mended.landmark_sums import (
@@ -53,12 +53,9 @@ from pairmend.mended.landmark_sums import (
     log_odds,
     sums_by_landmark,
 )
-from pairmend.mended.landmarks import LandmarkTables
-from pairmend.mended.out_of_fold_rows import LocalRows
 from pairmend.mended.rows import RowEncoder, takes_sparse_rows
-from pairmend.mended.scoring import find_metric
 from pairmend.mended.stacking import stack
-from pairmend.mended.validation_set import GlobalSums, ValidationRows
+from pairmend.mended.validation import GlobalSums, LandmarkTables, LocalRows, ValidationRows
 from pairmend.model_selection.out_of_fold import first_predictions, split_rows
 
 MARGINAL_ARRAYS = 4

@@ -8,6 +8,7 @@ import numpy as np
 
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.lazy import lazy
+from pairmend._utils.progress import report
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend._utils.weights import draw_rows
@@ -18,7 +19,6 @@ from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
 from pairmend.mended.distances import Scaling
 from pairmend.mended.label_sets import LabelSets, OwnSets
-from pairmend.mended.landmarks import LandmarkTables
 from pairmend.mended.local_sets import LocalSets
 from pairmend.mended.search import (
     Correction,
@@ -29,7 +29,7 @@ from pairmend.mended.search import (
     search_global,
 )
 from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
-from pairmend.mended.validation_set import GlobalSums, ValidationRows
+from pairmend.mended.validation import GlobalSums, LandmarkTables, ValidationRows
 
 N_SEARCH_ROWS = 1000
 """Largest number of rows on which corrections are scored; more rows do not change the choice. With
@@ -415,3 +415,18 @@ def _fit_label_sets(
     both = fit_stacking_weights(parts, drawn.rows.Y, drawn.weights)
     corrected = CorrectedProba(stack(parts, both), by_label, own)
     return replace(corrector, label_sets=best, label_set_weights=both), corrected
+
+
+def report_corrector(owner: Any, corrector: Corrector, search: Sequence[Correction]) -> None:
+    """Report the best of the compared corrections in each scaling, and the stacking weights."""
+    report(owner, f"{len(search)} corrections compared")
+    for name, best in corrector.by_label.corrections.items():
+        local = "" if name == "global" else f"beta={best.beta:.3g}, shrinkage={best.shrinkage:g}, "
+        found = f"{local}reference={best.reference!r}, Brier score {best.loss:.4f}"
+        report(owner, f"{name} correction: {found}")
+    report(owner, f"stacking weights: {_weights(corrector.by_label.stacking_weights)}")
+    report(owner, f"stacking weights of label sets: {_weights(corrector.label_set_weights)}")
+
+
+def _weights(weights: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())

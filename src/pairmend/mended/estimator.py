@@ -55,30 +55,33 @@ from pairmend.mended.corrector import (
     SearchSpace,
     draw_rows_to_compare,
     fit_corrector,
+    report_corrector,
 )
 from pairmend.mended.decisions import (
     CorrectedProba,
     Decision,
+    DecisionScorer,
     OutOfFoldPredictions,
     candidate_thresholds,
     choose_decision,
     decision_kinds,
+    find_metric,
+    report_decision,
 )
 from pairmend.mended.distances import SCALINGS, fit_scalings
 from pairmend.mended.explain import ExplainMixin
 from pairmend.mended.label_sets import OwnSets
-from pairmend.mended.landmarks import (
+from pairmend.mended.rows import RowEncoder, takes_sparse_rows
+from pairmend.mended.search import SHRINKAGES, Correction, as_columns
+from pairmend.mended.validation import (
     MAX_LANDMARKS,
     LandmarkTables,
+    LocalRows,
+    OutOfFoldRows,
+    ValidationRows,
     draw_landmarks,
     own_landmarks,
 )
-from pairmend.mended.out_of_fold_rows import LocalRows, OutOfFoldRows
-from pairmend.mended.progress import report_corrector, report_decision
-from pairmend.mended.rows import RowEncoder, takes_sparse_rows
-from pairmend.mended.scoring import DecisionScorer, find_metric
-from pairmend.mended.search import SHRINKAGES, Correction, as_columns
-from pairmend.mended.validation_set import ValidationRows
 from pairmend.model_selection.out_of_fold import split_rows
 from pairmend.thresholds.strategies import FixedThreshold
 

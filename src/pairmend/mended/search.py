@@ -13,7 +13,7 @@ from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend._utils.validation import LARGEST
 from pairmend.kernels.leave_one_out import corrected_by
 from pairmend.mended.distances import Scaling
-from pairmend.mended.validation_set import GlobalSums, ValidationRows
+from pairmend.mended.validation import GlobalSums, ValidationRows
 
 SMALLEST_BETA = 0.5
 """Smallest beta of the grid, in units of one over the median squared distance."""
