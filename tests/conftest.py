@@ -1,6 +1,5 @@
 """Settings and data that many tests share."""
 
-import os
 import sys
 from pathlib import Path
 from unittest import mock
@@ -30,13 +29,6 @@ collect_ignore = (
         "test_soak.py",
     ]
 )
-
-
-@pytest.fixture(scope="session", autouse=True)
-def state_folder(tmp_path_factory):
-    """What commands keep for the user goes into a folder of the tests."""
-    with mock.patch.dict(os.environ, XDG_STATE_HOME=str(tmp_path_factory.mktemp("state"))):
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from pairmend import published
 from pairmend.report import summarise
 from pairmend.report.contents import contents
 from pairmend.report.writing import write_record
-from pairmend.study.record import StudyRecord
+from pairmend.study.store import StudyRecord
 
 CRITERIA = {
     "hamming": {"title": "Hamming loss", "greater_is_better": False},

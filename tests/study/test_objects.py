@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood
-from pairmend.study.definition_changes import definition_changes
 from pairmend.study.objects import as_text, build, describe, find
+from pairmend.study.plan import definition_changes
 
 MODELS = [
     LogisticRegression(C=3.0),
@@ -107,19 +107,3 @@ def test_invalid_descriptions_are_refused(plain, message):
 def test_find_evaluates_no_expression():
     with pytest.raises(ImportError):
         find("os.system('true')")
-
-
-def test_uninstantiated_objects_are_not_called_and_not_a_change():
-    steps = [
-        ["first", {"class": "sklearn.pipeline.make_pipeline"}],
-        ["last", {"class": "os.abort"}],
-    ]
-    plain = {"class": "sklearn.pipeline.Pipeline", "params": {"steps": steps}}
-    new = describe(build(plain, "here", instantiate=False))
-    made = {"class": "sklearn.pipeline.Pipeline", "params": {"steps": [["first", {}], ["last", 3]]}}
-    old = {"sets": {}, "algorithms": {"A": made}}
-    assert definition_changes(old, {"sets": {}, "algorithms": {"A": new}}) == []
-    new["params"]["steps"][0][0] = "other"
-    assert definition_changes(old, {"sets": {}, "algorithms": {"A": new}}) == [
-        "algorithms.A.params.steps[0][0] was 'first', is now 'other'"
-    ]

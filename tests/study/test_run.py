@@ -168,7 +168,7 @@ def test_changed_contents_of_a_set_are_refused(study, sets, algorithms, tmp_path
     (tmp_path / "data.csv").write_text("\n".join(lines))
     run_study(of_file(1), tmp_path / "file")
     (tmp_path / "data.csv").write_text("\n".join(lines[:-1]))
-    with pytest.raises(ValueError, match="contents of the set 'mine' changed"):
+    with pytest.raises(ValueError, match=r"sets.mine: .*data.csv changed since results were"):
         run_study(of_file(2), tmp_path / "file")
     assert read_study(tmp_path / "file").definition["repeats"] == 1
 
@@ -290,9 +290,9 @@ def test_the_file_of_a_finished_set_is_not_needed(tmp_path):
 def test_other_versions_of_packages_are_refused_if_tasks_are_left(study, tmp_path, monkeypatch):
     small = Study(study.sets, {"LPW": study.algorithms["LPW"]}, folds=3)
     run_study(small, tmp_path)
-    monkeypatch.setattr("pairmend.study.start.versions", lambda: {"python": "2.7"})
+    monkeypatch.setattr("pairmend.study.plan.versions", lambda: {"python": "2.7"})
     run_study(small, tmp_path)  # nothing is left, so nothing is mixed
-    monkeypatch.setattr("pairmend.study.start.versions", lambda: {"python": "2.8"})
+    monkeypatch.setattr("pairmend.study.plan.versions", lambda: {"python": "2.8"})
     with pytest.raises(ValueError, match=r"other code.*\n  python was 2.7, is now 2.8\n.*--accept"):
         run_study(study, tmp_path)
     assert len(run_study(study, tmp_path, accept_changes=True)) == 72

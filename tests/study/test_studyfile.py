@@ -14,7 +14,6 @@ from pairmend.study import (
     parse_study,
     shipped_study,
 )
-from pairmend.study.definition_changes import definition_changes
 from pairmend.study.requirements import BOOSTING
 from pairmend.study.tasks import shared_fits
 
@@ -104,14 +103,6 @@ def test_sys_path_is_restored(own):
     with pytest.raises(ValueError, match="cannot import"):
         load_study(own)
     assert sys.path == before
-
-
-def test_an_uninstantiated_study_has_the_same_definition(own):
-    assert load_study(own, instantiate=False).definition() == load_study(own).definition()
-    for name in ("paper", "mended", "family"):
-        created, uninstantiated = shipped_study(name), shipped_study(name, instantiate=False)
-        assert definition_changes(created.definition(), uninstantiated.definition()) == []
-        assert shared_fits(uninstantiated.algorithms) == shared_fits(created.algorithms)
 
 
 def test_the_paper_study_has_the_paper_s_settings():

@@ -1,6 +1,5 @@
 """Studies that tune: nested cross-validation, chosen values in the store and the report."""
 
-import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -99,34 +98,10 @@ def test_the_report_shows_chosen_values(folder):
     assert narrow["chosen"] == []
 
 
-def test_results_of_earlier_versions_still_open(folder):
-    with sqlite3.connect(folder / "study.sqlite") as connection:
-        connection.execute("DROP TABLE chosen")
-    record = read_study(folder)
-    assert len(record.chosen) == 0
-    assert summarise(record)["chosen"] == []
-
-
-def test_a_folder_of_an_earlier_version_is_continued(study, folder):
-    with sqlite3.connect(folder / "study.sqlite") as connection:
-        connection.execute("DROP TABLE chosen")
-        connection.execute("DELETE FROM tasks WHERE algorithm = 'tuned' AND fold = 0")
-        connection.execute("DELETE FROM results WHERE algorithm = 'tuned' AND fold = 0")
-    run_study(study, folder)
-    assert read_study(folder).chosen["fold"].tolist() == [0]
-
-
 def test_the_definition_is_stored_and_read_again(study):
     again = parse_study(study.definition(), Path())
     assert again.definition() == study.definition()
     assert isinstance(again.algorithms["tuned"], GridSearchCV)
-
-
-def test_a_planned_study_creates_no_search(tmp_path):
-    path = tmp_path / "ours.toml"
-    path.write_text(FILE)
-    plan = load_study(path, instantiate=False)
-    assert plan.algorithms["tuned"].type is GridSearchCV
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,19 @@ from pairmend.cli.standard_streams import write_json
 from pairmend.report import summarise
 from pairmend.report.writing import write_summary
 from pairmend.study import read_study
+from pairmend.study.plan import changed_sets
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the report of a study."""
     record = read_study(options.folder)
+    if not options.accept_changes and (changes := changed_sets(options.folder)):
+        raise ValueError(
+            f"the results in {options.folder} are not those of the data as they are now:\n  "
+            + "\n  ".join(changes)
+            + "\nCompute the sets again (pairmend study --rerun NAME), undo the changes, or report "
+            "the results as they are (--accept-changes)."
+        )
     if options.algorithms is not None:
         record = record.narrowed(options.algorithms)
     summary = summarise(record)

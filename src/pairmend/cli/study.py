@@ -32,17 +32,18 @@ from pairmend.study.failures import Failure, failures_of
 from pairmend.study.requirements import install_advice, require_extra
 from pairmend.study.resume import resumed_study
 from pairmend.study.run import reason_not_to_run
-from pairmend.study.store import read_progress
-from pairmend.study.trusted_files import add_trusted_file
 
 
 def run(options: argparse.Namespace) -> int:
     """Run a study, write its report and return the exit status."""
     _check_options(options)
+    options.rerun = split_names(options.rerun)
     study = _chosen(options)
     out = options.out or Path("pairmend-" + re.sub(r"[^\w.-]+", "-", study.name))
     require_extra("jinja2", "matplotlib")  # before the run, which may take hours
-    plan = plan_study(study, out, data_dir=options.data, download=options.download)
+    plan = plan_study(
+        study, out, data_dir=options.data, download=options.download, rerun=options.rerun
+    )
     if options.dry_run:
         _show_plan(study, plan, out)
         if reason := reason_not_to_run(study, plan, out, options.accept_changes):
@@ -51,13 +52,13 @@ def run(options: argparse.Namespace) -> int:
         show_text(f"{plan.n_tasks - plan.n_done} of {tasks} would run")
         write_json(options.json, _plan_content(study, plan, out))
         return 0
-    if study.file is not None:
-        add_trusted_file(study.file)
     _show_start(study, plan)
     try:
         return _run_and_report(study, out, options)
     except KeyboardInterrupt:
-        command = _resume_command(study, plan, out, options)
+        module = Path(sys.argv[0]).name == "__main__.py"
+        program = [sys.executable, "-m", "pairmend"] if module else ["pairmend"]
+        command = _command_line([*program, *options.words])
         print(f"stopped; to continue:\n  {command}", file=sys.stderr, flush=True)
         return 130
 
@@ -73,6 +74,7 @@ def _run_and_report(study: Study, out: Path, options: argparse.Namespace) -> int
             jobs=1 if options.dask else options.jobs or os.cpu_count() or 1,
             dask=options.dask,
             accept_changes=options.accept_changes,
+            rerun=options.rerun,
             progress=show_step,
         )
     failed = failures_of(study, read_study(out).tasks)
@@ -87,17 +89,11 @@ def _run_and_report(study: Study, out: Path, options: argparse.Namespace) -> int
 
 
 def _chosen(options: argparse.Namespace) -> Study:
-    """Return the study to run; a dry run creates none of its classifiers."""
-    instantiate = not options.dry_run
+    """Return the study to run."""
     if options.resume:
-        resumed = resumed_study(
-            options.out, options.file, trust=options.trust, instantiate=instantiate
-        )
-        study = resumed.study
-        options.data = options.data or resumed.data
-        options.download = options.download or resumed.download
+        study = resumed_study(options.out, options.file)
     else:
-        study = _named(options.file, instantiate)
+        study = _named(options.file)
         study = study.narrowed(
             *(names and split_names(names) for names in (options.sets, options.algorithms))
         )
@@ -106,30 +102,13 @@ def _chosen(options: argparse.Namespace) -> Study:
     return replace(study, **given)
 
 
-def _named(file: Path | None, instantiate: bool) -> Study:
+def _named(file: Path | None) -> Study:
     """Return the study of a file, or of a name if there is no such file."""
     if file is None:
-        return shipped_study("paper", instantiate=instantiate)
+        return shipped_study("paper")
     if str(file) in SHIPPED_STUDIES and not file.exists():
-        return shipped_study(str(file), instantiate=instantiate)
-    return load_study(file, instantiate=instantiate)
-
-
-def _resume_command(study: Study, plan: Plan, out: Path, options: argparse.Namespace) -> str:
-    """Return the command line that continues an interrupted study."""
-    module = Path(sys.argv[0]).name == "__main__.py"
-    program = [sys.executable, "-m", "pairmend"] if module else ["pairmend"]
-    stored = read_progress(out).definition
-    if stored is None or not _covers(stored, study, plan):  # stopped before it was stored
-        return _command_line([*program, *options.words])
-    words = [*program, "study", *_file_words(study), "--resume", "--out", str(out.absolute())]
-    if options.trust:
-        words.append("--trust")
-    if options.jobs:
-        words += ["--jobs", str(options.jobs)]
-    if options.dask:
-        words += ["--dask", options.dask]
-    return _command_line(words)
+        return shipped_study(str(file))
+    return load_study(file)
 
 
 def _command_line(words: list[str]) -> str:
@@ -137,24 +116,7 @@ def _command_line(words: list[str]) -> str:
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
-def _file_words(study: Study) -> list[str]:
-    if study.file is not None:
-        return [str(study.file.absolute())]
-    return [study.name] if study.name in SHIPPED_STUDIES else []
-
-
-def _covers(definition: dict[str, Any], study: Study, plan: Plan) -> bool:
-    """Return whether a definition has all parts of a study, so that it can be resumed."""
-    return (
-        {each.name for each in plan.available} <= set(definition["sets"])
-        and set(study.algorithms) <= set(definition["algorithms"])
-        and study.repeats <= definition["repeats"]
-    )
-
-
 def _check_options(options: argparse.Namespace) -> None:
-    if options.trust and not options.resume:
-        raise ValueError("--trust is for --resume only: a study file that is named is trusted")
     if not options.resume:
         return
     given = ("sets", "algorithms", "folds", "repeats", "seed")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pairmend.study.record import StudyRecord
+    from pairmend.study.store import StudyRecord
 
 FAILED, PARTLY, NOT_RUN = "failed", "failed or not run", "not run"
 """Reasons why an algorithm has no result."""

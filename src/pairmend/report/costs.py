@@ -12,7 +12,7 @@ from pairmend.report.algorithms import about
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pairmend.study.record import StudyRecord
+    from pairmend.study.store import StudyRecord
 
 
 _MONTHS = (

@@ -16,7 +16,7 @@ from pairmend.report.writing import write_record
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pairmend.study.record import StudyRecord
+    from pairmend.study.store import StudyRecord
 
 NAMES = {
     "set": ("set", "dataset", "data set"),
@@ -100,7 +100,7 @@ def losses_record(
     """Return a table of losses as the record of a study without tasks."""
     import pandas as pd
 
-    from pairmend.study.record import StudyRecord
+    from pairmend.study.store import StudyRecord
 
     if isinstance(losses, pd.DataFrame):
         where, frame = "the table", losses

@@ -11,7 +11,7 @@ from pairmend import published
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pairmend.study.record import StudyRecord
+    from pairmend.study.store import StudyRecord
 
 
 def algorithms_of(record: "StudyRecord") -> list[str]:

@@ -34,7 +34,7 @@ from pairmend.report.published import compare_with_published
 from pairmend.report.table import text_of
 
 if TYPE_CHECKING:
-    from pairmend.study.record import StudyRecord
+    from pairmend.study.store import StudyRecord
 
 Summary = Mapping[str, Any]
 """What `summarise` returns."""

@@ -12,7 +12,7 @@ from pairmend.report.render import render
 from pairmend.report.summary import Summary, summarise
 
 if TYPE_CHECKING:
-    from pairmend.study.record import StudyRecord
+    from pairmend.study.store import StudyRecord
 
 MANIFEST = ".written"
 """File in the folders of tables and figures that lists the files of the last report."""

@@ -82,6 +82,10 @@ class CachedSource:
         """Nothing is missing."""
         return ""
 
+    def files(self) -> list[Path]:
+        """Return no files."""
+        return []
+
     def definition(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {"opaque": "cached set"}

@@ -8,7 +8,7 @@ from typing import Any
 
 from pairmend.datasets import find_entry
 from pairmend.study.criteria import CRITERIA, Criterion
-from pairmend.study.objects import Uninstantiated, describe
+from pairmend.study.objects import describe
 from pairmend.study.requirements import install_advice
 from pairmend.study.sources import CatalogueSource, GivenSource, Source, as_data, with_name
 
@@ -279,8 +279,7 @@ def _checked_algorithms(algorithms: Mapping[str, Any]) -> dict[str, Any]:
     if not algorithms:
         raise ValueError("a study needs at least one algorithm")
     for name, model in algorithms.items():
-        owner = model.type if isinstance(model, Uninstantiated) else model
-        if isinstance(model, type) or not (hasattr(owner, "fit") and hasattr(owner, "predict")):
+        if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
             raise TypeError(
                 f"algorithm {name!r} must be a classifier with fit and predict, got {model!r}"
             )

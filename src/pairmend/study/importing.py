@@ -2,12 +2,15 @@
 
 import importlib
 import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
+INSTALLED = {"site-packages", "dist-packages"}
+"""Folders of installed packages."""
 _folders: list[str] = []
 """Folders of the `importable` blocks that are open, the innermost last."""
 
@@ -48,3 +51,13 @@ def import_module(name: str) -> ModuleType:
 
 def _same_file(one: str, other: str) -> bool:
     return Path(one).resolve() == Path(other).resolve()
+
+
+def own_file(module: str) -> Path | None:
+    """Return the file of an imported module; None if it is in an installed package or has none."""
+    name = getattr(sys.modules.get(module), "__file__", None)
+    path = Path(name).absolute() if name else None
+    standard = Path(sysconfig.get_path("stdlib"))
+    if path is None or standard in path.parents or INSTALLED & set(path.parts):
+        return None
+    return path if path.is_file() else None

@@ -5,7 +5,6 @@ import importlib.util
 import inspect
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import joblib
@@ -13,14 +12,6 @@ import joblib
 from pairmend.study.importing import import_module
 
 PLAIN = (str, int, float, bool, type(None))
-
-
-@dataclass(frozen=True)
-class Uninstantiated:
-    """A class and the parameters of an instance that has not been created."""
-
-    type: Any
-    params: dict[str, Any]
 
 
 def find(path: str) -> Any:
@@ -58,37 +49,33 @@ def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def build(value: Any, place: str, *, instantiate: bool = True) -> Any:
+def build(value: Any, place: str) -> Any:
     """Create the object that plain data describe; `place` is their key, for messages.
 
-    ``{"class": path, "params": {…}}`` is an instance (or `Uninstantiated`), ``{"object": path}``
+    ``{"class": path, "params": {…}}`` is an instance, ``{"object": path}``
     an imported object, ``{"tuple": […]}`` a tuple; other data stand for themselves.
     """
     if isinstance(value, list):
-        return [
-            build(part, f"{place}[{i}]", instantiate=instantiate) for i, part in enumerate(value)
-        ]
+        return [build(part, f"{place}[{i}]") for i, part in enumerate(value)]
     if not isinstance(value, Mapping):
         return value
     if "class" in value:
-        return _instance(value, place, instantiate)
+        return _instance(value, place)
     if "object" in value:
         _only(value, {"object"}, place)
         return find(value["object"])
     if "tuple" in value:
         _only(value, {"tuple"}, place)
-        return tuple(build(value["tuple"], place, instantiate=instantiate))
+        return tuple(build(value["tuple"], place))
     if "opaque" in value:
         raise ValueError(
             f"{place} was given as a Python object without import path and cannot be created from "
             "the stored definition"
         )
-    return {
-        key: build(part, f"{place}.{key}", instantiate=instantiate) for key, part in value.items()
-    }
+    return {key: build(part, f"{place}.{key}") for key, part in value.items()}
 
 
-def _instance(value: Mapping[str, Any], place: str, instantiate: bool) -> Any:
+def _instance(value: Mapping[str, Any], place: str) -> Any:
     _only(value, {"class", "params"}, place)
     cls = find(value["class"])
     if not callable(cls):
@@ -96,10 +83,7 @@ def _instance(value: Mapping[str, Any], place: str, instantiate: bool) -> Any:
     params = value.get("params", {})
     if not isinstance(params, Mapping):
         raise ValueError(f"{place}.params must be a table, got {params!r}")
-    params = {
-        key: build(part, f"{place}.params.{key}", instantiate=instantiate)
-        for key, part in params.items()
-    }
+    params = {key: build(part, f"{place}.params.{key}") for key, part in params.items()}
     known = inspect.signature(cls).parameters
     open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
     unknown = [] if open_ended else [key for key in params if key not in known]
@@ -111,8 +95,6 @@ def _instance(value: Mapping[str, Any], place: str, instantiate: bool) -> Any:
     for key, part in params.items():
         if isinstance(part, list) and key in known and isinstance(known[key].default, tuple):
             params[key] = tuple(part)
-    if not instantiate:
-        return Uninstantiated(cls, params)
     try:
         return cls(**params)
     except Exception as error:  # classes can raise anything when they are called
@@ -140,10 +122,6 @@ def describe(value: Any) -> Any:
         return {"tuple": [describe(part) for part in value]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: describe(part) for key, part in value.items()}
-    if isinstance(value, Uninstantiated):
-        if not hasattr(value.type, "get_params"):
-            return {"uninstantiated": public_path(value.type)}
-        return _describe_estimator(value.type, value.params)
     if hasattr(value, "get_params") and not isinstance(value, type):
         return _describe_estimator(type(value), value.get_params(deep=False))
     if hasattr(value, "__qualname__") and (path := public_path(value)):

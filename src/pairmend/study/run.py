@@ -1,5 +1,6 @@
 """run_study: stores results task by task; a repeated call runs the missing tasks."""
 
+import json
 import tempfile
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -16,18 +17,26 @@ from pairmend.published import CHARACTERISTICS
 from pairmend.study.array_cache import ArrayCache
 from pairmend.study.cluster import connected, run_on_cluster
 from pairmend.study.definition import Study
-from pairmend.study.definition_changes import merged_definition
 from pairmend.study.devices import reason_device_is_missing
 from pairmend.study.environment import machine
 from pairmend.study.execution import Outcome, failures, folds_of, now
 from pairmend.study.importing import importable
 from pairmend.study.lock import locked
-from pairmend.study.plan import Plan, plan_study
+from pairmend.study.plan import (
+    Plan,
+    file_facts,
+    load_set,
+    merged_definition,
+    methods_of,
+    names_of,
+    plan_study,
+    sha256_of,
+    versions_of,
+)
 from pairmend.study.process_pool import run_in_processes
 from pairmend.study.requirements import require_extra
-from pairmend.study.sources import CatalogueSource, as_data, data_hash, with_name
-from pairmend.study.start import merged_start, start_of
-from pairmend.study.store import Store, read_study
+from pairmend.study.sources import CatalogueSource, data_hash
+from pairmend.study.store import Store, read_progress, read_study
 from pairmend.study.tasks import batches_of
 from pairmend.study.worker_process import Job
 
@@ -83,6 +92,7 @@ def run_study(
     jobs: int = 1,
     dask: Any = None,
     accept_changes: bool = False,
+    rerun: Iterable[str] = (),
     progress: Callable[[Step], None] | None = None,
 ) -> "pd.DataFrame":
     """Cross-validate algorithms on sets.
@@ -108,8 +118,11 @@ def run_study(
         client. Results do not depend on it. Sets are read here and sent to the workers, which
         need the same version of pairmend, but no files. Needs ``pip install 'pairmend[dask]'``.
     accept_changes : bool, default=False
-        Whether to continue although code or versions of packages differ from those of the
-        results in the folder. The folder then has results of both.
+        Whether to continue although code, versions of packages or the files of finished sets
+        differ from those of the results in the folder, which are kept.
+    rerun : iterable of str, default=()
+        Sets and algorithms whose results in the folder are removed and computed again, because
+        their files, code or definitions have changed.
     progress : callable, default=None
         Called with each `Step`.
 
@@ -154,7 +167,8 @@ def run_study(
     with interrupts_restored(), runner as start, output as folder:
         folder = Path(folder).absolute()  # a classifier may change the working directory
         sources = (Path(data_dir) if data_dir is not None else None, download)
-        _run(study, folder, sources, start, accept_changes, progress or (lambda step: None))
+        again = sorted(names_of(study, rerun))
+        _run(study, folder, sources, start, again, accept_changes, progress or (lambda step: None))
         record = read_study(folder)
     failed = record.tasks[record.tasks.status == "failed"]
     if len(failed):
@@ -178,6 +192,7 @@ def _run(
     out: Path,
     sources: tuple[Path | None, bool],
     start: Runner,
+    again: list[str],
     accept_changes: bool,
     progress: Callable[[Step], None],
 ) -> None:
@@ -186,13 +201,13 @@ def _run(
     elif not out.is_dir():
         raise NotADirectoryError(f"{out} is a file, expected a folder for results")
     with locked(out):
-        plan = plan_study(study, out, data_dir=sources[0], download=sources[1])
+        plan = plan_study(study, out, data_dir=sources[0], download=sources[1], rerun=again)
         if reason := reason_not_to_run(study, plan, out, accept_changes):
             raise ValueError(reason)
         store = Store(out)
         cache = ArrayCache(out / CACHE)
         try:
-            _run_plan(study, plan, store, cache, sources, start, progress)
+            _run_plan(study, plan, store, cache, sources, start, again, progress)
         finally:
             cache.clear()
             store.close()
@@ -206,15 +221,16 @@ def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool 
         return (
             f"{out} has results of another study. Changes:\n  "
             + "\n  ".join(plan.changes)
-            + "\nChoose another folder, or undo the changes."
+            + "\nUndo the changes, choose another folder (--out), or compute sets and algorithms "
+            "again (--rerun NAME, or rerun=[NAME])."
         )
     if plan.code_changes and not accept_changes:
         return (
-            f"{out} has results computed with other code; new results would be mixed with them. "
-            "Changes:\n  "
+            f"{out} has results computed with other code or data. Changes:\n  "
             + "\n  ".join(plan.code_changes)
-            + "\nChoose another folder (--out), undo the changes, or keep the results of both in "
-            "this one (--accept-changes, or accept_changes=True)."
+            + "\nUndo the changes, choose another folder (--out), compute sets and algorithms "
+            "again (--rerun NAME, or rerun=[NAME]), or keep the results as they are "
+            "(--accept-changes, or accept_changes=True)."
         )
     if reason := reason_device_is_missing(study.device):
         return reason
@@ -234,35 +250,46 @@ def _run_plan(
     cache: ArrayCache,
     sources: tuple[Path | None, bool],
     start: Runner,
+    again: list[str],
     progress: Callable[[Step], None],
 ) -> None:
     n_done = plan.n_done
     progress(Step(n_done, plan.n_tasks, "reading the sets"))
-    done = store.done()
+    stored = read_progress(store.path.parent)
     left = {
-        each.name: list(batches_of(study, each.name, done))
+        each.name: list(batches_of(study, each.name, plan.done))
         for each in plan.available
         if each.n_fits
     }
-    loaded, broken = {}, []
+    facts, loaded, broken = [], {}, []
     for name, batches in left.items():
         progress(Step(n_done, plan.n_tasks, f"reading {name}"))
         try:
             with importable(study.folder):
-                data = _load(study, name, *sources)
-            facts = _facts(study, name, data)
+                files = file_facts(study.sets[name].files())
+                data = load_set(study, name, *sources)
+            found = _facts(study, name, data, files)
             fold_of = folds_of(study, name, data.Y)
         except Exception as error:  # one broken set must not stop the others
             broken += [o for batch in batches for o in failures(study, batch, error)]
         else:
-            if any(task.set == name for task in done):
-                _refuse_other_contents(name, facts["sha256"], store)
-            store.add_set(name, **facts)
+            if name in {task.set for task in plan.done}:
+                _refuse_other_contents(name, found["sha256"], stored.sets[name].sha256, store.path)
+            facts.append(found)
             loaded[name] = cache.put(data, fold_of)
     available = replace(study, sets={each.name: study.sets[each.name] for each in plan.available})
-    store.set_definition(merged_definition(store.definition(), available.definition()))
-    begin, versions = start_of(study, *sources)
-    run = store.start_run(now(), versions, machine(), merged_start(store.start(), begin))
+    run = store.start_run(
+        merged_definition(stored.definition, available.definition()),
+        {
+            "started": now(),
+            "versions": json.dumps(versions_of(study)),
+            "machine": json.dumps(machine()),
+            "study_file": sha256_of(study.file) if study.file else "",
+        },
+        methods_of(study),
+        facts,
+        again,
+    )
     todo = (Job(batch, place) for name, place in loaded.items() for batch in left[name])
     with closing(start(study, todo)) as runner:  # ends the workers also after an error
         for outcome in chain(broken, runner):
@@ -273,33 +300,25 @@ def _run_plan(
     store.end_run(run, now())
 
 
-def _load(study: Study, name: str, data_dir: Path | None, download: bool) -> MultiLabelData:
-    data = with_name(as_data(study.sets[name].load(data_dir, download)), name)
-    n_rows, n_labels = data.Y.shape
-    if n_rows < study.folds:
-        raise ValueError(f"{name} has {n_rows} rows, too few for {study.folds} folds")
-    if n_labels < 2:
-        raise ValueError(f"{name} has {n_labels} label, expected two or more")
-    return data
-
-
-def _facts(study: Study, name: str, data: MultiLabelData) -> dict[str, Any]:
+def _facts(study: Study, name: str, data: MultiLabelData, files: list[Any]) -> dict[str, Any]:
     numbers = characteristics(data)
     source = study.sets[name]
     entry = find_entry(source.name) if isinstance(source, CatalogueSource) else None
     return {
+        "name": name,
         "title": entry.title if entry else "",
         "paper_number": entry.paper_numbers[0] if entry and entry.paper_numbers else None,
         "sha256": data_hash(data),
         "source": ", ".join(path.name for path in data.source),
-        "characteristics": {key: float(numbers[key]) for key in CHARACTERISTICS},
+        "characteristics": json.dumps({key: float(numbers[key]) for key in CHARACTERISTICS}),
+        "files": json.dumps(files),
     }
 
 
-def _refuse_other_contents(name: str, found: str, store: Store) -> None:
-    known = store.set_hash(name)
-    if known is not None and known != found:
+def _refuse_other_contents(name: str, found: str, known: str, path: Path) -> None:
+    if known != found:
         raise ValueError(
-            f"the contents of the set {name!r} changed since results were stored in {store.path}: "
-            f"their SHA-256 was {known}, is now {found}. Choose another folder."
+            f"the contents of the set {name!r} changed since results were stored in {path}: "
+            f"their SHA-256 was {known}, is now {found}. Undo the change, choose another folder "
+            f"(--out), or compute the set again (--rerun {name})."
         )

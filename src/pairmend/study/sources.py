@@ -20,6 +20,7 @@ from pairmend.datasets import (
     one_hot,
     subset,
 )
+from pairmend.study.importing import own_file
 from pairmend.study.objects import describe, find
 
 
@@ -32,6 +33,10 @@ class Source(Protocol):
 
     def missing(self, data_dir: Path | None) -> str:
         """Return why the set cannot be loaded without network, empty if it can."""
+        ...
+
+    def files(self) -> list[Path]:
+        """Return the files of the user's own that the contents of the set depend on."""
         ...
 
     def definition(self) -> dict[str, Any]:
@@ -106,6 +111,15 @@ class CatalogueSource:
         if entry.status == "not found":
             return "no public copy was found"
         return "" if is_available(self.name, data_dir) else "its files are missing"
+
+    def files(self) -> list[Path]:
+        """Return no files: those of the catalogue are checked when they are read.
+
+        Returns
+        -------
+        list of Path
+        """
+        return []
 
     def definition(self) -> dict[str, Any]:
         """Return the source as plain data.
@@ -189,8 +203,17 @@ class FileSource:
         -------
         str
         """
-        absent = [str(p) for p in (self.file, self.xml) if p is not None and not p.is_file()]
+        absent = [str(path) for path in self.files() if not path.is_file()]
         return f"there is no file {' and no '.join(absent)}" if absent else ""
+
+    def files(self) -> list[Path]:
+        """Return the file, and the XML file if there is one.
+
+        Returns
+        -------
+        list of Path
+        """
+        return [self.file, *([] if self.xml is None else [self.xml])]
 
     def definition(self) -> dict[str, Any]:
         """Return the source as plain data.
@@ -281,6 +304,19 @@ class FunctionSource:
             return str(error)
         return ""
 
+    def files(self) -> list[Path]:
+        """Return the file that defines the function, if it is not in an installed package.
+
+        Returns
+        -------
+        list of Path
+        """
+        try:
+            path = own_file(find(self.function).__module__)
+        except (ImportError, AttributeError):
+            return []
+        return [] if path is None else [path]
+
     def definition(self) -> dict[str, Any]:
         """Return the source as plain data.
 
@@ -309,6 +345,10 @@ class GivenSource:
     def missing(self, data_dir: Path | None) -> str:
         """Nothing is missing."""
         return ""
+
+    def files(self) -> list[Path]:
+        """Return no files."""
+        return []
 
     def definition(self) -> dict[str, Any]:
         """Return the source as plain data, from which it cannot be loaded."""

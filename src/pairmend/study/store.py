@@ -1,45 +1,46 @@
-"""Store: results in the SQLite file ``study.sqlite``; the layout of its tables."""
+"""Results of a study in the file ``study.sqlite``, and StudyRecord: the same as data frames."""
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from pairmend.study.execution import Outcome
 from pairmend.study.objects import as_text
-from pairmend.study.record import StudyRecord
 from pairmend.study.requirements import require_extra
-from pairmend.study.start import Start, is_start
 from pairmend.study.tasks import Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FILE = "study.sqlite"
-LAYOUT = 1
+LAYOUT = 2
 """Number of the layout of the tables; a file with another one is refused."""
 PROGRAM = 0x706D6E64
 """SQLite's application_id of files of this program."""
 
-TABLES = """
+TABLES = f"""
+BEGIN;
 CREATE TABLE definition (plain TEXT NOT NULL);
+CREATE TABLE methods (name TEXT PRIMARY KEY, files TEXT NOT NULL);
 CREATE TABLE runs (
     run INTEGER PRIMARY KEY, started TEXT NOT NULL, ended TEXT NOT NULL DEFAULT '',
-    versions TEXT NOT NULL, machine TEXT NOT NULL
+    versions TEXT NOT NULL, machine TEXT NOT NULL, study_file TEXT NOT NULL
 );
 CREATE TABLE sets (
     "set" TEXT PRIMARY KEY, title TEXT NOT NULL, paper_number INTEGER, sha256 TEXT NOT NULL,
-    source TEXT NOT NULL, characteristics TEXT NOT NULL
+    source TEXT NOT NULL, characteristics TEXT NOT NULL, files TEXT NOT NULL
 );
 CREATE TABLE tasks (
     "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL, algorithm TEXT NOT NULL,
     status TEXT NOT NULL, seed INTEGER NOT NULL, fitted_by TEXT NOT NULL, fit_seconds REAL,
     predict_seconds REAL, peak_bytes INTEGER, warnings TEXT NOT NULL, error TEXT NOT NULL,
-    traceback TEXT NOT NULL, finished TEXT NOT NULL, run INTEGER NOT NULL REFERENCES runs (run),
+    traceback TEXT NOT NULL, finished TEXT NOT NULL, chosen TEXT NOT NULL,
+    run INTEGER NOT NULL REFERENCES runs (run),
     PRIMARY KEY ("set", repeat, fold, algorithm)
 );
 CREATE TABLE results (
@@ -47,32 +48,32 @@ CREATE TABLE results (
     criterion TEXT NOT NULL, value REAL NOT NULL,
     PRIMARY KEY ("set", repeat, fold, algorithm, criterion)
 );
+PRAGMA user_version = {LAYOUT};
+PRAGMA application_id = {PROGRAM};
+COMMIT;
 """
 
 
-STARTS = """
-CREATE TABLE IF NOT EXISTS starts (
-    run INTEGER PRIMARY KEY REFERENCES runs (run), plain TEXT NOT NULL
-)
-"""
-"""A table that files of earlier versions do not have."""
-
-CHOSEN = """
-CREATE TABLE IF NOT EXISTS chosen (
-    "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL, algorithm TEXT NOT NULL,
-    plain TEXT NOT NULL, PRIMARY KEY ("set", repeat, fold, algorithm)
-)
-"""
-"""Parameters chosen by searches, another table that files of earlier versions do not have."""
+FileFacts: TypeAlias = tuple[str, int, int, str]
+"""Path, size, time of change and SHA-256 of a file."""
 
 
-class Progress(NamedTuple):
-    """Definition, finished tasks, start and package versions that a folder has."""
+class StoredSet(NamedTuple):
+    """SHA-256 of the contents of a set, and its files."""
+
+    sha256: str
+    files: list[FileFacts]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a results folder has: definition, finished tasks, what results depend on."""
 
     definition: dict[str, Any] | None = None
     done: frozenset[Task] = frozenset()
-    start: Start | None = None
-    versions: Mapping[str, str] = MappingProxyType({})
+    methods: Mapping[str, dict[str, str]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    sets: Mapping[str, StoredSet] = field(default_factory=dict)
 
 
 class Store:
@@ -81,133 +82,72 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         # Another process that reads must not end the study: wait for its lock for a minute.
-        self.connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        self.connection = sqlite3.connect(self.path, timeout=60)
         try:
-            with self._errors_explained():
+            with self._writing() as connection:
                 # A power cut must not lose what was reported as done.
-                self.connection.execute("PRAGMA synchronous = FULL")
-                self.connection.execute("PRAGMA trusted_schema = OFF")
-                with self._transaction():
-                    self._prepare()
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA trusted_schema = OFF")
+                if _is_empty(connection):
+                    connection.executescript(TABLES)
         except BaseException:
-            self.connection.close()
+            self.close()
             raise
-
-    def _prepare(self) -> None:
-        (layout,) = self.connection.execute("PRAGMA user_version").fetchone()
-        (program,) = self.connection.execute("PRAGMA application_id").fetchone()
-        if layout == 0 and _is_empty(self.connection):
-            for statement in TABLES.split(";"):
-                self.connection.execute(statement)
-            self.connection.execute(f"PRAGMA user_version = {LAYOUT}")
-            self.connection.execute(f"PRAGMA application_id = {PROGRAM}")
-        elif (program, layout) != (PROGRAM, LAYOUT):
-            raise ValueError(
-                f"{self.path} is not a study of this version of pairmend: expected layout {LAYOUT} "
-                f"of program {PROGRAM}, found {layout} of {program}. Choose another folder."
-            )
-        self.connection.execute(STARTS)
-        self.connection.execute(CHOSEN)
 
     def close(self) -> None:
         """Close the file."""
         self.connection.close()
 
     @contextmanager
-    def _errors_explained(self) -> Iterator[None]:
-        """Replace SQLite's errors by errors with the path and what to do."""
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Begin a transaction; replace SQLite's errors by ones with the path and what to do."""
         try:
-            yield
+            with self.connection as connection:
+                yield connection
         except sqlite3.DatabaseError as error:
-            if "not a database" in str(error) or "malformed" in str(error):
-                raise ValueError(
-                    f"{self.path} is not an SQLite file or is damaged: {error}. Choose another "
-                    "folder, or move the file away."
-                ) from error
             cause = "another program locks it" if "locked" in str(error) else "is the disk full?"
             raise OSError(
                 f"cannot write to {self.path}: {error}. Finished tasks are stored. Remove the "
                 f"cause ({cause}) and run the study again to continue."
             ) from error
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.connection.execute("COMMIT")
-        except BaseException:
-            # After some errors, a full disk among them, SQLite has rolled back by itself.
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with self._errors_explained(), self._transaction():
-            yield
-
-    def definition(self) -> dict[str, Any] | None:
-        """Return the definition of the study, None without one."""
-        with self._errors_explained():
-            return _definition(self.connection)
-
-    def set_definition(self, plain: dict[str, Any]) -> None:
-        """Store the definition of the study."""
-        with self._writing():
-            self.connection.execute("DELETE FROM definition")
-            self.connection.execute("INSERT INTO definition VALUES (?)", [json.dumps(plain)])
-
     def start_run(
-        self, started: str, versions: dict[str, str], machine: dict[str, str], start: Start
+        self,
+        definition: dict[str, Any],
+        run: Mapping[str, str],
+        methods: Mapping[str, dict[str, str]],
+        sets: Iterable[Mapping[str, Any]],
+        again: Iterable[str],
     ) -> int:
-        """Store that a run starts, and return its number."""
-        row = [started, json.dumps(versions), json.dumps(machine)]
-        with self._writing():
-            cursor = self.connection.execute(
-                "INSERT INTO runs (started, versions, machine) VALUES (?, ?, ?)", row
+        """Store how a run starts, and remove results to be computed again; return its number."""
+        with self._writing() as connection:
+            for name in again:
+                for table in ("tasks", "results"):
+                    sql = f'DELETE FROM {table} WHERE "set" = ? OR algorithm = ?'
+                    connection.execute(sql, [name, name])
+            connection.execute("DELETE FROM definition")
+            connection.execute("INSERT INTO definition VALUES (?)", [json.dumps(definition)])
+            connection.executemany(
+                "INSERT OR REPLACE INTO methods VALUES (?, ?)",
+                [[name, json.dumps(files)] for name, files in methods.items()],
             )
-            assert cursor.lastrowid is not None
-            plain = json.dumps(start)
-            self.connection.execute("INSERT INTO starts VALUES (?, ?)", [cursor.lastrowid, plain])
+            connection.executemany(
+                "INSERT OR REPLACE INTO sets VALUES (:name, :title, :paper_number, :sha256, "
+                ":source, :characteristics, :files)",
+                sets,
+            )
+            cursor = connection.execute(
+                "INSERT INTO runs (started, versions, machine, study_file) VALUES "
+                "(:started, :versions, :machine, :study_file)",
+                run,
+            )
+        assert cursor.lastrowid is not None
         return cursor.lastrowid
 
     def end_run(self, run: int, ended: str) -> None:
         """Store that a run has ended."""
-        with self._writing():
-            self.connection.execute("UPDATE runs SET ended = ? WHERE run = ?", [ended, run])
-
-    def set_hash(self, name: str) -> str | None:
-        """Return the hash of a set's contents, None if it is new."""
-        query = 'SELECT sha256 FROM sets WHERE "set" = ?'
-        with self._errors_explained():
-            row = self.connection.execute(query, [name]).fetchone()
-        return row[0] if row else None
-
-    def add_set(
-        self,
-        name: str,
-        *,
-        title: str,
-        paper_number: int | None,
-        sha256: str,
-        source: str,
-        characteristics: dict[str, float],
-    ) -> None:
-        """Store the properties of a set."""
-        row = [name, title, paper_number, sha256, source, json.dumps(characteristics)]
-        with self._writing():
-            self.connection.execute("INSERT OR REPLACE INTO sets VALUES (?, ?, ?, ?, ?, ?)", row)
-
-    def done(self) -> set[Task]:
-        """Return the tasks that are done."""
-        with self._errors_explained():
-            return _done(self.connection)
-
-    def start(self) -> Start | None:
-        """Return how the last run was started, None if that is not stored."""
-        with self._errors_explained():
-            return _start(self.connection)
+        with self._writing() as connection:
+            connection.execute("UPDATE runs SET ended = ? WHERE run = ?", [ended, run])
 
     def add(self, outcome: Outcome, run: int) -> None:
         """Store the outcome of a task."""
@@ -223,20 +163,16 @@ class Store:
             outcome.error,
             outcome.traceback,
             outcome.finished,
+            outcome.chosen,
             run,
         ]
-        places = ", ".join("?" * len(row))
-        with self._writing():
-            self.connection.execute(f"INSERT OR REPLACE INTO tasks VALUES ({places})", row)
-            self.connection.executemany(
+        with self._writing() as connection:
+            places = ", ".join("?" * len(row))
+            connection.execute(f"INSERT OR REPLACE INTO tasks VALUES ({places})", row)
+            connection.executemany(
                 "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?)",
                 [[*outcome.task, name, value] for name, value in outcome.values.items()],
             )
-            if outcome.chosen:
-                chosen = [*outcome.task, outcome.chosen]
-                self.connection.execute(
-                    "INSERT OR REPLACE INTO chosen VALUES (?, ?, ?, ?, ?)", chosen
-                )
 
 
 def read_progress(folder: Path) -> Progress:
@@ -244,13 +180,109 @@ def read_progress(folder: Path) -> Progress:
     if not (folder / FILE).exists():
         return Progress()
     with _reading(folder / FILE) as connection:
-        if _is_empty(connection):  # interrupted before the tables were created
-            return Progress()
-        used: dict[str, str] = {}
+        if _is_empty(connection) or (definition := _definition(connection)) is None:
+            return Progress()  # interrupted before it began
+        versions: dict[str, str] = {}
         for (text,) in connection.execute("SELECT versions FROM runs ORDER BY run"):
-            used |= json.loads(text)
+            versions |= json.loads(text)
+        done = "SELECT \"set\", repeat, fold, algorithm FROM tasks WHERE status = 'done'"
+        sets = connection.execute('SELECT "set", sha256, files FROM sets')
         return Progress(
-            _definition(connection), frozenset(_done(connection)), _start(connection), used
+            definition,
+            frozenset(Task(*row) for row in connection.execute(done)),
+            {n: dict(json.loads(f)) for n, f in connection.execute("SELECT * FROM methods")},
+            versions,
+            {name: StoredSet(sha256, _file_facts(files)) for name, sha256, files in sets},
+        )
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """Results of a study with its definition, tasks, sets and runs.
+
+    Attributes
+    ----------
+    definition : dict
+        The study as plain data: ``name``, ``title``, ``folds``, ``repeats``, ``seed``, ``split``,
+        and by name ``sets`` (with ``source``), ``algorithms`` (with ``class`` and ``params``) and
+        ``criteria`` (with ``title`` and ``greater_is_better``).
+    results : DataFrame
+        Tidy rows: set, repeat, fold, algorithm, criterion, value.
+    tasks : DataFrame
+        A row for each set, repeat, fold and algorithm that was run: ``status`` ("done" or
+        "failed"), ``seed``, ``fit_seconds``, ``predict_seconds``, ``peak_bytes`` (NaN if not
+        available), ``fitted_by`` (the algorithm whose fit it shares; its own name if
+        none), ``warnings`` (of the classifier, a line each), ``error`` (the last line) and
+        ``traceback``, both empty when done, ``finished``
+        (ISO time).
+    sets : DataFrame
+        A row for each set that was loaded: ``set``, ``title``, ``paper_number`` (NaN for a set
+        that is not in the paper), ``sha256`` of its contents, ``source``, and its
+        characteristics: N, d, L, LC, LD, avIR, AVsc.
+    runs : DataFrame
+        A row for each run: ``started``, ``ended`` (empty if it was interrupted), and as dicts
+        ``versions`` (of Python and packages) and ``machine``.
+    chosen : DataFrame or None
+        A row for each parameter that a search chose in a task: set, repeat, fold, algorithm,
+        ``parameter``, and ``value`` as JSON.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pairmend import PairwiseClassifier
+    >>> from pairmend.study import Study, read_study, run_study
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> study = Study(["simplehc"], {"pairs": PairwiseClassifier(GaussianNB())}, folds=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run_study(study, folder)
+    ...     record = read_study(folder)
+    >>> record
+    <StudyRecord 'study': 1 sets, 1 algorithms, 2 tasks done, 0 failed>
+    >>> list(record.narrowed(["pairs"]).definition["algorithms"])
+    ['pairs']
+    """
+
+    definition: dict[str, Any]
+    results: "pd.DataFrame"
+    tasks: "pd.DataFrame"
+    sets: "pd.DataFrame"
+    runs: "pd.DataFrame"
+    chosen: "pd.DataFrame | None" = None
+
+    def narrowed(self, algorithms: Iterable[str]) -> "StudyRecord":
+        """Return the record of some of its algorithms, such as those with one base classifier.
+
+        Parameters
+        ----------
+        algorithms : iterable of str
+            Their names, upper or lower case.
+
+        Returns
+        -------
+        StudyRecord
+        """
+        own = {name.casefold(): name for name in self.definition["algorithms"]}
+        names = list(algorithms)
+        if unknown := [name for name in names if name.casefold() not in own]:
+            raise ValueError(
+                f"the study has no algorithm {', '.join(map(repr, unknown))}; it has "
+                f"{', '.join(own.values())}"
+            )
+        kept = {own[name.casefold()] for name in names}
+        parts = {name: each for name, each in self.definition["algorithms"].items() if name in kept}
+        return replace(
+            self,
+            definition={**self.definition, "algorithms": parts},
+            results=self.results[self.results.algorithm.isin(kept)].reset_index(drop=True),
+            tasks=self.tasks[self.tasks.algorithm.isin(kept)].reset_index(drop=True),
+        )
+
+    def __repr__(self) -> str:
+        n_done = int((self.tasks.status == "done").sum())
+        return (
+            f"<StudyRecord {self.definition['name']!r}: {len(self.definition['sets'])} sets, "
+            f"{len(self.definition['algorithms'])} algorithms, {n_done} tasks done, "
+            f"{len(self.tasks) - n_done} failed>"
         )
 
 
@@ -302,8 +334,6 @@ def read_study(folder: str | Path) -> StudyRecord:
         order = '"set", repeat, fold, algorithm'
         results = table(f"SELECT * FROM results ORDER BY {order}, criterion")
         tasks = table(f"SELECT * FROM tasks ORDER BY {order}")
-        there = table("SELECT name FROM sqlite_master WHERE name = 'chosen'")
-        chosen = table(f"SELECT * FROM chosen ORDER BY {order}") if len(there) else None
         sets, runs = table("SELECT * FROM sets"), table("SELECT * FROM runs ORDER BY run")
     if definition is None:
         raise ValueError(f"{path} is empty: the run was interrupted before it began")
@@ -316,21 +346,21 @@ def read_study(folder: str | Path) -> StudyRecord:
     return StudyRecord(
         definition=definition,
         results=results,
-        tasks=tasks,
-        sets=pd.concat([sets, numbers], axis=1),
+        tasks=tasks.drop(columns="chosen"),
+        sets=pd.concat([sets.drop(columns="files"), numbers], axis=1),
         runs=runs,
-        chosen=_chosen_values(chosen),
+        chosen=_chosen_values(tasks),
     )
 
 
-def _chosen_values(chosen: "pd.DataFrame | None") -> "pd.DataFrame":
+def _chosen_values(tasks: "pd.DataFrame") -> "pd.DataFrame":
     """Return a row for each parameter that a search chose in a task."""
     import pandas as pd
 
     rows = [
         {**{key: row[key] for key in Task._fields}, "parameter": name, "value": as_text(value)}
-        for row in ([] if chosen is None else chosen.to_dict("records"))
-        for name, value in json.loads(row["plain"]).items()
+        for row in tasks[tasks.chosen != ""].to_dict("records")
+        for name, value in json.loads(row["chosen"]).items()
     ]
     return pd.DataFrame(rows, columns=[*Task._fields, "parameter", "value"])
 
@@ -352,11 +382,14 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("PRAGMA trusted_schema = OFF")
             (program,) = connection.execute("PRAGMA application_id").fetchone()
-            if program != PROGRAM and not _is_empty(connection):
-                raise sqlite3.DatabaseError("it is a file of another program")
+            (layout,) = connection.execute("PRAGMA user_version").fetchone()
+            if (program, layout) != (PROGRAM, LAYOUT) and not _is_empty(connection):
+                raise ValueError(
+                    f"expected layout {LAYOUT} of program {PROGRAM}, found {layout} of {program}"
+                )
             connection.execute("BEGIN")  # all queries see the same state
             yield connection
-    except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
+    except (sqlite3.DatabaseError, ValueError, TypeError) as error:
         raise ValueError(
             f"{path} cannot be read as a study: {error}. Choose another folder, or move it away."
         ) from error
@@ -374,21 +407,11 @@ def _definition(connection: sqlite3.Connection) -> dict[str, Any] | None:
     plain = json.loads(row[0])
     tables = ("sets", "algorithms", "criteria")
     if not isinstance(plain, dict) or not all(isinstance(plain.get(t), dict) for t in tables):
-        raise sqlite3.DatabaseError(f"its definition has no tables {', '.join(tables)}")
+        raise ValueError(f"its definition has no tables {', '.join(tables)}")
+    if not all(isinstance(part, dict) for table in tables for part in plain[table].values()):
+        raise ValueError("a part of its definition is not a table")
     return plain
 
 
-def _start(connection: sqlite3.Connection) -> Start | None:
-    there = "SELECT count(*) FROM sqlite_master WHERE name = 'starts'"
-    if not connection.execute(there).fetchone()[0]:  # of an earlier version
-        return None
-    row = connection.execute("SELECT plain FROM starts ORDER BY run DESC LIMIT 1").fetchone()
-    plain = json.loads(row[0]) if row else None
-    return plain if is_start(plain) else None
-
-
-def _done(connection: sqlite3.Connection) -> set[Task]:
-    rows = connection.execute(
-        "SELECT \"set\", repeat, fold, algorithm FROM tasks WHERE status = 'done'"
-    )
-    return {Task(*row) for row in rows}
+def _file_facts(text: str) -> list[FileFacts]:
+    return [(str(p), int(n), int(ns), str(sha256)) for p, n, ns, sha256 in json.loads(text)]

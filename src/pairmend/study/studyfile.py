@@ -32,16 +32,13 @@ TUNING_KEYS = {"tune", "tune_by", "tune_folds"}
 CRITERION_KEYS = {"function", "title", "greater_is_better", "needs", "params"}
 
 
-def load_study(path: str | Path, *, instantiate: bool = True) -> Study:
+def load_study(path: str | Path) -> Study:
     """Read a study file.
 
     Parameters
     ----------
     path : path
         A TOML file. Relative paths in it start from its own folder.
-    instantiate : bool, default=True
-        Whether classifiers are created. If not, classes and functions are imported and parameters
-        checked, and the study can be planned but not run.
 
     Returns
     -------
@@ -80,7 +77,7 @@ def load_study(path: str | Path, *, instantiate: bool = True) -> Study:
         )
     try:
         plain = {"name": path.stem, **tomllib.loads(path.read_bytes().decode("utf-8"))}
-        return parse_study(plain, path.parent, file=path, instantiate=instantiate)
+        return parse_study(plain, path.parent, file=path)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: is not UTF-8 text, expected a TOML study file") from error
     except tomllib.TOMLDecodeError as error:
@@ -89,7 +86,7 @@ def load_study(path: str | Path, *, instantiate: bool = True) -> Study:
         raise ValueError(f"{path}: {error}") from error
 
 
-def shipped_study(name: str, *, instantiate: bool = True) -> Study:
+def shipped_study(name: str) -> Study:
     """Return a study that comes with the package.
 
     Parameters
@@ -97,8 +94,6 @@ def shipped_study(name: str, *, instantiate: bool = True) -> Study:
     name : {"paper", "mended", "family"}
         The paper's experiment; the comparison of :class:`~pairmend.MendedClassifier` with
         baselines; the pairwise family.
-    instantiate : bool, default=True
-        Whether classifiers are created, as in `load_study`.
 
     Returns
     -------
@@ -114,7 +109,7 @@ def shipped_study(name: str, *, instantiate: bool = True) -> Study:
             f"no study {name!r} comes with pairmend; there are {', '.join(SHIPPED_STUDIES)}"
         )
     text = resources.files("pairmend.study").joinpath(f"{name}.toml").read_text("utf-8")
-    return parse_study(tomllib.loads(text), Path(), instantiate=instantiate)
+    return parse_study(tomllib.loads(text), Path())
 
 
 def paper_study() -> Study:
@@ -133,9 +128,7 @@ def paper_study() -> Study:
     return shipped_study("paper")
 
 
-def parse_study(
-    plain: Mapping[str, Any], folder: Path, *, file: Path | None = None, instantiate: bool = True
-) -> Study:
+def parse_study(plain: Mapping[str, Any], folder: Path, *, file: Path | None = None) -> Study:
     """Create a study from plain data.
 
     Parameters
@@ -146,8 +139,6 @@ def parse_study(
         Folder from which relative paths start.
     file : Path, default=None
         The study file that the data come from; modules in its folder can be imported.
-    instantiate : bool, default=True
-        Whether classifiers are created, as in `load_study`.
 
     Returns
     -------
@@ -174,14 +165,14 @@ def parse_study(
     parts = {**plain, "sets": _sets(plain["sets"], folder), "file": file}
     with importable(None if file is None else file.absolute().parent):
         if "criteria" in plain:
-            parts["criteria"] = _criteria(plain["criteria"], instantiate)
+            parts["criteria"] = _criteria(plain["criteria"])
         criteria = as_criteria(parts.get("criteria"))
         described = _table(plain["algorithms"], "algorithms")
         absent = {name: missing_packages(each) for name, each in described.items()}
         if plain.get("skip_missing") is True and not all(absent.values()):
             parts["left_out"] = {name: packages for name, packages in absent.items() if packages}
         parts["algorithms"] = {
-            algorithm: _algorithm(each, f"algorithms.{algorithm}", criteria, instantiate)
+            algorithm: _algorithm(each, f"algorithms.{algorithm}", criteria)
             for algorithm, each in described.items()
             if algorithm not in parts.get("left_out", ())
             and _has_class(each, f"algorithms.{algorithm}")
@@ -201,12 +192,10 @@ def _has_class(value: Any, place: str) -> bool:
     return True
 
 
-def _algorithm(
-    plain: Mapping[str, Any], place: str, criteria: Mapping[str, Criterion], instantiate: bool
-) -> Any:
+def _algorithm(plain: Mapping[str, Any], place: str, criteria: Mapping[str, Criterion]) -> Any:
     """Return the classifier of a table, with a grid search if it has the key tune."""
     own = {key: value for key, value in plain.items() if key not in TUNING_KEYS}
-    classifier = build(own, place, instantiate=instantiate)
+    classifier = build(own, place)
     if "tune" not in plain:
         if extra := sorted(TUNING_KEYS & set(plain)):
             raise ValueError(f"{place} has {', '.join(extra)}, but no tune")
@@ -216,7 +205,7 @@ def _algorithm(
         raise ValueError(
             f"{place}.tune_by must be a metric of the study: {', '.join(criteria)}; got {metric!r}"
         )
-    grid = build(plain["tune"], f"{place}.tune", instantiate=instantiate)
+    grid = build(plain["tune"], f"{place}.tune")
     try:
         return tuned(classifier, grid, criteria[metric], folds=plain.get("tune_folds", INNER_FOLDS))
     except ValueError as error:
@@ -301,16 +290,16 @@ def _file_source(place: str, plain: Mapping[str, Any], folder: Path) -> FileSour
     )
 
 
-def _criteria(value: Any, instantiate: bool) -> Any:
+def _criteria(value: Any) -> Any:
     if isinstance(value, list):
         return value
     return {
-        name: _criterion(name, _table(each, f"criteria.{name}"), instantiate)
+        name: _criterion(name, _table(each, f"criteria.{name}"))
         for name, each in _table(value, "criteria").items()
     }
 
 
-def _criterion(name: str, plain: Mapping[str, Any], instantiate: bool) -> Criterion:
+def _criterion(name: str, plain: Mapping[str, Any]) -> Criterion:
     place = f"criteria.{name}"
     unknown = sorted(set(plain) - CRITERION_KEYS)
     if unknown:
@@ -335,5 +324,5 @@ def _criterion(name: str, plain: Mapping[str, Any], instantiate: bool) -> Criter
         title=plain.get("title", known.title if known else name),
         greater_is_better=plain.get("greater_is_better", False),
         needs=needs,
-        params=build(params, f"{place}.params", instantiate=instantiate),
+        params=build(params, f"{place}.params"),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pairmend.study.definition import Study
-from pairmend.study.objects import Uninstantiated, as_text, describe
+from pairmend.study.objects import as_text, describe
 
 
 class Task(NamedTuple):
@@ -84,8 +84,7 @@ def prediction_params(algorithm: Any) -> dict[str, Any]:
 
 def _prediction_parameters(algorithm: Any) -> tuple[str, ...]:
     """Return the names of the parameters that take effect at prediction."""
-    owner = algorithm.type if isinstance(algorithm, Uninstantiated) else algorithm
-    return tuple(getattr(owner, "prediction_parameters", ()))
+    return tuple(getattr(algorithm, "prediction_parameters", ()))
 
 
 def _fit_key(algorithm: Any, at_prediction: tuple[str, ...]) -> tuple[Any, str]:
@@ -93,8 +92,7 @@ def _fit_key(algorithm: Any, at_prediction: tuple[str, ...]) -> tuple[Any, str]:
     plain = describe(algorithm)
     every = plain.get("params", {})
     params = {key: value for key, value in every.items() if key not in at_prediction}
-    cls = algorithm.type if isinstance(algorithm, Uninstantiated) else type(algorithm)
-    return cls, as_text({**plain, "params": params})
+    return type(algorithm), as_text({**plain, "params": params})
 
 
 def seed_of(*names: int | str) -> int:

@@ -12,7 +12,6 @@ from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend._utils.typing import IntArray
 from pairmend.model_selection.splits import stratified_folds
 from pairmend.study.criteria import CRITERIA, Criterion
-from pairmend.study.objects import Uninstantiated
 
 INNER_FOLDS = 5
 """Number of folds in which parameters are chosen, by default."""
@@ -142,8 +141,6 @@ def tuned(
         "cv": InnerFolds(folds),
         "error_score": "raise",  # a combination that fails must not be left out silently
     }
-    if isinstance(classifier, Uninstantiated):
-        return Uninstantiated(GridSearchCV, search)
     known = classifier.get_params()
     if unknown := [name for name in grid if name not in known]:
         raise ValueError(

@@ -70,19 +70,19 @@ def add_study(commands: Any) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="continue the study in --out as it was last started: with its study file, sets, "
-        "algorithms and --data",
+        help="continue the study in --out with its sets, algorithms, folds, repeats and seed",
     )
     parser.add_argument(
-        "--trust",
-        action="store_true",
-        help="with --resume: import and call the classes that the results folder names, without a "
-        "study file; only for folders that you trust like a script",
+        "--rerun",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="compute these sets and algorithms again; all other results are kept",
     )
     parser.add_argument(
         "--accept-changes",
         action="store_true",
-        help="continue although code or versions of packages changed since results were stored",
+        help="keep results although code, versions of packages or data files have changed since",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would run, without running it"
@@ -116,6 +116,11 @@ def add_report(commands: Any) -> None:
         nargs="+",
         metavar="NAME",
         help="compare only these; write the report to another folder with --out",
+    )
+    parser.add_argument(
+        "--accept-changes",
+        action="store_true",
+        help="report the results although files of the sets have changed since",
     )
     add_output_options(parser, "the findings and comparisons")
     parser.set_defaults(run="pairmend.cli.report.run")
