@@ -54,8 +54,9 @@ VARIANTS = [{}, {"balance": "labels"}, {"overlap": 0.5}]
 @cache
 def read(name: str, folder: str) -> tuple[Any, Any, list]:
     """Return rows, labels and ten folds of a set."""
+    from sklearn.model_selection import KFold
+
     from pairmend.datasets import load
-    from pairmend.model_selection import shuffled_folds
 
     if name == "80000":
         X, Y = generate(90_000)
@@ -64,7 +65,7 @@ def read(name: str, folder: str) -> tuple[Any, Any, list]:
     sparse_rows = hasattr(data.X, "toarray") and name in ("medical", "corel5k")
     X = data.X if sparse_rows else np.asarray(getattr(data.X, "toarray", lambda: data.X)())
     Y = np.asarray(data.Y).astype(bool)
-    return X, Y, list(shuffled_folds(len(Y), 10, 0))
+    return X, Y, list(KFold(10, shuffle=True, random_state=0).split(Y))
 
 
 def generate(n_rows: int) -> tuple[np.ndarray, np.ndarray]:

@@ -40,6 +40,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
@@ -48,7 +49,7 @@ from pairmend import CorrectedPairwiseClassifier, MendedClassifier, PairwiseClas
 from pairmend._utils.cells import densify
 from pairmend.datasets import load
 from pairmend.kernels.pairs import label_pairs
-from pairmend.model_selection import hold_out, shuffled_folds
+from pairmend.model_selection.splits import validation_split
 
 SETTINGS = [{}, {"balance": "labels"}, {"overlap": 0.5}]
 """FCM, FCM-W and FCM-O."""
@@ -130,7 +131,7 @@ def now() -> np.ndarray:
 def time_loop(X, Y, train, test, n_sampled: int, rng) -> dict[str, np.ndarray]:
     """Estimate the seconds of the loop in a fold from a sample of pairs."""
     X = X.toarray() if sparse.issparse(X) else X
-    T, V = (train[part] for part in hold_out(len(train), 0.6, np.random.RandomState(0)))
+    T, V, _ = validation_split(train, 0.6, np.random.RandomState(0))
     n_labels = Y.shape[1]
     n_pairs = n_labels * (n_labels - 1) // 2
     first, second = np.triu_indices(n_labels, k=1)
@@ -161,7 +162,7 @@ def time_products(X, Y, train, test) -> np.ndarray:
 
     One thread: BLAS threads are slow on a machine with other work.
     """
-    T, V = (train[part] for part in hold_out(len(train), 0.6, np.random.RandomState(0)))
+    T, V, _ = validation_split(train, 0.6, np.random.RandomState(0))
     d, n_labels, t = X.shape[1], Y.shape[1], len(test)
     width, n_pairs = 2 * max(1, round(SUBSPACE * d)), n_labels * (n_labels - 1) // 2
     n_positive = Y[V].sum(axis=0)
@@ -223,7 +224,7 @@ def profile_folds(X, Y, folds) -> dict[str, float]:
 
 def measure(name: str, folder: Path, options, console) -> dict:
     X, Y = read(name, folder)
-    folds = list(shuffled_folds(len(Y), options.folds, 0))
+    folds = list(KFold(options.folds, shuffle=True, random_state=0).split(Y))
     rng = np.random.RandomState(0)
     run_fold(X, Y, *folds[0])
     rounds = []
@@ -338,7 +339,7 @@ def grow(folder: Path, console) -> list[dict]:
 def compare_bases(folder: Path, console) -> list[dict]:
     """Time LPW with other base classifiers on one fold against a loop over the pairs."""
     X, Y = read("yeast", folder)
-    train, test = next(iter(shuffled_folds(len(Y), 10, 0)))
+    train, test = next(iter(KFold(10, shuffle=True, random_state=0).split(Y)))
     bases = [LogisticRegression(max_iter=500), DecisionTreeClassifier(max_depth=8, random_state=0)]
     rows = []
     for base in track(bases, "bases", console=console, transient=True):
@@ -369,7 +370,7 @@ def compare_forms(folder: Path, rounds: int, console) -> list[dict]:
     """Time fit and predict on one fold of medical as CSR and as an array."""
     data = load("medical", data_dir=folder)
     X, Y = sparse.csr_array(data.X), np.asarray(data.Y).astype(bool)
-    train, test = next(iter(shuffled_folds(len(Y), 10, 0)))
+    train, test = next(iter(KFold(10, shuffle=True, random_state=0).split(Y)))
     forms = {"csr": X, "array": X.toarray()}
     parts = {name: (form[train], form[test]) for name, form in forms.items()}
     models = {

@@ -64,14 +64,7 @@ GROUPS: dict[str, dict[str, list[str]]] = {
         ],
     },
     "model_selection": {
-        "Splitter": ["MultilabelStratifiedKFold"],
-        "Splits": [
-            "hold_out",
-            "given_split",
-            "validation_split",
-            "shuffled_folds",
-            "stratified_folds",
-        ],
+        "": ["MultilabelStratifiedKFold"],
     },
     "frames": {"": ["FrameEncoder", "ColumnSummary", "ColumnWarning"]},
     "explanation": {

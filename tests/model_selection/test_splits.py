@@ -8,16 +8,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from pairmend.model_selection import (
-    MultilabelStratifiedKFold,
-    hold_out,
-    shuffled_folds,
-    stratified_folds,
-)
-from pairmend.model_selection.splits import _assign_rows, _change_of_gaps
+from pairmend.model_selection import MultilabelStratifiedKFold
+from pairmend.model_selection.splits import _assign_rows, _change_of_gaps, validation_split
 
 
 @given(st.integers(2, 50), st.floats(0.05, 0.95), st.integers(0, 99))
@@ -25,27 +20,18 @@ def test_hold_out_splits_all_rows(n_rows, share, seed):
     size = int(np.floor(share * n_rows + 0.5))
     if size in (0, n_rows):
         with pytest.raises(ValueError, match="part of .* empty"):
-            hold_out(n_rows, share, np.random.RandomState(seed))
+            validation_split(np.arange(n_rows), share, np.random.RandomState(seed))
         return
-    train, validation = hold_out(n_rows, share, np.random.RandomState(seed))
+    rows = np.arange(n_rows)
+    train, validation, _ = validation_split(rows, share, np.random.RandomState(seed))
     assert len(train) == size
     assert sorted([*train, *validation]) == list(range(n_rows))
-
-
-@given(st.integers(2, 10), st.integers(0, 40), st.integers(0, 99))
-def test_every_row_is_in_exactly_one_fold(n_folds, more, seed):
-    n_rows = n_folds + more
-    folds = list(shuffled_folds(n_rows, n_folds, seed))
-    assert len(folds) == n_folds
-    assert sorted(row for _, fold in folds for row in fold) == list(range(n_rows))
-    for rest, fold in folds:
-        assert sorted([*rest, *fold]) == list(range(n_rows))
 
 
 @st.composite
 def labelled_rows(draw):
     """Draw indicators of rare and frequent labels, and a valid number of folds."""
-    n_rows, n_labels = draw(st.integers(2, 40)), draw(st.integers(0, 6))
+    n_rows, n_labels = draw(st.integers(2, 40)), draw(st.integers(1, 6))
     shares = np.array(draw(st.lists(st.floats(0, 1), min_size=n_labels, max_size=n_labels)))
     rng = np.random.RandomState(draw(st.integers(0, 999)))
     Y = (rng.random_sample((n_rows, n_labels)) < shares).astype(int)
@@ -57,7 +43,8 @@ TRIANGLE = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]])
 
 
 def folds_of(Y, n_folds, seed=0):
-    return [fold for _, fold in stratified_folds(Y, n_folds, seed)]
+    cv = MultilabelStratifiedKFold(n_folds, random_state=seed)
+    return [fold for _, fold in cv.split(Y, Y)]
 
 
 def gaps(Y, folds):
@@ -126,7 +113,7 @@ def test_many_rows_of_a_label(n_folds, n_rows):
 @given(labelled_rows(), seeds)
 def test_stratified_folds_are_a_partition_into_equal_parts(case, seed):
     Y, n_folds = case
-    splits = list(stratified_folds(Y, n_folds, seed))
+    splits = list(MultilabelStratifiedKFold(n_folds, random_state=seed).split(Y, Y))
     assert len(splits) == n_folds
     assert sorted(row for _, fold in splits for row in fold) == list(range(len(Y)))
     for rest, fold in splits:
@@ -206,7 +193,8 @@ def test_label_frequencies_differ_less_than_in_shuffled_folds():
         return np.mean([np.abs(Y[fold].mean(axis=0) - Y.mean(axis=0)).mean() for fold in folds])
 
     for seed in range(3):
-        plain = distance([fold for _, fold in shuffled_folds(len(Y), 10, seed)])
+        shuffled = KFold(10, shuffle=True, random_state=seed)
+        plain = distance([fold for _, fold in shuffled.split(Y)])
         assert distance(folds_of(Y, 10, seed)) < 0.5 * plain
 
 
@@ -231,28 +219,23 @@ def test_forms_of_indicators_are_equivalent():
 @pytest.mark.parametrize(
     ("Y", "n_folds", "message"),
     [
-        ([0, 1, 1], 2, r"got shape \(3,\).*StratifiedKFold"),
-        ([[0, 2], [1, 0]], 2, "0 or 1, got other values"),
-        ([[0, np.nan], [1, 0]], 2, "0 or 1, got other values"),
+        ([0, 1, 1], 2, r"has the shape \(3,\); expected label indicators"),
+        ([[0, 2], [1, 0]], 2, "must hold 0 and 1 only"),
+        ([[0, np.nan], [1, 0]], 2, "contains NaN"),
         ([[0, 1], [1, 0]], 3, "3 folds need at least as many samples, got 2"),
         ([[0, 1], [1, 0]], 1, "number of folds must be a whole number of at least 2, got 1"),
         ([[0, 1], [1, 0]], 2.0, "number of folds must be a whole number of at least 2, got 2.0"),
     ],
 )
-def test_invalid_arguments_of_stratified_folds_raise(Y, n_folds, message):
+def test_invalid_arguments_of_the_splitter_raise(Y, n_folds, message):
     with pytest.raises(ValueError, match=message):
-        list(stratified_folds(Y, n_folds, 0))
+        folds_of(Y, n_folds)
 
 
-def test_splitter_returns_the_stratified_folds():
+def test_splitter_has_the_interface_of_scikit_learn():
     Y = skewed_set(100)
     cv = MultilabelStratifiedKFold(4, random_state=7)
     assert cv.get_n_splits() == cv.get_n_splits(Y, Y, None) == 4
-    for (train, test), (rest, fold) in zip(
-        cv.split(np.zeros((100, 1)), Y), stratified_folds(Y, 4, 7), strict=True
-    ):
-        np.testing.assert_array_equal(train, rest)
-        np.testing.assert_array_equal(test, fold)
     assert repr(cv) == "MultilabelStratifiedKFold(n_splits=4, random_state=7)"
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         next(cv.split(np.zeros((99, 1)), Y))

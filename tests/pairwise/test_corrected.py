@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
 import references
@@ -19,7 +20,6 @@ from pairmend import (
     RandomSubspaceNB,
 )
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.model_selection import shuffled_folds
 
 BASE = LogisticRegression(C=0.5)
 
@@ -68,7 +68,7 @@ def by_loops(clf, X, Y, queries, weights=None):
         rng = np.random.RandomState(clf.random_state)
         rng.randint(np.iinfo(np.int32).max)  # the seed of the base classifiers comes first
         on_validation = np.empty((len(Y), len(clf.pairs_)))
-        for rest, fold in shuffled_folds(len(Y), clf.validation, rng):
+        for rest, fold in KFold(clf.validation, shuffle=True, random_state=rng).split(Y):
             fold_weights = None if weights is None else weights[rest]
             on_validation[fold] = pair_supports(X[rest], Y[rest], X[fold], fold_weights, virtual)
     else:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 
 import references
 from pairmend import (
@@ -22,7 +23,6 @@ from pairmend import (
     PairwiseClassifier,
 )
 from pairmend.explanation import Explanation, LabelExplanation, explain_problem
-from pairmend.model_selection import shuffled_folds
 
 BASE = LogisticRegression(C=0.5)
 SETTINGS = [
@@ -50,7 +50,10 @@ def masses_by_loops(clf, X, Y, queries, weights=None):
     supports = np.empty((len(V), len(clf.pairs_)))
     folds = [(clf.train_indices_, np.arange(len(V)))]
     if isinstance(clf.validation, int):
-        folds = [(V[rest], fold) for rest, fold in shuffled_folds(len(V), clf.validation, rng)]
+        folds = [
+            (V[rest], fold)
+            for rest, fold in KFold(clf.validation, shuffle=True, random_state=rng).split(V)
+        ]
     for rest, fold in folds:
         params = {} if weights is None else {"sample_weight": weights[rest]}
         plain = PairwiseClassifier(BASE).fit(X[rest], Y[rest], **params)

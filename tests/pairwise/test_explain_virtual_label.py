@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 
 import references
 from pairmend import CalibratedLabelRanking, CorrectedPairwiseClassifier, GaussianNeighbourhood
-from pairmend.model_selection import shuffled_folds
 from pairmend.plots import plot_explanation
 
 BASE = LogisticRegression(C=0.5)
@@ -35,7 +35,10 @@ def masses_by_loops(clf, X, Y, queries, weights):
     rng.randint(np.iinfo(np.int32).max)  # the seed of the base classifiers comes first
     folds = [(clf.train_indices_, np.arange(len(V)))]
     if isinstance(clf.validation, int):
-        folds = [(V[rest], fold) for rest, fold in shuffled_folds(len(V), clf.validation, rng)]
+        folds = [
+            (V[rest], fold)
+            for rest, fold in KFold(clf.validation, shuffle=True, random_state=rng).split(V)
+        ]
     supports = np.empty((len(V), len(clf.pairs_)))
     for rest, fold in folds:
         ranking = CalibratedLabelRanking(BASE).fit(X[rest], Y[rest], sample_weight=weights[rest])

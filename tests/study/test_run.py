@@ -10,12 +10,12 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import jaccard_score, label_ranking_loss
+from sklearn.model_selection import KFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 import odd_classifiers
 from pairmend.metrics import LOSSES
-from pairmend.model_selection import shuffled_folds
 from pairmend.study import (
     CRITERIA,
     Criterion,
@@ -48,7 +48,7 @@ def test_values_equal_those_of_a_plain_loop(sets, algorithms):
     study = Study({"one": (X, Y)}, {"LPW": algorithms["LPW"]}, folds=3, seed=4)
     expected = [
         loss(Y[test], algorithms["LPW"].fit(X[train], Y[train]).predict(X[test]))
-        for train, test in shuffled_folds(len(Y), 3, seed_of(4, "one", 0))
+        for train, test in KFold(3, shuffle=True, random_state=seed_of(4, "one", 0)).split(Y)
         for loss in LOSSES.values()
     ]
     assert run_study(study).value.tolist() == expected

@@ -22,7 +22,7 @@ from pairmend.cli.shared_options import DEFAULT_METHOD, chosen_classifier, split
 from pairmend.cli.standard_streams import shown, write_json
 from pairmend.cli.training_data import prepare_training, refuse_few_rows
 from pairmend.frames import ColumnWarning
-from pairmend.model_selection.splits import stratified_folds
+from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.study.criteria import CRITERIA
 
 MOST_FREQUENT, BINARY_RELEVANCE = "most frequent", "binary relevance"
@@ -148,7 +148,7 @@ def _predictions(
     predicted = {name: np.zeros_like(Y) for name in classifiers}
     folds = []
     with progress("cross-validating", lines=True, verbose=bool(options.verbose)) as update:
-        splits = stratified_folds(Y, n_folds, options.seed or 0)
+        splits = MultilabelStratifiedKFold(n_folds, random_state=options.seed or 0).split(Y, Y)
         for fold, (train, test) in enumerate(splits, start=1):
             doing = f"fold {fold} of {n_folds}"
             for number, (name, classifier) in enumerate(classifiers.items()):

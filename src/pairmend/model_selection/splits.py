@@ -5,68 +5,15 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator, KFold
 from sklearn.utils import check_consistent_length, check_random_state
 
+from pairmend._utils.targets import check_indicators
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 
 
-def hold_out(n_rows: int, share: float, rng: np.random.RandomState) -> tuple[IntArray, IntArray]:
-    """Split rows at random into a training and a validation part.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    share : float
-        Share of the rows that go into the training part, rounded to whole rows.
-    rng : RandomState
-        Source of randomness.
-
-    Returns
-    -------
-    train, validation : ndarray of int
-        Row numbers, ascending.
-
-    Examples
-    --------
-    >>> train, validation = hold_out(10, 0.6, np.random.RandomState(0))
-    >>> train.tolist(), validation.tolist()
-    ([1, 2, 4, 6, 8, 9], [0, 3, 5, 7])
-    """
-    n_train = int(np.floor(share * n_rows + 0.5))
-    if not 0 < n_train < n_rows:
-        empty = "training" if n_train == 0 else "validation"
-        raise ValueError(
-            f"validation={share} leaves the {empty} part of {n_rows} sample(s) empty. Use "
-            "more samples, or another share."
-        )
-    order = rng.permutation(n_rows)
-    return np.sort(order[:n_train]), np.sort(order[n_train:])
-
-
 def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray]:
-    """Check a given split into a training and a validation part.
-
-    Parameters
-    ----------
-    split : tuple of two array-likes of int
-        Row numbers of the training part and of the validation part.
-    n_rows : int
-        Number of rows.
-
-    Returns
-    -------
-    train, validation : ndarray of int
-        Row numbers, ascending.
-
-    Examples
-    --------
-    >>> train, validation = given_split(([3, 0], [1]), 4)
-    >>> train.tolist(), validation.tolist()
-    ([0, 3], [1])
-    """
+    """Return the row numbers of given training and validation parts, ascending."""
     parts = [np.sort(np.asarray(part)) for part in split]
     are_valid = all(
         part.ndim == 1
@@ -87,94 +34,41 @@ def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray
     return parts[0], parts[1]
 
 
-def shuffled_folds(
-    n_rows: int, n_folds: int, rng: np.random.RandomState | int
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the splits of a shuffled k-fold cross-validation without stratification.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    n_folds : int
-        Number of folds.
-    rng : RandomState or int
-        Source of randomness.
-
-    Yields
-    ------
-    rest, fold : ndarray of int
-        Row numbers, ascending: all rows outside the fold, and those in it.
-
-    Examples
-    --------
-    >>> for rest, fold in shuffled_folds(5, 2, 0):
-    ...     print(rest, fold)
-    [3 4] [0 1 2]
-    [0 1 2] [3 4]
-    """
-    if n_folds > n_rows:
-        raise ValueError(
-            f"{n_folds} folds need at least as many samples, got {n_rows}. Pass fewer folds or "
-            "more samples."
-        )
-    yield from KFold(n_folds, shuffle=True, random_state=rng).split(np.empty(n_rows))
-
-
 def validation_split(
     rows: IntArray, validation: float | int, rng: np.random.RandomState
 ) -> tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]:
     """Split rows into a training and a validation part, which may be cross-fitted folds.
 
-    Parameters
-    ----------
-    rows : ndarray of int
-        Row numbers.
-    validation : float or int
-        A float: the share of rows in the training part; all others are validation rows. An int
-        K: all rows are in both parts, and out-of-fold predictions in K folds are to be used.
-    rng : RandomState
-        Source of randomness.
-
-    Returns
-    -------
-    train, validation : ndarray of int
-        Row numbers.
-    folds : list of (rest, fold)
-        Positions among the validation rows: those to train on, and those to predict. Empty if
-        `validation` is a float.
-
-    Examples
-    --------
-    >>> rows = np.array([3, 5, 7, 9])
-    >>> train, validation, folds = validation_split(rows, 0.5, np.random.RandomState(0))
-    >>> train.tolist(), validation.tolist(), folds
-    ([7, 9], [3, 5], [])
+    A float is the share of rows in the training part, rounded to whole rows; all others are
+    validation rows. With an int K, all rows are in both parts, and are cross-fitted in K folds: the
+    positions of rows to train on, and of those to predict.
     """
+    n_rows = len(rows)
     if isinstance(validation, Integral):
-        return rows, rows, list(shuffled_folds(len(rows), int(validation), rng))
-    train, held_out = hold_out(len(rows), float(validation), rng)
-    return rows[train], rows[held_out], []
+        folds = KFold(int(validation), shuffle=True, random_state=rng)
+        return rows, rows, list(folds.split(rows))
+    n_train = int(np.floor(validation * n_rows + 0.5))
+    if not 0 < n_train < n_rows:
+        empty = "training" if n_train == 0 else "validation"
+        raise ValueError(
+            f"validation={validation} leaves the {empty} part of {n_rows} sample(s) empty. Use "
+            "more samples, or another share."
+        )
+    order = rng.permutation(n_rows)
+    return rows[np.sort(order[:n_train])], rows[np.sort(order[n_train:])], []
 
 
-def stratified_folds(
-    Y: TargetLike, n_folds: int, rng: np.random.RandomState | int | None
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the splits of a k-fold cross-validation that is stratified by labels.
+class MultilabelStratifiedKFold(BaseCrossValidator):
+    """Stratified k-fold cross-validation of label indicators, with scikit-learn's interface.
+
+    Rows are always shuffled.
 
     Parameters
     ----------
-    Y : array-like, frame or sparse matrix of shape (n_samples, n_labels)
-        Label indicators, 0 or 1.
-    n_folds : int
-        Number of folds.
-    rng : RandomState, int or None
-        Source of randomness.
-
-    Yields
-    ------
-    rest, fold : ndarray of int
-        Row numbers, ascending: all rows outside the fold, and those in it.
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    random_state : int, RandomState or None, default=None
+        Seed of the split. An int gives the same folds every time.
 
     Notes
     -----
@@ -189,44 +83,6 @@ def stratified_folds(
     than one label, no gap is left. In general some gaps are unavoidable: three rows and three
     labels, each on two of the rows, cannot be split in two without a gap. It is guaranteed that no
     exchange of two rows would lower the number of gaps.
-
-    Examples
-    --------
-    >>> Y = np.array([[1, 0], [1, 0], [1, 1], [1, 1], [0, 0], [0, 0]])
-    >>> for rest, fold in stratified_folds(Y, 2, 0):
-    ...     print(rest, fold, Y[fold].sum(axis=0))
-    [0 2 4] [1 3 5] [2 1]
-    [1 3 5] [0 2 4] [2 1]
-    """
-    indicators = _check_indicators(Y)
-    n_rows = len(indicators)
-    if not isinstance(n_folds, Integral) or n_folds < 2:
-        raise ValueError(
-            f"The number of folds must be a whole number of at least 2, got {n_folds!r}."
-        )
-    if n_folds > n_rows:
-        raise ValueError(
-            f"{n_folds} folds need at least as many samples, got {n_rows}. Pass fewer folds or "
-            "more samples."
-        )
-    fold_of = _assign_rows(indicators, n_folds, check_random_state(rng))
-    _fill_gaps(indicators, fold_of, n_folds)
-    for number in range(n_folds):
-        inside = fold_of == number
-        yield np.flatnonzero(~inside), np.flatnonzero(inside)
-
-
-class MultilabelStratifiedKFold(BaseCrossValidator):
-    """Stratified k-fold cross-validation of label indicators, with scikit-learn's interface.
-
-    Rows are always shuffled. See :func:`stratified_folds` for the algorithm and its guarantees.
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        Number of folds, at least 2.
-    random_state : int, RandomState or None, default=None
-        Seed of the split. An int gives the same folds every time.
 
     Examples
     --------
@@ -271,7 +127,21 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
         [[0, 3], [1, 2]]
         """
         check_consistent_length(X, y)
-        yield from stratified_folds(y, self.n_splits, self.random_state)
+        Y, n_folds = check_indicators(y), self.n_splits
+        if not isinstance(n_folds, Integral) or n_folds < 2:
+            raise ValueError(
+                f"The number of folds must be a whole number of at least 2, got {n_folds!r}."
+            )
+        if n_folds > len(Y):
+            raise ValueError(
+                f"{n_folds} folds need at least as many samples, got {len(Y)}. Pass fewer folds or "
+                "more samples."
+            )
+        fold_of = _assign_rows(Y, n_folds, check_random_state(self.random_state))
+        _fill_gaps(Y, fold_of, n_folds)
+        for number in range(n_folds):
+            inside = fold_of == number
+            yield np.flatnonzero(~inside), np.flatnonzero(inside)
 
     def get_n_splits(self, X: MatrixLike = None, y: TargetLike = None, groups: Any = None) -> int:
         """Return the number of splits.
@@ -292,18 +162,6 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
         3
         """
         return self.n_splits
-
-
-def _check_indicators(Y: TargetLike) -> BoolArray:
-    array = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
-    if array.ndim != 2:
-        raise ValueError(
-            f"Y must have the shape (n_samples, n_labels), got shape {array.shape}. For classes in "
-            "one dimension use sklearn.model_selection.StratifiedKFold."
-        )
-    if not np.isin(array, [0, 1]).all():
-        raise ValueError("Y must hold label indicators, 0 or 1, got other values as well.")
-    return array.astype(bool)
 
 
 def _assign_rows(Y: BoolArray, n_folds: int, rng: np.random.RandomState) -> IntArray:
@@ -340,48 +198,17 @@ def _largest_deficits(
 
     A fold loses one free place, and `unit` of its deficit, each time that it is chosen. Only folds
     with free places are. In a tie that with most of them is chosen, then a random one.
-
-    If no two deficits differ by `unit` or more, all folds are chosen in turn, in an order that
-    changes at random ties only. Such rounds are computed at once.
     """
-    owed, places, n_folds = deficits.tolist(), free.tolist(), len(free)
-    chosen: list[int] = []
-    while (n_left := n_chosen - len(chosen)) > 0:
-        n_rounds = min(n_left // n_folds, *places) if max(owed) - min(owed) < unit else 0
-        if n_rounds:
-            chosen += _rounds(owed, places, n_rounds, rng)
-            owed = [each - n_rounds * unit for each in owed]
-            places = [each - n_rounds for each in places]
-            continue
-        first = max((owed[k], places[k]) for k in range(n_folds) if places[k])
-        tied = [k for k in range(n_folds) if (owed[k], places[k]) == first]
+    owed, places = deficits.tolist(), free.tolist()
+    chosen = []
+    for _ in range(n_chosen):
+        first = max(key for key in zip(owed, places, strict=True) if key[1])
+        tied = [k for k, key in enumerate(zip(owed, places, strict=True)) if key == first]
         fold = tied[rng.randint(len(tied))] if len(tied) > 1 else tied[0]
         chosen.append(fold)
         owed[fold] -= unit
         places[fold] -= 1
     return np.array(chosen, dtype=np.int64)
-
-
-def _rounds(
-    owed: list[int], places: list[int], n_rounds: int, rng: np.random.RandomState
-) -> list[int]:
-    """Return all folds by falling deficit, then free places, in each round; ties are random."""
-    keys = list(zip(owed, places, strict=True))
-    groups = [[k for k, key in enumerate(keys) if key == own] for own in sorted(set(keys))[::-1]]
-    # As many random numbers as if folds were drawn from a tie one after the other.
-    sizes = [size for group in groups for size in range(len(group), 1, -1)]
-    drawn = rng.randint(0, np.tile(np.array(sizes, dtype=int), n_rounds)).reshape(n_rounds, -1)
-    rounds, columns = np.arange(n_rounds), iter(drawn.T)
-    parts = []
-    for group in groups:
-        remaining = np.tile(group, (n_rounds, 1))
-        for size in range(len(group), 1, -1):
-            position = next(columns)
-            parts.append(remaining[rounds, position])
-            is_left = np.arange(size) != position[:, np.newaxis]
-            remaining = remaining[is_left].reshape(n_rounds, size - 1)
-        parts.append(remaining[:, 0])
-    return np.stack(parts, axis=1).ravel().tolist()
 
 
 def _fill_gaps(Y: BoolArray, fold_of: IntArray, n_folds: int) -> None:

@@ -11,12 +11,13 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.model_selection import KFold
 
 from pairmend._utils.interrupts import is_interrupt
 from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend._utils.typing import IntArray
 from pairmend._utils.validation import seed_estimator, take_rows
-from pairmend.model_selection.splits import shuffled_folds, stratified_folds
+from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.study.array_cache import CachedSet
 from pairmend.study.definition import Study
 from pairmend.study.devices import Mover
@@ -146,11 +147,11 @@ def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
     for repeat in range(study.repeats):
         seed = seed_of(study.seed, name, repeat)
         folds = (
-            stratified_folds(Y, study.folds, seed)
+            MultilabelStratifiedKFold(study.folds, random_state=seed)
             if study.split == "stratified"
-            else shuffled_folds(len(Y), study.folds, seed)
+            else KFold(study.folds, shuffle=True, random_state=seed)
         )
-        for fold, (_, test) in enumerate(folds):
+        for fold, (_, test) in enumerate(folds.split(Y, Y)):
             fold_of[test, repeat] = fold
     return fold_of
 

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import check_random_state
 
 from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend._utils.typing import IntArray
-from pairmend.model_selection.splits import stratified_folds
+from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.study.criteria import CRITERIA, Criterion
 
 INNER_FOLDS = 5
@@ -77,7 +76,7 @@ class InnerFolds(BaseEstimator):
     def split(self, X: Any, y: IntArray, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the rows of training and test of each fold."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        yield from stratified_folds(np.asarray(y), self.n_splits, seed)
+        yield from MultilabelStratifiedKFold(self.n_splits, random_state=seed).split(X, y)
 
 
 def tuned(
