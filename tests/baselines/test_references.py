@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from pairmend import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
-from pairmend.baselines.rakel import draw_labelsets
+from pairmend.baselines.powerset import _draw_labelsets
 
 
 def test_binary_relevance(small_set):
@@ -161,14 +161,14 @@ def test_rakel(small_set, k, n_models):
 
 @pytest.mark.parametrize(("n_labels", "k", "n_sets"), [(4, 2, 6), (4, 2, 99), (5, 5, 3), (3, 1, 6)])
 def test_all_labelsets_where_they_are_few(rng, n_labels, k, n_sets):
-    found = draw_labelsets(n_labels, k, n_sets, rng).tolist()
+    found = _draw_labelsets(n_labels, k, n_sets, rng).tolist()
     assert found == [list(labels) for labels in combinations(range(n_labels), k)]
 
 
 def test_labelsets_are_different_and_equally_likely():
     counts = dict.fromkeys(combinations(range(5), 2), 0)
     for seed in range(600):
-        found = [tuple(s) for s in draw_labelsets(5, 2, 4, np.random.RandomState(seed)).tolist()]
+        found = [tuple(s) for s in _draw_labelsets(5, 2, 4, np.random.RandomState(seed)).tolist()]
         assert len(set(found)) == 4
         for labels in found:
             counts[labels] += 1

@@ -5,8 +5,7 @@ A single chain is scikit-learn's own :class:`sklearn.multioutput.ClassifierChain
 
 from pairmend.baselines.chains import ClassifierChainEnsemble
 from pairmend.baselines.ml_knn import MLkNN
-from pairmend.baselines.powerset import LabelPowerset
-from pairmend.baselines.rakel import RAkEL
+from pairmend.baselines.powerset import LabelPowerset, RAkEL
 from pairmend.baselines.relevance import BinaryRelevance
 
 __all__ = ["BinaryRelevance", "ClassifierChainEnsemble", "LabelPowerset", "MLkNN", "RAkEL"]

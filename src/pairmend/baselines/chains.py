@@ -2,9 +2,10 @@
 
 from math import ceil
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.multioutput import ClassifierChain
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.parallel import delayed
@@ -22,7 +23,6 @@ from pairmend._utils.validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend.baselines.wrappers import fit_wrapper
 from pairmend.frames.columns import require_numbers
 
 
@@ -174,6 +174,27 @@ def _train_chain(
     """Train a chain of some labels, in the order that all have, on some rows."""
     if not len(labels):
         return None
-    chain = ClassifierChain(base, order=np.searchsorted(labels, order[np.isin(order, labels)]))
-    target = Y[np.ix_(rows, labels)].astype(np.int64)
-    return fit_wrapper(chain, take_rows(X, rows), target, take_params(X, fit_params, rows))
+    # scikit-learn passes fit parameters on with metadata routing only.
+    bound = _Bound(base, take_params(X, fit_params, rows))
+    chain = ClassifierChain(bound, order=np.searchsorted(labels, order[np.isin(order, labels)]))
+    chain.fit(take_rows(X, rows), Y[np.ix_(rows, labels)].astype(np.int64))
+    chain.estimators_ = [each.estimator for each in chain.estimators_]
+    return chain.set_params(estimator=base)
+
+
+class _Bound(ClassifierMixin, BaseEstimator):
+    """A classifier with bound fit parameters."""
+
+    def __init__(self, estimator: Any, fit_params: dict[str, Any]):
+        self.estimator = estimator
+        self.fit_params = fit_params
+
+    def __sklearn_clone__(self) -> "_Bound":
+        return _Bound(clone(self.estimator), self.fit_params)  # fit parameters are not copied
+
+    def fit(self, X: MatrixLike, y: np.ndarray[Any, Any]) -> Self:
+        self.classes_ = self.estimator.fit(X, y, **self.fit_params).classes_
+        return self
+
+    def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
+        return np.asarray(self.estimator.predict(X))

@@ -126,29 +126,22 @@ class MLkNN(MultiLabelClassifier):
         X = check_training_rows(X)
         require_numbers(X, type(self).__name__)
         target = check_target(self, X, y, min_labels=1)
-        return self._set_fitted(X, target, **self._fit_rows(X, target.Y))
-
-    def _fit_rows(self, X: MatrixLike, Y: BoolArray) -> dict[str, Any]:
-        n_rows = count_rows(X)
+        Y, n_rows = target.Y, count_rows(X)
         if n_rows < 2:
             raise ValueError("ML-kNN needs neighbours: X has 1 sample, expected at least 2.")
-        k = min(self.n_neighbors, n_rows - 1)
         points = _points(X)
         search = self._make_search(points)
         indicators = sparse.csr_array(Y.astype(np.int64))
         counts = _count(_neighbours(search, points), indicators)
         prior = (self.s + np.count_nonzero(Y, axis=0)) / (2 * self.s + n_rows)
         with_label, without = (
-            _likelihood(counts, mask, k, self.s) * share[:, np.newaxis]
+            _likelihood(counts, mask, search.n_neighbors, self.s) * share[:, np.newaxis]
             for mask, share in ((Y, prior), (~Y, 1 - prior))
         )
-        return {
-            "prior_": prior,
-            "posterior_": with_label / (with_label + without),
-            "_search": search,
-            "_indicators": indicators,
-            "_points": points,
-        }
+        return self._set_fitted(
+            X, target, prior_=prior, posterior_=with_label / (with_label + without),
+            _search=search, _indicators=indicators, _points=points,
+        )  # fmt: skip
 
     @property
     def neighbors_(self) -> NearestNeighbors:
