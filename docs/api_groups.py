@@ -44,7 +44,6 @@ GROUPS: dict[str, dict[str, list[str]]] = {
             "BatchF1Thresholds",
             "TopLabels",
             "NeverEmpty",
-            "Threshold",
         ],
         "Thresholds with a guarantee": ["RecallControl", "PrecisionControl", "abstain"],
     },

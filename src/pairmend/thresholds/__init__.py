@@ -7,7 +7,6 @@ from pairmend.thresholds.strategies import (
     F1Thresholds,
     FixedThreshold,
     NeverEmpty,
-    Threshold,
     TopLabels,
 )
 
@@ -19,7 +18,6 @@ __all__ = [
     "NeverEmpty",
     "PrecisionControl",
     "RecallControl",
-    "Threshold",
     "TopLabels",
     "abstain",
 ]

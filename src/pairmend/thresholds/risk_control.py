@@ -15,8 +15,7 @@ from pairmend.kernels.risk_control import (
     precision_cut,
     recall_cut,
 )
-from pairmend.kernels.threshold import accept
-from pairmend.thresholds.strategies import Threshold, check_scores
+from pairmend.thresholds.strategies import Threshold, check_probabilities, check_scores
 
 STARTS = np.arange(9, 0, -1) / 10
 """Probabilities at which the tests of `PrecisionControl` start, fixed before data are seen."""
@@ -42,9 +41,6 @@ class RiskControl(Threshold):
     @abstractmethod
     def _fit_rows(self, scores: FloatArray, Y: BoolArray) -> None:
         """Fit on checked rows of equal weight."""
-
-    def _decide(self, scores: FloatArray) -> IntArray:
-        return accept(scores, self.threshold_)
 
     threshold_: float
 
@@ -204,12 +200,8 @@ class PrecisionControl(RiskControl):
         self.confidence = confidence
 
     def _fit_rows(self, scores: FloatArray, Y: BoolArray) -> None:
-        if scores.size and (scores.min() < 0 or scores.max() > 1):
-            raise ValueError(
-                "PrecisionControl needs probabilities in [0, 1], but scores lie in "
-                f"[{scores.min():g}, {scores.max():g}]. Choose a classifier with predict_proba, or "
-                "calibrate this one with sklearn.calibration.CalibratedClassifierCV."
-            )
+        remedy = "Use predict_proba, or sklearn.calibration.CalibratedClassifierCV,"
+        check_probabilities(scores, "PrecisionControl", remedy)
         found = precision_cut(scores, Y, self.target, self.confidence, STARTS)
         self.threshold_, self.precision_, self.n_rows_ = found
         if self.threshold_ == np.inf:

@@ -36,7 +36,8 @@ from pairmend.kernels.threshold import (
 class Threshold(BaseEstimator, ABC):
     """Base class of thresholds.
 
-    Subclasses implement ``_fit(scores, Y, weights)`` and ``_decide(scores)`` on checked arrays.
+    Subclasses implement ``_fit(scores, Y, weights)`` on checked arrays. It sets ``threshold_`` or
+    ``thresholds_``, or they implement ``_decide(scores)``, too.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -97,9 +98,15 @@ class Threshold(BaseEstimator, ABC):
     def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         """Fit on checked arrays; weights are None if all are equal."""
 
-    @abstractmethod
     def _decide(self, scores: FloatArray) -> IntArray:
-        """Return 0/1 indicators of checked scores."""
+        """Return 0/1 indicators of checked scores: of those above the fitted threshold."""
+        cut = self.thresholds_ if hasattr(self, "thresholds_") else self.threshold_
+        if np.ndim(cut) and len(cut) != scores.shape[1]:
+            raise ValueError(
+                f"scores have {scores.shape[1]} labels, but {type(self).__name__} was fitted on "
+                f"{len(cut)}."
+            )
+        return accept(scores, cut)
 
 
 class FixedThreshold(Threshold):
@@ -164,9 +171,6 @@ class CardinalityThreshold(Threshold):
             return
         each = np.repeat(weights[:, np.newaxis], scores.shape[1], axis=1)
         self.threshold_ = cardinality_cut(scores, float(each[Y].sum()), each)
-
-    def _decide(self, scores: FloatArray) -> IntArray:
-        return accept(scores, self.threshold_)
 
 
 class F1Thresholds(Threshold):
@@ -233,7 +237,7 @@ class F1Thresholds(Threshold):
                 stacklevel=4,
             )
         if self.expected:
-            _check_probabilities(scores, "F1Thresholds(expected=True)", "Use expected=False")
+            check_probabilities(scores, "F1Thresholds(expected=True)", "Use expected=False")
         shared = self.average == "micro" or self.shrinkage > 0
         each = None if weights is None else np.repeat(weights, scores.shape[1])
         common = self._cut(scores.ravel(), Y.ravel(), each) if shared else np.nan
@@ -258,10 +262,6 @@ class F1Thresholds(Threshold):
         if self.expected:
             return expected_f1_cut(scores, weights)
         return f1_cut(scores, y, weights)
-
-    def _decide(self, scores: FloatArray) -> IntArray:
-        _check_number_of_labels(self, scores, len(self.thresholds_))
-        return accept(scores, self.thresholds_)
 
 
 class BatchF1Thresholds(Threshold):
@@ -316,17 +316,13 @@ class BatchF1Thresholds(Threshold):
         self.prior_mass = prior_mass
 
     def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
-        _check_probabilities(scores, "BatchF1Thresholds", "Use F1Thresholds()")
+        check_probabilities(scores, "BatchF1Thresholds", "Use F1Thresholds()")
         self.thresholds_ = np.array(
             [
                 batch_f1_cut(p, y, self.batch_size, self.prior_mass, weights)
                 for p, y in zip(scores.T, Y.T, strict=True)
             ]
         )
-
-    def _decide(self, scores: FloatArray) -> IntArray:
-        _check_number_of_labels(self, scores, len(self.thresholds_))
-        return accept(scores, self.thresholds_)
 
 
 class TopLabels(Threshold):
@@ -427,19 +423,12 @@ def _finite(thresholds: Any, lowest: Any) -> Any:
     return np.where(thresholds == -np.inf, np.nextafter(lowest, -np.inf), thresholds)
 
 
-def _check_probabilities(scores: FloatArray, name: str, remedy: str) -> None:
+def check_probabilities(scores: FloatArray, name: str, remedy: str) -> None:
+    """Raise an error for scores outside of [0, 1]."""
     if scores.min() < 0 or scores.max() > 1:
         raise ValueError(
             f"{name} needs probabilities in [0, 1], but scores lie in "
             f"[{scores.min():g}, {scores.max():g}]. {remedy} for other scores."
-        )
-
-
-def _check_number_of_labels(threshold: Threshold, scores: FloatArray, n_labels: int) -> None:
-    if scores.shape[1] != n_labels:
-        raise ValueError(
-            f"scores have {scores.shape[1]} labels, but {type(threshold).__name__} was fitted on "
-            f"{n_labels}."
         )
 
 
