@@ -12,7 +12,6 @@ except ImportError as error:
         "pip install 'pairmend[dask]'"
     ) from error
 
-from pairmend.distributed.prediction import predict, predict_proba
-from pairmend.distributed.training import fit
+from pairmend.distributed.estimators import fit, predict, predict_proba
 
 __all__ = ["fit", "predict", "predict_proba"]

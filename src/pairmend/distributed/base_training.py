@@ -1,21 +1,16 @@
-"""Training of base classifiers on parts of the rows: block by block, or with all rows on a worker.
+"""Training of base classifiers block by block, and of classifiers with all rows on a worker."""
 
-A classifier with ``partial_fit`` is trained block by block, RandomSubspaceNB from sums over blocks.
-Any other needs all rows.
-"""
-
-from collections.abc import Sequence
 from contextlib import nullcontext
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
 import dask
 import numpy as np
 from dask import delayed
+from dask.sizeof import sizeof
 from joblib import parallel_config
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
@@ -28,7 +23,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import check_base_classifier, new_seed, seed_estimator
 from pairmend.baselines.relevance import BinaryRelevance
 from pairmend.distributed.rows import Block, Rows, as_task, stack
-from pairmend.distributed.subspace_nb import check_frame, train_labels
+from pairmend.distributed.subspace_nb import NO_ENCODER, check_frame, train_labels
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.mended.rows import RowEncoder
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
@@ -55,7 +50,11 @@ def is_trained_by_blocks(model: Any, n_labels: int) -> bool:
 
 
 def train_by_blocks(
-    model: Any, rows: Rows, encoder: RowEncoder, target: Target, parts: list[BoolArray]
+    model: Any,
+    rows: Rows,
+    target: Target,
+    parts: list[BoolArray],
+    encoder: RowEncoder = NO_ENCODER,
 ) -> list[Any]:
     """Return a clone fitted on each part of the rows, given as a mask; its labels are `target`'s.
 
@@ -65,22 +64,34 @@ def train_by_blocks(
     if isinstance(model, BinaryRelevance):  # trained as its own fit does
         check_base_classifier(base)
         base = seed_estimator(base, new_seed(check_random_state(model.random_state)))
-        encoder = _encoder_of(base, rows.like, encoder)
+        if is_frame(rows.like) and takes_encoded_frames(base):
+            encoder = RowEncoder(FrameEncoder().fit(rows.like), for_base=True, for_distances=False)
+            check_frame(rows.like, encoder.encoder)
     varying = [varying_labels(Y[part]) for part in parts]
     if type(base) is RandomSubspaceNB:
-        states = [
-            _Incremental(train_labels(base, rows, encoder, part, labels), labels)
+        trained = [
+            train_labels(base, rows, encoder, part, labels)
             for part, labels in zip(parts, varying, strict=True)
         ]
     else:
-        labels = [None] * len(parts) if base is model else varying
-        states = _train_in_turn(base, rows, encoder, parts, labels)
-    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
-    shares = [smoothed_share(Y[part], weights[part]) for part in parts]
-    return [
-        _finished(model, state, share, rows.like, target, encoder)
-        for state, share in zip(states, shares, strict=True)
-    ]
+        has_all = base is model
+        trained = _train_in_turn(base, rows, encoder, parts, None if has_all else varying)
+        if has_all:
+            return [models[0] for models in trained]
+    fitted = []
+    for models, labels, part in zip(trained, varying, parts, strict=True):
+        share = smoothed_share(Y[part], rows.all_weights[part])
+        if isinstance(model, PerLabelClassifier):
+            fitted.append(clone(model).set_models(models, labels, share))
+        else:
+            attributes = {"models_": models, "varying_": labels, "_share": share}
+            frame_encoder = encoder.encoder if encoder.for_base else None
+            fitted.append(
+                clone(model)._set_fitted(
+                    rows.like, target, **attributes, frame_encoder_=frame_encoder
+                )
+            )
+    return fitted
 
 
 def _classes_of_labels(model: Any, n_labels: int) -> Any:
@@ -99,81 +110,50 @@ def _trained_part(model: Any) -> Any:
     return model._base_classifier() if isinstance(model, BinaryRelevance) else model
 
 
-def _encoder_of(base: Any, like: Any, encoder: RowEncoder) -> RowEncoder:
-    """Return the encoder of frames for the base classifier of a BinaryRelevance."""
-    if not is_frame(like) or not takes_encoded_frames(base):
-        return encoder
-    fitted = FrameEncoder().fit(like)
-    check_frame(like, fitted)
-    return RowEncoder(fitted, for_base=True, for_distances=False)
-
-
-@dataclass(frozen=True)
-class _Incremental:
-    """Classifiers that are trained block by block, of one label each or of all labels."""
-
-    models: list[Any]
-    labels: IntArray | None  # the label of each model; None if one model has all
-
-    def continued(self, block: Block, encoder: RowEncoder) -> "_Incremental":
-        """Return copies that are trained on further rows; a task may be repeated."""
-        models, Y = deepcopy(self.models), block.Y.astype(np.int64)
-        X, _ = encoder.encode(block.X)
-        params = {} if block.weights is None else {"sample_weight": block.weights}
-        if self.labels is None:
-            classes = _classes_of_labels(models[0], Y.shape[1])
-            models[0].partial_fit(X, Y, classes=classes, **params)
-        else:
-            for model, label in zip(models, self.labels, strict=True):
-                model.partial_fit(X, Y[:, label], classes=np.array([0, 1]), **params)
-        return replace(self, models=models)
-
-
 def _train_in_turn(
     base: Any,
     rows: Rows,
     encoder: RowEncoder,
     parts: list[BoolArray],
-    labels: Sequence[IntArray | None],
-) -> list[_Incremental]:
-    """Train on one block after the other, in one pass over the blocks, all parts at once."""
+    labels: list[IntArray] | None,
+) -> list[list[Any]]:
+    """Train on one block after the other, all parts in one pass.
+
+    Each of a part's `labels` has a model; None means one model of all labels.
+    """
     takes_weights = "sample_weight" in signature(base.partial_fit).parameters
     if rows.weights is not None and not takes_weights:
         raise ValueError(
             f"The base classifier {type(base).__name__} takes no sample_weight in partial_fit. "
             "Choose one that does."
         )
-    states = [
-        _Incremental([clone(base) for _ in range(1 if own is None else len(own))], own)
-        for own in labels
-    ]
+    n_models = [1] * len(parts) if labels is None else [len(own) for own in labels]
+    trained = [[clone(base) for _ in range(n)] for n in n_models]
     encode, blocks = as_task(encoder), [rows.choose(part) for part in parts]
     for start in range(0, max(map(len, blocks)), BLOCKS_AT_ONCE):
-        chains = [as_task(state) for state in states]
-        for number, own in enumerate(blocks):
+        chains = [as_task(models) for models in trained]
+        for part, own in enumerate(blocks):
             for block in own[start : start + BLOCKS_AT_ONCE]:
-                chains[number] = delayed(_Incremental.continued)(chains[number], block, encode)
-        states = list(dask.compute(*chains))
-    return states
+                of_part = None if labels is None else labels[part]
+                chains[part] = delayed(_continue)(chains[part], of_part, block, encode)
+        trained = list(dask.compute(*chains))
+    return trained
 
 
-def _finished(
-    model: Any,
-    state: _Incremental,
-    share: FloatArray,
-    like: Any,
-    target: Target,
-    encoder: RowEncoder,
-) -> Any:
-    """Return a fitted classifier with models that were trained on blocks."""
-    if state.labels is None:
-        return state.models[0]
-    if isinstance(model, PerLabelClassifier):
-        return clone(model).set_models(state.models, state.labels, share)
-    return clone(model)._set_fitted(
-        like, target, models_=state.models, varying_=state.labels, _share=share,
-        frame_encoder_=encoder.encoder if encoder.for_base else None,
-    )  # fmt: skip
+def _continue(
+    models: list[Any], labels: IntArray | None, block: Block, encoder: RowEncoder
+) -> list[Any]:
+    """Return copies of models that are trained on further rows; a task may be repeated."""
+    models, Y = deepcopy(models), block.Y.astype(np.int64)
+    X, _ = encoder.encode(block.X)
+    params = {} if block.weights is None else {"sample_weight": block.weights}
+    if labels is None:
+        classes = _classes_of_labels(models[0], Y.shape[1])
+        models[0].partial_fit(X, Y, classes=classes, **params)
+        return models
+    for model, label in zip(models, labels, strict=True):
+        model.partial_fit(X, Y[:, label], classes=np.array([0, 1]), **params)
+    return models
 
 
 def fit_on_worker(classifier: Any, rows: Rows, sample_weight: FloatArray | None) -> Any:
@@ -230,6 +210,10 @@ def _check_memory(classifier: Any, rows: Rows) -> None:
         )
 
 
+def _n_bytes(block: Block) -> int:
+    return int(sizeof(block.X) + sizeof(block.Y))
+
+
 def _memory_limit() -> int | None:
     """Return the smallest memory limit of the current cluster's workers; None without limits."""
     try:
@@ -240,14 +224,3 @@ def _memory_limit() -> int | None:
         return None
     limits = [worker["memory_limit"] for worker in workers if worker.get("memory_limit")]
     return min(limits, default=None)
-
-
-def _n_bytes(block: Block) -> int:
-    X = block.X
-    if sparse.issparse(X):
-        size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    elif hasattr(X, "memory_usage"):
-        size = int(X.memory_usage(deep=True).sum())
-    else:
-        size = np.asarray(X).nbytes
-    return int(size + block.Y.nbytes)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import dask
@@ -31,6 +32,11 @@ class Block(NamedTuple):
     X: MatrixLike  # ndarray, CSR, DataFrame or EncodedFrame
     Y: BoolArray  # (n, L), label indicators
     weights: FloatArray | None  # (n,); None means ones
+
+    @property
+    def all_weights(self) -> FloatArray:
+        """Weights, also where they are ones."""
+        return np.ones(len(self.Y)) if self.weights is None else self.weights
 
 
 @dataclass(frozen=True)
@@ -83,9 +89,14 @@ class Rows:
         return len(self.target.Y)
 
     @property
+    def all_weights(self) -> FloatArray:
+        """Weights, also where they are ones."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    @property
     def present(self) -> BoolArray:
         """Whether rows have a positive weight."""
-        return np.ones(len(self), dtype=bool) if self.weights is None else self.weights > 0
+        return self.all_weights > 0
 
     @property
     def indicators(self) -> Target:
@@ -171,13 +182,17 @@ def as_task(value: Any) -> Any:
     return delayed(value, pure=False, traverse=False)
 
 
-def in_a_tree(combine: Callable[[list[Any]], Any], parts: Sequence[Any]) -> Any:
-    """Combine delayed parts, a few at a time, by a function of a list of parts."""
-    left = list(parts)
+def in_a_tree(parts: Sequence[Any], combine: Callable[[list[Any]], Any] | None = None) -> Any:
+    """Combine delayed parts, a few at a time; None adds them by their method `plus`."""
+    left, combine = list(parts), combine or _add_up
     while len(left) > 1:
         groups = (left[start : start + FAN_IN] for start in range(0, len(left), FAN_IN))
         left = [delayed(combine)(group) for group in groups]
     return left[0]
+
+
+def _add_up(parts: list[Any]) -> Any:
+    return reduce(lambda total, part: total.plus(part), parts)
 
 
 def _rechunked(X: Any, y: Any) -> Any:

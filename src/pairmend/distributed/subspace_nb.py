@@ -1,16 +1,14 @@
-"""RandomSubspaceNB for all pairs on blocks of rows: feature statistics and sums, by blocks."""
+"""RandomSubspaceNB on blocks of rows: feature statistics and sums, block by block."""
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import dask
 import numpy as np
 from dask import delayed
-from scipy import sparse
 from sklearn.base import clone
 
-from pairmend._utils.cells import SPARSE_SHARE, Cells
+from pairmend._utils.cells import Cells
 from pairmend._utils.frames import EncodedFrame, has_categories
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import seed_estimator
@@ -28,8 +26,6 @@ from pairmend.pairwise.learners import SubspaceNBPairLearner
 NO_ENCODER = RowEncoder(None, for_base=False, for_distances=False)
 MOST_GROUPS = 64
 """Groups of features whose distinct values are combined separately, at the most."""
-Part = tuple[IntArray, FloatArray]
-"""Distinct values of some features in some rows: their number for each feature, and a list."""
 
 
 def train_pairs(
@@ -45,29 +41,19 @@ def train_pairs(
 
     The learner equals one that is trained on these rows at once, but for the order of additions.
     """
-    data = _Statistics.of(seed_estimator(estimator, seed), rows, NO_ENCODER, train)
-    design = Design(data.features, data.centre_sums.centre(~data.features.categorical))
-
-    kept_design = as_task(design)
-    n_labels = int(pairs.max()) + 1
-    parts = [delayed(_sum_labels)(data.read, kept_design, b, n_labels) for b in data.blocks]
-    sums = in_a_tree(_plus, parts).compute().with_exclusive_numbers()
-    exclusive_pairs = sums.exclusive_pairs
-    if len(exclusive_pairs):
-        parts = [
-            delayed(_sum_exclusive)(data.read, kept_design, block, exclusive_pairs)
-            for block in data.blocks
-        ]
-        sums = replace(sums, exclusive=in_a_tree(_plus_exclusive, parts).compute())
+    numbers = _Numbers.of(seed_estimator(estimator, seed), rows, NO_ENCODER, train)
+    # Centres need only be near the means.
+    design = delayed(_design)(numbers.blocks[0], as_task(numbers.features)).compute()
+    n_labels, task = int(pairs.max()) + 1, as_task(design)
+    sums = in_a_tree(numbers.map(_sum_labels, task, n_labels)).compute().with_exclusive_numbers()
+    if len(sums.exclusive_pairs):
+        parts = numbers.map(_sum_exclusive, task, sums.exclusive_pairs)
+        sums = replace(sums, exclusive=in_a_tree(parts).compute())
     return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed).set_sums(pairs, design, sums)
 
 
 def train_labels(
-    seeded: RandomSubspaceNB,
-    rows: Rows,
-    encoder: RowEncoder,
-    train: BoolArray,
-    labels: IntArray,
+    seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: BoolArray, labels: IntArray
 ) -> list[RandomSubspaceNB]:
     """Train a classifier for each of some labels on the chosen rows, in two passes.
 
@@ -75,67 +61,12 @@ def train_labels(
     """
     if not len(labels):
         return []
-    data = _Statistics.of(seeded, rows, encoder, train)
-    kept = as_task(data.features)
-    parts = [delayed(_sum_classes)(data.read, kept, block, labels) for block in data.blocks]
-    sums: ClassSums = in_a_tree(_plus_classes, parts).compute()
+    numbers = _Numbers.of(seeded, rows, encoder, train)
+    sums = in_a_tree(numbers.map(_sum_classes, as_task(numbers.features), labels)).compute()
     return [
-        clone(seeded)._set_sums(data.like, [0, 1], sums.at(place), data.features)
+        clone(seeded)._set_sums(numbers.like, [0, 1], sums.at(place), numbers.features)
         for place in range(len(labels))
     ]
-
-
-@dataclass(frozen=True)
-class _Statistics:
-    """The chosen rows as numbers, and what is known of their features before training."""
-
-    like: Any  # an empty block
-    read: Any  # delayed `_Reader`
-    blocks: list[Any]  # delayed blocks of the chosen rows
-    features: FeatureStatistics
-    centre_sums: "_CentreSums"
-
-    @classmethod
-    def of(
-        cls, seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: BoolArray
-    ) -> "_Statistics":
-        like, _ = encoder.encode(rows.like)
-        declared, frame_encoder = seeded.declare(like)
-        check_frame(like, frame_encoder)
-        present, unit = rows.weighed(train)
-        read = as_task(_Reader(seeded, encoder, frame_encoder, unit))
-        blocks, n_features = rows.choose(present), like.shape[1]
-
-        n_groups = min(n_features, len(blocks), MOST_GROUPS)
-        groups = np.array_split(np.arange(n_features), n_groups)
-        summaries = [delayed(_summarise_block, nout=2)(read, block, groups) for block in blocks]
-        may_be_categorical = np.zeros(n_features, dtype=bool) if declared is None else declared
-        found = [
-            delayed(_candidates)(
-                in_a_tree(_union, [values[g] for _, values in summaries]), may_be_categorical[group]
-            )
-            for g, group in enumerate(groups)
-        ]
-        centre_sums, *found = dask.compute(
-            in_a_tree(_total, [numbers for numbers, _ in summaries]), *found
-        )
-        features = seeded.statistics_of_values(_concatenate(found), declared, frame_encoder)
-        return cls(like, read, blocks, replace(features, unit=unit), centre_sums)
-
-
-def _sum_classes(
-    read: "_Reader", feature_statistics: FeatureStatistics, block: Block, labels: IntArray
-) -> ClassSums:
-    numbers, weights = read(block)
-    cells, weights = Cells.of(numbers), np.ones(len(block.Y)) if weights is None else weights
-    codes = block.Y[:, labels].T.astype(np.int64)
-    return ClassSums.stack(
-        [ClassSums.over(cells, c, weights, 2, feature_statistics) for c in codes]
-    )
-
-
-def _plus_classes(parts: list[ClassSums]) -> ClassSums:
-    return reduce(ClassSums.plus, parts)
 
 
 def check_frame(like: Any, encoder: FrameEncoder | None) -> None:
@@ -166,109 +97,98 @@ def check_frame(like: Any, encoder: FrameEncoder | None) -> None:
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """Reads the numbers and the relative weights of a block."""
+class _Numbers:
+    """The numbers of chosen rows in blocks, and the statistics of their features."""
 
-    estimator: RandomSubspaceNB
-    encoder: RowEncoder
-    frame_encoder: FrameEncoder | None
-    unit: float
+    like: Any  # an empty block
+    blocks: list[Any]  # delayed blocks of numbers
+    features: FeatureStatistics
 
-    def __call__(self, block: Block) -> tuple[Any, FloatArray | None]:
-        X, _ = self.encoder.encode(block.X)
-        weights = None if block.weights is None else block.weights / self.unit
-        return read_numbers(self.estimator, X, self.frame_encoder), weights
+    @classmethod
+    def of(
+        cls, seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: BoolArray
+    ) -> "_Numbers":
+        like, _ = encoder.encode(rows.like)
+        declared, frame_encoder = seeded.declare(like)
+        check_frame(like, frame_encoder)
+        present, unit = rows.weighed(train)
+        given = as_task(seeded), as_task(encoder), as_task(frame_encoder), unit
+        blocks = [delayed(_read_numbers)(block, *given) for block in rows.choose(present)]
+        features = seeded.statistics_of_values(
+            _distinct_values(blocks, like.shape[1], declared), declared, frame_encoder
+        )
+        return cls(like, blocks, replace(features, unit=unit))
 
-
-@dataclass(frozen=True)
-class _CentreSums:
-    """Sums from which the centres of features are computed."""
-
-    n_rows: int  # number of rows
-    n_stored: int  # number of stored cells; all cells of dense rows
-    is_sparse: bool  # whether all blocks are sparse
-    total: FloatArray  # (d,), sum of the non-missing values
-    count: FloatArray  # (d,), number of the non-missing values
-
-    def centre(self, numeric: BoolArray) -> FloatArray:
-        """Return the centres of numeric features, as `Design.from_rows` chooses them."""
-        if self.is_sparse and self.n_stored <= SPARSE_SHARE * self.n_rows * len(self.total):
-            return np.zeros(np.count_nonzero(numeric))
-        return (self.total / np.maximum(self.count, 1))[numeric]
+    def map(self, function: Any, *given: Any) -> list[Any]:
+        """Return delayed calls of a function with each block."""
+        return [delayed(function)(block, *given) for block in self.blocks]
 
 
-def _summarise_block(
-    read: _Reader, block: Block, groups: list[IntArray]
-) -> tuple[_CentreSums, list[Part]]:
-    """Return the sums for the features' centres in a block, and its distinct values by group."""
-    X, _ = read(block)
-    n_rows, n_features = X.shape
-    found = DistinctValues.of(X)
-    values = np.split(found.listed(np.ones(n_features, dtype=bool)), np.cumsum(found.count)[:-1])
-    parts = [(found.count[group], np.concatenate([values[f] for f in group])) for group in groups]
-    if sparse.issparse(X):
-        present = ~np.isnan(X.data)
-        column = X.indices
-        total = np.bincount(column[present], X.data[present], n_features).astype(float)
-        count = n_rows - np.bincount(column[~present], minlength=n_features)
-        return _CentreSums(n_rows, X.nnz, True, total, count), parts
-    present = ~np.isnan(X)
-    total, count = np.where(present, X, 0).sum(axis=0), present.sum(axis=0)
-    return _CentreSums(n_rows, X.size, False, total, count), parts
+def _read_numbers(
+    block: Block,
+    seeded: RandomSubspaceNB,
+    encoder: RowEncoder,
+    frame_encoder: FrameEncoder | None,
+    unit: float,
+) -> Block:
+    """Return a block with numbers and relative weights."""
+    X, _ = encoder.encode(block.X)
+    weights = None if block.weights is None else block.weights / unit
+    return Block(read_numbers(seeded, X, frame_encoder), block.Y, weights)
 
 
-def _total(parts: list[_CentreSums]) -> _CentreSums:
-    return _CentreSums(
-        sum(part.n_rows for part in parts),
-        sum(part.n_stored for part in parts),
-        all(part.is_sparse for part in parts),
-        np.sum([part.total for part in parts], axis=0),
-        np.sum([part.count for part in parts], axis=0),
+def _distinct_values(
+    blocks: list[Any], n_features: int, declared: BoolArray | None
+) -> DistinctValues:
+    """Find the distinct values of features; those of numeric features are counted and dropped."""
+    declared = np.zeros(n_features, dtype=bool) if declared is None else declared
+    n_groups = min(n_features, len(blocks), MOST_GROUPS)
+    groups = np.array_split(np.arange(n_features), n_groups)
+    lists = [delayed(_list_values, nout=n_groups)(block, groups) for block in blocks]
+    parts = [
+        delayed(_count_values)(in_a_tree(group_lists, _union), declared[group])
+        for group, group_lists in zip(groups, zip(*lists, strict=True), strict=True)
+    ]
+    counts, low, high, is_kept, values = (
+        np.concatenate(columns) for columns in zip(*dask.compute(*parts), strict=True)
     )
+    feature = np.repeat(np.flatnonzero(is_kept), counts[is_kept])
+    return DistinctValues(counts, low, high, lambda features: values[features[feature]])
 
 
-def _union(parts: list[Part]) -> Part:
+def _list_values(block: Block, groups: list[IntArray]) -> list[tuple[IntArray, FloatArray]]:
+    """Return the numbers of distinct values of each group of features, and the values."""
+    found = DistinctValues.of(block.X)
+    every = np.ones(len(found.count), dtype=bool)
+    values = np.split(found.listed(every), np.cumsum(found.count)[:-1])
+    return [(found.count[group], np.concatenate([values[f] for f in group])) for group in groups]
+
+
+def _union(parts: list[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
     found = DistinctValues.union(parts)
     return found.count, found.listed(np.ones(len(found.count), dtype=bool))
 
 
-def _candidates(part: Part, may_be_categorical: BoolArray) -> tuple[DistinctValues, BoolArray]:
-    """Keep the values of those features only that may be categorical."""
+def _count_values(part: tuple[IntArray, FloatArray], declared: BoolArray) -> tuple[Any, ...]:
+    """Return what `DistinctValues` has; values of those features only that may be categorical."""
     found = DistinctValues.union([part])
-    kept = may_be_categorical | (found.count <= 2)
-    values = found.listed(kept)
-    return replace(found, listed=lambda features: values), kept
+    is_kept = declared | (found.count <= 2)
+    return found.count, found.low, found.high, is_kept, found.listed(is_kept)
 
 
-def _concatenate(found: list[tuple[DistinctValues, BoolArray]]) -> DistinctValues:
-    """Concatenate groups of features."""
-    count = np.concatenate([group.count for group, _ in found])
-    kept = np.concatenate([kept for _, kept in found])
-    values = np.concatenate([group.listed(kept) for group, kept in found])
-    feature = np.repeat(np.flatnonzero(kept), count[kept])
-    return DistinctValues(
-        count,
-        np.concatenate([group.low for group, _ in found]),
-        np.concatenate([group.high for group, _ in found]),
-        lambda features: values[features[feature]],
-    )
+def _design(block: Block, features: FeatureStatistics) -> Design:
+    return Design.from_rows(features, block.X)
 
 
-def _sum_labels(read: _Reader, design: Design, block: Block, n_labels: int) -> LabelSums:
+def _sum_classes(block: Block, features: FeatureStatistics, labels: IntArray) -> ClassSums:
+    cells, Y = Cells.of(block.X), block.Y[:, labels].T.astype(np.int64)
+    return ClassSums.stack([ClassSums.over(cells, y, block.all_weights, 2, features) for y in Y])
+
+
+def _sum_labels(block: Block, design: Design, n_labels: int) -> LabelSums:
     has_virtual = block.Y.shape[1] < n_labels
-    numbers, weights = read(block)
-    return LabelSums.part(block.Y, weights, design.expand(numbers), has_virtual=has_virtual)
+    return LabelSums.part(block.Y, block.weights, design.expand(block.X), has_virtual=has_virtual)
 
 
-def _sum_exclusive(read: _Reader, design: Design, block: Block, pairs: IntArray) -> Sums:
-    numbers, weights = read(block)
-    return sum_exclusive(pairs, block.Y, weights, design.expand(numbers))
-
-
-def _plus(parts: list[LabelSums]) -> LabelSums:
-    return reduce(LabelSums.plus, parts)
-
-
-def _plus_exclusive(parts: list[Sums]) -> Sums:
-    every = np.arange(len(parts[0].mass))
-    return reduce(lambda one, other: one.plus(other, every, every), parts)
+def _sum_exclusive(block: Block, design: Design, pairs: IntArray) -> Sums:
+    return sum_exclusive(pairs, block.Y, block.weights, design.expand(block.X))

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from pairmend._utils.cells import by_density, to_csr
+from pairmend._utils.cells import can_be_sparse, is_mostly_zeros, to_csr
 from pairmend._utils.frames import is_frame
 from pairmend._utils.typing import FloatArray, MatrixLike
 from pairmend._utils.validation import take_rows
@@ -107,16 +106,15 @@ class SparseRows:
     @classmethod
     def fit(cls, X: MatrixLike, row_weights: FloatArray) -> "SparseRows | None":
         """Compute the means; None unless X is a sparse matrix, or an array that is mostly zeros."""
-        if not _is_matrix(X):
+        if not _is_matrix(X) or not (sparse.issparse(X) or can_be_sparse(X)):
             return None
         present = row_weights > 0
         rows = X if present.all() else X[present]
-        rows = rows if sparse.issparse(rows) else by_density(rows)
-        if not sparse.issparse(rows):
+        if not sparse.issparse(rows) and not is_mostly_zeros(
+            int(np.count_nonzero(rows)), rows.size
+        ):
             return None
-        numbers = rows.astype(np.float64, copy=False)
-        mean, _ = mean_variance_axis(numbers, axis=0, weights=row_weights[present])
-        return cls(np.nan_to_num(mean))
+        return ColumnSums.of(rows, row_weights[present]).sparse_rows()
 
     def encode(self, X: MatrixLike) -> MatrixLike:
         """Return rows as CSR without NaN; CSR without NaN is not copied."""
@@ -129,6 +127,59 @@ class SparseRows:
             rows = rows.copy()
             rows.data[missing] = self.mean[rows.indices[missing]]
         return rows
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """Sums over the rows of a matrix, from which `SparseRows` are fitted.
+
+    Attributes
+    ----------
+    is_sparse : bool
+        Whether any rows are a sparse matrix.
+    n_cells, n_nonzero : int
+        Number of cells, and of those that are not 0. NaN is not 0.
+    sums, masses : ndarray of shape (n_features,)
+        Weighted sum of the values, and weight of the rows that have one.
+    """
+
+    is_sparse: bool
+    n_cells: int
+    n_nonzero: int
+    sums: FloatArray
+    masses: FloatArray
+
+    @classmethod
+    def of(cls, X: Any, weights: FloatArray) -> "ColumnSums":
+        """Sum over rows."""
+        is_sparse = sparse.issparse(X)
+        cells = X.data if is_sparse else X
+        missing: Any = np.isnan(cells)
+        values: Any = np.where(missing, 0, cells)
+        if is_sparse:
+            missing, values = (
+                sparse.csr_array((part, X.indices, X.indptr), X.shape) for part in (missing, values)
+            )
+        n_cells, n_nonzero = X.shape[0] * X.shape[1], int(np.count_nonzero(cells))
+        masses = weights.sum() - weights @ missing
+        return cls(is_sparse, n_cells, n_nonzero, weights @ values, masses)
+
+    def plus(self, other: "ColumnSums") -> "ColumnSums":
+        """Return the sums over the rows of both."""
+        return ColumnSums(
+            self.is_sparse or other.is_sparse,
+            self.n_cells + other.n_cells,
+            self.n_nonzero + other.n_nonzero,
+            self.sums + other.sums,
+            self.masses + other.masses,
+        )
+
+    def sparse_rows(self) -> SparseRows | None:
+        """Return the means; None unless rows are a sparse matrix, or mostly zeros."""
+        if not self.is_sparse and not is_mostly_zeros(self.n_nonzero, self.n_cells):
+            return None
+        means = np.zeros(len(self.sums))
+        return SparseRows(np.divide(self.sums, self.masses, out=means, where=self.masses > 0))
 
 
 def takes_sparse_rows(base: Any) -> bool:

@@ -74,11 +74,16 @@ class Sums:
             None if self.n_absent is None else self.n_absent - part.n_absent,
         )
 
-    def plus(self, other: "Sums", ours: IntArray, theirs: IntArray) -> "Sums":
+    def plus(
+        self, other: "Sums", ours: IntArray | None = None, theirs: IntArray | None = None
+    ) -> "Sums":
         """Return sums over unions of groups of two sets of rows.
 
         Each new group is the union of group `ours` here and group `theirs` in `other`; -1 is none.
+        None means all groups of both, which are the same.
         """
+        ours = np.arange(len(self.mass)) if ours is None else ours
+        theirs = ours if theirs is None else theirs
 
         def add(mine: Any, more: Any) -> Any:
             if mine is None and more is None:
@@ -269,9 +274,8 @@ class LabelSums:
         number[first, second] = number[second, first] = np.arange(len(either))
         exclusive_number = np.full((len(either), 2), -1)
         exclusive_number[ours >= 0] = self.exclusive_number[ours[ours >= 0]]
-        every = np.arange(n_labels)
         return LabelSums(
-            self.labels.plus(part.labels, every, every).at(slice(None)),
+            self.labels.plus(part.labels).at(slice(None)),
             self.shared.plus(part.shared, ours, theirs),
             number,
             self.exclusive,
@@ -324,8 +328,7 @@ class LabelSums:
         new[:n_old] = -1
         new[n_old:][before.count <= 0] = -1  # the difference is only rounding
         more = sum_exclusive(pairs, Y, weights, rows)
-        every = np.arange(len(pairs))
-        exclusive = self.exclusive.plus(before, old, new).plus(more, every, every)
+        exclusive = self.exclusive.plus(before, old, new).plus(more)
         return replace(sums, exclusive=exclusive)
 
     def decayed(self, share: float, min_mass: float) -> "LabelSums":

@@ -1,28 +1,34 @@
-"""fit on Dask collections, and how each classifier is trained block by block."""
+"""fit, predict and predict_proba on Dask collections; training of each classifier by blocks."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from functools import reduce
+from copy import copy
+from dataclasses import dataclass, replace
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 from warnings import warn
 
 import dask
+import dask.array as da
 import numpy as np
 from dask import delayed
-from scipy import sparse
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.cells import can_be_sparse, is_mostly_zeros
+from pairmend._utils.cells import can_be_sparse
 from pairmend._utils.fit_params import fit_with_weights, route_fit_params
-from pairmend._utils.frames import is_frame
+from pairmend._utils.frames import is_frame as is_local_frame
 from pairmend._utils.parameters import is_auto
 from pairmend._utils.per_label import for_all_labels
 from pairmend._utils.predictions import label_scores
-from pairmend._utils.sklearn_private import check_params
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend._utils.validation import check_base_classifier, new_seed, seed_estimator
+from pairmend._utils.sklearn_private import check_params, count_rows
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import (
+    check_base_classifier,
+    check_columns,
+    new_seed,
+    seed_estimator,
+    take_rows,
+)
 from pairmend._utils.weights import all_equal, relative_weights
 from pairmend.baselines.relevance import BinaryRelevance
 from pairmend.distributed.base_training import (
@@ -30,14 +36,23 @@ from pairmend.distributed.base_training import (
     is_trained_by_blocks,
     train_by_blocks,
 )
-from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree, stack_rows
-from pairmend.distributed.subspace_nb import NO_ENCODER, check_frame, train_pairs
+from pairmend.distributed.rows import (
+    Block,
+    Rows,
+    as_task,
+    in_a_tree,
+    is_frame,
+    stack_rows,
+    with_whole_rows,
+    without_rows,
+)
+from pairmend.distributed.subspace_nb import check_frame, train_pairs
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.mended.base import GivenBase, base_attributes
 from pairmend.mended.decisions import find_metric
 from pairmend.mended.estimator import MendedClassifier
 from pairmend.mended.label_sets import LabelSets
-from pairmend.mended.rows import RowEncoder, SparseRows
+from pairmend.mended.rows import ColumnSums, RowEncoder
 from pairmend.mended.validation import LandmarkTables, ValidationRows, check_number
 from pairmend.model_selection.out_of_fold import split_rows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
@@ -148,6 +163,77 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
     return fit_by_blocks(classifier, rows)
 
 
+def predict(classifier: MultiLabelClassifier, X: Any) -> Any:
+    """Predict the labels of the rows of a Dask collection.
+
+    The result is lazy. One block of rows at a time must fit into memory.
+
+    Parameters
+    ----------
+    classifier : classifier of pairmend
+        Fitted classifier. It is sent once to each worker.
+    X : dask array or dataframe of shape (n_samples, n_features)
+        Rows; chunks of an array may be scipy's CSR.
+
+    Returns
+    -------
+    dask array
+        The result of the classifier's own ``predict``, in the chunks of X. Chunk sizes that are
+        unknown in X, such as those of a dataframe, are unknown in the result.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from pairmend import PairwiseClassifier
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = PairwiseClassifier(random_state=0).fit(X, Y)
+    >>> predicted = predict(clf, da.from_array(X, chunks=(40, -1)))
+    >>> predicted.chunks
+    ((40, 40, 20), (5,))
+    >>> bool((predicted.compute() == clf.predict(X)).all())
+    True
+    """
+    check_is_fitted(classifier)
+    if classifier.multilabel_:
+        like = np.empty((0, len(classifier.classes_)), dtype=np.int64)
+    else:
+        like = np.empty(0, dtype=classifier.classes_.dtype)
+    return _by_blocks(classifier, X, "predict", like)
+
+
+def predict_proba(classifier: MultiLabelClassifier, X: Any) -> Any:
+    """Return the labels' scores for the rows of a Dask collection.
+
+    The result is lazy. One block of rows at a time must fit into memory.
+
+    Parameters
+    ----------
+    classifier : classifier of pairmend
+        Fitted classifier. It is sent once to each worker.
+    X : dask array or dataframe of shape (n_samples, n_features)
+        Rows; chunks of an array may be scipy's CSR.
+
+    Returns
+    -------
+    dask array of shape (n_samples, n_labels)
+        The result of the classifier's own ``predict_proba``, in the chunks of X.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from pairmend import PairwiseClassifier
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = PairwiseClassifier(random_state=0).fit(X, Y)
+    >>> scores = predict_proba(clf, da.from_array(X, chunks=(40, -1)))
+    >>> bool(abs(scores.compute() - clf.predict_proba(X)).max() < 1e-9)
+    True
+    """
+    check_is_fitted(classifier)
+    return _by_blocks(classifier, X, "predict_proba", np.empty((0, len(classifier.classes_))))
+
+
 def _check_takes_weights(classifier: Any) -> None:
     parameters = signature(classifier.fit).parameters
     forwards = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
@@ -185,18 +271,12 @@ def _model_of(classifier: Any, rows: Rows) -> Any:
 
 def _take_over(classifier: Any, fitted: Any) -> Any:
     """Give a classifier the fitted attributes of a clone, in place of its own."""
-    parameters = classifier.get_params(deep=False)
-    for name in [name for name in vars(classifier) if name not in parameters]:
-        delattr(classifier, name)
-    for name, value in vars(fitted).items():
-        if name not in parameters:
-            setattr(classifier, name, value)
+    classifier.__dict__ = vars(fitted) | classifier.get_params(deep=False)
     return classifier
 
 
 def _fit_pairwise(classifier: Any, rows: Rows) -> Any:
-    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
-    problem = classifier._training_input(rows.like, rows.target, {}, weights)
+    problem = classifier._training_input(rows.like, rows.target, {}, rows.all_weights)
 
     def train(chosen: BoolArray) -> PairLearner:
         n_jobs, seed = classifier.n_jobs, problem.seed
@@ -229,16 +309,17 @@ def _mask(numbers: IntArray, n_rows: int) -> BoolArray:
 
 
 def _fit_relevance(classifier: Any, rows: Rows) -> Any:
-    (fitted,) = train_by_blocks(classifier, rows, NO_ENCODER, rows.target, [rows.present])
+    (fitted,) = train_by_blocks(classifier, rows, rows.target, [rows.present])
     return _take_over(classifier, fitted)
 
 
 def _fit_thresholded(classifier: Any, rows: Rows) -> Any:
     """Fit the threshold on out-of-fold scores, which are gathered, and the classifier."""
     method = scoring_method(classifier)
+    seeded = classifier._seeded_estimator()
     splits = _splits(classifier.cv, rows, classifier.random_state)
     *models, final = train_by_blocks(
-        classifier._seeded_estimator(), rows, NO_ENCODER, rows.indicators,
+        seeded, rows, rows.indicators,
         [*(train for train, _ in splits), rows.present],
     )  # fmt: skip
     parts = []
@@ -246,7 +327,7 @@ def _fit_thresholded(classifier: Any, rows: Rows) -> Any:
         task = as_task(model)
         parts += [delayed(_scores)(task, block, method) for block in rows.choose(test)]
     numbers = np.concatenate([np.flatnonzero(test) for _, test in splits])
-    weights = np.ones(len(numbers)) if rows.weights is None else rows.weights[numbers]
+    weights = rows.all_weights[numbers]
     given = np.concatenate(dask.compute(*parts)), rows.indicators.as_given(numbers)
     threshold = fit_with_weights(
         classifier._unfitted_threshold(), given, None if all_equal(weights) else weights
@@ -282,7 +363,7 @@ def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
     indices = np.flatnonzero(fold >= 0)
     check_number(len(indices))
     *models, final = train_by_blocks(
-        model, rows, encoder, rows.indicators, [*(train for train, _ in splits), rows.present]
+        model, rows, rows.indicators, [*(train for train, _ in splits), rows.present], encoder
     )
     if rows.weights is not None:
         rows = replace(rows, weights=relative_weights(rows.weights))
@@ -322,23 +403,22 @@ class _RemoteRows:
     @property
     def weights(self) -> FloatArray:
         """Weights of the validation rows."""
-        weights = self.rows.weights
-        return np.ones(len(self.indices)) if weights is None else weights[self.indices]
+        return self.rows.all_weights[self.indices]
 
     def gather(
         self, landmarks: IntArray, compared: IntArray
     ) -> tuple[ValidationRows, ValidationRows, IntArray]:
         """Return the landmarks, the rows to compare, and the folds of the latter."""
         both = np.union1d(landmarks, compared)
-        parts = dask.compute(*self._map(_predict, both))
+        X, proba = zip(*dask.compute(*self._map(_Predictor.predict, both)), strict=True)
+        # Parts are in the order of the splits.
+        order = np.argsort(np.argsort(self.fold[self.indices[both]], kind="stable"))
         found = ValidationRows(
-            stack_rows([part.X for part in parts]),
-            np.concatenate([part.Y for part in parts]),
-            np.concatenate([part.proba for part in parts]),
-            np.concatenate([part.weights for part in parts]),
+            take_rows(stack_rows(X), order),
+            self.rows.target.Y[self.indices[both]],
+            np.concatenate(proba)[order],
+            self.weights[both],
         )
-        by_fold = np.argsort(self.fold[self.indices[both]], kind="stable")
-        found = found.take(np.argsort(by_fold))  # in the order of `both`
         at, drawn = (found.take(np.searchsorted(both, part)) for part in (landmarks, compared))
         return at, drawn, self.fold[self.indices[compared]]
 
@@ -347,8 +427,8 @@ class _RemoteRows:
         others = np.setdiff1d(np.arange(len(self.indices)), landmarks)
         if len(others) == 0:
             return tables
-        parts = self._map(_sum_others, others, as_task(tables))
-        return tables.plus(in_a_tree(_add_tables, parts).compute())
+        parts = self._map(_Predictor.sums, others, as_task(tables))
+        return tables.plus(in_a_tree(parts).compute())
 
     def label_sets(self, compared: IntArray, rows: ValidationRows) -> tuple[LabelSets, IntArray]:
         """Return the label sets of all rows, and the indices of the sets of the compared rows."""
@@ -373,25 +453,18 @@ class _Predictor:
     model: Any
     encoder: RowEncoder
 
-    def __call__(self, block: Block) -> ValidationRows:
+    def predict(self, block: Block) -> tuple[MatrixLike, FloatArray]:
+        """Return the rows in the form that distances take, and their probabilities."""
         base_rows, X = self.encoder.encode(block.X)
         proba = label_scores(self.model, base_rows, "predict_proba", block.Y.shape[1])
-        weights = np.ones(len(block.Y)) if block.weights is None else block.weights
-        return ValidationRows(X, block.Y, np.clip(proba, 0, 1, out=proba), weights)
+        return X, np.clip(proba, 0, 1, out=proba)
 
-
-def _predict(predictor: _Predictor, block: Block) -> ValidationRows:
-    return predictor(block)
-
-
-def _sum_others(predictor: _Predictor, block: Block, tables: LandmarkTables) -> LandmarkTables:
-    rows = predictor(block)
-    # Scalings contain the landmarks, and need not be sent back.
-    return replace(tables.sums_of(rows, np.arange(len(rows))), scalings=())
-
-
-def _add_tables(parts: Sequence[LandmarkTables]) -> LandmarkTables:
-    return reduce(LandmarkTables.plus, parts)
+    def sums(self, block: Block, tables: LandmarkTables) -> LandmarkTables:
+        """Return the sums of the rows by their nearest landmarks."""
+        X, proba = self.predict(block)
+        rows = ValidationRows(X, block.Y, proba, block.all_weights)
+        # Scalings contain the landmarks, and need not be sent back.
+        return replace(tables.sums_of(rows, np.arange(len(rows))), scalings=())
 
 
 def _fit_encoder(classifier: MendedClassifier, base: Any, rows: Rows) -> RowEncoder:
@@ -399,63 +472,44 @@ def _fit_encoder(classifier: MendedClassifier, base: Any, rows: Rows) -> RowEnco
     like = rows.like
     for_base = takes_encoded_frames(base)
     for_distances = classifier.transformer is None and classifier.scaling != "log_odds"
-    if is_frame(like):
+    if is_local_frame(like):
         encoder = RowEncoder.fit(
             like, np.empty(0), for_base=for_base, for_distances=for_distances,
             is_optional=classifier.scaling == "auto",
         )  # fmt: skip
         check_frame(like, encoder.encoder)
         return encoder
-    sparse_rows = _fit_sparse_rows(rows) if for_distances and can_be_sparse(like) else None
+    sparse_rows = None
+    if for_distances and can_be_sparse(like):
+        parts = [delayed(_column_sums)(block) for block in rows.choose(rows.present)]
+        sparse_rows = in_a_tree(parts).compute().sparse_rows()
     return RowEncoder(None, for_base, for_distances, sparse_rows)
 
 
-def _fit_sparse_rows(rows: Rows) -> SparseRows | None:
-    """Fit `SparseRows` on matrices in blocks, as its own ``fit`` does on all rows."""
-    parts = [delayed(_ColumnSums.of)(block) for block in rows.choose(rows.present)]
-    sums: _ColumnSums = in_a_tree(_add_sums, parts).compute()
-    return sums.sparse_rows()
+def _column_sums(block: Block) -> ColumnSums:
+    return ColumnSums.of(block.X, block.all_weights)
 
 
-@dataclass(frozen=True)
-class _ColumnSums:
-    """Sums of columns, from which the form of rows and the means of features are computed."""
-
-    n_sparse: int  # number of sparse matrices
-    n_cells: int
-    n_nonzero: int  # NaN is not 0
-    sums: FloatArray  # (n_features,), weighted, without NaN
-    masses: FloatArray  # (n_features,), weight of the rows without NaN
-
-    @classmethod
-    def of(cls, block: Block) -> "_ColumnSums":
-        """Sum over the rows of a block."""
-        X: Matrix = block.X
-        weights = np.ones(len(block.Y)) if block.weights is None else block.weights
-        is_sparse = sparse.issparse(X)
-        missing = _map_cells(np.isnan, X)
-        if (missing.data if is_sparse else missing).any():
-            X = _map_cells(lambda cells: np.where(np.isnan(cells), 0, cells), X)
-        masses: FloatArray = weights.sum() - weights @ missing
-        n_nonzero = np.count_nonzero(X.data if is_sparse else X) + missing.sum()
-        n_cells = X.shape[0] * X.shape[1]
-        return cls(int(is_sparse), n_cells, int(n_nonzero), weights @ X, masses)
-
-    def sparse_rows(self) -> SparseRows | None:
-        """Return the means; None unless rows are sparse matrices, or mostly zeros."""
-        if not self.n_sparse and not is_mostly_zeros(self.n_nonzero, self.n_cells):
-            return None
-        means = np.zeros(len(self.sums))
-        return SparseRows(np.divide(self.sums, self.masses, out=means, where=self.masses > 0))
+def _by_blocks(classifier: MultiLabelClassifier, X: Any, method: str, like: Any) -> Any:
+    X = with_whole_rows(X, "X")
+    check_columns(classifier, without_rows(X))
+    model = copy(classifier)
+    if isinstance(model, MendedClassifier):
+        # One number for each training row, which prediction does not use.
+        model.validation_indices_ = np.empty(0, dtype=np.int64)
+    task = as_task(model)  # workers can recompute it if it is lost
+    parts = np.ravel(X.to_delayed())
+    sizes = [np.nan] * len(parts) if is_frame(X) else X.chunks[0]
+    predicted = [
+        da.from_delayed(
+            delayed(_predict_block)(part, task, method, like),
+            shape=(size, *like.shape[1:]),
+            meta=like,
+        )
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    return da.concatenate(predicted, allow_unknown_chunksizes=True)
 
 
-def _map_cells(function: Any, X: Matrix) -> Matrix:
-    """Return a matrix with a function of the cells, in a sparse matrix of the stored ones."""
-    if not sparse.issparse(X):
-        return function(X)
-    return sparse.csr_array((function(X.data), X.indices, X.indptr), shape=X.shape)
-
-
-def _add_sums(parts: Sequence[_ColumnSums]) -> _ColumnSums:
-    names = [field.name for field in fields(_ColumnSums)]
-    return _ColumnSums(*(sum(getattr(part, name) for part in parts) for name in names))
+def _predict_block(block: MatrixLike, model: MultiLabelClassifier, method: str, like: Any) -> Any:
+    return getattr(model, method)(block) if count_rows(block) else like
