@@ -32,11 +32,10 @@ class Rows(BaseModel):
 
 
 class Predictions(BaseModel):
-    """The predicted labels of each row, their probabilities, and remarks on the columns."""
+    """The predicted labels of each row, and their probabilities."""
 
     labels: list[list[str]]
     probabilities: list[dict[str, float]]
-    notes: list[str]
 
 
 def make_app(path: str, sha256: str | None = None) -> FastAPI:
@@ -69,31 +68,24 @@ def make_app(path: str, sha256: str | None = None) -> FastAPI:
     def predict(given: Rows) -> Predictions:
         """Predict the labels of rows."""
         model = loaded["model"]
-        X, notes = _prepared(model, given)
         names = np.array(model.label_names, dtype=object)
         with _bad_rows_as_422():
+            X = model.prepare(given.rows)
             labels = model.estimator.predict(X)
             proba = model.estimator.predict_proba(X)
         return Predictions(
             labels=[names[row == 1].tolist() for row in labels],
             probabilities=[dict(zip(names, row, strict=True)) for row in proba.tolist()],
-            notes=notes,
         )
 
     @app.post("/explain", response_class=HTMLResponse)
     def explain(given: Rows) -> str:
         """Return a page that explains the predictions of rows."""
         model = loaded["model"]
-        _prepared(model, given)
         with _bad_rows_as_422():
             return model.explain(given.rows, n_problems=10).to_html(title="Explanations")
 
     return app
-
-
-def _prepared(model: SavedModel, given: Rows) -> tuple[Any, list[str]]:
-    with _bad_rows_as_422():
-        return model.prepare(given.rows)
 
 
 @contextmanager

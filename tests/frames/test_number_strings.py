@@ -8,13 +8,11 @@ import polars as pl
 import pytest
 
 from pairmend import BinaryRelevance
-from pairmend._utils.number_texts import NumberFormat
 from pairmend.base_classifiers import logistic_regression
 from pairmend.cli import main
 from pairmend.frames import ColumnWarning, FrameEncoder
 from pairmend.frames.kinds import summarise_columns
 from pairmend.persistence import load_model, save_model
-from pairmend.persistence.rows import _number_text, as_texts
 
 
 def test_summaries_equal_those_of_the_encoder():
@@ -41,7 +39,6 @@ def test_new_texts_are_not_noted_after_loading(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         saved.predict([{"title": "waves and sand", "place": "town"}])
-    with pytest.warns(UserWarning, match="column 'place' .* did not occur in training: moon"):
         saved.predict([{"title": "waves and sand", "place": "moon"}])
 
 
@@ -66,7 +63,7 @@ def test_numbers_may_be_strings_after_loading(saved_prices, cells):
 
 
 @pytest.mark.parametrize("array", [True, False])
-def test_strings_with_separators_where_the_model_has_numbers(tmp_path, array):
+def test_strings_where_the_model_has_numbers(tmp_path, array):
     pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
     X = pd.DataFrame({"price": np.arange(30.0), "size": np.arange(30.0) % 7})
     Y = np.column_stack([np.arange(30) % 2, np.arange(30) > 9])
@@ -74,19 +71,7 @@ def test_strings_with_separators_where_the_model_has_numbers(tmp_path, array):
     save_model(fitted, tmp_path / "m.model", feature_names=list(X))
     saved = load_model(tmp_path / "m.model")
     expected = saved.predict_proba(pd.DataFrame({"price": [1.5, np.nan], "size": [1200.0, 7.0]}))
-    rows = [{"price": "1,5", "size": "1,200.0"}, {"price": "-", "size": "007"}]
-    np.testing.assert_array_equal(saved.predict_proba(rows[:1]), expected[:1])
-    np.testing.assert_array_equal(
-        saved.predict_proba([{"price": "1,5", "size": 1200}, rows[1]]), expected
-    )
-    with pytest.raises(ValueError, match="is '1,500' in row 0; write it without separators"):
-        saved.predict([{"price": "1,500", "size": 1}])
-    with pytest.raises(ValueError, match="must hold numbers.* is 'dear' in row 0$"):
-        saved.predict([{"price": "dear", "size": 1}])
-
-
-@pytest.mark.parametrize("form", ["plain", "decimal comma", "thousands"])
-def test_texts_of_numbers_are_read_as_the_same_numbers(form):
-    numbers = np.array([1.125, -2.5, 1.125e-07, -1.5e-300, 1.125e22, 12.625e100, 1e-5, 3.0, 1500.0])
-    texts = map(_number_text, as_texts(numbers), numbers.tolist())
-    assert [NumberFormat(form).parse(text) for text in texts] == numbers.tolist()
+    rows = [{"price": "1.5", "size": "1.2e3"}, {"price": None, "size": "007"}]
+    np.testing.assert_array_equal(saved.predict_proba(rows), expected)
+    with pytest.raises(ValueError, match="column 'price', row 1 is '1,5'; expected a number"):
+        saved.predict([{"price": 1, "size": 1}, {"price": "1,5", "size": 1}])

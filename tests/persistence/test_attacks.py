@@ -513,10 +513,13 @@ def test_values_are_numbers_and_texts(path, text):
         {"categories": [["a"]]},
         {"versions": [["a", "b"]]},
         {"versions": {"pairmend": 1}},
-        {"frame": []},
-        {"frame": {"library": "os", "kinds": [], "values": []}},
-        {"frame": {"library": "pandas", "kinds": ["number"], "values": [None]}},
-        {"frame": {"library": "pandas", "kinds": "numbe", "values": [None]}},
+        {"kinds": {}},
+        {"kinds": ["number"]},
+        {"kinds": ["os.system"], "feature_names": ["a"]},
+        {"left_out": "ab"},
+        {"tags": "seen"},
+        {"tags": {"column": 1}},
+        {"tags": {"separator": ";"}},
     ],
 )
 def test_types_of_the_manifest_are_checked(path, manifest):

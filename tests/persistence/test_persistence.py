@@ -61,7 +61,6 @@ from pairmend.persistence import (
     save_model,
 )
 from pairmend.persistence.container import Container, read_container, write_container
-from pairmend.persistence.matching import match_features
 from pairmend.persistence.reproducible import pack
 from pairmend.persistence.trust import ROOMS, registered
 from pairmend.thresholds import (
@@ -296,7 +295,8 @@ def path(fitted, tmp_path):
 
 def forge(path, model, **manifest):
     """Write a model file with a valid checksum and any content."""
-    valid = {"feature_names": [], "label_names": [], "categories": {}, "frame": None}
+    valid = {"feature_names": [], "label_names": [], "categories": {}, "kinds": None}
+    valid |= {"tags": None, "left_out": []}
     valid["versions"] = _versions()
     content = model if isinstance(model, bytes) else pack(skops_io.dumps(model))
     write_container(Container({**valid, **manifest}, content), path)
@@ -549,35 +549,3 @@ def test_the_head_of_a_file_is_text(path):
     assert title == b"pairmend-model 3"
     assert len(digest) == 64
     assert json.loads(manifest)["label_names"] == ["a", "b", "c", "d"]
-
-
-def table(X, names, categories):
-    nothing = np.empty((X.shape[0], 0), dtype=np.int64)
-    return MultiLabelData(X, nothing, tuple(names), (), categories, "photos", ())
-
-
-@pytest.mark.parametrize("kind", [np.array, sparse.csr_array])
-def test_features_are_matched_by_name(kind):
-    X = kind([[1.0, 0, 5], [0, 1, np.nan], [2, 0, 7]])
-    data = table(X, ["hue", "size", "year"], {0: ("red", "mauve", "blue")})
-    matched = match_features(data, ["year", "hue"], {0: ("5", "6"), 1: ("blue", "red")})
-    found = matched.data.X.toarray() if sparse.issparse(X) else matched.data.X
-    np.testing.assert_array_equal(found, [[0, np.nan], [np.nan, 1], [np.nan, 0]])
-    assert matched.unused == ("size",)
-    assert matched.unknown == {"hue": ("mauve",), "year": ("7",)}
-    assert matched.data.categories == {0: ("5", "6"), 1: ("blue", "red")}
-
-
-def test_texts_are_parsed_as_numbers():
-    data = table(np.array([[0.0], [np.nan], [1.0]]), ["size"], {0: ("2.5", "-1e3")})
-    found = match_features(data, ["size"], {}).data.X[:, 0]
-    np.testing.assert_array_equal(found, [2.5, np.nan, -1000])
-    data = table(np.array([[0.0], [1.0]]), ["size"], {0: ("2.5", "big")})
-    with pytest.raises(ValueError, match="column 'size' must hold numbers.* 'big' in row 1"):
-        match_features(data, ["size"], {})
-
-
-def test_missing_columns_are_named():
-    data = table(np.ones((2, 1)), ["size"], {})
-    with pytest.raises(ValueError, match="photos lacks 2 of the 3 columns .*: 'hue', 'year'"):
-        match_features(data, ["hue", "size", "year"], {})

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import validate_data
 
-from pairmend._utils.columns import describe_frame
+from pairmend._utils.columns import column_kinds
 from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
 from pairmend._utils.namespaces import Namespace, foreign_namespace
 from pairmend._utils.products import sum_squares
@@ -184,7 +184,7 @@ def _has_columns(estimator: BaseEstimator, X: MatrixLike) -> bool:
 
 def set_feature_attributes(estimator: BaseEstimator, X: MatrixLike) -> None:
     """Set ``n_features_in_``, ``feature_names_in_`` and types of columns from the rows of fit."""
-    for name in ("n_features_in_", "feature_names_in_", "_other_names", "_frame_columns"):
+    for name in ("n_features_in_", "feature_names_in_", "_other_names", "_column_kinds"):
         if hasattr(estimator, name):
             delattr(estimator, name)
     if isinstance(X, EncodedFrame):
@@ -196,7 +196,7 @@ def set_feature_attributes(estimator: BaseEstimator, X: MatrixLike) -> None:
         if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
             estimator._other_names = frame_columns(X)
     if hasattr(estimator, "feature_names_in_") and is_classifier(estimator):
-        estimator._frame_columns = describe_frame(X)
+        estimator._column_kinds = column_kinds(X)
 
 
 def is_plain(X: Any) -> bool:

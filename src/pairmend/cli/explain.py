@@ -1,7 +1,6 @@
 """``pairmend explain``: explanations of rows as text, as a figure, or as an HTML page."""
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from pairmend._utils.text import counted
 from pairmend._utils.validation import take_rows
 from pairmend.cli.display import show_status, show_text, warnings_as_notes
 from pairmend.cli.input_files import (
+    column_texts,
     missing_columns,
     read_model,
     read_rows,
@@ -22,7 +22,6 @@ from pairmend.cli.standard_streams import shown, write_json
 from pairmend.datasets import MultiLabelData
 from pairmend.persistence import SavedModel
 from pairmend.persistence.explaining import explain_prepared
-from pairmend.persistence.rows import as_texts, read_columns
 
 MOST_ROWS = 1000
 """Largest number of rows on one page: each takes about 15 kB."""
@@ -121,9 +120,8 @@ def _add_names(
         explained[place] = replace(each, index=names[each.row], training_rows=neighbours)
 
 
-def _names(data: MultiLabelData, column: str) -> Sequence[str | None] | None:
-    columns = read_columns(data) or {}
-    return as_texts(columns[column]) if column in columns else None
+def _names(data: MultiLabelData, column: str) -> list[str | None] | None:
+    return column_texts(data, column) if column in data.feature_names else None
 
 
 def _draw(explanation: Any, path: Path) -> None:

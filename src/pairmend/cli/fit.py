@@ -11,7 +11,7 @@ from pairmend.cli.standard_streams import write_json
 from pairmend.cli.training_data import prepare_training, refuse_few_rows
 from pairmend.frames import ColumnWarning
 from pairmend.persistence.save_load import require_skops, save_with_facts
-from pairmend.persistence.training_rows import TagColumn, TrainingRows
+from pairmend.persistence.saved import TagColumn
 
 
 def run(options: argparse.Namespace) -> None:
@@ -20,7 +20,8 @@ def run(options: argparse.Namespace) -> None:
     if not options.model.parent.is_dir():
         raise FileNotFoundError(f"cannot write {options.model}: there is no such folder")
     refuse_overwriting(options.model, options.data)
-    training = prepare_training(read_training(options), split_names(options.categorical))
+    read = read_training(options)
+    training = prepare_training(read, split_names(options.categorical))
     data, X, is_frame = training.data, training.X, training.is_frame
     classifier = chosen_classifier(options, for_frames=is_frame)
     refuse_few_rows(classifier, len(data.Y), options)
@@ -40,7 +41,10 @@ def run(options: argparse.Namespace) -> None:
         categories=None if is_frame else data.categories,
         X=X if is_frame else None,
         tags=None if options.tags is None else TagColumn(options.tags, options.separator),
-        training_rows=TrainingRows.of(data),
+        left_out=[
+            *split_names(options.ignore),
+            *(name for name in read.feature_names if name not in data.feature_names),
+        ],
     )
     method = options.method or DEFAULT_METHOD
     show_status(f"wrote {options.model}: {method}, {size}")

@@ -6,20 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pairmend._utils.text import counted
-from pairmend.cli.display import progress, show_note, warnings_as_notes
+import numpy as np
+
+from pairmend.cli.display import progress, warnings_as_notes
 from pairmend.cli.limits import limits_of
 from pairmend.cli.shared_options import split_names
 from pairmend.cli.standard_streams import STANDARD, data_file
 from pairmend.cli.table_options import format_of
 from pairmend.datasets import MultiLabelData, drop_features, load_file, load_table
+from pairmend.datasets.assembly import column_values
 from pairmend.datasets.data import check_finite, source_name
 from pairmend.datasets.tag_column import guess_separator, matching_separator, take_tags
 from pairmend.persistence import SavedModel, UntrustedTypesError, load_model
-from pairmend.persistence.training_rows import TagColumn
-
-MOSTLY_TRAINING_ROWS = 0.1
-"""Share of training rows among evaluated ones from which on a note is shown."""
+from pairmend.persistence.saved import TagColumn
 
 
 def read_training(options: argparse.Namespace) -> MultiLabelData:
@@ -106,11 +105,7 @@ def read_labelled_rows(
             raise ValueError("--separator is for a column of tags; name it: --tags COLUMN")
         tags = TagColumn(tags.column, options.separator)
     data = _read_columns(options, model, () if tags else model.label_names, tags=tags)
-    X = _prepared(model, data)
-    _note_training_rows(
-        model, data, options.data, "--labels ..." if tags is None else f"--tags {tags.column}"
-    )
-    return data, X
+    return data, _prepared(model, data)
 
 
 def _read_columns(
@@ -147,27 +142,21 @@ def _read_columns(
 
 
 def _prepared(model: SavedModel, data: MultiLabelData, keep: Sequence[str] = ()) -> Any:
-    X, notes = model.prepare(data, ignore=keep)
-    for note in notes:
-        show_note(note)
-    return X
+    """Return rows as the model needs them, without columns that are known not to be features."""
+    known = {*keep, *model.label_names, *model.left_out} - set(model.feature_names)
+    known |= set() if model.tags is None else {model.tags.column}
+    unused = [name for name in data.feature_names if name in known]
+    return model.prepare(drop_features(data, unused) if unused else data)
 
 
-def _note_training_rows(model: SavedModel, data: MultiLabelData, path: Path, labels: str) -> None:
-    """Note that the model was trained on some of the rows."""
-    if model.training_rows is None:
-        return
-    unused = [name for name in data.feature_names if name not in model.feature_names]
-    n_seen, n_known = model.training_rows.count(drop_features(data, unused) if unused else data)
-    if n_seen > MOSTLY_TRAINING_ROWS * n_known:
-        how_many = f"{n_seen} of {counted(n_known, 'row')}"
-        if n_known < len(data.Y):
-            how_many = f"about {n_seen / n_known:.0%} of the rows"
-        show_note(
-            f"the model was trained on {how_many}, so the losses are lower than on new rows. Use "
-            f"other rows, or estimate the losses by cross-validation: pairmend evaluate {path} "
-            f"{labels}"
-        )
+def column_texts(data: MultiLabelData, name: str) -> list[str | None]:
+    """Return a column of data as texts; None where a value is missing."""
+    place = data.feature_names.index(name)
+    values = data.categories.get(place)
+    return [
+        None if np.isnan(x) else f"{x:.17g}" if values is None else values[int(x)]
+        for x in column_values(data.X, place).tolist()
+    ]
 
 
 def missing_columns(option: str, missing: Sequence[str], data: MultiLabelData) -> str:

@@ -13,6 +13,7 @@ from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend._utils.text import counted
 from pairmend.cli.display import progress, show_status, warnings_as_notes
 from pairmend.cli.input_files import (
+    column_texts,
     missing_columns,
     read_model,
     read_rows,
@@ -64,21 +65,11 @@ def predict_rows(model: SavedModel, X: Any, *, proba: bool = False) -> np.ndarra
 
 def _kept(data: MultiLabelData, keep: list[str], model: SavedModel) -> dict[str, Any]:
     """Return columns of the data as texts; None where a value is missing."""
-    places = {name: place for place, name in enumerate(data.feature_names)}
-    if missing := [name for name in keep if name not in places]:
+    if missing := [name for name in keep if name not in data.feature_names]:
         raise ValueError(missing_columns("--keep", missing, data))
     if shared := set(keep) & set(model.label_names):
         raise ValueError(f"--keep names labels, which are always written: {sorted(shared)}")
-    columns: dict[str, Any] = {}
-    for name in keep:
-        values = data.categories.get(places[name])
-        column = data.X[:, [places[name]]]
-        numbers = (column if isinstance(column, np.ndarray) else column.toarray()).ravel()
-        columns[name] = [
-            None if np.isnan(x) else f"{x:.17g}" if values is None else values[int(x)]
-            for x in numbers.tolist()
-        ]
-    return columns
+    return {name: column_texts(data, name) for name in keep}
 
 
 def _writer(path: Path) -> Callable[[Path, Mapping[str, Any]], None]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pairmend._utils.chunking import row_chunks
 from pairmend._utils.typing import BoolArray, IntArray, Matrix
 from pairmend.explanation.data import ProblemExplanation, TrainingRow
 
@@ -34,6 +35,36 @@ def equal_points(points: Matrix, others: Matrix) -> BoolArray:
         each.toarray() if sparse.issparse(each) else np.asarray(each) for each in (points, others)
     )
     return np.asarray(np.isclose(first, second, rtol=1e-6, atol=1e-9).all(axis=1))
+
+
+def find_rows(points: Matrix, training: Matrix) -> IntArray:
+    """Return the position of the training row that is equal to each point.
+
+    Points that are equal to each other get different rows. A point without an equal row is an
+    error.
+    """
+    nearest, smallest = np.zeros(points.shape[0], dtype=np.intp), np.full(points.shape[0], np.inf)
+    for rows in row_chunks(training.shape[0], points.shape[0]):
+        chunk = training[rows]
+        products = points @ chunk.T
+        products = products.toarray() if sparse.issparse(products) else products
+        distances = (chunk.multiply(chunk) if sparse.issparse(chunk) else chunk**2).sum(axis=1)
+        distances = np.asarray(distances).ravel() - 2 * products
+        best = distances.argmin(axis=1)
+        closer = distances[np.arange(len(best)), best] < smallest
+        nearest[closer] = rows.start + best[closer]
+        smallest = np.where(closer, distances[np.arange(len(best)), best], smallest)
+    if not (equal := equal_points(points, training[nearest])).all():
+        raise ValueError(
+            f"{np.count_nonzero(~equal)} of the {len(equal)} rows that the model holds are not "
+            "among the rows of training; expected the rows given to fit."
+        )
+    found, counts = np.unique(nearest, return_counts=True)
+    for row in found[counts > 1].tolist():
+        same = np.flatnonzero(nearest == row)
+        equal_rows = np.flatnonzero(equal_points(training, training[[row]]))
+        nearest[same] = equal_rows[: len(same)] if len(equal_rows) >= len(same) else row
+    return nearest
 
 
 def check_training(

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairmend._utils.columns import frame_library
+from pairmend._utils.frames import is_frame
 from pairmend.datasets import MultiLabelData
 from pairmend.explanation import Explanations, add_features
-from pairmend.persistence.rows import read_columns
+from pairmend.persistence.rows import cells_of, has_names, read_columns
 
 if TYPE_CHECKING:
     from pairmend.persistence.saved import SavedModel
@@ -52,10 +52,22 @@ def explain_prepared(
 def _feature_columns(model: "SavedModel", rows: Any) -> Any:
     """Return the features of the model in rows, as they were read; None for arrays."""
     names = list(model.feature_names)
-    if frame_library(rows) is not None:
+    if not has_names(rows):
+        return None
+    if is_frame(rows):
         return rows[names]
-    if isinstance(rows, MultiLabelData) and hasattr(rows.X, "tocsr"):
-        places = {name: place for place, name in enumerate(rows.feature_names)}
-        return rows.X.tocsr()[:, [places[name] for name in names]]
-    columns = read_columns(rows)
-    return None if columns is None else {name: columns[name] for name in names}
+    if not isinstance(rows, MultiLabelData):
+        return {name: _as_array(cells) for name, cells in read_columns(rows, names).items()}
+    places = [rows.feature_names.index(name) for name in names]  # there may be further columns
+    if hasattr(rows.X, "tocsr"):
+        return rows.X.tocsr()[:, places]
+    return {name: _as_array(cells_of(rows, k)) for name, k in zip(names, places, strict=True)}
+
+
+def _as_array(cells: Any) -> np.ndarray[Any, Any]:
+    """Return cells as an array: of objects if they are a list."""
+    if isinstance(cells, np.ndarray):
+        return cells
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array

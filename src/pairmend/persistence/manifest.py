@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from pairmend._utils.columns import NUMBER_TEXT, FrameColumns
 from pairmend.persistence.container import ModelFileError
-from pairmend.persistence.training_rows import TagColumn, TrainingRows
+from pairmend.persistence.saved import TagColumn
 
-LIBRARIES = ("pandas", "polars")
-KINDS = ("number", "boolean", "date", "text", NUMBER_TEXT, "category", "other")
+KINDS = ("number", "boolean", "date", "text", "category", "other")
 
 
 def read_manifest(path: str | Path, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -20,10 +18,9 @@ def read_manifest(path: str | Path, manifest: dict[str, Any]) -> dict[str, Any]:
             "label_names": labels,
             "categories": _categories(manifest["categories"], len(names)),
             "versions": {key: _text(value) for key, value in _object(manifest["versions"]).items()},
-            "frame": _frame(manifest["frame"], len(names)),
-            # Models of earlier versions lack these.
-            "tags": _tags(manifest.get("tags")),
-            "training_rows": TrainingRows.from_json(manifest.get("training_rows")),
+            "kinds": _kinds(manifest["kinds"], len(names)),
+            "tags": _tags(manifest["tags"]),
+            "left_out": _names(manifest["left_out"]),
         }
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(
@@ -39,16 +36,15 @@ def _categories(part: Any, n_features: int) -> dict[int, tuple[str, ...]]:
     return found
 
 
-def _frame(part: Any, n_features: int) -> FrameColumns | None:
+def _kinds(part: Any, n_features: int) -> tuple[str, ...] | None:
     if part is None:
         return None
-    kinds, values = _texts(_object(part)["kinds"]), _list(part["values"])
-    library = _text(part["library"])
-    if library not in LIBRARIES or not set(kinds) <= set(KINDS):
-        raise ValueError("a frame of an unknown library, or with unknown columns")
-    if not len(kinds) == len(values) == n_features:
-        raise ValueError(f"types of {len(kinds)} columns, of {n_features}")
-    return FrameColumns(library, kinds, tuple(None if v is None else _values(v) for v in values))
+    kinds = _texts(part)
+    if not set(kinds) <= set(KINDS):
+        raise ValueError("columns of unknown kinds")
+    if len(kinds) != n_features:
+        raise ValueError(f"kinds of {len(kinds)} columns, of {n_features}")
+    return kinds
 
 
 def _tags(part: Any) -> TagColumn | None:
@@ -56,15 +52,6 @@ def _tags(part: Any) -> TagColumn | None:
         return None
     separator = _object(part).get("separator")
     return TagColumn(_text(part["column"]), None if separator is None else _text(separator))
-
-
-def _values(part: Any) -> tuple[str | float, ...]:
-    values = _list(part)
-    if all(isinstance(value, str) for value in values):
-        return tuple(values)
-    if all(type(value) in (int, float) for value in values):
-        return tuple(map(float, values))
-    raise TypeError("expected texts or numbers, got other values")
 
 
 def _names(part: Any) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import json
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.columns import NUMBER_TEXT, FrameColumns, describe_frame
+from pairmend._utils.columns import column_kinds
 from pairmend._utils.defaults import MAX_MODEL_BYTES
+from pairmend._utils.frames import frame_columns, is_frame
 from pairmend._utils.namespaces import with_numpy_arrays
 from pairmend.persistence.archive import TooLargeError
 from pairmend.persistence.audit import audit
@@ -28,9 +29,8 @@ from pairmend.persistence.container import (
 )
 from pairmend.persistence.manifest import read_manifest
 from pairmend.persistence.reproducible import pack, unpack
-from pairmend.persistence.saved import SavedModel
+from pairmend.persistence.saved import SavedModel, TagColumn
 from pairmend.persistence.structures import check_structures
-from pairmend.persistence.training_rows import TagColumn, TrainingRows
 from pairmend.persistence.trust import UntrustedTypesError
 
 PACKAGES = ("pairmend", "scikit-learn", "numpy", "scipy", "skops")
@@ -118,7 +118,7 @@ def save_with_facts(
     X: Any = None,
     trusted: Sequence[str | type] = (),
     tags: TagColumn | None = None,
-    training_rows: TrainingRows | None = None,
+    left_out: Sequence[str] = (),
 ) -> str:
     """Save a model as `save_model`, with facts of the file that it was fitted on."""
     io = require_skops()
@@ -133,9 +133,9 @@ def save_with_facts(
         "label_names": [str(name) for name in label_names],
         "categories": {str(f): list(values) for f, values in (categories or {}).items()},
         "versions": {package: _version(package) for package in PACKAGES},
-        "frame": _frame_of(model, X, feature_names),
+        "kinds": _kinds_of(model, X, feature_names),
         "tags": None if tags is None else asdict(tags),
-        "training_rows": None if training_rows is None else training_rows.to_json(),
+        "left_out": list(left_out),
     }
     try:
         content = pack(io.dumps(model))
@@ -149,8 +149,8 @@ def save_with_facts(
     return write_container(Container(manifest, content), path)
 
 
-def _frame_of(model: Any, X: Any, feature_names: Sequence[str]) -> dict[str, Any] | None:
-    """Return the description of the frame that a model was fitted on; None for an array."""
+def _kinds_of(model: Any, X: Any, feature_names: Sequence[str]) -> Sequence[str] | None:
+    """Return the kinds of columns that a model was fitted on; None for an array."""
     if not hasattr(model, "feature_names_in_"):
         return None
     fitted_on = [str(name) for name in model.feature_names_in_]
@@ -159,45 +159,23 @@ def _frame_of(model: Any, X: Any, feature_names: Sequence[str]) -> dict[str, Any
             f"feature_names are {list(feature_names)[:10]}, but the model was fitted on a frame "
             f"with the columns {fitted_on[:10]}; leave feature_names out"
         )
-    described = describe_frame(X)
     if X is not None:
-        if described is None:
+        if not is_frame(X):
             raise ValueError(f"X must be a pandas or polars frame, as in fit, got {type(X)}")
-        if [str(name) for name in X.columns] != fitted_on:
+        if [str(name) for name in frame_columns(X)] != fitted_on:
             raise ValueError(
-                f"X has the columns {list(X.columns)[:10]}, but the model was fitted on "
+                f"X has the columns {frame_columns(X)[:10]}, but the model was fitted on "
                 f"{fitted_on[:10]}"
             )
-    if described is None:
-        steps = [step for _, step in getattr(model, "steps", [("", model)])]
-        described = getattr(steps[0], "_frame_columns", None)
-    if described is not None:
-        described = _as_encoded(model, described)
-    if described is None:
-        unknown = len(fitted_on) * ("other",)
-        described = FrameColumns("pandas", unknown, len(fitted_on) * (None,))
-    return asdict(described)
-
-
-def _as_encoded(model: Any, described: FrameColumns) -> FrameColumns:
-    """Describe columns as the encoder of a model reads them.
-
-    Texts may be numbers. New values are unusual in categories only: others are left out.
-    """
-    steps = [step for _, step in getattr(model, "steps", [("", model)])]
-    encoder = getattr(steps[0], "frame_encoder_", None)
-    if encoder is None or len(encoder.columns_) != len(described.values):
-        return described
-    read_as = [summary.kind for summary in encoder.columns_]
-    values = tuple(
-        each if kind == "category" else None
-        for kind, each in zip(read_as, described.values, strict=True)
-    )
-    kinds = tuple(
-        NUMBER_TEXT if (kind, each) == ("number", "text") else each
-        for kind, each in zip(read_as, described.kinds, strict=True)
-    )
-    return replace(described, kinds=kinds, values=values)
+    first = model.steps[0][1] if hasattr(model, "steps") else model
+    found = column_kinds(X) or getattr(first, "_column_kinds", None)
+    kinds = list(found or len(fitted_on) * ("other",))
+    encoder = getattr(first, "frame_encoder_", None)
+    for place, column in enumerate(encoder.columns_ if encoder is not None else ()):
+        # An encoder reads texts as numbers, and any value as a category.
+        if kinds[place] == "text" and column.kind not in ("date", "text"):
+            kinds[place] = column.kind if column.kind in ("number", "category") else "other"
+    return kinds
 
 
 def _check_loads(path: str | Path, content: bytes, trusted: Sequence[str | type]) -> None:

@@ -1,18 +1,31 @@
 """SavedModel: a loaded model, which predicts rows of frames, tables, dicts and arrays."""
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pairmend._utils.columns import FrameColumns
+import numpy as np
+
+from pairmend._utils.frames import is_frame
 from pairmend.datasets import MultiLabelData, one_hot
 from pairmend.explanation import Explanations
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.persistence.explaining import explain_prepared
-from pairmend.persistence.matching import check_names, match_features
-from pairmend.persistence.rows import Columns, read_columns, to_frame, to_table
-from pairmend.persistence.training_rows import TagColumn, TrainingRows
+from pairmend.persistence.rows import (
+    check_names,
+    has_names,
+    read_columns,
+    same_categories,
+    to_array,
+    to_frame,
+)
+
+
+@dataclass(frozen=True)
+class TagColumn:
+    """A column that lists tags, and the separator between them."""
+
+    column: str
+    separator: str | None
 
 
 @dataclass(frozen=True)
@@ -34,14 +47,14 @@ class SavedModel:
         Versions of the packages that it was saved with.
     sha256 : str
         The SHA-256 of the file, which identifies the model.
-    frame : FrameColumns or None
-        Types of the columns of the frame that the estimator was fitted on; None if it was fitted
+    kinds : tuple of str or None
+        Kinds of the columns of the frame that the estimator was fitted on; None if it was fitted
         on an array.
     tags : TagColumn or None
         The column of tags, and their separator, that the labels were read from by ``pairmend
         fit --tags``.
-    training_rows : TrainingRows or None
-        Hashes of rows that ``pairmend fit`` trained on, to recognise them.
+    left_out : tuple of str
+        Further columns of the file that ``pairmend fit`` read, which the estimator does not use.
 
     Examples
     --------
@@ -67,9 +80,9 @@ class SavedModel:
     categories: dict[int, tuple[str, ...]]
     versions: dict[str, str]
     sha256: str
-    frame: FrameColumns | None = None
+    kinds: tuple[str, ...] | None = None
     tags: TagColumn | None = None
-    training_rows: TrainingRows | None = None
+    left_out: tuple[str, ...] = ()
 
     def predict(self, rows: Any) -> Any:
         """Predict the labels of rows.
@@ -77,9 +90,11 @@ class SavedModel:
         Parameters
         ----------
         rows : DataFrame, MultiLabelData, list of dicts or array-like
-            Columns of a pandas or polars frame or a table, or keys of dicts, are matched by name;
-            they may have any order, and further columns are ignored. Numbers may be written as
-            texts. An array is passed to the estimator unchanged.
+            Arrays and frames are passed to the estimator unchanged. Columns, or keys of dicts,
+            must be those of fit: as for scikit-learn's estimators no name is missing or added,
+            and columns are in the same order. Dicts may hold texts: numbers in plain notation,
+            such as "1.5" or "2e3"; true or false, t or f, yes or no, y or n, 1 or 0 for booleans;
+            dates in ISO 8601. None is a missing value.
 
         Returns
         -------
@@ -88,13 +103,7 @@ class SavedModel:
         Raises
         ------
         ValueError
-            If a column is missing, or holds texts where the model was fitted on numbers.
-
-        Warns
-        -----
-        UserWarning
-            If there are columns that the model does not use, or values of a column that did not
-            occur in training.
+            If the columns are others, or a cell is not of the kind of its column in fit.
 
         Examples
         --------
@@ -106,7 +115,7 @@ class SavedModel:
         >>> saved.predict([{"size": "0.5"}]).tolist()
         [[1, 0]]
         """
-        return self.estimator.predict(self._prepared(rows))
+        return self.estimator.predict(self.prepare(rows))
 
     def predict_proba(self, rows: Any) -> Any:
         """Predict probabilities of labels.
@@ -130,7 +139,7 @@ class SavedModel:
         >>> saved.predict_proba([{"size": 0.5}]).shape
         (1, 2)
         """
-        return self.estimator.predict_proba(self._prepared(rows))
+        return self.estimator.predict_proba(self.prepare(rows))
 
     def explain(
         self,
@@ -168,67 +177,55 @@ class SavedModel:
         >>> [label.name for label in explanation.labels]
         ['sea', 'sun']
         """
-        X = self._prepared(rows)
-        known = None if training is None else self.prepare(training)[0]
+        X_training = None if training is None else self.prepare(training)
         return explain_prepared(
-            self, X, rows, known, training, n_neighbors=n_neighbors, n_problems=n_problems
+            self,
+            self.prepare(rows),
+            rows,
+            X_training,
+            training,
+            n_neighbors=n_neighbors,
+            n_problems=n_problems,
         )
 
-    def prepare(self, rows: Any, *, ignore: Sequence[str] = ()) -> tuple[Any, list[str]]:
+    def prepare(self, rows: Any) -> Any:
         """Convert rows to the input of the estimator.
 
         Parameters
         ----------
         rows : DataFrame, MultiLabelData, list of dicts or array-like
             As for :meth:`predict`.
-        ignore : sequence of str, default=()
-            Columns to leave out of the notes.
 
         Returns
         -------
-        X : DataFrame, ndarray or CSR
+        DataFrame, ndarray or CSR
             Rows for ``estimator.predict``.
-        notes : list of str
-            The warnings of :meth:`predict`.
 
         Examples
         --------
-        >>> import numpy as np
         >>> from pairmend.persistence import SavedModel
         >>> saved = SavedModel(None, ("size", "hue"), (), {1: ("blue", "red")}, {}, "")
-        >>> X, notes = saved.prepare([{"hue": "red", "size": 0.5, "id": 7}])
-        >>> X.tolist(), notes
-        ([[0.5, 1.0]], ['columns not used: id'])
+        >>> saved.prepare([{"hue": "red", "size": 0.5}]).tolist()
+        [[0.5, 1.0]]
         """
-        columns = None if _is_sparse_table(rows) else read_columns(rows)
-        if columns is None and not isinstance(rows, MultiLabelData):
-            return rows, []
+        if not has_names(rows):
+            return rows
         if not self.feature_names:
             raise ValueError(
                 "the model has no feature names; pass feature_names to save_model, or predict an "
                 "array"
             )
-        source = rows.name if isinstance(rows, MultiLabelData) else "X"
-        found = rows.feature_names if columns is None else tuple(columns)
-        check_names(source, found, self.feature_names)
-        if self.frame is not None:
-            table = columns if columns is not None else read_columns(rows)
-            X, unknown = to_frame(rows, table or {}, self.feature_names, self.frame, source)
-            consequence = ""
-        else:
-            X, unknown = self._array(rows, columns, source)
-            consequence = ", which count as missing"
-        used = {*self.feature_names, *self.label_names, *ignore}
-        used |= set() if self.tags is None else {self.tags.column}
-        notes = []
-        if unused := [name for name in found if name not in used]:
-            notes.append(f"columns not used: {_some(unused)}")
-        notes += [
-            f"column {name!r} holds values that did not occur in training{consequence}: "
-            f"{_some(values)}"
-            for name, values in unknown.items()
-        ]
-        return X, notes
+        if is_frame(rows) and self.kinds is not None:
+            return rows
+        is_table = isinstance(rows, MultiLabelData)
+        if is_table and self.kinds is None and same_categories(rows, self.categories):
+            check_names(rows.name, rows.feature_names, self.feature_names)
+            return self._encoded(rows.X)
+        columns = read_columns(rows, self.feature_names)
+        source = rows.name if is_table else "X"
+        if self.kinds is not None:
+            return to_frame(columns, self.kinds, source)
+        return self._encoded(to_array(columns, self.categories, source))
 
     def text_columns(self) -> tuple[str, ...]:
         """Return the columns whose cells are texts, even if they look like numbers.
@@ -244,36 +241,17 @@ class SavedModel:
         >>> saved.text_columns()
         ('code',)
         """
-        if self.frame is None:
+        if self.kinds is None:
             return tuple(self.feature_names[f] for f in self.categories)
-        kinds = zip(self.feature_names, self.frame.kinds, strict=True)
+        kinds = zip(self.feature_names, self.kinds, strict=True)
         return tuple(name for name, kind in kinds if kind not in ("number", "other"))
 
-    def _prepared(self, rows: Any) -> Any:
-        X, notes = self.prepare(rows)
-        for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=3)
-        return X
-
-    def _array(
-        self, rows: Any, columns: Columns | None, source: str
-    ) -> tuple[Any, dict[str, tuple[str, ...]]]:
-        """Return numbers for an estimator that was fitted on an array."""
-        data = rows
-        if not isinstance(data, MultiLabelData):
-            data = to_table(columns or {}, source, self.text_columns())
-        matched = match_features(data, self.feature_names, self.categories)
-        X = one_hot(matched.data).X
-        expected = getattr(self.estimator, "n_features_in_", X.shape[1])
-        if X.shape[1] != expected == len(self.feature_names):  # fitted on the codes of categories
-            X = matched.data.X
-        return X, matched.unknown
-
-
-def _is_sparse_table(rows: Any) -> bool:
-    return isinstance(rows, MultiLabelData) and hasattr(rows.X, "tocsr")
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
+    def _encoded(self, X: Any) -> Any:
+        """Replace codes of categories by indicators, unless the estimator was fitted on codes."""
+        n_expected = getattr(self.estimator, "n_features_in_", None)
+        if not self.categories or n_expected == X.shape[1]:
+            return X
+        nothing = np.empty((X.shape[0], 0), dtype=np.int64)
+        return one_hot(
+            MultiLabelData(X, nothing, self.feature_names, (), self.categories, "X", ())
+        ).X
