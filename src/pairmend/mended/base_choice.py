@@ -22,7 +22,6 @@ from pairmend.mended.calibration import MIN_GAIN as MIN_CALIBRATION_GAIN
 from pairmend.mended.calibration import Calibration, fit_calibration
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
 from pairmend.mended.stacking import fit_stacking_weights, stack
-from pairmend.mended.validation import check_number
 
 LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
 INVERSE_PENALTIES = (1.0, 10.0)
