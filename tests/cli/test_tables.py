@@ -116,7 +116,7 @@ REMARKS = {
     "missing_texts": ([*(f"{n * 1.37:.2f}" for n in range(37)), "-", "n/a", "N/A"], None),
     "missing_dates": (
         [*(f"{n % 28 + 1}.5.2024" for n in range(39)), "n/a"],
-        "1 text that is no date is taken as missing: 'n/a'",
+        "taken as missing dates in 1 row: 'n/a'",
     ),
     "codes": (["01234", "20099"] * 20, None),
     "ambiguous_dates": (["01/02/2024", "03/04/2024"] * 20, "the month is taken first"),

@@ -6,7 +6,7 @@ requires from 1.9 on only, is not needed.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -34,7 +34,7 @@ class Column:
     holds: str
     values: NDArray[Any]
     is_category: bool = False
-    categories: tuple[str, ...] = field(default=())
+    categories: tuple[str, ...] = ()
     is_ordered: bool = False
 
     @property
@@ -79,9 +79,12 @@ def read_column(X: Any, position: int) -> Column:
     """Read a column of a pandas or polars frame or a pyarrow table, by position."""
     if hasattr(X, "iloc"):
         return _read_pandas(X.columns[position], X.iloc[:, position])
-    if hasattr(X, "to_series"):
-        return _read_polars(X.columns[position], X.to_series(position))
-    return _read_objects(X.column_names[position], X.column(position).to_pylist())
+    if not hasattr(X, "to_series"):
+        return _read_objects(X.column_names[position], X.column(position).to_pylist())
+    series = X.to_series(position)
+    column, dtype = _read_array(series.name, series.to_numpy()), str(series.dtype.base_type())
+    listed = tuple(series.dtype.categories) if dtype == "Enum" else ()
+    return replace(column, is_category=dtype in ("Categorical", "Enum"), categories=listed)
 
 
 def require_numbers(X: Any, user: str) -> None:
@@ -107,71 +110,58 @@ def category_key(value: Any) -> str:
 def _read_pandas(name: Any, series: Any) -> Column:
     dtype: Any = series.dtype
     if hasattr(dtype, "categories"):
-        keys = tuple(category_key(value) for value in dtype.categories)
-        values = np.array([*keys, None], dtype=object)[series.cat.codes]  # -1 is a missing value
-        return Column(name, "strings", values, True, keys, bool(dtype.ordered))
+        listed = tuple(map(category_key, dtype.categories))
+        keys = np.array([*listed, None], dtype=object)[series.cat.codes]  # -1 is a missing value
+        return replace(
+            _read_array(name, keys), is_category=True, categories=listed, is_ordered=dtype.ordered
+        )
     kind = getattr(dtype, "kind", "O")
+    if kind in "iuf":
+        return _read_array(name, series.to_numpy(dtype=float, na_value=np.nan))
+    return _read_array(name, series.to_numpy(dtype=f"{kind}8[us]" if kind in "mM" else None))
+
+
+def _read_array(name: Any, array: NDArray[Any]) -> Column:
+    kind = array.dtype.kind
+    if kind not in "biufmM":
+        return _read_objects(name, array.tolist())
     if kind in "biuf":
-        return _read_array(name, series.to_numpy(dtype=float, na_value=np.nan), kind)
-    if kind in "mM":
-        return _read_array(name, series.to_numpy(dtype=f"{kind}8[us]"), kind)
-    cells = series.to_numpy(dtype=object, copy=True)
-    cells[series.isna().to_numpy()] = None
-    return _read_objects(name, cells.tolist())
-
-
-def _read_polars(name: Any, series: Any) -> Column:
-    base = str(series.dtype.base_type())
-    if base in ("Categorical", "Enum"):
-        keys = tuple(series.dtype.categories) if base == "Enum" else ()
-        return Column(name, "strings", np.array(series.to_list(), dtype=object), True, keys)
-    if series.dtype.is_numeric() or base == "Boolean":
-        kind = "b" if base == "Boolean" else "f"
-        return _read_array(name, series.cast(float).to_numpy(), kind)
-    if base in ("Date", "Datetime", "Duration"):
-        array = series.to_numpy()
-        return _read_array(name, array, array.dtype.kind)
-    return _read_objects(name, series.to_list())
-
-
-def _read_array(name: Any, array: NDArray[Any], kind: str) -> Column:
-    """Read an array by the code of its kind: as numpy's, "b" for booleans."""
-    if kind in "mM":
-        unit = DAY if kind == "M" else 1e6
-        counts = array.astype(f"{kind}8[us]")
-        values = np.where(np.isnat(counts), np.nan, counts.astype(np.int64) / unit)
-        return Column(name, "dates" if kind == "M" else "durations", values)
-    return Column(name, "booleans" if kind == "b" else "numbers", np.array(array, dtype=float))
+        return Column(name, "booleans" if kind == "b" else "numbers", np.array(array, dtype=float))
+    counts = array.astype(f"{kind}8[us]")
+    values = counts.astype(np.int64) / (DAY if kind == "M" else 1e6)
+    holds = "dates" if kind == "M" else "durations"
+    return Column(name, holds, np.where(np.isnat(counts), np.nan, values))
 
 
 def _read_objects(name: Any, cells: list[Any]) -> Column:
-    """Read cells that are Python objects; None and NaN are missing."""
-    cells = [None if isinstance(cell, float) and np.isnan(cell) else cell for cell in cells]
-    types = {type(cell) for cell in cells} - {type(None)}
+    """Read cells that are Python objects."""
+    cells = [cell if type(cell) is str or not _is_missing(cell) else None for cell in cells]
+    types = set(map(type, cells)) - {type(None)}
+    if all(issubclass(kind, str) for kind in types):
+        blank = {cell for cell in set(cells) - {None} if not cell.strip()}
+        strings = [None if cell in blank else cell for cell in cells] if blank else cells
+        return Column(name, "strings", np.array(strings, dtype=object))
     for classes, convert, holds in _READERS:
         if all(issubclass(kind, classes) for kind in types):
-            values = [None if cell is None else convert(cell) for cell in cells]
-            dtype = object if holds == "strings" else float  # None is NaN as a float
-            return Column(name, holds, np.array(values, dtype=dtype))
-    raise ValueError(_unreadable(name, cells))
-
-
-def _unreadable(name: Any, cells: list[Any]) -> str:
-    """Return the message for a column of several types, or of one that cannot be read."""
+            values = [np.nan if cell is None else convert(cell) for cell in cells]
+            return Column(name, holds, np.array(values))
     first: dict[str, int] = {}
     for row, cell in enumerate(cells):
         if cell is not None:
             first.setdefault(type(cell).__name__, row)
     found = ", ".join(f"{kind} (first in row {row})" for kind, row in first.items())
-    if len(first) == 1:
-        return (
-            f"Column {name!r} holds values of type {found}; expected numbers, strings, dates or "
-            "durations. Convert the column, or leave it out: X.drop(columns=[...])."
-        )
-    return (
-        f"Column {name!r} holds values of several types: {found}. Give it one: for categories "
-        "X[name].astype(str), for numbers pandas.to_numeric(X[name], errors='coerce')."
+    several = f"values of several types: {found}" if len(first) > 1 else f"values of type {found}"
+    raise ValueError(
+        f"Column {name!r} holds {several}; expected numbers, strings, dates or durations. Convert "
+        "it, for categories by X[name].astype(str), for numbers by pandas.to_numeric(X[name], "
+        "errors='coerce'), or leave it out: X.drop(columns=[...])."
     )
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, float | Decimal | np.generic) and bool(cell != cell)
 
 
 def days_of(value: date) -> float:
@@ -187,8 +177,7 @@ def _seconds_of_day(value: time) -> float:
     return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
 
 
-_READERS: list[tuple[Any, Callable[[Any], Any], str]] = [
-    (str, lambda value: str(value) if value.strip() else None, "strings"),
+_READERS: list[tuple[Any, Callable[[Any], float], str]] = [
     ((bool, np.bool_), float, "booleans"),
     ((bool, int, float, Decimal, np.number, np.bool_), float, "numbers"),
     (date, days_of, "dates"),

@@ -16,11 +16,10 @@ from sklearn.preprocessing import normalize
 from pairmend._utils.number_texts import (
     is_code,
     is_missing_text,
-    is_other_notation,
     is_plain_number,
-    may_have_thousands,
     plain_number,
 )
+from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
 from pairmend.frames.columns import Column, days_of, read_column
 
@@ -47,6 +46,14 @@ FORMATS = (ISO, "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y")
 BETWEEN_UNIT_VECTORS = 1 / np.sqrt(2)
 """Factor that makes the distance of two different categories, or of two texts without common
 words, 1: the largest difference of a number that is divided by its range."""
+_LIKE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
+_SIGN = r"(?:[$€£¥₹%]|EUR|USD|GBP|CHF)?"
+_OTHER_NOTATION = re.compile(
+    rf"{_SIGN}\s*[+-]?\s*{_SIGN}\s*(\d+|[1-9]\d{{0,2}}([.,'\u2019 \u00a0\u202f]\d{{3}})+)"
+    rf"([.,]\d*)?\s*{_SIGN}",
+    re.ASCII,
+)
+"""Numbers with a decimal comma, separators of thousands, a currency or per cent, or plain ones."""
 _LIKE_A_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d")
 
 
@@ -174,10 +181,10 @@ class DateReader:
     kind: ClassVar[str] = "date"
 
     @classmethod
-    def fit(cls, column: Column, form: str) -> "DateReader":
+    def fit(cls, column: Column, form: str = ISO) -> "DateReader":
         """Find whether a column has times of day."""
         days = cls(form, False).read(column)[:, 0]
-        return cls(form, bool((np.mod(days[~np.isnan(days)], 1) != 0).any()))
+        return cls(form, bool((days[~np.isnan(days)] % 1 != 0).any()))
 
     @property
     def layout(self) -> list[tuple[int, float]]:
@@ -225,12 +232,17 @@ class TextReader:
         vectorizer = TfidfVectorizer(
             sublinear_tf=True, max_features=VOCABULARY, min_df=2, strip_accents="unicode"
         )
-        counts = vectorizer.fit_transform([key or "" for key in column.keys])
-        n_components = min(COMPONENTS, counts.shape[0] - 1)
-        if counts.shape[1] <= max(n_components, 1) or not projects:
+        try:
+            counts = vectorizer.fit_transform([key or "" for key in column.keys])
+        except ValueError as error:
+            raise ValueError(
+                f"Column {column.name!r} cannot be read as text: no word occurs in two rows. Leave "
+                "the column out, or encode it as numbers."
+            ) from error
+        n_components = max(min(COMPONENTS, counts.shape[0] - 1), 1)
+        if counts.shape[1] <= n_components or not projects:
             return cls(vectorizer, None)
-        projection = TruncatedSVD(max(n_components, 1), random_state=0).fit(counts)
-        return cls(vectorizer, projection)
+        return cls(vectorizer, TruncatedSVD(n_components, random_state=0).fit(counts))
 
     @property
     def layout(self) -> list[tuple[int, float]]:
@@ -306,63 +318,56 @@ def choose_reader(
 
     If it does not project, the reader of a text column is not usable, but found sooner.
     """
-    present = column.values[~column.missing].tolist()
-    reader, note = _requested(column, kind), ""
-    if reader is None and column.missing.all() and len(column.values):
+    counts = Counter(column.values[~column.missing].tolist())
+    if kind is not None:
+        reader, note = _requested(column, kind), ""
+    elif not counts and len(column.values):
         reader, note = NothingReader("empty"), "it has no values and is left out"
-    elif reader is None and column.holds == "dates":
-        reader = DateReader.fit(column, ISO)
-    elif reader is None and column.holds != "strings":
-        reader = NumberReader(column.holds)
-    elif reader is None:
-        reader, note = _reader_of_strings(column, Counter(present), projects)
-    n_missing = len(column.values) - len(present)
+    elif column.holds == "strings":
+        reader, note = _reader_of_strings(column, counts, projects)
+    else:
+        reader, note = _requested(column, "date" if column.holds == "dates" else "number"), ""
     if reader.kind in ("number", "date") and column.holds == "strings":
-        present = [text for text in present if not is_missing_text(text)]
-        n_missing = len(column.values) - len(present)
-    return reader, ColumnSummary(column.name, reader.kind, len(set(present)), n_missing), note
+        counts = Counter({text: n for text, n in counts.items() if not is_missing_text(text)})
+    n_missing = len(column.values) - counts.total()
+    return reader, ColumnSummary(column.name, reader.kind, len(counts), n_missing), note
 
 
-def _requested(column: Column, kind: str | None) -> Any:
-    """Return the reader of a kind that was requested; None if none was."""
+def _requested(column: Column, kind: str) -> Any:
+    """Return the reader of a kind."""
     if kind == "ignored":
         return NothingReader("ignored")
     if kind == "category":
         return CategoryReader.fit(column)
     if kind == "text":
-        try:
-            return TextReader.fit(column)
-        except ValueError as error:
-            raise ValueError(
-                f"Column {column.name!r} cannot be read as text: {error} Leave the column out, or "
-                "encode it as numbers."
-            ) from error
+        return TextReader.fit(column)
     if kind == "date":
-        texts = [key for key in column.keys if key is not None and not is_missing_text(key)]
-        forms = _date_formats(texts) if column.holds == "strings" else []
-        return DateReader.fit(column, forms[0] if forms else ISO)
-    if kind == "number":
-        reader = NumberReader(column.holds if column.holds in _READ_AS else "numbers")
-        reader.read(column)  # raises an error for anything but numbers
-        return reader
-    return None
+        texts = [key for key in dict.fromkeys(column.keys) if key and not is_missing_text(key)]
+        return DateReader.fit(column, *_date_formats(texts)[:1])
+    reader = NumberReader(column.holds if column.holds in _READ_AS else "numbers")
+    reader.read(column)  # raises an error for anything but numbers
+    return reader
 
 
 def _reader_of_strings(column: Column, counts: Counter[str], projects: bool) -> tuple[Any, str]:
     """Return the reader of a column of strings, and the text of a warning."""
-    if column.is_category:  # a categorical dtype is never read as numbers, dates or text
-        return _reader_of_categories(column, counts)
     texts = [text for text in counts if not is_missing_text(text)]
+    if column.is_category:  # never read as numbers, dates or text
+        return _reader_of_categories(column, counts)
     if texts and all(map(is_plain_number, texts)):
         reader: Any = NumberReader()
-        note = _thousands_note(column.name, texts)
+        notes = [_thousands_note(column.name, texts)]
     elif forms := _date_formats(texts):
         reader = DateReader.fit(column, forms[0])
-        note = _order_note(texts[0], forms)
+        notes = [_order_note(texts[0], forms)]
     else:
         reader, left_out = _reader_of_words(column, counts, projects)
         return reader, "; ".join(filter(None, [_others_note(column.name, counts), left_out]))
-    return reader, "; ".join(filter(None, [note, _missing_note(counts, reader.kind)]))
+    if n_missing := counts.total() - sum(counts[text] for text in texts):
+        missing = _some(text for text in counts if is_missing_text(text))
+        rows = counted(n_missing, "row")
+        notes.append(f"taken as missing {reader.kind}s in {rows}: {missing}")
+    return reader, "; ".join(filter(None, notes))
 
 
 def _reader_of_words(column: Column, counts: Counter[str], projects: bool) -> tuple[Any, str]:
@@ -391,51 +396,41 @@ def _reader_of_categories(column: Column, counts: Counter[str]) -> tuple[Any, st
 
 
 def _thousands_note(name: Any, texts: list[str]) -> str:
-    """Return a warning for points that may separate thousands."""
-    if not may_have_thousands(texts):
+    """Return a warning if all points of numbers may separate thousands, beside whole numbers."""
+    points = [text.strip() for text in texts if "." in text]
+    if len(points) in (0, len(texts)) or not all(map(_LIKE_THOUSANDS.fullmatch, points)):
         return ""
-    text = next(text for text in texts if "." in text)
     return (
-        f"{text!r} is read as {plain_number(text)}; if its point separates thousands, convert the "
-        f"column: pandas.to_numeric(X[{name!r}].str.replace('.', ''))"
+        f"{points[0]!r} is read as {float(points[0])}; if its point separates thousands, convert "
+        f"the column: pandas.to_numeric(X[{name!r}].str.replace('.', ''))"
     )
-
-
-def _missing_note(counts: Counter[str], kind: str) -> str:
-    """Return a warning for texts that are taken as missing numbers or dates."""
-    missing = {text: count for text, count in counts.items() if is_missing_text(text)}
-    if not missing:
-        return ""
-    n_texts = sum(missing.values())
-    which = f"text that is no {kind} is" if n_texts == 1 else f"texts that are no {kind}s are"
-    return f"{n_texts} {which} taken as missing: {_some(missing)}"
 
 
 def _others_note(name: Any, counts: Counter[str]) -> str:
     """Return a warning for strings most of which are numbers or dates."""
     texts = [text for text in counts if not is_missing_text(text)]
-    half = sum(counts[text] for text in texts) / 2
-    numbers = {text for text in texts if is_plain_number(text)}
-    other_numbers = [text for text in texts if is_other_notation(text)]
-    if sum(counts[text] for text in (*numbers, *other_numbers)) > half and other_numbers:
+
+    def are_most(found: Iterable[str]) -> bool:
+        return 2 * sum(counts[text] for text in found) > sum(counts[text] for text in texts)
+
+    # Whole numbers with a leading zero are codes, and so is the whole column.
+    values = [text for text in texts if not is_code(text)]
+    plain = [text for text in values if is_plain_number(text)]
+    written = [text for text in values if _OTHER_NOTATION.fullmatch(text.strip())]
+    if (odd := [text for text in written if not is_plain_number(text)]) and are_most(written):
         return (
-            f"its numbers are not in plain notation, such as {other_numbers[0]!r}, and are not "
-            "read as numbers. Convert them: "
-            f"pandas.to_numeric(X[{name!r}].str.replace(r'[^0-9.+-]', '', regex=True)), or with "
-            f"decimal commas pandas.to_numeric(X[{name!r}].str.replace(r'[^0-9,+-]', '', "
-            "regex=True).str.replace(',', '.'))"
+            f"its numbers are not in plain notation, such as {odd[0]!r}, and are not read as "
+            f"numbers. Convert them: pandas.to_numeric(X[{name!r}].str.replace(r'[^0-9.+-]', '', "
+            f"regex=True)), or with decimal commas pandas.to_numeric(X[{name!r}].str.replace("
+            "r'[^0-9,+-]', '', regex=True).str.replace(',', '.'))"
         )
-    like_dates = [text for text in texts if _LIKE_A_DATE.match(text)]
-    read: list[tuple[str, Iterable[str]]] = [("numbers", numbers)]
-    if sum(counts[text] for text in like_dates) > half:
-        read += [("dates", _dates_in(like_dates, form)) for form in FORMATS]
-    for things, found in read:
-        # Whole numbers with a leading zero are codes, and so is the whole column.
-        others = [text for text in texts if text not in found and not is_code(text)]
-        if (n_found := sum(counts[text] for text in found)) > half and others:
+    like_dates = list(filter(_LIKE_A_DATE.match, texts))
+    forms = FORMATS if are_most(like_dates) else ()
+    for things, found in ("numbers", plain), *(("dates", _in(form, like_dates)) for form in forms):
+        if are_most(found) and (others := [text for text in values if text not in set(found)]):
             return (
-                f"{n_found} of {2 * half:.0f} values are {things}, but not {_some(others)}; "
-                f"correct or empty such values to read the column as {things}"
+                f"most of its values are {things}, but not {_some(others)}; correct or empty such "
+                f"values to read the column as {things}"
             )
     return ""
 
@@ -451,10 +446,10 @@ def _date_formats(texts: list[str]) -> list[str]:
     # The first value excludes most columns without parsing it in each format.
     if not texts or not _LIKE_A_DATE.match(texts[0]):
         return []
-    return [form for form in FORMATS if len(_dates_in(texts, form)) == len(texts)]
+    return [form for form in FORMATS if len(_in(form, texts)) == len(texts)]
 
 
-def _dates_in(texts: list[str], form: str) -> list[str]:
+def _in(form: str, texts: Iterable[str]) -> list[str]:
     """Return the texts that are dates in a format."""
     found = []
     for text in texts:
