@@ -159,8 +159,6 @@ GROUPS: dict[str, dict[str, list[str]]] = {
             "describe",
             "Description",
             "characteristics",
-            "label_concurrence",
-            "label_imbalance",
         ],
     },
     "persistence": {

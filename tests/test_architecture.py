@@ -40,7 +40,7 @@ ALLOWED_IMPORTS = {
     ],
     "metrics": ["_utils"],
     "plots": ["_utils", "explanation", "metrics"],
-    "datasets": ["_utils", "plots"],
+    "datasets": ["_utils"],
     "published": [],
     "stats": [],
     "study": ["_utils", "datasets", "metrics", "model_selection", "published"],

@@ -1,9 +1,9 @@
 """``pairmend datasets list | info | describe | fetch | convert``."""
 
 import argparse
-from dataclasses import asdict
 from typing import Any
 
+from pairmend._utils.files import written
 from pairmend._utils.text import counted
 from pairmend.cli.display import progress, show_status, show_table, show_text
 from pairmend.cli.input_files import read_training
@@ -20,6 +20,9 @@ from pairmend.datasets import (
     load_file,
     save_file,
 )
+
+MAX_SHOWN = 60
+"""Rows of a table that `describe` prints."""
 
 
 def list_sets(options: argparse.Namespace) -> None:
@@ -67,13 +70,34 @@ def show_info(options: argparse.Namespace) -> None:
 
 def describe_file(options: argparse.Namespace) -> None:
     """Describe a file."""
-    page = describe(_read(options))
+    if options.out is not None and options.out.suffix.lower() != ".html":
+        raise ValueError(f"{options.out}: a description is written as .html")
+    data = _read(options)
+    page = describe(data)
     if options.out is not None:
-        page.save(options.out)
+        with written(options.out) as file:
+            file.write(page.to_html())
         show_status(f"wrote {options.out}")
     else:
-        show_text(page.to_text())
-    write_json(options.json, {**page.characteristics, "labels": [asdict(x) for x in page.labels]})
+        show_text(f"{data.name}: {_size(data)}")
+        for title, frame in (
+            ("Characteristics", page.characteristics),
+            ("Labels", page.labels),
+            ("Labels per row", page.labels_per_row),
+        ):
+            rows = [list(map(_cell, row)) for row in frame.head(MAX_SHOWN).itertuples()]
+            show_table(title, [frame.index.name or "", *frame], rows, numbers=[])
+    write_json(
+        options.json,
+        {
+            **page.characteristics["value"].to_dict(),
+            "labels": page.labels.reset_index(names="name").to_dict("records"),
+        },
+    )
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,.3f}" if isinstance(value, float) else str(value)
 
 
 def fetch_sets(options: argparse.Namespace) -> None:
@@ -96,10 +120,13 @@ def convert_file(options: argparse.Namespace) -> None:
     """Convert a file to another format."""
     data = _read(options)
     save_file(data, options.out, xml=options.out_xml)
+    show_status(f"wrote {options.out}: {_size(data)}")
+
+
+def _size(data: MultiLabelData) -> str:
     n_rows, n_labels = data.Y.shape
     sizes = (n_rows, "row"), (data.X.shape[1], "feature"), (n_labels, "label")
-    size = ", ".join(counted(number, thing) for number, thing in sizes)
-    show_status(f"wrote {options.out}: {size}")
+    return ", ".join(counted(number, thing) for number, thing in sizes)
 
 
 def _read(options: argparse.Namespace) -> MultiLabelData:

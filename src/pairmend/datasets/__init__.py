@@ -3,13 +3,8 @@
 from pairmend.datasets.arff import ArffAttribute, ArffError, ArffFile, read_arff, write_arff
 from pairmend.datasets.bags import BagEmbedding, MultiInstanceData, hausdorff_distances
 from pairmend.datasets.catalogue import CatalogueEntry, catalogue, find_entry
-from pairmend.datasets.characteristics import (
-    characteristics,
-    label_concurrence,
-    label_imbalance,
-)
+from pairmend.datasets.characteristics import Description, characteristics, describe
 from pairmend.datasets.data import MultiLabelData
-from pairmend.datasets.description import Description, describe
 from pairmend.datasets.download import DownloadError, fetch
 from pairmend.datasets.generated import (
     make_hypercubes,
@@ -62,8 +57,6 @@ __all__ = [
     "find_entry",
     "hausdorff_distances",
     "is_available",
-    "label_concurrence",
-    "label_imbalance",
     "load",
     "load_file",
     "load_meka",

@@ -1,13 +1,38 @@
 """Characteristics of a dataset: cardinality, density, imbalance, concurrence, missing values."""
 
+import html
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from pairmend._utils.text import one_line
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.datasets.data import MultiLabelData
+
+MEANINGS = {
+    "N": "rows",
+    "d": "features and labels",
+    "L": "labels",
+    "LC": "mean labels per row",
+    "LD": "label density, LC / L",
+    "avIR": "mean label imbalance",
+    "AVsc": "mean concurrence, SCUMBLE",
+    "CVIR": "variation of label imbalance",
+    "label_sets": "distinct label sets",
+    "PUniq": "label sets of one row / N",
+    "Pmax": "share of the top label set",
+    "TCS": "theoretical complexity",
+    "min_labels": "fewest labels of a row",
+    "max_labels": "most labels of a row",
+    "rows_without_labels": "rows without labels",
+    "X_density": "share of cells not zero",
+    "missing": "missing cells",
+}
+"""Short descriptions of the characteristics."""
 
 
 def characteristics(
@@ -30,10 +55,11 @@ def characteristics(
         - ``N``: rows. ``d``: features *and* labels, as the paper counts. ``L``: labels.
         - ``LC``: label cardinality, the mean number of labels per row. ``LD``: label density,
           LC / L.
-        - ``avIR``: mean of `label_imbalance`. ``CVIR``: their coefficient of variation, with
+        - ``avIR``: mean imbalance of the labels: rows of the most frequent label by those of a
+          label, 0 for a label that never occurs. ``CVIR``: their coefficient of variation, with
           L - 1 in the standard deviation [1]_; 0 for a single label and where no label occurs.
         - ``AVsc``: SCUMBLE, the mean over rows of one minus the geometric by the arithmetic mean
-          of the `label_imbalance` of the row's labels [2]_.
+          of the imbalances of the row's labels [2]_.
         - ``label_sets``: number of distinct label sets, the empty one included.
           ``PUniq``: number of label sets that occur in one row only, divided by N.
           ``Pmax``: share of rows with the most frequent label set [3]_.
@@ -95,27 +121,126 @@ def characteristics(
     }
 
 
-def label_imbalance(Y: ArrayLike) -> FloatArray:
-    """Divide the largest label count by each label's own.
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A set as data frames; a notebook shows them as tables.
 
-    Known as IRLbl (Charte et al. 2015). The most frequent label has 1, a rare one much more. A
-    label that never occurs has 0, not infinity, so that a mean over labels exists; avIR includes
-    that 0, as in the study.
-
-    Parameters
+    Attributes
     ----------
-    Y : array-like of shape (n, L)
-        Labels, 0 or 1.
+    name : str
+        Name of the set.
+    characteristics : DataFrame
+        Value and meaning of each of the :func:`characteristics`.
+    labels : DataFrame
+        A row for each label, the most frequent first: the rows that have it, their share, the
+        imbalance (rows of the most frequent label by its own) and the concurrence (SCUMBLE of the
+        label [1]_).
+    co_occurrence : DataFrame
+        Number of rows that have both labels; the diagonal holds those of single labels.
+    labels_per_row : DataFrame
+        Number of rows with 0, 1, 2, ... labels.
 
-    Returns
-    -------
-    ndarray of shape (L,)
+    References
+    ----------
+    .. [1] Charte, Rivera, del Jesus and Herrera (2019): Dealing with difficult minority labels in
+       imbalanced mutilabel data sets. Neurocomputing 326-327, 39-53.
 
     Examples
     --------
-    >>> from pairmend.datasets import label_imbalance
-    >>> label_imbalance([[1, 0, 0], [1, 1, 0]])
-    array([1., 2., 0.])
+    >>> from pairmend.datasets import describe, make_hypercubes
+    >>> describe(make_hypercubes(50, n_labels=2, random_state=0)).labels_per_row
+            rows
+    labels
+    0          0
+    1         50
+    """
+
+    name: str
+    characteristics: Any
+    labels: Any
+    co_occurrence: Any
+    labels_per_row: Any
+
+    def to_html(self) -> str:
+        """Return an HTML page of the tables.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from pairmend.datasets import describe, make_hypercubes
+        >>> describe(make_hypercubes(50, random_state=0)).to_html().startswith("<!DOCTYPE html>")
+        True
+        """
+        name = html.escape(one_line(self.name))
+        head = f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{name}</title>'
+        return f"{head}\n<h1>{name}</h1>\n{self._repr_html_()}</html>\n"
+
+    def _repr_html_(self) -> str:
+        parts = (self.characteristics, self.labels, self.labels_per_row, self.co_occurrence)
+        return "\n".join(part.to_html(max_rows=60, max_cols=30) for part in parts)
+
+
+def describe(data: MultiLabelData) -> Description:
+    """Describe a set: its characteristics, labels, and labels that occur together.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+
+    Returns
+    -------
+    Description
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData, describe
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5], [1.5], [2.5]]), Y=np.array([[1, 0], [1, 1], [0, 0]]),
+    ...     feature_names=("size",), label_names=("sea", "sun"), categories={}, name="photos",
+    ...     source=(),
+    ... )
+    >>> describe(data).labels[["rows", "imbalance"]]
+           rows  imbalance
+    label
+    sea       2        1.0
+    sun       1        2.0
+    """
+    import pandas as pd
+
+    numbers = characteristics(data)
+    names = pd.Index(data.label_names, name="label")
+    labels = sparse.csr_array(data.Y, dtype=np.int64)  # most of Y is 0 with many labels
+    rows = data.Y.sum(axis=0)
+    columns = {
+        "rows": rows,
+        "share": rows / len(data.Y),
+        "imbalance": label_imbalance(data.Y),
+        "concurrence": label_concurrence(data.Y),
+    }
+    per_row = pd.DataFrame({"rows": np.bincount(data.Y.sum(axis=1))})
+    return Description(
+        name=data.name,
+        characteristics=pd.DataFrame(
+            {"value": pd.Series(numbers, dtype=object), "meaning": pd.Series(MEANINGS)}
+        ).loc[list(numbers)],
+        labels=pd.DataFrame(columns, index=names).sort_values(
+            "rows", ascending=False, kind="stable"
+        ),
+        co_occurrence=pd.DataFrame((labels.T @ labels).toarray(), index=names, columns=names),
+        labels_per_row=per_row.rename_axis("labels"),
+    )
+
+
+def label_imbalance(Y: ArrayLike) -> FloatArray:
+    """Divide the largest label count by each label's own (IRLbl, Charte et al. 2015).
+
+    A label that never occurs has 0, not infinity, so that a mean over labels exists; avIR includes
+    that 0, as in the study.
     """
     counts = _labels(Y).sum(axis=0)
     imbalance = np.zeros(len(counts))
@@ -145,31 +270,7 @@ def row_concurrence(Y: ArrayLike) -> FloatArray:
 
 
 def label_concurrence(Y: ArrayLike) -> FloatArray:
-    """Compute SCUMBLE of each label: how far it occurs with labels of other frequencies.
-
-    It is the mean, over the rows that have the label, of one minus the geometric by the arithmetic
-    mean of the `label_imbalance` of the row's labels [1]_. A label that never occurs has 0.
-
-    Parameters
-    ----------
-    Y : array-like of shape (n, L)
-        Labels, 0 or 1.
-
-    Returns
-    -------
-    ndarray of shape (L,)
-
-    References
-    ----------
-    .. [1] Charte, Rivera, del Jesus and Herrera (2019): Dealing with difficult minority labels in
-       imbalanced mutilabel data sets. Neurocomputing 326-327, 39-53.
-
-    Examples
-    --------
-    >>> from pairmend.datasets import label_concurrence
-    >>> label_concurrence([[1, 1, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]])
-    array([0.05, 0.2 , 0.  ])
-    """
+    """Return the mean of `row_concurrence` over the rows that have a label; 0 without any."""
     labels = _labels(Y)
     return (row_concurrence(labels) @ labels) / np.maximum(labels.sum(axis=0), 1)
 

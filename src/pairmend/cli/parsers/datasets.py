@@ -29,7 +29,7 @@ def add_datasets(commands: Any) -> None:
 
     about = parts.add_parser("describe", help="describe a file: characteristics, labels, pairs")
     _add_input(about)
-    about.add_argument("--out", type=Path, help="write the page to this .txt or .html file")
+    about.add_argument("--out", type=Path, help="write the tables to this .html file")
     add_output_options(about, "the characteristics")
     about.set_defaults(run="pairmend.cli.datasets.describe_file")
 
