@@ -110,15 +110,10 @@ GROUPS: dict[str, dict[str, list[str]]] = {
             "catalogue",
             "find_entry",
             "CatalogueEntry",
-            "load_packaged",
-            "DownloadError",
-            "PackagedDataError",
         ],
         "Generated data": [
             "make_hypercubes",
             "make_hyperspheres",
-            "make_simple_hc",
-            "make_simple_hs",
         ],
         "Files": [
             "load_table",
@@ -145,12 +140,6 @@ GROUPS: dict[str, dict[str, list[str]]] = {
         ],
         "Preparation": [
             "one_hot",
-            "fill_missing",
-            "drop_missing",
-            "drop_features",
-            "drop_rare_labels",
-            "take",
-            "take_labels",
             "subset",
             "BagEmbedding",
             "hausdorff_distances",

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from pairmend import BinaryRelevance, MendedClassifier
 from pairmend.base_classifiers import logistic_regression
-from pairmend.datasets import load_packaged
+from pairmend.datasets import load
 from pairmend.metrics import brier_by_label, log_loss_by_label
 from pairmend.plots import plot_reliability
 
@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--out", default="reliability.png", help="file to write")
     options = parser.parse_args()
 
-    yeast = load_packaged("yeast")
+    yeast = load("yeast")
     X, Y = yeast.X, yeast.Y.astype(int)
     train, test = slice(0, None, 2), slice(1, None, 2)
     classifiers = {

@@ -1,14 +1,12 @@
 """Damaged files raise a ValueError that names them, whatever the damage."""
 
 import random
-import zlib
 
 import numpy as np
 import pytest
 from scipy.io import savemat
 
 from pairmend.datasets import load_file, load_table
-from pairmend.datasets.packaged import PackagedDataError, _read_flare2, _read_yeast
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -88,12 +86,3 @@ def test_matlab(tmp_path, compressed):
     bags[0] = [np.arange(6.0).reshape(3, 2) + i for i in range(3)]
     savemat(path, {"bags": bags, "targets": np.array([[1, -1, 1]])}, do_compression=compressed)
     check_damaged(path, path.read_bytes(), load_file)
-
-
-@pytest.mark.parametrize("read", [_read_yeast, _read_flare2])
-@pytest.mark.parametrize("content", [b"PK", b"\x1f\x8b" + bytes(30), zlib.compress(b"a")])
-def test_wheels(tmp_path, read, content):
-    path = tmp_path / "table"
-    path.write_bytes(content)
-    with pytest.raises(PackagedDataError, match="table cannot be unpacked"):
-        read(path)

@@ -1,7 +1,6 @@
 """Downloads, against a real HTTP server on this machine."""
 
 import hashlib
-import os
 import subprocess
 import sys
 import threading
@@ -34,7 +33,6 @@ ENTRY = replace(
     files=(FILE,),
 )
 URL_PATH = "/someone/sets/c0ffee/data/toy%20set/toy.arff"
-PART = f"toy.arff.{SHA256[:8]}.part"
 
 
 @dataclass
@@ -42,36 +40,23 @@ class Behaviour:
     """How the server responds, and the requests that it received."""
 
     content: bytes = CONTENT
-    ranges: bool = True
     cut_after: int | None = None
     hang_after: int | None = None
-    announce: bool = True
     delay: float = 0.0
-    requests: list[tuple[str, str | None]] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         behaviour = self.server.behaviour
-        requested = self.headers.get("Range")
-        behaviour.requests.append((self.path, requested))
+        behaviour.requests.append(self.path)
         if self.path != URL_PATH:
             self.send_error(404)
             return
         body = behaviour.content
-        if requested and behaviour.ranges:
-            start = int(requested.removeprefix("bytes=").removesuffix("-"))
-            if start >= len(body):
-                self.send_error(416)
-                return
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-            body = body[start:]
-        else:
-            self.send_response(200)
-        if behaviour.announce:
-            self.send_header("Content-Length", str(len(body)))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if behaviour.hang_after is not None:
             self.wfile.write(body[: behaviour.hang_after])
@@ -123,7 +108,7 @@ def test_files_are_downloaded_once(server, cache, capfd):
     path = fetch_file(ENTRY, FILE)
     assert path == cache / "toy/toy.arff"
     assert path.read_bytes() == CONTENT
-    assert server.requests == [(URL_PATH, None)]
+    assert server.requests == [URL_PATH]
     assert fetch_file(ENTRY, FILE) == path
     assert len(server.requests) == 1
     assert names(cache / "toy") == ["toy.arff"]
@@ -142,7 +127,7 @@ def test_progress_counts_bytes(server, cache):
     fetch_file(ENTRY, FILE, progress=lambda *args: seen.append(args))
     assert {(name, total) for name, _, total in seen} == {("toy.arff", len(CONTENT))}
     counts = [count for _, count, _ in seen]
-    assert counts == sorted(set(counts))
+    assert counts == sorted(counts)
     assert len(counts) > 2
     assert counts[-1] == len(CONTENT)
 
@@ -156,9 +141,7 @@ def test_a_damaged_file_in_the_cache_is_replaced(server, cache):
 
 def test_not_found(server, cache):
     lost = replace(FILE, path="elsewhere.arff")
-    with pytest.raises(
-        DownloadError, match=r"elsewhere.arff: the server responds with 404 Not Found"
-    ) as e:
+    with pytest.raises(DownloadError, match=r"elsewhere.arff: 404 Client Error: Not Found") as e:
         fetch_file(ENTRY, lost)
     assert str(cache / "toy") in str(e.value)
     assert names(cache / "toy") == []
@@ -168,7 +151,7 @@ def test_not_found(server, cache):
 def test_files_with_a_wrong_hash_are_not_stored(server, cache, wrong):
     server.content = wrong
     found = hashlib.sha256(wrong).hexdigest()
-    message = f"toy.arff .*its SHA-256 is {found}, expected {SHA256}. It was not stored"
+    message = f"cannot fetch .*toy.arff: .*{SHA256}.*{found}"
     with pytest.raises(DownloadError, match=message):
         fetch_file(ENTRY, FILE)
     assert names(cache / "toy") == []
@@ -185,88 +168,14 @@ def test_a_file_that_is_too_long_is_not_read_to_its_end(server, cache):
     assert names(cache / "toy") == []
 
 
-@pytest.mark.parametrize("announce", [True, False], ids=["with length", "without length"])
-def test_broken_downloads_are_continued(server, cache, announce):
-    server.announce = announce
-    server.cut_after = 200_000
-    with pytest.raises(DownloadError, match=f"broke after 200000 of {len(CONTENT)} bytes"):
+@pytest.mark.parametrize("behaviour", [{"cut_after": 200_000}, {"hang_after": 100_000}])
+def test_broken_downloads_are_errors(server, cache, monkeypatch, behaviour):
+    monkeypatch.setattr(download, "_TIMEOUT", 0.3)
+    for name, value in behaviour.items():
+        setattr(server, name, value)
+    with pytest.raises(DownloadError, match="cannot fetch .*toy.arff: .*PAIRMEND_DATA"):
         fetch_file(ENTRY, FILE)
-    assert names(cache / "toy") == [PART]
-    server.cut_after = 50_000
-    with pytest.raises(DownloadError, match=f"broke after 250000 of {len(CONTENT)} bytes"):
-        fetch_file(ENTRY, FILE)
-    server.cut_after = None
-    assert fetch_file(ENTRY, FILE).read_bytes() == CONTENT
-    assert [requested for _, requested in server.requests] == [
-        None,
-        "bytes=200000-",
-        "bytes=250000-",
-    ]
-    assert names(cache / "toy") == ["toy.arff"]
-
-
-def test_download_starts_again_if_the_server_supports_no_ranges(server, cache):
-    server.cut_after, server.ranges = 200_000, False
-    with pytest.raises(DownloadError, match="broke after 200000"):
-        fetch_file(ENTRY, FILE)
-    server.cut_after = None
-    assert fetch_file(ENTRY, FILE).read_bytes() == CONTENT
-    assert server.requests[-1] == (URL_PATH, "bytes=200000-")
-
-
-def test_timeout_keeps_the_received_part(server, cache):
-    server.hang_after = 100_000
-    with pytest.raises(DownloadError, match=r"broke after 100000 of .* bytes \(timed out\)"):
-        fetch_file(ENTRY, FILE, timeout=0.3)
-    server.hang_after = None
-    assert fetch_file(ENTRY, FILE).read_bytes() == CONTENT
-    assert server.requests[-1] == (URL_PATH, "bytes=100000-")
-
-
-def test_a_damaged_part_is_discarded(server, cache):
-    (cache / "toy").mkdir(parents=True)
-    (cache / "toy" / PART).write_bytes(b"x" * 1000)
-    with pytest.raises(DownloadError, match="SHA-256"):
-        fetch_file(ENTRY, FILE)
-    assert fetch_file(ENTRY, FILE).read_bytes() == CONTENT
-    (cache / "toy/toy.arff").unlink()
-    (cache / "toy" / PART).write_bytes(b"x" * len(CONTENT))
-    assert fetch_file(ENTRY, FILE).read_bytes() == CONTENT
-
-
-def test_a_part_longer_than_the_file_of_the_server(server, cache):
-    (cache / "toy").mkdir(parents=True)
-    (cache / "toy" / PART).write_bytes(CONTENT[:2000])
-    server.content = b"x" * 1000
-    with pytest.raises(DownloadError, match=hashlib.sha256(server.content).hexdigest()):
-        fetch_file(ENTRY, FILE)
-    assert [requested for _, requested in server.requests] == ["bytes=2000-", None]
-
-
-def test_parts_of_other_processes_are_used_only_when_old(server, cache):
-    (cache / "toy").mkdir(parents=True)
-    part = cache / "toy" / f"{PART}.0123"
-    part.write_bytes(CONTENT[:1000])
-    fetch_file(ENTRY, FILE)
-    assert part.read_bytes() == CONTENT[:1000], "another process may still write to it"
-    assert server.requests[-1] == (URL_PATH, None)
-    (cache / "toy/toy.arff").unlink()
-    (cache / "toy" / f"{PART}.4567").write_bytes(CONTENT[:500])
-    for abandoned in (cache / "toy").iterdir():
-        os.utime(abandoned, (0, 0))
-    fetch_file(ENTRY, FILE)
-    assert server.requests[-1] == (URL_PATH, "bytes=1000-")
-    assert names(cache / "toy") == ["toy.arff"]
-
-
-def test_ctrl_c_keeps_the_received_part(server, cache):
-    def interrupt(name, present, total):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fetch_file(ENTRY, FILE, progress=interrupt)
-    assert names(cache / "toy") == [PART]
-    assert fetch_file(ENTRY, FILE).read_bytes() == CONTENT
+    assert names(cache / "toy") == []
 
 
 CHILD = """
@@ -284,16 +193,12 @@ assert hashlib.sha256(path.read_bytes()).hexdigest() == sha256
 
 
 def test_two_processes_at_once(server, cache):
-    (cache / "toy").mkdir(parents=True)
-    (cache / "toy" / PART).write_bytes(CONTENT[:1000])
     server.delay = 0.1
     command = [sys.executable, "-c", CHILD, SHA256, str(len(CONTENT))]
     children = [subprocess.Popen(command) for _ in range(2)]
     assert [child.wait(60) for child in children] == [0, 0]
     assert (cache / "toy/toy.arff").read_bytes() == CONTENT
     assert names(cache / "toy") == ["toy.arff"]
-    # Only one of the two may go on with the part that was there.
-    assert [requested for _, requested in server.requests].count("bytes=1000-") == 1
 
 
 def test_threads_at_once(server, cache):
@@ -314,8 +219,9 @@ def test_threads_at_once(server, cache):
 def test_without_network(cache, monkeypatch):
     pytest.importorskip("pooch", reason="downloads need pooch")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("PAIRMEND_MIRROR", "http://127.0.0.1:9")
     with pytest.raises(DownloadError) as e:  # no server at port 9
-        fetch("yeast", mirror="http://127.0.0.1:9")
+        fetch("yeast")
     message = str(e.value)
     for part in ("yeast.arff and yeast.xml", str(cache / "yeast"), "PAIRMEND_DATA", "mulan"):
         assert part in message
@@ -343,7 +249,6 @@ def test_cached_files_need_no_pooch(cache, monkeypatch):
 def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.setenv("PAIRMEND_CACHE", str(tmp_path / "a"))
     assert cache_folder() == tmp_path / "a"
-    assert cache_folder(tmp_path / "b") == tmp_path / "b"
     monkeypatch.delenv("PAIRMEND_CACHE")
     pooch = pytest.importorskip("pooch", reason="the default folder comes from pooch")
     assert str(cache_folder()) == str(pooch.os_cache("pairmend"))
@@ -354,9 +259,10 @@ def test_addresses(monkeypatch):
     assert file_url(ENTRY, FILE) == f"https://raw.githubusercontent.com{URL_PATH}"
     monkeypatch.setenv("PAIRMEND_MIRROR", "http://a.b/c/")
     assert file_url(ENTRY, FILE) == f"http://a.b/c{URL_PATH}"
-    assert file_url(ENTRY, FILE, mirror="http://d.e") == f"http://d.e{URL_PATH}"
+    monkeypatch.setenv("PAIRMEND_MIRROR", "file:///etc")
     with pytest.raises(ValueError, match="http or https address, got 'file:///etc'"):
-        file_url(ENTRY, FILE, mirror="file:///etc")
+        file_url(ENTRY, FILE)
+    monkeypatch.delenv("PAIRMEND_MIRROR")
     with pytest.raises(ValueError, match="expected a GitHub repository"):
         file_url(replace(ENTRY, repository="https://gitlab.com/a/b"), FILE)
 

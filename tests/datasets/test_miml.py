@@ -2,8 +2,6 @@ import bz2
 import csv
 import struct
 from contextlib import contextmanager
-from importlib import metadata
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.io import savemat
 
-from pairmend.datasets import ArffError, drop_rare_labels
-from pairmend.datasets.bags import hausdorff_distances
+from pairmend.datasets import ArffError, load
 from pairmend.datasets.characteristics import characteristics
 from pairmend.datasets.miml import load_miml
 
@@ -406,45 +403,4 @@ def test_haloarcula_is_the_published_set(shared):
     assert (len(data.bags), sum(map(len, data.bags))) == (304, 950)
     assert {bag.shape[1] for bag in data.bags} == {216}
     assert len(data.label_names) == 234
-    assert_as_published(drop_rare_labels(data.embed(20), 16), published(shared, 13))
-
-
-def birds_files() -> Path:
-    try:
-        package = metadata.distribution("mimllearning")
-    except metadata.PackageNotFoundError:
-        pytest.skip("needs the package mimllearning: pip install 'pairmend[data]'")
-    return Path(str(package.locate_file("miml/datasets")))
-
-
-def test_the_birds_of_mimllearning():
-    """The package holds the set as ARFF and as CSV, an instance a line."""
-    folder = birds_files()
-    data = load_miml(folder / "miml_birds.arff")
-    with (folder / "miml_birds.csv").open(newline="") as file:
-        n_labels = int(file.readline())
-        names, *lines = csv.reader(file)
-    groups: dict[str, list[list[str]]] = {}
-    for line in lines:
-        groups.setdefault(line[0], []).append(line[1:])
-    assert data.feature_names == tuple(names[1:-n_labels])
-    assert data.label_names == tuple(names[-n_labels:])
-    assert len(data.bags) == len(groups)
-    for bag, y, group in zip(data.bags, data.Y, groups.values(), strict=True):
-        numbers = np.array(group, dtype=float)
-        np.testing.assert_array_equal(bag, numbers[:, :-n_labels])
-        np.testing.assert_array_equal(y, numbers[0, -n_labels:])
-
-
-def test_the_parts_of_the_birds_are_the_whole():
-    folder = birds_files()
-    whole = load_miml(folder / "miml_birds.arff")
-    parts = [load_miml(folder / f"miml_birds_random_{part}.arff") for part in ("80train", "20test")]
-    bags = parts[0].bags + parts[1].bags
-    assert len(bags) == len(whole.bags)
-    # Each bag of the parts is one of the whole, and has its labels.
-    distances = hausdorff_distances(bags, whole.bags)
-    nearest = distances.argmin(axis=1)
-    assert distances.min(axis=1).max() < 1e-4
-    assert sorted(nearest) == list(range(len(bags)))
-    np.testing.assert_array_equal(whole.Y[nearest], np.vstack([part.Y for part in parts]))
+    assert_as_published(load("haloarcula", shared / "data"), published(shared, 13))

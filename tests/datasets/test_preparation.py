@@ -5,16 +5,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend.datasets import (
-    MultiLabelData,
-    drop_features,
-    drop_missing,
-    drop_rare_labels,
-    fill_missing,
-    one_hot,
-    subset,
-    take,
-)
+from pairmend.datasets import MultiLabelData, one_hot, subset
+from pairmend.datasets.preparation import drop_features
 
 
 def make(layout=np.asarray):
@@ -66,14 +58,6 @@ def test_drop_features():
         drop_features(make(), ["hue", "size", "bright"])
 
 
-def test_drop_rare_labels():
-    data = drop_rare_labels(make(), 2)
-    assert data.label_names == ("sea", "sun")
-    np.testing.assert_array_equal(data.Y, make().Y[:, :2])
-    with pytest.raises(ValueError, match="no label with at least 9 rows"):
-        drop_rare_labels(make(), 9)
-
-
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 def test_subset(layout):
     data = subset(make(layout), 3, seed=0)
@@ -93,17 +77,8 @@ def test_subset(layout):
         subset(make(), 9, seed=0)
 
 
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_missing_values(layout):
-    np.testing.assert_array_equal(drop_missing(make(layout)).Y, make().Y[[0, 3]])
-    filled = dense(fill_missing(make(layout)).X)
-    np.testing.assert_array_equal(filled, [[0, 1.5, 0], [2, 2.5, 1], [2, 2.5, 1], [2, 3.5, 0]])
-    with pytest.raises(ValueError, match="a missing value in every row"):
-        drop_missing(take(make(layout), np.array([1, 2])))
-
-
 def test_the_old_set_is_left_alone():
     data = make()
     before = data.X.copy()
-    one_hot(data), fill_missing(data), subset(data, 2, seed=1)
+    one_hot(data), subset(data, 2, seed=1)
     np.testing.assert_array_equal(data.X, before)

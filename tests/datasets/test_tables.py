@@ -14,10 +14,10 @@ from pairmend.datasets import (
     load_table,
     make_hypercubes,
     save_file,
-    take_labels,
     text_files,
 )
 from pairmend.datasets.parquet import write_parquet
+from pairmend.datasets.preparation import take_labels
 
 CSV = "id,size,hue,sea,sun\n01,2.5,red,1,0\n02,,blue,0,1\n3,1e3,,1,1\n"
 

@@ -85,10 +85,10 @@ def dask():
 
 
 def data():
-    from pairmend.datasets import load, load_packaged
+    from pairmend.datasets import load
     from pairmend.datasets.download import cache_folder
 
-    assert load_packaged("yeast").Y.shape == (2417, 14)
+    assert load("yeast").Y.shape == (2417, 14)
     assert load("simplehc").Y.shape[1] > 1
     assert cache_folder().name == "pairmend"
 

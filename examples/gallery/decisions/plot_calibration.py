@@ -15,11 +15,11 @@ from sklearn.naive_bayes import GaussianNB
 
 from pairmend import BinaryRelevance, MendedClassifier
 from pairmend.base_classifiers import logistic_regression
-from pairmend.datasets import load_packaged
+from pairmend.datasets import load
 from pairmend.metrics import brier_by_label, log_loss_by_label, reliability
 from pairmend.plots import plot_reliability
 
-yeast = load_packaged("yeast")
+yeast = load("yeast")
 X, Y = yeast.X, yeast.Y.astype(int)
 X_train, Y_train, X_test, Y_test = X[::2], Y[::2], X[1::2], Y[1::2]
 

@@ -17,11 +17,11 @@ import pandas as pd
 
 from pairmend import BinaryRelevance, ThresholdedClassifier
 from pairmend.base_classifiers import logistic_regression
-from pairmend.datasets import load_packaged
+from pairmend.datasets import load
 from pairmend.metrics import LOSSES
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, TopLabels
 
-yeast = load_packaged("yeast")
+yeast = load("yeast")
 X, Y = yeast.X, yeast.Y.astype(int)
 X_train, Y_train, X_test, Y_test = X[::2], Y[::2], X[1::2], Y[1::2]
 base = BinaryRelevance(logistic_regression())

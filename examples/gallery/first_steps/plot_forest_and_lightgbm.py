@@ -17,10 +17,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from pairmend import BinaryRelevance, MendedClassifier
 from pairmend.base_classifiers import logistic_regression
-from pairmend.datasets import load_packaged
+from pairmend.datasets import load
 from pairmend.metrics import LOSSES, brier_by_label
 
-yeast = load_packaged("yeast")
+yeast = load("yeast")
 X, Y = yeast.X, yeast.Y.astype(int)
 X_train, Y_train, X_test, Y_test = X[:600], Y[:600], X[600:], Y[600:]
 

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 from pairmend import MendedClassifier
-from pairmend.datasets import load_packaged
+from pairmend.datasets import load
 from pairmend.metrics import LOSSES
 
-yeast = load_packaged("yeast")
+yeast = load("yeast")
 X, Y = yeast.X, yeast.Y.astype(int)
 X_train, Y_train, X_test, Y_test = X[::2], Y[::2], X[1::2], Y[1::2]
 

@@ -13,9 +13,10 @@ from pairmend.cli.limits import limits_of
 from pairmend.cli.shared_options import split_names
 from pairmend.cli.standard_streams import STANDARD, data_file
 from pairmend.cli.table_options import format_of
-from pairmend.datasets import MultiLabelData, drop_features, load_file, load_table
+from pairmend.datasets import MultiLabelData, load_file, load_table
 from pairmend.datasets.assembly import column_values
 from pairmend.datasets.data import check_finite, source_name
+from pairmend.datasets.preparation import drop_features
 from pairmend.datasets.tag_column import guess_separator, matching_separator, take_tags
 from pairmend.persistence import SavedModel, UntrustedTypesError, load_model
 from pairmend.persistence.saved import TagColumn

@@ -13,8 +13,9 @@ from pairmend._utils.text import counted
 from pairmend.cli.display import show_note, show_status, show_table
 from pairmend.cli.shared_options import DEFAULT_METHOD
 from pairmend.cli.standard_streams import shown
-from pairmend.datasets import MultiLabelData, drop_features, one_hot
+from pairmend.datasets import MultiLabelData, one_hot
 from pairmend.datasets.data import source_name
+from pairmend.datasets.preparation import drop_features
 from pairmend.frames.kinds import MAX_CATEGORIES, ColumnSummary, summarise_columns
 
 MAX_SHOWN = 40

@@ -5,13 +5,8 @@ from pairmend.datasets.bags import BagEmbedding, MultiInstanceData, hausdorff_di
 from pairmend.datasets.catalogue import CatalogueEntry, catalogue, find_entry
 from pairmend.datasets.characteristics import Description, characteristics, describe
 from pairmend.datasets.data import MultiLabelData
-from pairmend.datasets.download import DownloadError, fetch
-from pairmend.datasets.generated import (
-    make_hypercubes,
-    make_hyperspheres,
-    make_simple_hc,
-    make_simple_hs,
-)
+from pairmend.datasets.download import fetch
+from pairmend.datasets.generated import make_hypercubes, make_hyperspheres
 from pairmend.datasets.limits import ReadLimitError, ReadLimits
 from pairmend.datasets.loading import is_available, load
 from pairmend.datasets.meka import load_meka, save_meka
@@ -19,17 +14,7 @@ from pairmend.datasets.miml import load_miml
 from pairmend.datasets.mulan import load_mulan, save_mulan
 from pairmend.datasets.multitarget import load_multitarget
 from pairmend.datasets.opening import load_file, load_table, save_file
-from pairmend.datasets.packaged import PackagedDataError, load_packaged
-from pairmend.datasets.preparation import (
-    drop_features,
-    drop_missing,
-    drop_rare_labels,
-    fill_missing,
-    one_hot,
-    subset,
-    take,
-    take_labels,
-)
+from pairmend.datasets.preparation import one_hot, subset
 from pairmend.datasets.warning import ReadWarning
 
 __all__ = [
@@ -39,21 +24,15 @@ __all__ = [
     "BagEmbedding",
     "CatalogueEntry",
     "Description",
-    "DownloadError",
     "MultiInstanceData",
     "MultiLabelData",
-    "PackagedDataError",
     "ReadLimitError",
     "ReadLimits",
     "ReadWarning",
     "catalogue",
     "characteristics",
     "describe",
-    "drop_features",
-    "drop_missing",
-    "drop_rare_labels",
     "fetch",
-    "fill_missing",
     "find_entry",
     "hausdorff_distances",
     "is_available",
@@ -63,19 +42,14 @@ __all__ = [
     "load_miml",
     "load_mulan",
     "load_multitarget",
-    "load_packaged",
     "load_table",
     "make_hypercubes",
     "make_hyperspheres",
-    "make_simple_hc",
-    "make_simple_hs",
     "one_hot",
     "read_arff",
     "save_file",
     "save_meka",
     "save_mulan",
     "subset",
-    "take",
-    "take_labels",
     "write_arff",
 ]

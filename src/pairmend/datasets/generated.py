@@ -6,7 +6,7 @@ synthetic multi-label datasets", Electronic Notes in Theoretical Computer Scienc
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -218,78 +218,6 @@ def make_hyperspheres(
         ),
         random_state,
     )  # fmt: skip
-
-
-def make_simple_hc(random_state: int | RandomState | None = 4080) -> MultiLabelData:
-    """Make a set like SimpleHC of the study: 3,000 rows, 30 features, 10 labels.
-
-    The study prints the characteristics of its set, not how it was made. This one has 20 relevant,
-    5 irrelevant and 5 redundant features, equally many points a cube, radii from 0.2 to 0.8 and
-    label noise of 0.1; the seed is the one of the first 6,000 that comes closest:
-
-    ========= ========= =========
-              published here
-    ========= ========= =========
-    LC        1.900     1.902
-    avIR      1.138     1.138
-    AVsc      0.001     0.001
-    ========= ========= =========
-
-    Over those seeds, LC lies between 1.84 and 2.20 and avIR between 1.12 and 1.90 eight times
-    in ten.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None, default=4080
-        Seed; another makes another set of the same kind.
-
-    Returns
-    -------
-    MultiLabelData
-
-    Examples
-    --------
-    >>> from pairmend.datasets import make_simple_hc
-    >>> data = make_simple_hc()
-    >>> data.X.shape, round(float(data.Y.sum(axis=1).mean()), 3)
-    ((3000, 30), 1.902)
-    """
-    return replace(make_hypercubes(noise=0.1, random_state=random_state), name="SimpleHC")
-
-
-def make_simple_hs(random_state: int | RandomState | None = 718) -> MultiLabelData:
-    """Make a set like SimpleHS of the study: 3,000 rows, 30 features, 10 labels.
-
-    As `make_simple_hc`, with balls in the place of cubes and all else alike:
-
-    ========= ========= =========
-              published here
-    ========= ========= =========
-    LC        2.307     2.307
-    avIR      2.622     2.622
-    AVsc      0.050     0.050
-    ========= ========= =========
-
-    Over the first 6,000 seeds, LC lies between 1.92 and 2.72 and avIR between 1.31 and 2.92 eight
-    times in ten.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None, default=718
-        Seed; another makes another set of the same kind.
-
-    Returns
-    -------
-    MultiLabelData
-
-    Examples
-    --------
-    >>> from pairmend.datasets import make_simple_hs
-    >>> data = make_simple_hs()
-    >>> data.X.shape, round(float(data.Y.sum(axis=1).mean()), 3)
-    ((3000, 30), 2.307)
-    """
-    return replace(make_hyperspheres(noise=0.1, random_state=random_state), name="SimpleHS")
 
 
 def _make(shape: _Shape, plan: _Plan, random_state: int | RandomState | None) -> MultiLabelData:

@@ -1,4 +1,4 @@
-"""Preparing datasets: one-hot, missing values, selection of rows, features and labels."""
+"""Preparing datasets: one-hot, selection of rows, features and labels."""
 
 import warnings
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.text import counted
-from pairmend._utils.typing import FloatArray, IntArray, Matrix
+from pairmend._utils.typing import FloatArray, Matrix
 from pairmend.datasets.assembly import column_values
 from pairmend.datasets.data import MultiLabelData, source_name
 from pairmend.datasets.label_columns import indicators, label_error
@@ -92,32 +92,7 @@ def one_hot(
 
 
 def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
-    """Remove features, identifiers for instance.
-
-    Parameters
-    ----------
-    data : MultiLabelData
-        The set.
-    names : sequence of str
-        Features to remove.
-
-    Returns
-    -------
-    MultiLabelData
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pairmend.datasets import MultiLabelData, drop_features
-    >>> data = MultiLabelData(
-    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
-    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
-    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
-    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
-    ... )
-    >>> drop_features(data, ["size"]).feature_names
-    ('hue',)
-    """
+    """Remove features."""
     if missing := [name for name in names if name not in set(data.feature_names)]:
         raise ValueError(
             f"{data.name} has no features named {_quoted(missing)}; it has "
@@ -143,33 +118,8 @@ def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
 def take_labels(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
     """Turn features into labels, in addition to the labels of the set.
 
-    Parameters
-    ----------
-    data : MultiLabelData
-        The set.
-    names : sequence of str
-        Features to turn into labels: of 0 and 1, yes and no, true and false, or + and -. Empty
-        cells of a text column are 0 if all its other cells stand for 1, as x does.
-
-    Returns
-    -------
-    MultiLabelData
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pairmend.datasets import MultiLabelData, take_labels
-    >>> data = MultiLabelData(
-    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
-    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
-    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
-    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
-    ... )
-    >>> warm = MultiLabelData(
-    ...     data.Y.astype(float), data.Y[:, :0], data.label_names, (), {}, "photos", ()
-    ... )
-    >>> take_labels(warm, ["sun"]).Y.tolist()
-    [[0], [1], [0]]
+    Cells are 0 and 1, or texts that stand for them. Empty cells of a text column are 0 if all its
+    other cells stand for 1, as x does.
     """
     places = {name: place for place, name in enumerate(data.feature_names)}
     if missing := [name for name in names if name not in places]:
@@ -210,40 +160,6 @@ def _indicator(data: MultiLabelData, cells: Matrix, place: int) -> tuple[FloatAr
     return column, False
 
 
-def drop_rare_labels(data: MultiLabelData, minimum: int) -> MultiLabelData:
-    """Remove labels that occur in too few rows; all rows are kept.
-
-    Parameters
-    ----------
-    data : MultiLabelData
-        The set.
-    minimum : int
-        Smallest number of rows of a label that is kept.
-
-    Returns
-    -------
-    MultiLabelData
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pairmend.datasets import MultiLabelData, drop_rare_labels
-    >>> data = MultiLabelData(
-    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
-    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
-    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
-    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
-    ... )
-    >>> drop_rare_labels(data, minimum=2).label_names
-    ('sea',)
-    """
-    kept = np.flatnonzero(data.Y.sum(axis=0) >= minimum)
-    if len(kept) == 0:
-        raise ValueError(f"{data.name} has no label with at least {counted(minimum, 'row')}")
-    names = tuple(data.label_names[label] for label in kept)
-    return replace(data, Y=data.Y[:, kept], label_names=names)
-
-
 def subset(data: MultiLabelData, size: float | int, *, seed: int) -> MultiLabelData:
     """Select a random part of the rows.
 
@@ -280,119 +196,5 @@ def subset(data: MultiLabelData, size: float | int, *, seed: int) -> MultiLabelD
     if not 0 < n_kept <= n_rows:
         raise ValueError(f"{data.name} has {counted(n_rows, 'row')}; cannot take {n_kept} of them")
     rows = np.sort(np.random.RandomState(seed).permutation(n_rows)[:n_kept])
-    return take(data, rows)
-
-
-def take(data: MultiLabelData, rows: IntArray) -> MultiLabelData:
-    """Select rows by number.
-
-    Parameters
-    ----------
-    data : MultiLabelData
-        The set.
-    rows : ndarray of int
-        Their numbers.
-
-    Returns
-    -------
-    MultiLabelData
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pairmend.datasets import MultiLabelData, take
-    >>> data = MultiLabelData(
-    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
-    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
-    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
-    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
-    ... )
-    >>> take(data, np.array([2, 0])).X.tolist()
-    [[2.5, 0.0], [0.5, 0.0]]
-    """
     weights = None if data.weights is None else data.weights[rows]
     return replace(data, X=data.X[rows], Y=data.Y[rows], weights=weights)
-
-
-def drop_missing(data: MultiLabelData) -> MultiLabelData:
-    """Remove rows with a missing value.
-
-    Parameters
-    ----------
-    data : MultiLabelData
-        The set.
-
-    Returns
-    -------
-    MultiLabelData
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pairmend.datasets import MultiLabelData, drop_missing
-    >>> data = MultiLabelData(
-    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
-    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
-    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
-    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
-    ... )
-    >>> drop_missing(data).X.tolist()
-    [[0.5, 0.0], [2.5, 0.0]]
-    """
-    if sparse.issparse(data.X):
-        row = np.repeat(np.arange(data.X.shape[0]), np.diff(data.X.indptr))
-        incomplete = np.zeros(data.X.shape[0], dtype=bool)
-        incomplete[row[np.isnan(data.X.data)]] = True
-    else:
-        incomplete = np.isnan(data.X).any(axis=1)
-    if incomplete.all():
-        raise ValueError(f"{data.name} has a missing value in every row")
-    return take(data, np.flatnonzero(~incomplete))
-
-
-def fill_missing(data: MultiLabelData) -> MultiLabelData:
-    """Replace missing values: numbers by their mean, categories by the most frequent.
-
-    Parameters
-    ----------
-    data : MultiLabelData
-        The set.
-
-    Returns
-    -------
-    MultiLabelData
-        A feature without any value is filled with 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pairmend.datasets import MultiLabelData, fill_missing
-    >>> data = MultiLabelData(
-    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
-    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
-    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
-    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
-    ... )
-    >>> fill_missing(data).X[:, 0].tolist()
-    [0.5, 1.5, 2.5]
-    """
-    X = data.X.copy()
-    if sparse.issparse(X):
-        features = np.unique(X.indices[np.isnan(X.data)])
-    else:
-        features = np.flatnonzero(np.isnan(X).any(axis=0))
-    for f in features.tolist():
-        column = column_values(X, f)
-        missing = np.isnan(column)
-        present = column[~missing]
-        if present.size == 0:
-            filling = 0.0
-        elif f in data.categories:
-            filling = float(np.argmax(np.bincount(present.astype(int))))
-        else:
-            filling = float(present.mean())
-        if sparse.issparse(X):
-            X.data[(X.indices == f) & np.isnan(X.data)] = filling
-        else:
-            X[missing, f] = filling
-    return replace(data, X=X)
