@@ -102,6 +102,17 @@ def test_few_values_among_numbers_or_dates_are_named(texts, message):
     assert str(caught[0].message).startswith("Column 'x': ")
 
 
+@pytest.mark.parametrize(
+    "text", ["?", "-", " N/A ", "NULL", "k. A.", "#DIV/0!", "#WERT!", "\u2013", "NaN"]
+)
+def test_texts_that_stand_for_missing_values_among_numbers_and_dates(text):
+    for values, kind in (["1.5", text, "2"], "number"), (["2024-01-01", text], "date"):
+        with pytest.warns(ColumnWarning, match=f"taken as missing {kind}s in 1 row: "):
+            encoder = fitted(values)
+        assert (encoder.columns_[0].kind, encoder.columns_[0].n_missing) == (kind, 1)
+        assert np.isnan(encoder.transform(pd.DataFrame({"x": values}))[1, 0])
+
+
 def test_missing_texts_among_numbers_are_named():
     with pytest.warns(ColumnWarning, match="'x': taken as missing numbers in 2 rows: '-', 'n/a'"):
         encoder = fitted(["1", "-", "n/a", "2.5"])
