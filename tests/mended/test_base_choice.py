@@ -10,17 +10,17 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
 from pairmend import MendedClassifier, base_classifiers
 from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.mended import base_choice
-from pairmend.mended.base_choice import FOREST, KERNEL, LINEAR, is_better
+from pairmend.mended import base
+from pairmend.mended.base import FOREST, KERNEL, LINEAR, is_better
 from pairmend.mended.stacking import fit_stacking_weights
 
 
 @pytest.fixture(autouse=True)
 def small_forest(monkeypatch):
     """Ten trees are enough here."""
-    original = base_choice.MultiLabelForest
+    original = base.MultiLabelForest
     monkeypatch.setattr(
-        base_choice, "MultiLabelForest", lambda **params: original(n_estimators=10, **params)
+        base, "MultiLabelForest", lambda **params: original(n_estimators=10, **params)
     )
 
 
@@ -102,7 +102,7 @@ def test_classifiers_that_are_not_used_are_not_fitted_on_all_rows(monkeypatch):
 
 def test_forest_is_grown_once_unless_splits_are_given(monkeypatch):
     grown = []
-    original = base_choice.MultiLabelForest
+    original = base.MultiLabelForest
     X, Y = mixed_rows(150)
     groups = np.arange(150) // 2
 
@@ -116,10 +116,10 @@ def test_forest_is_grown_once_unless_splits_are_given(monkeypatch):
                 1
             ],
         )
-        monkeypatch.setattr(base_choice, "MultiLabelForest", original)
+        monkeypatch.setattr(base, "MultiLabelForest", original)
         return forest
 
-    monkeypatch.setattr(base_choice, "MultiLabelForest", counted)
+    monkeypatch.setattr(base, "MultiLabelForest", counted)
     MendedClassifier(random_state=0).fit(X, Y)
     assert grown == [150]
     grown.clear()

@@ -7,9 +7,8 @@ from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier
 
 from pairmend import MendedClassifier
-from pairmend.mended import calibration
-from pairmend.mended.base_choice import FOREST
-from pairmend.mended.calibration import Calibration, fit_calibration, log_odds
+from pairmend.mended import base
+from pairmend.mended.base import FOREST, Calibration, fit_calibration, log_odds
 from pairmend.persistence import load_model, save_model
 
 
@@ -39,7 +38,7 @@ def test_the_calibration_maximizes_the_likelihood(rng):
     proba, Y, weights = underconfident(rng)
     found = fit_calibration(proba, Y, weights, rng)
     x = log_odds(proba)
-    in_rows = calibration.relative_weights(weights)
+    in_rows = base.relative_weights(weights)
 
     def loss(parameters):
         slope, intercept = parameters
@@ -66,7 +65,7 @@ def test_an_inverted_order_is_not_calibrated(rng):
 def test_many_probabilities_are_drawn(rng, monkeypatch):
     proba, Y, weights = underconfident(rng, n_rows=3000)
     whole = fit_calibration(proba, Y, weights, rng)
-    monkeypatch.setattr(calibration, "MAX_CELLS", 3000)
+    monkeypatch.setattr(base, "MAX_CELLS", 3000)
     part = fit_calibration(proba, Y, weights, rng)
     assert part.slope != whole.slope
     assert part.slope == pytest.approx(whole.slope, rel=0.2)

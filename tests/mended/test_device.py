@@ -5,6 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from pairmend.mended.arrays import LabelLogisticRegression, marginals
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -21,7 +22,6 @@ from pairmend.kernels.landmarks import LandmarkSums, nearest_landmark
 from pairmend.kernels.leave_one_out import sums_around, tabulate
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended import landmark_sums
-from pairmend.mended.arrays import LabelLogisticRegression, marginals
 from pairmend.mended.label_sets import PROBA_MARGIN, LabelSets
 
 NUMPY = Namespace(np, "cpu")

@@ -47,8 +47,7 @@ from pairmend.mended.arrays import (
     takes_arrays,
     with_label_sets,
 )
-from pairmend.mended.base import BaseRows, base_attributes
-from pairmend.mended.base_choice import base_to_fit
+from pairmend.mended.base import BaseRows, base_attributes, base_to_fit
 from pairmend.mended.corrector import (
     Corrector,
     DrawnRows,

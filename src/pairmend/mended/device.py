@@ -41,8 +41,7 @@ from pairmend._utils.validation import (
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.mended.base import GivenBase, base_attributes
-from pairmend.mended.base_choice import LINEAR
+from pairmend.mended.base import LINEAR, GivenBase, base_attributes
 from pairmend.mended.corrector import Corrector, LabelCorrector
 from pairmend.mended.decisions import CorrectedProba, find_metric
 from pairmend.mended.distances import PROBA_MARGIN
