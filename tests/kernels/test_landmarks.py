@@ -93,7 +93,7 @@ def test_almost_equal_distances_are_compared_in_double_precision(is_tie, form, r
     np.testing.assert_array_equal(found, np.arange(200) + (0 if is_tie else 200))
     if form == "dense":
         space = Namespace(np, "cpu")
-        np.testing.assert_array_equal(landmark_sums.nearest_landmark(queries, points, space), found)
+        np.testing.assert_array_equal(landmark_sums.nearest(queries, points, space), found)
 
 
 @pytest.mark.parametrize("form", FORMS)

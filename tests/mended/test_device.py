@@ -5,7 +5,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from pairmend.mended.arrays import LabelLogisticRegression, marginals
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -22,6 +21,7 @@ from pairmend.kernels.landmarks import LandmarkSums, nearest_landmark
 from pairmend.kernels.leave_one_out import sums_around, tabulate
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended import landmark_sums
+from pairmend.mended.device import LabelLogisticRegression, marginals
 from pairmend.mended.label_sets import PROBA_MARGIN, LabelSets
 
 NUMPY = Namespace(np, "cpu")
@@ -238,7 +238,7 @@ def test_ties_of_landmarks_are_resolved_as_with_numpy():
     corners = np.array([-6.9, 6.9])[rng.randint(2, size=(300, 4))]
     points = corners * (1 + 1e-12 * rng.randn(300, 4))
     queries = points[rng.permutation(300)]
-    found = landmark_sums.nearest_landmark(queries, points, NUMPY)
+    found = landmark_sums.nearest(queries, points, NUMPY)
     assert len(np.unique(found)) <= 2**4
     np.testing.assert_array_equal(found, nearest_landmark(queries, points))
 
@@ -246,7 +246,7 @@ def test_ties_of_landmarks_are_resolved_as_with_numpy():
 @pytest.mark.parametrize("scale", [1e-80, 1e80])
 def test_nearest_of_very_short_and_very_long_points(scale):
     points = scale * np.arange(1.0, 6.0)[:, np.newaxis]
-    found = landmark_sums.nearest_landmark(points[::-1].copy(), points, NUMPY)
+    found = landmark_sums.nearest(points[::-1].copy(), points, NUMPY)
     assert found.tolist() == [4, 3, 2, 1, 0]
 
 
@@ -263,7 +263,7 @@ def test_a_beta_beyond_single_precision(name, label_set):
 def test_a_distant_landmark_does_not_make_the_others_equal():
     points = np.random.RandomState(0).randn(200, 3)
     points[150] = [1e4, 0, 0]
-    found = landmark_sums.nearest_landmark(points, points, NUMPY)
+    found = landmark_sums.nearest(points, points, NUMPY)
     np.testing.assert_array_equal(found, np.arange(200))
 
 

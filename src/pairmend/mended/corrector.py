@@ -8,6 +8,7 @@ import numpy as np
 
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.lazy import lazy
+from pairmend._utils.namespaces import Namespace
 from pairmend._utils.progress import report
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
@@ -294,11 +295,13 @@ def fit_corrector(
     label_sets: LabelSets,
     space: SearchSpace,
     rng: np.random.RandomState,
+    namespace: Namespace | None = None,
 ) -> tuple[Corrector, list[Correction], OutOfFoldPredictions]:
     """Search for the best corrections, and stack them.
 
-    `landmark_weights` are those of `draw_landmarks`. Also returned are all corrections that were
-    scored, and the out-of-fold predictions on which to choose a decision.
+    `landmark_weights` are those of `draw_landmarks`; sums are computed in `namespace`, None means
+    numpy. Also returned are all corrections that were scored, and the out-of-fold predictions on
+    which to choose a decision.
     """
     neighbourhoods = {
         scaling.name: Neighbourhoods(
@@ -306,6 +309,7 @@ def fit_corrector(
             tables.tables[scaling.name],
             tables.total,
             drawn.own[scaling.name],
+            namespace,
         )
         for scaling in tables.scalings
     }

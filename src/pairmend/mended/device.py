@@ -6,18 +6,18 @@ a bounded number of rows, stacking weights, label sets and thresholds.
 """
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._logistic_solver import fit_logistic
 from pairmend._utils.chunking import batches
-from pairmend._utils.fit_params import route_fit_params, take_params
+from pairmend._utils.fit_params import take_params
 from pairmend._utils.namespaces import (
     Array,
     Namespace,
@@ -29,21 +29,19 @@ from pairmend._utils.parameters import is_auto
 from pairmend._utils.per_label import smoothed_share, varying_labels
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import check_params
-from pairmend._utils.targets import check_target, numpy_target
+from pairmend._utils.targets import numpy_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import (
-    check_base_classifier,
     check_magnitude,
     check_probabilities,
-    new_seed,
     seed_estimator,
 )
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.mended.base import LINEAR, GivenBase, base_attributes
+from pairmend.mended.base import LINEAR, BaseRows, GivenBase
 from pairmend.mended.corrector import Corrector, LabelCorrector
-from pairmend.mended.decisions import CorrectedProba, find_metric
+from pairmend.mended.decisions import CorrectedProba
 from pairmend.mended.distances import PROBA_MARGIN
 from pairmend.mended.label_sets import PROBA_MARGIN as SET_MARGIN
 from pairmend.mended.landmark_sums import (
@@ -52,10 +50,10 @@ from pairmend.mended.landmark_sums import (
     log_odds,
     sums_by_landmark,
 )
-from pairmend.mended.rows import RowEncoder, takes_sparse_rows
+from pairmend.mended.rows import RowEncoder
 from pairmend.mended.stacking import stack
-from pairmend.mended.validation import GlobalSums, LandmarkTables, LocalRows, ValidationRows
-from pairmend.model_selection.out_of_fold import first_predictions, split_rows
+from pairmend.mended.validation import GlobalSums, LandmarkTables, LocalRows
+from pairmend.model_selection.out_of_fold import first_predictions
 
 MARGINAL_ARRAYS = 4
 """Number of arrays of the scores of label sets of a chunk in memory at once."""
@@ -117,7 +115,7 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from pairmend.mended.arrays import LabelLogisticRegression
+    >>> from pairmend.mended.device import LabelLogisticRegression
     >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0, 1], [1, 1], [0, 0], [1, 0]])
     >>> clf = LabelLogisticRegression().fit(X, Y == 1)
     >>> clf.predict_proba(np.array([[1.5]])).round(2).tolist()
@@ -245,7 +243,7 @@ class ArrayPerLabelClassifier(ClassifierMixin, BaseEstimator):
         return space.xp.stack(columns, axis=1)
 
 
-def base_for_arrays(base: Any, seed: int, *, mostly_zeros: bool) -> Any:
+def _classifier_for_arrays(base: Any, seed: int, *, mostly_zeros: bool) -> Any:
     """Return the classifier of all labels that is trained on a device; an error if there is none.
 
     The logistic regression of the library is fitted for all labels at once. It standardizes
@@ -264,22 +262,16 @@ def base_for_arrays(base: Any, seed: int, *, mostly_zeros: bool) -> Any:
 
 
 def takes_arrays(model: Any) -> bool:
-    """Return whether a fitted base classifier is one of `base_for_arrays`."""
+    """Return whether a fitted base classifier is one of `_classifier_for_arrays`."""
     return isinstance(model, LabelLogisticRegression | ArrayPerLabelClassifier)
 
 
-def fit_on_arrays(
+def rows_of_device(
     owner: Any, X: Array, y: Any, fit_params: dict[str, Any], namespace: Namespace
-) -> Any:
-    """Fit a `MendedClassifier` on rows of another array library than numpy."""
-    xp = namespace.xp
+) -> tuple[Array, FloatArray, Any, dict[str, Any]]:
+    """Return the checked rows on the device, and with numpy the rows, targets and parameters."""
     X = check_device_rows(X, namespace, owner)
     check_magnitude(X)
-    numbers = namespace.numpy(X).astype(np.float64)
-    target = check_target(owner, numbers, numpy_target(y), min_labels=1)
-    base = owner._base_classifier()
-    check_base_classifier(base)
-    find_metric(owner)
     warn_of_n_jobs(owner, namespace)
     if is_auto(owner.estimator):
         warnings.warn(
@@ -288,38 +280,53 @@ def fit_on_arrays(
             stacklevel=4,
         )
     params = {name: as_numpy(value) for name, value in fit_params.items()}
-    params, row_weights = route_fit_params(owner, base, numbers, params)
-    encoder = RowEncoder.fit(
-        numbers, row_weights, for_base=False,
-        for_distances=owner.transformer is None and owner.scaling != "log_odds",
-        is_optional=False, sparse_for_base=takes_sparse_rows(base),
-    )  # fmt: skip
-    # On the device rows are dense in any case.
-    encoder = replace(encoder, sparse_for_base=False)
-    rng = check_random_state(owner.random_state)
-    is_sparse = encoder.sparse_rows is not None
-    model = base_for_arrays(base, new_seed(rng), mostly_zeros=is_sparse)
-    splits = split_rows(owner.cv, numbers, target, row_weights > 0, new_seed(rng))
+    return X, namespace.numpy(X).astype(np.float64), numpy_target(y), params
 
-    def fit(rows: IntArray) -> Any:
-        own = take_params(numbers, params, rows)
-        at = xp.take(X, namespace.asarray(rows), axis=0)
-        return clone(model).fit(at, target.Y[rows], **own)
 
-    parts = []
-    for train, test in splits:
-        proba = fit(train).predict_proba(xp.take(X, namespace.asarray(test), axis=0))
-        parts.append(check_probabilities(namespace.numpy(proba), base))
-        report(owner, f"out-of-fold predictions of {len(test)} rows")
-    rows, proba, folds = first_predictions([test for _, test in splits], parts, target.Y.shape[1])
-    _, distance_rows = encoder.encode(numbers)
-    validation = ValidationRows(
-        distance_rows[rows], target.Y[rows], proba, relative_weights(row_weights)[rows]
-    )
-    fitted = owner._fit_correction(DeviceRows(validation, folds, namespace), rows, target, rng)
-    scalings = fitted["_corrector"].by_label.scalings
-    for scaling in scalings.values():
-        del scaling.namespace  # a fitted classifier may be used on other devices
+@dataclass(frozen=True)
+class DeviceBase(GivenBase):
+    """A base classifier that is trained on a device, one split after the other.
+
+    Attributes
+    ----------
+    X : array of shape (n_samples, n_features)
+        Rows on the device.
+    """
+
+    X: Array
+
+    @classmethod
+    def of(cls, owner: Any, base: Any, seed: int, X: Array, *, mostly_zeros: bool) -> "DeviceBase":
+        """Return the base classifier of a `MendedClassifier`, seeded."""
+        name = LINEAR if is_auto(owner.estimator) else type(base).__name__
+        return cls(_classifier_for_arrays(base, seed, mostly_zeros=mostly_zeros), name, X)
+
+    def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
+        """Return the validation rows, their out-of-fold probabilities, and their splits."""
+        parts = []
+        for train, test in rows.splits:
+            proba = self._fit(rows, train).predict_proba(self._take(test))
+            base = getattr(self.model, "estimator", self.model)
+            parts.append(check_probabilities(Namespace.of(self.X).numpy(proba), base))
+            report(rows.owner, f"out-of-fold predictions of {len(test)} rows")
+        return first_predictions([test for _, test in rows.splits], parts, rows.target.Y.shape[1])
+
+    def fit_on_all(self, rows: BaseRows) -> Any:
+        """Return the classifier fitted on all rows."""
+        return self._fit(rows, np.flatnonzero(rows.weights > 0))
+
+    def _fit(self, rows: BaseRows, chosen: IntArray) -> Any:
+        params = take_params(rows.X, rows.params, chosen)
+        return clone(self.model).fit(self._take(chosen), rows.target.Y[chosen], **params)
+
+    def _take(self, chosen: IntArray) -> Array:
+        namespace = Namespace.of(self.X)
+        return namespace.xp.take(self.X, namespace.asarray(chosen), axis=0)
+
+
+def warn_of_other_scalings(corrector: Corrector, namespace: Namespace) -> None:
+    """Warn of scalings whose distances are not computed on the device."""
+    scalings = corrector.by_label.scalings
     if left := [name for name, scaling in scalings.items() if scaling.affine_map() is None]:
         warnings.warn(
             f"Distances of the scaling {left[0]!r} are computed with numpy: predictions copy all "
@@ -327,18 +334,6 @@ def fit_on_arrays(
             "'range', 'standard' and 'log_odds' are computed on the device.",
             stacklevel=4,
         )
-    for name in ("validation_indices_", "landmark_indices_"):
-        fitted[name] = namespace.asarray(fitted[name])
-    name = LINEAR if is_auto(owner.estimator) else type(base).__name__
-    return owner._set_fitted(
-        X,
-        target,
-        estimator_=fit(np.flatnonzero(row_weights > 0)),
-        **base_attributes(GivenBase(model, name)),
-        frame_encoder_=None,
-        _row_encoder=encoder,
-        **fitted,
-    )
 
 
 def corrected_on_device(

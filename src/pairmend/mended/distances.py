@@ -1,7 +1,6 @@
 """Scalings in which distances are measured; the median distance, the unit of the grid of beta."""
 
 import warnings
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from pairmend._utils.frames import EncodedFrame
-from pairmend._utils.namespaces import Namespace
 from pairmend._utils.typing import FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._utils.weights import draw_rows, weighted_median
 from pairmend.kernels.landmarks import nearest_landmark
-from pairmend.kernels.leave_one_out import sums_around
 from pairmend.kernels.neighbourhood import offsets_to, squared_norms
-from pairmend.mended import landmark_sums
 from pairmend.neighbourhoods import GaussianNeighbourhood
 
 SCALINGS = ("range", "standard", "unit", "log_odds")
@@ -65,9 +61,6 @@ class Scaling:
     none). The beta of `neighbourhood` may be changed after fit.
     """
 
-    namespace: Namespace | None = None
-    """The device on which a fit computes sums and nearest landmarks; None means numpy."""
-
     def __init__(self, name: str, transformer: Any = None):
         self.name = name
         if name == "log_odds":
@@ -102,28 +95,7 @@ class Scaling:
 
     def nearest(self, X: MatrixLike, proba: FloatArray) -> IntArray:
         """Return the nearest landmark of each row."""
-        points, landmarks = self.points(X, proba), self.neighbourhood.points_
-        if self.namespace is not None and isinstance(landmarks, np.ndarray):
-            return landmark_sums.nearest_landmark(points, landmarks, self.namespace)
-        return nearest_landmark(points, landmarks)
-
-    def sums_over(self, table: FloatArray) -> Callable[..., Iterator[FloatArray]]:
-        """Return a function that sums a table of the landmarks around rows, each left out.
-
-        Its arguments are those of `kernels.leave_one_out.sums_around` without landmarks and table.
-        The precision is that of the table.
-        """
-        landmarks = self.neighbourhood.points_
-        if self.namespace is not None and isinstance(landmarks, np.ndarray):
-            return landmark_sums.LeaveOneOutSums(landmarks, table, self.namespace)
-        landmarks = landmarks.astype(table.dtype, copy=False)
-
-        def sums(
-            queries: Matrix, own: IntArray, summands: FloatArray, beta: float, n_doublings: int = 0
-        ) -> Iterator[FloatArray]:
-            return sums_around(queries, own, summands, landmarks, table, beta, n_doublings)
-
-        return sums
+        return nearest_landmark(self.points(X, proba), self.neighbourhood.points_)
 
     def median_squared_distance(
         self, rng: np.random.RandomState, row_weights: FloatArray | None = None

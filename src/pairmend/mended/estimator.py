@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.fit_params import route_fit_params
-from pairmend._utils.namespaces import as_numpy, foreign_namespace, like_rows
+from pairmend._utils.namespaces import Namespace, as_numpy, foreign_namespace, like_rows
 from pairmend._utils.parameters import is_auto, same_parameters
 from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
@@ -41,12 +41,6 @@ from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regress
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one
-from pairmend.mended.arrays import (
-    corrected_on_device,
-    fit_on_arrays,
-    takes_arrays,
-    with_label_sets,
-)
 from pairmend.mended.base import BaseRows, base_attributes, base_to_fit
 from pairmend.mended.corrector import (
     Corrector,
@@ -66,6 +60,15 @@ from pairmend.mended.decisions import (
     decision_kinds,
     find_metric,
     report_decision,
+)
+from pairmend.mended.device import (
+    DeviceBase,
+    DeviceRows,
+    corrected_on_device,
+    rows_of_device,
+    takes_arrays,
+    warn_of_other_scalings,
+    with_label_sets,
 )
 from pairmend.mended.distances import SCALINGS, fit_scalings
 from pairmend.mended.explain import ExplainMixin
@@ -348,15 +351,16 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         self
             Fitted classifier.
         """
-        if (namespace := foreign_namespace(X)) is not None:
-            return fit_on_arrays(self, X, y, fit_params, namespace)
         start = perf_counter()
-        X = check_training_rows(X)
+        given, namespace = X, foreign_namespace(X)
+        if namespace is None:
+            X = check_training_rows(X)
+        else:
+            given, X, y, fit_params = rows_of_device(self, X, y, fit_params, namespace)
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()
         check_base_classifier(base)
         find_metric(self)
-        decision_kinds(self.decision, self.threshold)  # refuses some before training
         params, row_weights = route_fit_params(self, base, X, fit_params)
         encoder = RowEncoder.fit(
             X, row_weights, for_base=takes_encoded_frames(base),
@@ -366,7 +370,12 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         )  # fmt: skip
         base_rows, distance_rows = encoder.encode(X)
         rng = check_random_state(self.random_state)
-        chosen = base_to_fit(self, base, len(target.classes), new_seed(rng))
+        seed = new_seed(rng)
+        if namespace is None:
+            chosen = base_to_fit(self, base, len(target.classes), seed)
+        else:
+            is_sparse = encoder.sparse_rows is not None
+            chosen = DeviceBase.of(self, base, seed, given, mostly_zeros=is_sparse)
         # Each of 1-D classes is a label, of which every row has one.
         labels = replace(target, multilabel=True)
         splits = split_rows(self.cv, X, target, row_weights > 0, new_seed(rng))
@@ -376,12 +385,19 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
             distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows),
             target.Y[rows], proba, relative_weights(row_weights)[rows],
         )  # fmt: skip
-        fitted = self._fit_correction(LocalRows(validation, folds), rows, target, rng)
-        del validation, proba  # before the largest training
+        local: LocalRows = LocalRows(validation, folds)
+        if namespace is not None:
+            local = DeviceRows(validation, folds, namespace)
+        fitted = self._fit_correction(local, rows, target, rng, namespace)
+        del validation, local, proba  # before the largest training
         model = chosen.fit_on_all(base_rows)
+        if namespace is not None:
+            warn_of_other_scalings(fitted["_corrector"], namespace)
+            for name in ("validation_indices_", "landmark_indices_"):
+                fitted[name] = namespace.asarray(fitted[name])
         report(self, f"fitted in {perf_counter() - start:.1f} s")
         return self._set_fitted(
-            X, target, estimator_=model, **base_attributes(chosen),
+            given, target, estimator_=model, **base_attributes(chosen),
             frame_encoder_=encoder.encoder, _row_encoder=encoder, **fitted,
         )  # fmt: skip
 
@@ -474,16 +490,17 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         indices: IntArray,
         target: Target,
         rng: np.random.RandomState,
+        namespace: Namespace | None = None,
     ) -> dict[str, Any]:
         """Return the fitted attributes of the correction and of the decision.
 
         `indices` are the rows of the validation set among all rows. Of `target` only its classes
-        are used.
+        are used. Sums are computed in `namespace`; None means numpy.
         """
         landmarks, weights = draw_landmarks(validation.weights, self.max_landmarks, rng)
         report(self, f"validation set: {len(indices)} rows, {len(landmarks)} of them landmarks")
         corrector, search, out_of_fold = self._fit_corrector(
-            validation, landmarks, weights, target, rng
+            validation, landmarks, weights, target, rng, namespace
         )
         report_corrector(self, corrector, search)
         decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
@@ -512,6 +529,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         landmark_weights: FloatArray,
         target: Target,
         rng: np.random.RandomState,
+        namespace: Namespace | None,
     ) -> tuple[Corrector, list[Correction], OutOfFoldPredictions]:
         """Choose and stack corrections."""
         rows, weights, searched, search_weights = draw_rows_to_compare(
@@ -520,8 +538,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         at, compared, folds = validation.gather(landmarks, rows)
         y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
         scalings = fit_scalings(self.scaling, self.transformer, at.X, at.proba, y, landmark_weights)
-        for scaling in scalings:
-            scaling.namespace = getattr(validation, "namespace", None)
         references = COMPARED_REFERENCES if self.reference == "auto" else (self.reference,)
         tables = LandmarkTables.from_landmarks(at, scalings, references)
         label_sets, sets = validation.label_sets(rows, compared)
@@ -538,7 +554,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
             use_label_sets=target.multilabel,
         )
         tables = validation.add_others(tables, landmarks)
-        return fit_corrector(at, landmark_weights, tables, drawn, label_sets, space, rng)
+        given = at, landmark_weights, tables, drawn, label_sets, space, rng
+        return fit_corrector(*given, namespace=namespace)
 
     @property
     def _is_movable(self) -> bool:

@@ -116,19 +116,6 @@ def log_odds(proba: Array, margin: float) -> Array:
     return xp.log(p / (1 - p))
 
 
-def nearest_landmark(
-    queries: np.ndarray[Any, Any], landmarks: np.ndarray[Any, Any], namespace: Namespace
-) -> np.ndarray[Any, Any]:
-    """Return the index of the nearest landmark of each query, computed on a device."""
-    queries, points = namespace.asarray(queries), namespace.asarray(landmarks)
-    step = max(1, namespace.max_bytes // (8 * ARRAYS * points.shape[0]))
-    found = [
-        namespace.numpy(_nearest(queries[rows, :], points, namespace))
-        for rows in batches(queries.shape[0], step)
-    ]
-    return np.concatenate(found)
-
-
 def sums_by_landmark(
     X: FloatArray,
     Y: BoolArray,
@@ -164,7 +151,7 @@ def sums_by_landmark(
             total[name] += namespace.numpy(xp.sum(summands[name], axis=0, keepdims=True))
         for scaling, (mean, factor, points) in device.items():
             given = log_odds(p, margin) if scaling == "log_odds" else features
-            near = _nearest((given - mean) * factor, points, namespace)
+            near = nearest((given - mean) * factor, points, namespace)
             numbers = xp.arange(points.shape[0], device=namespace.device)[:, None]
             assigned = xp.astype(numbers == near, p.dtype)
             for name in references:
@@ -175,7 +162,7 @@ def sums_by_landmark(
     }
 
 
-def _nearest(queries: Array, points: Array, namespace: Namespace) -> Array:
+def nearest(queries: Array, points: Array, namespace: Namespace) -> Array:
     """Return the index of the nearest point of each query, as `kernels.landmarks` does."""
     xp = namespace.xp
     squares = xp.sum(points * points, axis=1)

@@ -1,18 +1,21 @@
 """Grid search of beta, shrinkage and reference, each row left out of its own neighbourhood."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from pairmend._utils.chunking import row_chunks
+from pairmend._utils.namespaces import Namespace
 from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend._utils.validation import LARGEST
-from pairmend.kernels.leave_one_out import corrected_by
+from pairmend.kernels.leave_one_out import corrected_by, sums_around
 from pairmend.mended.distances import Scaling
+from pairmend.mended.landmark_sums import LeaveOneOutSums
 from pairmend.mended.validation import GlobalSums, ValidationRows
 
 SMALLEST_BETA = 0.5
@@ -66,12 +69,15 @@ class Neighbourhoods:
         Confusion sums over all validation rows.
     own : ndarray of int, shape (n_rows,)
         The landmark to which each of the rows was added.
+    namespace : Namespace or None
+        The device on which sums of dense landmarks are computed; None means numpy.
     """
 
     scaling: Scaling
     tables: Mapping[str, FloatArray]
     total: GlobalSums
     own: IntArray
+    namespace: Namespace | None
 
     def take(self, rows: IntArray) -> "Neighbourhoods":
         """Select rows."""
@@ -95,7 +101,7 @@ class Neighbourhoods:
         columns = [
             np.r_[np.arange(2 * n_labels) + 2 * n_labels * k, shared] for k in range(len(names))
         ]
-        sums_around = self.scaling.sums_over(table)
+        sums_around = self._sums_over(table)
         masses = np.array(shrinkages, dtype=np.float64)[:, np.newaxis, np.newaxis]
         errors = np.empty((len(names), len(betas), len(shrinkages), len(validation)))
 
@@ -110,7 +116,7 @@ class Neighbourhoods:
             sums_by_beta = sums_around(
                 self._queries(here, table.dtype), self.own[chunk],
                 _side_by_side(summands, n_labels),
-                betas[0], len(betas) - 1,
+                beta=betas[0], n_doublings=len(betas) - 1,
             )  # fmt: skip
             for b, sums in enumerate(sums_by_beta):
                 for r, own in enumerate(columns):
@@ -131,13 +137,13 @@ class Neighbourhoods:
         reference = correction.reference
         corrected = np.empty(validation.Y.shape)
         table = self.tables[reference]
-        sums_around = self.scaling.sums_over(table)
+        sums_around = self._sums_over(table)
 
         def fill(chunk: slice) -> None:
             here = validation.take(chunk)
             summands = here.summands(reference)
             (sums,) = sums_around(
-                self._queries(here, table.dtype), self.own[chunk], summands, correction.beta
+                self._queries(here, table.dtype), self.own[chunk], summands, beta=correction.beta
             )
             corrected[chunk] = corrected_by(
                 here.p_decide(reference),
@@ -148,6 +154,13 @@ class Neighbourhoods:
 
         self._in_chunks(fill, len(validation), table.shape[1])
         return corrected
+
+    def _sums_over(self, table: FloatArray) -> Callable[..., Iterator[FloatArray]]:
+        """Return `sums_around` of the landmarks and a table, in the precision of the table."""
+        landmarks = self.scaling.neighbourhood.points_.astype(table.dtype, copy=False)
+        if self.namespace is not None and isinstance(landmarks, np.ndarray):
+            return LeaveOneOutSums(landmarks, table, self.namespace)
+        return partial(sums_around, points=landmarks, table=table)
 
     def _queries(self, validation: ValidationRows, dtype: Any) -> Matrix:
         """Return rows as points in a precision."""
@@ -165,7 +178,7 @@ class Neighbourhoods:
         The weights of a chunk stay in the processor's cache.
         """
         work = NANOSECONDS * n_rows * self.scaling.n_points * n_columns
-        in_blocks(fill, n_rows, BLOCK, work if self.scaling.namespace is None else 0)
+        in_blocks(fill, n_rows, BLOCK, work if self.namespace is None else 0)
 
 
 def _side_by_side(tables: Sequence[FloatArray], n_labels: int) -> FloatArray:
