@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from pairmend._utils.compilation import has_numba
 from pairmend._utils.weights import relative_weights
-from pairmend.forests import growing, trees
+from pairmend.forests import estimator, trees
 from pairmend.forests.estimator import MultiLabelForest
 from pairmend.forests.trees import StackedTrees
 
@@ -110,11 +110,11 @@ def test_threads_do_not_change_the_result(data):
 def test_random_sums_of_many_labels(data, monkeypatch):
     X, Y, _ = data
     many = np.repeat(Y, 6, axis=1)
-    monkeypatch.setattr(growing, "MAX_OUTPUTS", 8)
+    monkeypatch.setattr(estimator, "MAX_OUTPUTS", 8)
     grown = []
-    original = growing.DecisionTreeRegressor.fit
+    original = estimator.DecisionTreeRegressor.fit
     monkeypatch.setattr(
-        growing.DecisionTreeRegressor,
+        estimator.DecisionTreeRegressor,
         "fit",
         lambda self, X, Z, *args, **kwargs: (
             grown.append(Z),
