@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import track
 
 from pairmend import BinaryRelevance, MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import load
 from pairmend.metrics import brier_by_label, log_loss_by_label, reliability
 from pairmend.model_selection import MultilabelStratifiedKFold
@@ -33,7 +33,7 @@ def probabilities(X, Y, n_folds: int) -> tuple[np.ndarray, np.ndarray]:
     base, corrected = np.empty(Y.shape), np.empty(Y.shape)
     folds = MultilabelStratifiedKFold(n_folds, random_state=0)
     for train, test in folds.split(np.zeros(len(Y)), Y):
-        plain = BinaryRelevance(logistic_regression()).fit(X[train], Y[train])
+        plain = BinaryRelevance(ScaledLogisticRegression()).fit(X[train], Y[train])
         base[test] = plain.predict_proba(X[test])
         clf = MendedClassifier(None, random_state=0).fit(X[train], Y[train])
         corrected[test] = clf.predict_proba(X[test])

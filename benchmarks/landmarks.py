@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import KFold
 
 from pairmend import BinaryRelevance, MendedClassifier, datasets
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.metrics import LOSSES, brier_by_label
 
 SETS = ("tmc2007-500", "imdb", "corel5k", "narrow")
@@ -35,7 +35,7 @@ class TrainedOnce(ClassifierMixin, BaseEstimator):
         """Fit, or take the classifier fitted on the same rows before."""
         key = joblib.hash((X, Y))
         if key not in FITTED:
-            FITTED[key] = BinaryRelevance(logistic_regression()).fit(X, Y)
+            FITTED[key] = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y)
         self.fitted_ = FITTED[key]
         self.classes_ = self.fitted_.classes_
         return self

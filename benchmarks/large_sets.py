@@ -20,14 +20,14 @@ from pairmend import (
     ThresholdedClassifier,
     datasets,
 )
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import one_hot
 from pairmend.metrics import LOSSES
 from pairmend.thresholds import F1Thresholds
 
 
 def methods():
-    base = logistic_regression
+    base = ScaledLogisticRegression
     yield "binary relevance", BinaryRelevance(base())
     for average in ("micro", "macro"):
         threshold = F1Thresholds(average)

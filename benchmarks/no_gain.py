@@ -21,7 +21,7 @@ from rich.progress import track
 from sklearn.ensemble import RandomForestClassifier
 
 from pairmend import BinaryRelevance, MendedClassifier, RandomSubspaceNB, ThresholdedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.metrics import LOSS_TITLES, LOSSES
 from pairmend.thresholds import F1Thresholds, FixedThreshold
 
@@ -55,7 +55,7 @@ SCENARIOS: dict[str, tuple[int, Callable[..., np.ndarray]]] = {
     "rare labels without relation (3 %), 400 rows": (400, partial(noise, share=0.03)),
 }
 BASES: dict[str, Callable[[], object]] = {
-    "logistic regression": logistic_regression,
+    "logistic regression": ScaledLogisticRegression,
     "forest": lambda: RandomForestClassifier(50, random_state=0),
     "naive Bayes": RandomSubspaceNB,
 }

@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pairmend import BinaryRelevance, MendedClassifier, datasets
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 
 N_FEATURES, N_LABELS, N_FOLDS = 50, 20, 5
 ROWS = (5_000, 20_000, 80_000, 200_000, 1_000_000)
@@ -86,7 +86,7 @@ def measure(n_rows: int) -> dict[str, float]:
         new[:100]
     )  # compiles, starts threads
     before = peak()
-    plain = BinaryRelevance(logistic_regression())
+    plain = BinaryRelevance(ScaledLogisticRegression())
     result = {"rows": n_rows, "fit_plain": seconds(lambda: plain.fit(X, Y))}
     mended = MendedClassifier(None, cv=N_FOLDS, random_state=0)
     result["fit"] = seconds(lambda: mended.fit(X, Y))
@@ -101,7 +101,10 @@ def measure(n_rows: int) -> dict[str, float]:
 
 def one_row_of_yeast(folder: Path) -> list[float]:
     data = datasets.load("yeast", data_dir=folder)
-    plain, mended = BinaryRelevance(logistic_regression()), MendedClassifier(None, random_state=0)
+    plain, mended = (
+        BinaryRelevance(ScaledLogisticRegression()),
+        MendedClassifier(None, random_state=0),
+    )
     every = (scikit_learn(), plain, mended)
     for classifier in every:
         classifier.fit(data.X, data.Y)

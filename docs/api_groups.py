@@ -34,7 +34,7 @@ GROUPS: dict[str, dict[str, list[str]]] = {
         "Thresholds and base classifiers": ["ThresholdedClassifier", "RandomSubspaceNB"],
     },
     "base_classifiers": {
-        "": ["logistic_regression", "ScaledLogisticRegression", "DenseScaler"],
+        "": ["ScaledLogisticRegression", "DenseScaler"],
     },
     "thresholds": {
         "Thresholds": [

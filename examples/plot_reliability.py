@@ -11,7 +11,7 @@ import argparse
 from matplotlib.figure import Figure
 
 from pairmend import BinaryRelevance, MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import load
 from pairmend.metrics import brier_by_label, log_loss_by_label
 from pairmend.plots import plot_reliability
@@ -26,7 +26,7 @@ def main() -> None:
     X, Y = yeast.X, yeast.Y.astype(int)
     train, test = slice(0, None, 2), slice(1, None, 2)
     classifiers = {
-        "base": BinaryRelevance(logistic_regression()),
+        "base": BinaryRelevance(ScaledLogisticRegression()),
         "corrected": MendedClassifier(None, random_state=0),
     }
     proba = {

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairmend import MendedClassifier
 from pairmend._utils.weights import relative_weights
-from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression, logistic_regression
+from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression
 from public_classifiers import rows
 
 
@@ -71,7 +71,7 @@ def test_weights_reach_the_default_base_of_mended_classifier():
     X, Y = rows()
     weights = np.linspace(0.1, 3.0, 60)
     default = MendedClassifier(None, cv=2, random_state=0).fit(X, Y, sample_weight=weights)
-    given = MendedClassifier(logistic_regression(), cv=2, random_state=0)
+    given = MendedClassifier(ScaledLogisticRegression(), cv=2, random_state=0)
     expected = default.predict_proba(X)
     np.testing.assert_array_equal(given.fit(X, Y, sample_weight=weights).predict_proba(X), expected)
     assert (given.fit(X, Y).predict_proba(X) != expected).any()

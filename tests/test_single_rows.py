@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.naive_bayes import GaussianNB
 
 import pairmend
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from public_classifiers import CLASSIFIERS, data_for, made
 
 FORMS = {
@@ -60,7 +60,7 @@ def local_data(seed, n_rows):
 @pytest.mark.parametrize(
     ("n_rows", "max_landmarks"), [(120, 2500), (120, 20), (700, 600)], ids=["all", "few", "many"]
 )
-@pytest.mark.parametrize("estimator", ["auto", GaussianNB(), logistic_regression()], ids=str)
+@pytest.mark.parametrize("estimator", ["auto", GaussianNB(), ScaledLogisticRegression()], ids=str)
 def test_landmarks(estimator, n_rows, max_landmarks, form):
     X, Y, new = local_data(0, n_rows)
     if form == "csr" and isinstance(estimator, GaussianNB):

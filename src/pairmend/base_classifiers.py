@@ -1,11 +1,10 @@
 """ScaledLogisticRegression, a default base classifier of MendedClassifier; DenseScaler."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -24,7 +23,7 @@ from pairmend._utils.validation import is_plain, is_valid, set_feature_attribute
 from pairmend._utils.weights import relative_weights
 from pairmend.frames import FrameEncoder
 
-__all__ = ["DenseScaler", "ScaledLogisticRegression", "logistic_regression"]
+__all__ = ["DenseScaler", "ScaledLogisticRegression"]
 
 
 class DenseScaler(TransformerMixin, BaseEstimator):
@@ -250,6 +249,8 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
     """
 
     takes_encoded_frames = True
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_weight": True}
+    """Sample weights are requested by default, if scikit-learn's metadata routing is enabled."""
 
     def __init__(self, C: float = 1.0, *, class_weight: Any = None, max_iter: int = 1000):
         self.C = C
@@ -408,23 +409,3 @@ def _fit_scaler(
     if overwrite and is_plain_array and scaler.scaler_ is not None:
         return scaler, scaler._scaled(X, out=X), sample_weight
     return scaler, scaler.transform(X), sample_weight
-
-
-def logistic_regression() -> ScaledLogisticRegression:
-    """Return a :class:`ScaledLogisticRegression` that requests sample weights.
-
-    Returns
-    -------
-    ScaledLogisticRegression
-        Unfitted. Its request takes effect if scikit-learn's metadata routing is enabled.
-
-    Examples
-    --------
-    >>> from pairmend.base_classifiers import logistic_regression
-    >>> logistic_regression().fit([[0.0], [0.2], [0.9]], [0, 0, 1]).predict([[0.8]]).tolist()
-    [1]
-    """
-    classifier = ScaledLogisticRegression()
-    if get_config()["enable_metadata_routing"]:
-        classifier.set_fit_request(sample_weight=True)
-    return classifier

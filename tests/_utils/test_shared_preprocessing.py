@@ -23,7 +23,7 @@ from pairmend._utils import stacked_classifiers
 from pairmend._utils.per_label import PerLabelClassifier, fit_per_label
 from pairmend._utils.stacked_classifiers import stack_classifiers
 from pairmend._utils.weights import relative_weights
-from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.persistence import load_model, save_model
 
 RNG = np.random.RandomState(0)
@@ -58,13 +58,13 @@ def one_for_each_label(base, X, Y, **fit_params):
 
 
 SHARED = {
-    "default": (logistic_regression(), X),
-    "default of Fortran order": (logistic_regression(), np.asfortranarray(X)),
-    "default of single precision": (logistic_regression(), X.astype(np.float32)),
-    "default of whole numbers": (logistic_regression(), X.astype(np.int64)),
-    "default with NaN": (logistic_regression(), WITH_NAN),
-    "default of CSR": (logistic_regression(), sparse.csr_array(X)),
-    "default of a frame": (logistic_regression(), FRAME),
+    "default": (ScaledLogisticRegression(), X),
+    "default of Fortran order": (ScaledLogisticRegression(), np.asfortranarray(X)),
+    "default of single precision": (ScaledLogisticRegression(), X.astype(np.float32)),
+    "default of whole numbers": (ScaledLogisticRegression(), X.astype(np.int64)),
+    "default with NaN": (ScaledLogisticRegression(), WITH_NAN),
+    "default of CSR": (ScaledLogisticRegression(), sparse.csr_array(X)),
+    "default of a frame": (ScaledLogisticRegression(), FRAME),
     "class weights": (ScaledLogisticRegression(C=10.0, class_weight="balanced"), X),
     "pipeline": (make_pipeline(StandardScaler(), LogisticRegression()), X),
     "pipeline of a frame": (make_pipeline(COLUMNS, LogisticRegression()), FRAME),
@@ -120,7 +120,7 @@ def test_stacks_classifiers_without_preprocessing():
 @pytest.mark.parametrize(
     ("base", "name"),
     [
-        (logistic_regression(), "sample_weight"),
+        (ScaledLogisticRegression(), "sample_weight"),
         (
             make_pipeline(StandardScaler(), LogisticRegression()),
             "logisticregression__sample_weight",
@@ -175,23 +175,23 @@ def test_a_subclass_with_its_own_fit_is_fitted_by_it():
 
 def test_unknown_fit_parameters_are_refused_by_the_classifier():
     with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'speed'"):
-        fit_per_label(logistic_regression(), X, Y, {"speed": 1})
+        fit_per_label(ScaledLogisticRegression(), X, Y, {"speed": 1})
 
 
 def test_constant_and_single_labels():
     constant = np.column_stack([Y[:, 0], np.zeros(60), Y[:, 1], np.ones(60)]).astype(int)
-    proba = BinaryRelevance(logistic_regression()).fit(X, constant).predict_proba(X)
-    _, expected = one_for_each_label(logistic_regression(), X, Y[:, :2])
+    proba = BinaryRelevance(ScaledLogisticRegression()).fit(X, constant).predict_proba(X)
+    _, expected = one_for_each_label(ScaledLogisticRegression(), X, Y[:, :2])
     np.testing.assert_allclose(proba[:, [0, 2]], expected, rtol=0, atol=1e-11)
     np.testing.assert_allclose(proba[:, [1, 3]], np.tile([1 / 62, 61 / 62], (60, 1)))
-    alone = BinaryRelevance(logistic_regression()).fit(X, Y[:, :1]).predict_proba(X)
+    alone = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y[:, :1]).predict_proba(X)
     np.testing.assert_allclose(alone, expected[:, :1], rtol=1e-12)
-    none = BinaryRelevance(logistic_regression()).fit(X, constant[:, [1, 3]])
+    none = BinaryRelevance(ScaledLogisticRegression()).fit(X, constant[:, [1, 3]])
     np.testing.assert_allclose(none.predict_proba(X), np.tile([1 / 62, 61 / 62], (60, 1)))
 
 
 def test_chunks_of_rows_do_not_change_the_result(monkeypatch):
-    classifier = BinaryRelevance(logistic_regression()).fit(X, Y)
+    classifier = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y)
     at_once = classifier.predict_proba(X)
     monkeypatch.setattr(stacked_classifiers, "CACHED_CELLS", 28)
     monkeypatch.setattr(stacked_classifiers, "MIN_ROWS", 1)
@@ -199,7 +199,7 @@ def test_chunks_of_rows_do_not_change_the_result(monkeypatch):
 
 
 def test_changes_of_models_take_effect():
-    classifier = BinaryRelevance(logistic_regression()).fit(X, Y)
+    classifier = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y)
     before = classifier.predict_proba(X)
     classifier.models_[0].classifier_.coef_ *= 2
     changed = classifier.predict_proba(X)
@@ -209,7 +209,7 @@ def test_changes_of_models_take_effect():
     classifier.models_[1] = GaussianNB().fit(X, np.where(Y[:, 1], 1, 2))
     proba = classifier.predict_proba(X)
     np.testing.assert_allclose(proba[:, 1], classifier.models_[1].predict_proba(X)[:, 0])
-    classifier.models_[1] = logistic_regression().fit(X, np.where(Y[:, 1], 1, 2))
+    classifier.models_[1] = ScaledLogisticRegression().fit(X, np.where(Y[:, 1], 1, 2))
     proba = classifier.predict_proba(X)
     np.testing.assert_allclose(proba[:, 1], classifier.models_[1].predict_proba(X)[:, 0])
 
@@ -228,7 +228,7 @@ def test_models_share_transformers_after_pickling_saving_and_parallel_fits(name,
 
 @pytest.mark.parametrize("rows", [sparse.csr_array(X), X], ids=["CSR", "dense"])
 def test_invalid_rows_are_refused_as_by_one_model(rows):
-    base = LogisticRegression() if rows is X else logistic_regression()
+    base = LogisticRegression() if rows is X else ScaledLogisticRegression()
     rows = rows / 1e3
     classifier = PerLabelClassifier(base).fit(rows, Y)
     for value, message in ((np.nan, "contains NaN"), (np.inf, "contains infinity")):
@@ -241,7 +241,7 @@ def test_invalid_rows_are_refused_as_by_one_model(rows):
 
 
 def test_models_without_finite_probabilities_are_refused():
-    classifier = BinaryRelevance(logistic_regression()).fit(X, Y)
+    classifier = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y)
     classifier.models_[0].classifier_.coef_[:] = np.nan
     with pytest.raises(ValueError, match="60 values NaN"):
         classifier.predict_proba(X)
@@ -255,13 +255,13 @@ def test_too_few_steps_are_reported():
 def test_nan_in_sparse_rows_is_refused():
     rows = sparse.csr_array(np.where(np.arange(X.size).reshape(X.shape) == 3, np.nan, X))
     with pytest.raises(ValueError, match="Input X contains NaN"):
-        fit_per_label(logistic_regression(), rows, Y, {})
+        fit_per_label(ScaledLogisticRegression(), rows, Y, {})
 
 
 def test_rows_of_the_caller_are_not_changed():
     for rows in (X, np.asfortranarray(X)):
         before = rows.copy()
-        fit_per_label(logistic_regression(), rows, Y, {})
+        fit_per_label(ScaledLogisticRegression(), rows, Y, {})
         np.testing.assert_array_equal(rows, before)
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from pairmend import MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.persistence import load_model, save_model
 
 pytest.importorskip("fastapi", reason="needs pip install '.[service]'")
@@ -37,7 +37,7 @@ def model(tmp_path_factory):
     X = pd.DataFrame({"blue": rng.rand(60).round(3), "place": rng.choice(["town", "coast"], 60)})
     Y = pd.DataFrame({"sea": X["place"] == "coast", "sun": X["blue"] > 0.5}).astype(int)
     path = tmp_path_factory.mktemp("service") / "photos.model"
-    save_model(MendedClassifier(logistic_regression(), random_state=0).fit(X, Y), path)
+    save_model(MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(X, Y), path)
     return path
 
 

@@ -7,7 +7,7 @@ import pytest
 import chromium
 from chromium import SHOWN, contrast, show, spill
 from pairmend import MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 
 pytestmark = chromium.needed
 LONG = "anextraordinarilylongnameofalabelwithoutanyspaces" * 2
@@ -27,7 +27,7 @@ def pages(tmp_path_factory):
     X = pd.DataFrame(rng.uniform(-1, 1, size=(100, 9)), columns=[*"abcdefgh", LONG])
     X.index = [f"p{k}" for k in range(len(X))]
     Y = pd.DataFrame({"sea": X.a**2 + X.b**2 < 0.5, LONG: X.a > 0.2, "sun": X.c > 0}).astype(int)
-    clf = MendedClassifier(logistic_regression(), random_state=0).fit(X[:80], Y[:80])
+    clf = MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(X[:80], Y[:80])
     explained = clf.explain(X[70:90], training=X[:80])
     folder = tmp_path_factory.mktemp("pages")
     (folder / "page.html").write_text(explained.to_html(title="Photos"), encoding="utf-8")

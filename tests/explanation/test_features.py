@@ -16,7 +16,7 @@ from pairmend import (
     GlobalNeighbourhood,
     MendedClassifier,
 )
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.explanation import (
     Explanation,
     FeatureExplanation,
@@ -27,7 +27,7 @@ from pairmend.explanation import (
 from pairmend.frames import ColumnWarning
 
 CLASSIFIERS = [
-    MendedClassifier(logistic_regression(), random_state=0),
+    MendedClassifier(ScaledLogisticRegression(), random_state=0),
     CorrectedPairwiseClassifier(random_state=0, validation=5),
 ]
 IDS = ["mended", "corrected"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pairmend import MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.explanation import Explanations
 
 pytest.importorskip("jinja2")
@@ -27,7 +27,7 @@ def explained():
         "sea": X["width"] ** 2 + X[HOSTILE] ** 2 < 0.5, HOSTILE: X["width"] > 0.2,
         "sun": X[HOSTILE] > 0,
     }).astype(int)  # fmt: skip
-    clf = MendedClassifier(logistic_regression(), random_state=0, decision="sets").fit(
+    clf = MendedClassifier(ScaledLogisticRegression(), random_state=0, decision="sets").fit(
         X[:70], Y[:70]
     )
     return clf.explain(X[65:85], training=X[:70])
@@ -108,7 +108,7 @@ def test_without_training_the_page_names_the_option(explained):
     rng = np.random.RandomState(0)
     X, Y = rng.rand(60, 2), rng.randint(0, 2, size=(60, 2))
     found = (
-        MendedClassifier(logistic_regression(), random_state=0, guard=False, scaling="range")
+        MendedClassifier(ScaledLogisticRegression(), random_state=0, guard=False, scaling="range")
         .fit(X, Y)
         .explain(X[:1])
     )
@@ -120,9 +120,9 @@ def test_without_training_the_page_names_the_option(explained):
 def test_many_labels_and_features_are_cut():
     rng = np.random.RandomState(0)
     X, Y = rng.rand(80, 90), rng.randint(0, 2, size=(80, 40))
-    clf = MendedClassifier(logistic_regression(), random_state=0, guard=False, scaling="range").fit(
-        X, Y
-    )
+    clf = MendedClassifier(
+        ScaledLogisticRegression(), random_state=0, guard=False, scaling="range"
+    ).fit(X, Y)
     text = " ".join(Tags(clf.explain(X[:1], training=X, n_problems=5).to_html()).texts)
     assert "10 more labels" in text
     assert "30 more features are not shown" in text

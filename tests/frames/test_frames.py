@@ -22,7 +22,7 @@ from pairmend import (
     MLkNN,
     RandomSubspaceNB,
 )
-from pairmend.base_classifiers import DenseScaler, logistic_regression
+from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression
 from pairmend.frames import ColumnWarning, FrameEncoder
 from pairmend.frames.kinds import COMPONENTS, MAX_CATEGORIES
 from pairmend.persistence import load_model, save_model
@@ -77,7 +77,7 @@ def frames(values):
         MendedClassifier(RandomSubspaceNB(), cv=2, scaling="standard", random_state=0),
         BinaryRelevance(random_state=0),
         CorrectedPairwiseClassifier(random_state=0),
-        CorrectedPairwiseClassifier(logistic_regression(), random_state=0),
+        CorrectedPairwiseClassifier(ScaledLogisticRegression(), random_state=0),
     ],
     ids=["default", "mended naive Bayes", "relevance", "pairwise", "pairwise logistic"],
 )

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from pairmend import BinaryRelevance
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.cli import main
 from pairmend.frames import ColumnWarning, FrameEncoder
 from pairmend.frames.kinds import summarise_columns
@@ -34,7 +34,7 @@ def test_new_texts_are_not_noted_after_loading(tmp_path):
         "place": ["coast", "town", "coast"] * 10,
     })  # fmt: skip
     Y = pd.DataFrame({"sea": [n % 2 for n in range(30)], "sun": [n % 3 // 2 for n in range(30)]})
-    save_model(BinaryRelevance(logistic_regression()).fit(frame, Y), tmp_path / "m.model")
+    save_model(BinaryRelevance(ScaledLogisticRegression()).fit(frame, Y), tmp_path / "m.model")
     saved = load_model(tmp_path / "m.model")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -67,7 +67,7 @@ def test_strings_where_the_model_has_numbers(tmp_path, array):
     pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
     X = pd.DataFrame({"price": np.arange(30.0), "size": np.arange(30.0) % 7})
     Y = np.column_stack([np.arange(30) % 2, np.arange(30) > 9])
-    fitted = BinaryRelevance(logistic_regression()).fit(X.to_numpy() if array else X, Y)
+    fitted = BinaryRelevance(ScaledLogisticRegression()).fit(X.to_numpy() if array else X, Y)
     save_model(fitted, tmp_path / "m.model", feature_names=list(X))
     saved = load_model(tmp_path / "m.model")
     expected = saved.predict_proba(pd.DataFrame({"price": [1.5, np.nan], "size": [1200.0, 7.0]}))

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pairmend import MendedClassifier, PairwiseClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.persistence import SavedModel, load_model, save_model
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
@@ -25,7 +25,8 @@ def photos():
 def test_frames_and_dicts_have_the_same_explanation(photos, tmp_path):
     X, Y = photos
     save_model(
-        MendedClassifier(logistic_regression(), random_state=0).fit(X, Y), tmp_path / "photos.model"
+        MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(X, Y),
+        tmp_path / "photos.model",
     )
     saved = load_model(tmp_path / "photos.model")
     dicts = X.to_dict("records")
@@ -43,7 +44,7 @@ def test_frames_and_dicts_have_the_same_explanation(photos, tmp_path):
 def test_values_are_those_before_the_steps_of_a_pipeline(photos):
     X, Y = photos
     pipeline = make_pipeline(
-        StandardScaler(), MendedClassifier(logistic_regression(), random_state=0)
+        StandardScaler(), MendedClassifier(ScaledLogisticRegression(), random_state=0)
     )
     fitted = pipeline.fit(X[["blue"]].to_numpy(), Y.to_numpy())
     saved = SavedModel(fitted, ("blue",), ("sea", "sun"), {}, {}, "")

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from pairmend import BinaryRelevance, MendedClassifier, PairwiseClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.cli import main
 from pairmend.datasets import load_table
 from pairmend.persistence import UntrustedTypesError, load_model, save_model
@@ -173,7 +173,7 @@ def typed(tmp_path_factory):
                       "hue": rng.choice(["red", "blue"], 60),
                       "grade": pd.Categorical(rng.choice(["1", "2"], 60))})  # fmt: skip
     Y = np.column_stack([X["flag"], days > pd.Timestamp("2024-06-01")]).astype(int)
-    clf = MendedClassifier(logistic_regression(), cv=2, random_state=0).fit(X, Y)
+    clf = MendedClassifier(ScaledLogisticRegression(), cv=2, random_state=0).fit(X, Y)
     path = tmp_path_factory.mktemp("typed") / "x.model"
     save_model(clf, path, label_names=["a", "b"])
     return X, clf, path
@@ -234,7 +234,7 @@ def test_numbers_never_pass_through_text(tmp_path):
     size = rng.randint(100, 9000, 80) / 100
     Y = np.column_stack([size > 45, size < 30]).astype(int)
     point = pd.DataFrame({"size": [str(value) for value in size]}, dtype=object)
-    clf = MendedClassifier(logistic_regression(), cv=2, random_state=0).fit(point, Y)
+    clf = MendedClassifier(ScaledLogisticRegression(), cv=2, random_state=0).fit(point, Y)
     save_model(clf, tmp_path / "x.model")
     saved = load_model(tmp_path / "x.model")
     expected = saved.predict_proba([{"size": text} for text in point["size"]])
@@ -313,7 +313,7 @@ def test_a_cache_of_fits_is_not_saved(tmp_path, small_set):
 def test_default_frames_of_the_flagship(tmp_path):
     """The default base, on a frame with texts, through the command line."""
     frame = photos()
-    clf = MendedClassifier(logistic_regression(), cv=2, random_state=0)
+    clf = MendedClassifier(ScaledLogisticRegression(), cv=2, random_state=0)
     clf.fit(frame[FEATURES], frame[LABELS])
     save_model(clf, tmp_path / "x.model")
     frame.to_csv(tmp_path / "x.csv", index=False)

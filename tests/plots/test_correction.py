@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier, plots
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 
 pytest.importorskip("matplotlib")
 NAMES = ["width", "height", "$depth$"]
@@ -81,7 +81,7 @@ def test_categories_and_missing_values_have_a_place():
     X["age"] = rng.rand(60)
     X.loc[3, "size"] = np.nan
     Y = np.column_stack([X["colour"] == "red", X["age"] > 0.4]).astype(int)
-    clf = MendedClassifier(logistic_regression(), random_state=0).fit(X, Y)
+    clf = MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(X, Y)
     found = plots.plot_correction(clf, X, 0).axes[0].collections[0].get_offsets()
     assert np.isfinite(found).all()
     by_feature = plots.plot_correction(clf, X, 0, features=["size", "age"])

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from pairmend import BinaryRelevance, MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.metrics import LOSSES, brier_by_label
 
 coefficients = np.random.RandomState(0).randn(5, 4)
@@ -44,8 +44,8 @@ for kind in ("linear", "no relation", "30 rows", "curved"):
         rng = np.random.RandomState(draw)
         X_train, Y_train = make_data(kind, rng, 30 if kind == "30 rows" else 400)
         X_test, Y_test = make_data(kind, rng, 2000)
-        base = BinaryRelevance(logistic_regression()).fit(X_train, Y_train)
-        clf = MendedClassifier(logistic_regression(), random_state=0).fit(X_train, Y_train)
+        base = BinaryRelevance(ScaledLogisticRegression()).fit(X_train, Y_train)
+        clf = MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(X_train, Y_train)
         losses = [
             {
                 "Hamming loss": LOSSES["hamming"](Y_test, model.predict(X_test)),

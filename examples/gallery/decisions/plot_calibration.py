@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import BinaryRelevance, MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import load
 from pairmend.metrics import brier_by_label, log_loss_by_label, reliability
 from pairmend.plots import plot_reliability
@@ -26,7 +26,7 @@ X_train, Y_train, X_test, Y_test = X[::2], Y[::2], X[1::2], Y[1::2]
 proba = {}
 for name, base in {
     "naive Bayes": GaussianNB(),
-    "logistic regression": logistic_regression(),
+    "logistic regression": ScaledLogisticRegression(),
 }.items():
     models = {"base": BinaryRelevance(base), "corrected": MendedClassifier(base, random_state=0)}
     proba[name] = {

@@ -37,10 +37,10 @@ print(f"{len(sets_seen)} of 128 label sets occur in training")
 # :class:`~pairmend.MendedClassifier` choose a label set that occurred in training, by its corrected
 # probabilities and the frequencies of the sets.
 from pairmend import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.metrics import LOSSES
 
-base = logistic_regression()
+base = ScaledLogisticRegression()
 models = {
     "binary relevance": BinaryRelevance(base),
     "10 chains": ClassifierChainEnsemble(base, random_state=0),

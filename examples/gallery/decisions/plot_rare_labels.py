@@ -34,10 +34,10 @@ print("rows of each label in training:", Y_train.sum(axis=0))
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 from pairmend import BinaryRelevance, MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 
-base = BinaryRelevance(logistic_regression()).fit(X_train, Y_train)
-clf = MendedClassifier(logistic_regression(), random_state=0).fit(X_train, Y_train)
+base = BinaryRelevance(ScaledLogisticRegression()).fit(X_train, Y_train)
+clf = MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(X_train, Y_train)
 predictions = {"binary relevance": base.predict(X_test)}
 for criterion in ("hamming", "macro_f1"):
     predictions[f"corrected, {criterion}"] = clf.set_params(criterion=criterion).predict(X_test)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pairmend import BinaryRelevance, ThresholdedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import load
 from pairmend.metrics import LOSSES
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, TopLabels
@@ -24,7 +24,7 @@ from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThresho
 yeast = load("yeast")
 X, Y = yeast.X, yeast.Y.astype(int)
 X_train, Y_train, X_test, Y_test = X[::2], Y[::2], X[1::2], Y[1::2]
-base = BinaryRelevance(logistic_regression())
+base = BinaryRelevance(ScaledLogisticRegression())
 thresholds = {
     "0.5 for all labels": FixedThreshold(0.5),
     "as many labels as in training": CardinalityThreshold(),
@@ -53,7 +53,7 @@ pd.DataFrame(rows).T.round(3)
 from pairmend import MendedClassifier
 from pairmend.thresholds import RecallControl
 
-clf = MendedClassifier(logistic_regression(), random_state=0).fit(X_train, Y_train)
+clf = MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(X_train, Y_train)
 levels = np.array([0.6, 0.7, 0.8, 0.9, 0.95])
 rows = []
 for level in levels:

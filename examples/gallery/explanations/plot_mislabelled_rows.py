@@ -39,9 +39,9 @@ import matplotlib.pyplot as plt
 from sklearn.model_selection import cross_val_predict
 
 from pairmend import MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 
-clf = MendedClassifier(logistic_regression(), random_state=0)
+clf = MendedClassifier(ScaledLogisticRegression(), random_state=0)
 proba = cross_val_predict(clf, X_train, Y_train, cv=5, method="predict_proba")[:, 0]
 order = np.abs(proba - Y_train["sea"].to_numpy()).argsort()[::-1]
 improbable = order[:20]
@@ -77,7 +77,7 @@ checked = Y_train.copy()
 checked.iloc[order[:40], 0] = truth["sea"].iloc[order[:40]]
 models = {
     "with flipped labels": clf.fit(X_train, Y_train),
-    "after the check": MendedClassifier(logistic_regression(), random_state=0).fit(
+    "after the check": MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(
         X_train, checked
     ),
 }

@@ -27,10 +27,10 @@ Y = pd.DataFrame({"shore": (radius > 0.45) & (radius < 0.85), "hill": X["height"
 # The base classifier is linear. It can only represent that the ring is in the upper part of the
 # square.
 from pairmend import MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.plots import plot_correction
 
-clf = MendedClassifier(logistic_regression(), random_state=0).fit(X[:800], Y[:800])
+clf = MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(X[:800], Y[:800])
 figure = plot_correction(clf, X[800:], "shore", Y=Y[800:], features=["east", "north"])
 
 # %%

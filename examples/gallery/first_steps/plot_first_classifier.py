@@ -65,10 +65,10 @@ pd.concat({"probability": proba.round(2), "true": Y_test}, axis=1).head(4)
 import matplotlib.pyplot as plt
 
 from pairmend import BinaryRelevance
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 
 models = {
-    "binary relevance": BinaryRelevance(logistic_regression()).fit(X_train, Y_train),
+    "binary relevance": BinaryRelevance(ScaledLogisticRegression()).fit(X_train, Y_train),
     "MendedClassifier": clf,
 }
 scores = pd.DataFrame(

@@ -16,7 +16,7 @@ from lightgbm import LGBMClassifier
 from sklearn.ensemble import RandomForestClassifier
 
 from pairmend import BinaryRelevance, MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import load
 from pairmend.metrics import LOSSES, brier_by_label
 
@@ -30,12 +30,12 @@ X_train, Y_train, X_test, Y_test = X[:600], Y[:600], X[600:], Y[600:]
 forest = RandomForestClassifier(50, min_samples_leaf=2, random_state=0)
 boosting = LGBMClassifier(n_estimators=15, num_leaves=7, random_state=0, n_jobs=1, verbose=-1)
 alone = {
-    "logistic regression": BinaryRelevance(logistic_regression()),
+    "logistic regression": BinaryRelevance(ScaledLogisticRegression()),
     "forest": BinaryRelevance(forest),
     "LightGBM": BinaryRelevance(boosting),
 }
 corrected = {
-    "logistic regression": MendedClassifier(logistic_regression(), cv=3, random_state=0),
+    "logistic regression": MendedClassifier(ScaledLogisticRegression(), cv=3, random_state=0),
     "forest": MendedClassifier(forest, cv=3, random_state=0),
     "LightGBM": MendedClassifier(boosting, cv=3, random_state=0),
 }

@@ -60,11 +60,11 @@ from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 
 from pairmend import BinaryRelevance, MendedClassifier
-from pairmend.base_classifiers import logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 
 models = {
-    "binary relevance": BinaryRelevance(logistic_regression()),
-    "corrected": MendedClassifier(logistic_regression(), criterion="micro_f1", random_state=0),
+    "binary relevance": BinaryRelevance(ScaledLogisticRegression()),
+    "corrected": MendedClassifier(ScaledLogisticRegression(), criterion="micro_f1", random_state=0),
 }
 scores = {}
 for name, model in models.items():

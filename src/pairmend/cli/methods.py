@@ -44,7 +44,7 @@ METHODS = {
 
 BASES: dict[str, Callable[[], Any]] = {
     "auto": lambda: "auto",
-    "logistic": lambda: import_object("pairmend.base_classifiers.logistic_regression")(),
+    "logistic": lambda: import_object("pairmend.base_classifiers.ScaledLogisticRegression")(),
     "naive-bayes": lambda: import_object("pairmend.RandomSubspaceNB")(),
     "tree": lambda: import_object("sklearn.tree.DecisionTreeClassifier")(min_samples_leaf=5),
     "forest": lambda: import_object("sklearn.ensemble.RandomForestClassifier")(),

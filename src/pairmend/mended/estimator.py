@@ -37,7 +37,7 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend._utils.weights import relative_weights
-from pairmend.base_classifiers import ScaledLogisticRegression, logistic_regression
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_to_one
@@ -286,7 +286,9 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         "random_state": ["random_state"],
     }  # fmt: skip
 
-    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": logistic_regression}
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
+        "estimator": ScaledLogisticRegression
+    }
     prediction_parameters: ClassVar[tuple[str, ...]] = ("criterion", "decision", "threshold")
     """Parameters that take effect at prediction: changing them needs no new fit."""
     _label_parameters = ("criterion", "decision", "threshold")
@@ -482,7 +484,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     def _base_classifier(self) -> Any:
         """Return the unfitted base classifier; the logistic regression stands for "auto"."""
-        return logistic_regression() if is_auto(self.estimator) else self._part("estimator")
+        return ScaledLogisticRegression() if is_auto(self.estimator) else self._part("estimator")
 
     def _fit_correction(
         self,

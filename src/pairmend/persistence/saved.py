@@ -61,11 +61,11 @@ class SavedModel:
     >>> import tempfile, pathlib
     >>> import pandas as pd
     >>> from pairmend import BinaryRelevance
-    >>> from pairmend.base_classifiers import logistic_regression
+    >>> from pairmend.base_classifiers import ScaledLogisticRegression
     >>> from pairmend.persistence import load_model, save_model
     >>> photos = pd.DataFrame({"blue": [0.1, 0.9, 0.8], "place": ["town", "sea", "sea"]})
     >>> labels = pd.DataFrame({"water": [0, 1, 1], "people": [1, 0, 1]})
-    >>> clf = BinaryRelevance(logistic_regression()).fit(photos, labels)
+    >>> clf = BinaryRelevance(ScaledLogisticRegression()).fit(photos, labels)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "photos.model")
     ...     _ = save_model(clf, path)
