@@ -11,6 +11,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.parallel import delayed
 
 from pairmend._base import MultiLabelMetaClassifier
+from pairmend._utils.columns import require_numbers
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.parallel import iterate_calls, run_calls
 from pairmend._utils.per_label import smoothed_share, varying_labels
@@ -23,7 +24,6 @@ from pairmend._utils.validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend.frames.columns import require_numbers
 
 
 class ClassifierChainEnsemble(MultiLabelMetaClassifier):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.columns import column_kind
 from pairmend._utils.frames import frame_columns, is_frame, is_pandas
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.explanation.data import Explanation, FeatureExplanation, Value
@@ -269,8 +268,8 @@ def _split(column: Any) -> tuple[FloatArray | None, Any]:
     if isinstance(column, np.ndarray) and kind in "biuf":
         return column.astype(np.float64, copy=False), None
     if not isinstance(column, np.ndarray) and hasattr(column, "dtype"):
-        of_frame = column_kind(column)
-        if of_frame == "number":
+        is_polars = hasattr(column.dtype, "is_numeric")
+        if column.dtype.is_numeric() if is_polars else kind in "iuf":
             to_numpy = {"dtype": np.float64, "na_value": np.nan} if hasattr(column, "iloc") else {}
             return np.asarray(column.to_numpy(**to_numpy), dtype=np.float64), None
     cells = _cells(column)

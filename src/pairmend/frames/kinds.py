@@ -13,6 +13,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
+from pairmend._utils.columns import Column, days_of, read_column
 from pairmend._utils.number_texts import (
     is_code,
     is_missing_text,
@@ -21,7 +22,6 @@ from pairmend._utils.number_texts import (
 )
 from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
-from pairmend.frames.columns import Column, days_of, read_column
 
 KINDS = ("number", "category", "date", "text", "ignored")
 """Ways to read a column that can be requested."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pairmend._utils.columns import category_key
 from pairmend._utils.frames import frame_columns, is_frame
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.assembly import column_values
-from pairmend.frames.columns import category_key
 
 Columns = dict[str, Any]
 """The cells of each column: an array of floats, or a list; None, NaN and blank are missing."""

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 
+from pairmend._utils.columns import require_numbers
 from pairmend._utils.fit_params import check_row_weights
 from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
@@ -17,7 +18,6 @@ from pairmend._utils.targets import check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
 from pairmend._utils.validation import check_magnitude, check_training_rows
 from pairmend._utils.weights import relative_weights
-from pairmend.frames.columns import require_numbers
 from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
 from pairmend.pairwise.family.two_supports import TwoSupportVoting

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from pairmend._utils.columns import require_numbers
 from pairmend._utils.fit_params import check_row_weights
 from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
@@ -15,7 +16,6 @@ from pairmend._utils.targets import Target, check_further_target, check_target
 from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend._utils.validation import check_features, check_magnitude, check_training_rows
 from pairmend._utils.weights import unit_weight
-from pairmend.frames.columns import require_numbers
 from pairmend.pairwise.base import PairwiseVoting, TrainingInput
 from pairmend.pairwise.learners.perceptron import PerceptronPairLearner
 
