@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pairmend import (
     CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
+    LabelPowerset,
     MendedClassifier,
     PairwiseClassifier,
     RandomSubspaceNB,
@@ -304,9 +305,11 @@ def test_killed_worker_does_not_change_a_fit_on_splits(small_set, on_cluster, mo
     np.testing.assert_array_equal(ours.predict(X), expected.predict(X))
 
 
-def test_memory_limit_of_the_workers(on_cluster):
-    workers = on_cluster.scheduler_info()["workers"].values()
-    assert base_training._memory_limit() == min(worker["memory_limit"] for worker in workers) > 0
+def test_memory_limit_of_the_workers(small_set, labels, on_cluster, monkeypatch):
+    limit = min(w["memory_limit"] for w in on_cluster.scheduler_info()["workers"].values())
+    monkeypatch.setattr(base_training, "COPIES", limit)  # of at least a byte
+    with pytest.raises(MemoryError, match="needs all 80 rows on one worker"):
+        distributed.fit(LabelPowerset(), in_chunks(small_set[0]), in_chunks(labels))
 
 
 def test_later_changes_of_the_classifier_do_not_change_a_lazy_prediction(small_set):

@@ -169,13 +169,13 @@ def test_fitted_mended_is_saved_and_predicts_by_blocks(data, tmp_path):
 
 def test_rows_that_exceed_the_memory_of_a_worker_raise(data, monkeypatch):
     X, Y, _ = data
-    monkeypatch.setattr(base_training, "_memory_limit", lambda: 8000)
+    monkeypatch.setattr(base_training, "_workers", lambda: [{"memory_limit": 8000}])
     for clf in (MendedClassifier(LOGISTIC), LabelPowerset(), MLkNN()):
         # 80 rows of 6 floats and 5 bools, twice
         with pytest.raises(MemoryError, match=r"all 80 rows .* 7.9e-06 GiB .* 7.5e-06 GiB"):
             distributed.fit(clf, in_chunks(X), in_chunks(Y))
     distributed.fit(BinaryRelevance(BY_BLOCKS), in_chunks(X), in_chunks(Y))
-    monkeypatch.setattr(base_training, "_memory_limit", lambda: 9000)
+    monkeypatch.setattr(base_training, "_workers", lambda: [{"memory_limit": 9000}])
     distributed.fit(BinaryRelevance(LOGISTIC), in_chunks(X), in_chunks(Y))
 
 
@@ -231,7 +231,9 @@ def test_baselines_equal_local_fits(clf, weighted, data):
 
 @pytest.mark.parametrize("kind", ["frame", "sparse"])
 def test_naive_bayes_from_sums_over_blocks(kind, data, monkeypatch):
-    monkeypatch.setattr(base_training, "_memory_limit", lambda: 1)  # no rows are gathered
+    monkeypatch.setattr(
+        base_training, "_workers", lambda: [{"memory_limit": 1}]
+    )  # no rows are gathered
     X, Y, _ = data
     local, rows, labels = collections(kind, X, Y)
     ours = distributed.fit(BinaryRelevance(random_state=0), rows, labels)
@@ -314,7 +316,9 @@ def test_a_base_of_all_labels_with_partial_fit(data):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_one_classifier_for_each_output_with_partial_fit(weighted, data, monkeypatch):
-    monkeypatch.setattr(base_training, "_memory_limit", lambda: 1)  # no rows are gathered
+    monkeypatch.setattr(
+        base_training, "_workers", lambda: [{"memory_limit": 1}]
+    )  # no rows are gathered
     X, Y, weights = data
     base = MultiOutputClassifier(SGDClassifier(loss="log_loss", random_state=0))
     params = {"sample_weight": weights} if weighted else {}

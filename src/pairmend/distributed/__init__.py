@@ -6,6 +6,8 @@ Requires ``pip install 'pairmend[dask]'``.
 
 try:
     import dask.array  # noqa: F401
+
+    import distributed  # noqa: F401
 except ImportError as error:
     raise ImportError(
         "pairmend.distributed needs dask, which is not installed. Install it with: "

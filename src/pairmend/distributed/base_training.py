@@ -16,10 +16,11 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.utils import check_random_state
 
+from distributed import Client
 from pairmend._utils.frames import is_frame
 from pairmend._utils.per_label import PerLabelClassifier, smoothed_share, varying_labels
 from pairmend._utils.targets import Target
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray
+from pairmend._utils.typing import FloatArray, IntArray
 from pairmend._utils.validation import check_base_classifier, new_seed, seed_estimator
 from pairmend.baselines.relevance import BinaryRelevance
 from pairmend.distributed.rows import Block, Rows, as_task, stack
@@ -50,13 +51,9 @@ def is_trained_by_blocks(model: Any, n_labels: int) -> bool:
 
 
 def train_by_blocks(
-    model: Any,
-    rows: Rows,
-    target: Target,
-    parts: list[BoolArray],
-    encoder: RowEncoder = NO_ENCODER,
+    model: Any, rows: Rows, parts: list[IntArray], encoder: RowEncoder = NO_ENCODER
 ) -> list[Any]:
-    """Return a clone fitted on each part of the rows, given as a mask; its labels are `target`'s.
+    """Return a clone fitted on each part of the rows, whose labels are numbers.
 
     Rows are those that the encoder returns for the base classifier.
     """
@@ -85,12 +82,9 @@ def train_by_blocks(
             fitted.append(clone(model).set_models(models, labels, share))
         else:
             attributes = {"models_": models, "varying_": labels, "_share": share}
-            frame_encoder = encoder.encoder if encoder.for_base else None
-            fitted.append(
-                clone(model)._set_fitted(
-                    rows.like, target, **attributes, frame_encoder_=frame_encoder
-                )
-            )
+            attributes["frame_encoder_"] = encoder.encoder if encoder.for_base else None
+            target = Target(Y[:0], np.arange(Y.shape[1]), multilabel=True)
+            fitted.append(clone(model)._set_fitted(rows.like, target, **attributes))
     return fitted
 
 
@@ -114,7 +108,7 @@ def _train_in_turn(
     base: Any,
     rows: Rows,
     encoder: RowEncoder,
-    parts: list[BoolArray],
+    parts: list[IntArray],
     labels: list[IntArray] | None,
 ) -> list[list[Any]]:
     """Train on one block after the other, all parts in one pass.
@@ -161,17 +155,24 @@ def fit_on_worker(classifier: Any, rows: Rows, sample_weight: FloatArray | None)
 
     With `n_jobs`, what it would run in processes is distributed over the workers.
     """
-    _check_memory(classifier, rows)
+    workers = _workers()
+    _check_memory(classifier, rows, workers)
+    is_distributed = bool(workers) and getattr(classifier, "n_jobs", None) is not None
     params = {} if sample_weight is None else {"sample_weight": sample_weight}
     target = replace(rows.target, Y=rows.target.Y[:0])
     given = as_task(classifier), rows.blocks, as_task(target), as_task(params)
-    return delayed(_fit_here)(*given).compute()
+    return delayed(_fit_here)(*given, is_distributed).compute()
 
 
-def _fit_here(classifier: Any, blocks: list[Block], target: Target, params: dict[str, Any]) -> Any:
+def _fit_here(
+    classifier: Any,
+    blocks: list[Block],
+    target: Target,
+    params: dict[str, Any],
+    is_distributed: bool,
+) -> Any:
     X, Y, _ = stack(blocks)
     y = replace(target, Y=Y).as_given(np.arange(len(Y)))
-    is_distributed = getattr(classifier, "n_jobs", None) is not None and _is_on_cluster()
     with parallel_config("dask") if is_distributed else nullcontext():
         fitted = clone(classifier).fit(X, y, **params)
     if target.multilabel:
@@ -179,27 +180,24 @@ def _fit_here(classifier: Any, blocks: list[Block], target: Target, params: dict
     return fitted
 
 
-def _is_on_cluster() -> bool:
-    """Return whether this is a task of a worker, not of Dask's threads."""
+def _workers() -> list[dict[str, Any]]:
+    """Return descriptions of the current cluster's workers; none without a cluster."""
     try:
-        from distributed import get_worker
-
-        get_worker()
-    except (ImportError, ValueError):
-        return False
-    return True
+        return [*Client.current().scheduler_info(n_workers=-1)["workers"].values()]
+    except ValueError:
+        return []
 
 
-def _check_memory(classifier: Any, rows: Rows) -> None:
+def _check_memory(classifier: Any, rows: Rows, workers: list[dict[str, Any]]) -> None:
     """Raise an error if all rows do not fit into the memory of each worker, by an estimate.
 
-    The size of a row is that in the first block. Without a cluster, nothing is checked.
+    The size of a row is that in the first block.
     """
-    limit = _memory_limit()
-    if limit is None:
+    limits = [worker["memory_limit"] for worker in workers if worker.get("memory_limit")]
+    if not limits:
         return
     size = delayed(_n_bytes)(rows.blocks[0]).compute() / min(len(rows), rows.size)
-    needed = COPIES * size * len(rows)
+    needed, limit = COPIES * size * len(rows), min(limits)
     if needed > limit:
         raise MemoryError(
             f"Training {type(classifier).__name__} needs all {len(rows)} rows on one worker, "
@@ -212,15 +210,3 @@ def _check_memory(classifier: Any, rows: Rows) -> None:
 
 def _n_bytes(block: Block) -> int:
     return int(sizeof(block.X) + sizeof(block.Y))
-
-
-def _memory_limit() -> int | None:
-    """Return the smallest memory limit of the current cluster's workers; None without limits."""
-    try:
-        from distributed import Client
-
-        workers = Client.current().scheduler_info(n_workers=-1)["workers"].values()
-    except (ImportError, ValueError):
-        return None
-    limits = [worker["memory_limit"] for worker in workers if worker.get("memory_limit")]
-    return min(limits, default=None)

@@ -2,7 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass, replace
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any, TypeVar
 from warnings import warn
 
@@ -14,16 +14,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.cells import can_be_sparse
 from pairmend._utils.fit_params import fit_with_weights, route_fit_params
-from pairmend._utils.frames import is_frame as is_local_frame
 from pairmend._utils.parameters import is_auto
 from pairmend._utils.per_label import for_all_labels
 from pairmend._utils.predictions import label_scores
 from pairmend._utils.sklearn_private import check_params, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
-    check_base_classifier,
     check_columns,
     new_seed,
     seed_estimator,
@@ -47,14 +44,10 @@ from pairmend.distributed.rows import (
     without_rows,
 )
 from pairmend.distributed.subspace_nb import check_frame, train_pairs
-from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.mended.base import GivenBase, base_attributes
-from pairmend.mended.decisions import find_metric
 from pairmend.mended.estimator import MendedClassifier
-from pairmend.mended.label_sets import LabelSets
 from pairmend.mended.rows import ColumnSums, RowEncoder
-from pairmend.mended.validation import LandmarkTables, ValidationRows, check_number
-from pairmend.model_selection.out_of_fold import split_rows
+from pairmend.mended.validation import LandmarkTables, OutOfFoldRows, ValidationRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.calibrated import CalibratedLabelRanking
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
@@ -142,7 +135,11 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
         )
     check_params(classifier, classifier.get_params(deep=False))
     if sample_weight is not None:
-        _check_takes_weights(classifier)
+        if {"sample_weight", "fit_params"}.isdisjoint(signature(classifier.fit).parameters):
+            raise ValueError(
+                f"{type(classifier).__name__} takes no sample_weight. Leave it out, or choose "
+                "another classifier."
+            )
         (sample_weight,) = dask.compute(sample_weight)
         sample_weight = np.asarray(sample_weight)
     rows = Rows.read(classifier, X, y)
@@ -152,7 +149,7 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
     if getattr(classifier, "n_jobs", None) is not None:
         warn(
             f"n_jobs={classifier.n_jobs} has no effect on training by blocks, which Dask "
-            "distributes. Set n_jobs=None.",
+            "distributes.",
             UserWarning,
             stacklevel=2,
         )
@@ -234,39 +231,20 @@ def predict_proba(classifier: MultiLabelClassifier, X: Any) -> Any:
     return _by_blocks(classifier, X, "predict_proba", np.empty((0, len(classifier.classes_))))
 
 
-def _check_takes_weights(classifier: Any) -> None:
-    parameters = signature(classifier.fit).parameters
-    forwards = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-    if not (forwards or "sample_weight" in parameters):
-        raise ValueError(
-            f"{type(classifier).__name__} takes no sample_weight. Leave it out, or choose another "
-            "classifier."
-        )
-
-
 def _fit_by_blocks(classifier: Any, rows: Rows) -> Any:
     """Return the function that fits a classifier block by block; None if it needs all rows."""
-    if type(classifier) in PAIRWISE:
-        is_sum = type(classifier._base_classifier()) is RandomSubspaceNB
-        return _fit_pairwise if is_sum else None
-    functions: dict[type, Any] = {
-        MendedClassifier: _fit_mended,
-        ThresholdedClassifier: _fit_thresholded,
-        BinaryRelevance: _fit_relevance,
-    }
-    if type(classifier) not in functions:
+    kind, base, n_labels = type(classifier), classifier._base_classifier(), len(rows.target.classes)
+    if kind in PAIRWISE:
+        return _fit_pairwise if type(base) is RandomSubspaceNB else None
+    if kind is MendedClassifier and not is_auto(classifier.estimator):
+        function, model = _fit_mended, for_all_labels(base, n_labels)
+    elif kind is ThresholdedClassifier and rows.target.multilabel:
+        function, model = _fit_thresholded, base
+    elif kind is BinaryRelevance:
+        function, model = _fit_relevance, classifier
+    else:
         return None
-    if type(classifier) is ThresholdedClassifier and not rows.target.multilabel:
-        return None
-    by_blocks = is_trained_by_blocks(_model_of(classifier, rows), len(rows.target.classes))
-    return functions[type(classifier)] if by_blocks else None
-
-
-def _model_of(classifier: Any, rows: Rows) -> Any:
-    """Return the classifier of all labels that is trained on parts of the rows."""
-    if type(classifier) is MendedClassifier and not is_auto(classifier.estimator):
-        return for_all_labels(classifier._base_classifier(), len(rows.target.classes))
-    return classifier.estimator if type(classifier) is ThresholdedClassifier else classifier
+    return function if is_trained_by_blocks(model, n_labels) else None
 
 
 def _take_over(classifier: Any, fitted: Any) -> Any:
@@ -278,7 +256,7 @@ def _take_over(classifier: Any, fitted: Any) -> Any:
 def _fit_pairwise(classifier: Any, rows: Rows) -> Any:
     problem = classifier._training_input(rows.like, rows.target, {}, rows.all_weights)
 
-    def train(chosen: BoolArray) -> PairLearner:
+    def train(chosen: IntArray) -> PairLearner:
         n_jobs, seed = classifier.n_jobs, problem.seed
         return train_pairs(problem.base, rows, chosen, problem.pairs, n_jobs=n_jobs, seed=seed)
 
@@ -289,48 +267,32 @@ def _fit_pairwise(classifier: Any, rows: Rows) -> Any:
         )
 
     def take(numbers: IntArray) -> tuple[MatrixLike, BoolArray]:
-        blocks = dask.compute(*rows.choose(_mask(numbers, len(rows))))
+        blocks = dask.compute(*rows.choose(numbers))
         return stack_rows([block.X for block in blocks]), rows.target.Y[numbers]
 
-    return classifier._fit_parts(
-        problem, take, lambda numbers: train(_mask(numbers, len(rows))), lambda learner, _: learner
-    )
-
-
-def _mask(numbers: IntArray, n_rows: int) -> BoolArray:
-    chosen = np.zeros(n_rows, dtype=bool)
-    chosen[numbers] = True
-    if np.count_nonzero(chosen) < len(numbers):
-        raise ValueError(
-            "A split has the same row several times, which training by blocks does not support. "
-            "Give each row at most once, and a larger sample_weight instead."
-        )
-    return chosen
+    return classifier._fit_parts(problem, take, train, lambda learner, _: learner)
 
 
 def _fit_relevance(classifier: Any, rows: Rows) -> Any:
-    (fitted,) = train_by_blocks(classifier, rows, rows.target, [rows.present])
+    (fitted,) = train_by_blocks(classifier, rows, [rows.present])
+    fitted.classes_, fitted.multilabel_ = rows.target.classes, rows.target.multilabel
     return _take_over(classifier, fitted)
 
 
 def _fit_thresholded(classifier: Any, rows: Rows) -> Any:
     """Fit the threshold on out-of-fold scores, which are gathered, and the classifier."""
-    method = scoring_method(classifier)
-    seeded = classifier._seeded_estimator()
-    splits = _splits(classifier.cv, rows, classifier.random_state)
-    *models, final = train_by_blocks(
-        seeded, rows, rows.indicators,
-        [*(train for train, _ in splits), rows.present],
-    )  # fmt: skip
+    method, seeded = scoring_method(classifier), classifier._seeded_estimator()
+    splits = rows.split(classifier.cv, classifier.random_state)
+    *models, final = train_by_blocks(seeded, rows, [*(train for train, _ in splits), rows.present])
     parts = []
     for model, (_, test) in zip(models, splits, strict=True):
         task = as_task(model)
         parts += [delayed(_scores)(task, block, method) for block in rows.choose(test)]
-    numbers = np.concatenate([np.flatnonzero(test) for _, test in splits])
-    weights = rows.all_weights[numbers]
-    given = np.concatenate(dask.compute(*parts)), rows.indicators.as_given(numbers)
+    tested = np.concatenate([np.sort(test) for _, test in splits])
+    weights = rows.all_weights[tested]
+    scores, Y = np.concatenate(dask.compute(*parts)), rows.target.as_given(tested)
     threshold = fit_with_weights(
-        classifier._unfitted_threshold(), given, None if all_equal(weights) else weights
+        classifier._unfitted_threshold(), (scores, Y), None if all_equal(weights) else weights
     )
     return classifier._set_fitted(
         rows.like, rows.target, estimator_=final, threshold_=threshold, _method=method
@@ -341,35 +303,28 @@ def _scores(model: Any, block: Block, method: str) -> FloatArray:
     return label_scores(model, block.X, method, block.Y.shape[1])
 
 
-def _splits(cv: Any, rows: Rows, random_state: Any) -> list[tuple[BoolArray, BoolArray]]:
-    """Return the training and the test rows of each split as masks."""
-    given = np.empty((len(rows), 0))
-    parts = split_rows(cv, given, rows.target, rows.present, random_state)
-    return [(_mask(train, len(rows)), _mask(test, len(rows))) for train, test in parts]
-
-
 def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
     """Fit on blocks, as the classifier's own `fit` does on arrays."""
-    base = classifier._base_classifier()
-    check_base_classifier(base)
-    find_metric(classifier)
+    base = classifier._checked_base()
     encoder = _fit_encoder(classifier, base, rows)
     rng = check_random_state(classifier.random_state)
     model = for_all_labels(seed_estimator(base, new_seed(rng)), len(rows.target.classes))
-    splits = _splits(classifier.cv, rows, new_seed(rng))
+    splits = rows.split(classifier.cv, new_seed(rng))
     fold = np.full(len(rows), -1)
     for number, (_, test) in reversed(list(enumerate(splits))):
         fold[test] = number  # of several predictions of a row, the first is used
-    indices = np.flatnonzero(fold >= 0)
-    check_number(len(indices))
-    *models, final = train_by_blocks(
-        model, rows, rows.indicators, [*(train for train, _ in splits), rows.present], encoder
+    numbers = np.flatnonzero(fold >= 0)
+    weights = None if rows.weights is None else relative_weights(rows.weights)
+    relative = replace(rows, weights=weights)
+    nothing = np.empty((len(numbers), 0))
+    validation = ValidationRows(
+        nothing, rows.target.Y[numbers], nothing, relative.all_weights[numbers]
     )
-    if rows.weights is not None:
-        rows = replace(rows, weights=relative_weights(rows.weights))
-    predictors = [as_task(_Predictor(model, encoder)) for model in models]
-    validation = _RemoteRows(rows, predictors, fold, indices)
-    fitted = classifier._fit_correction(validation, indices, rows.target, rng)
+    parts = [*(train for train, _ in splits), rows.present]
+    *models, final = train_by_blocks(model, rows, parts, encoder)
+    tasks = [as_task(model) for model in models]
+    remote = _RemoteRows(validation, fold[numbers], relative, numbers, tasks, as_task(encoder))
+    fitted = classifier._fit_correction(remote, numbers, rows.target, rng)
     return classifier._set_fitted(
         rows.like, rows.target, estimator_=final,
         **base_attributes(GivenBase(final, type(base).__name__)),
@@ -378,112 +333,89 @@ def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
 
 
 @dataclass(frozen=True)
-class _RemoteRows:
-    """Validation rows in blocks; see `pairmend.mended.validation`.
+class _RemoteRows(OutOfFoldRows):
+    """Validation rows in blocks.
 
     Out-of-fold probabilities are computed where they are needed, and not kept.
 
     Attributes
     ----------
+    validation : ValidationRows
+        Labels and weights of the validation set.
+    folds : ndarray of int
+        The split of each row.
     rows : Rows
-        All rows, their weights in units of the weight that counts as one row.
-    predictors : list of delayed
-        The `_Predictor` of the test rows of each split.
-    fold : ndarray of int, shape (n_rows,)
-        The split whose predictor is used, -1 for rows that are not in the validation set.
-    indices : ndarray of int
-        Rows of the validation set.
+        All rows, with the weights of the validation set.
+    numbers : ndarray of int
+        Numbers of the validation rows among all rows.
+    models : list of delayed
+        The base classifier trained on each split.
+    encoder : delayed
+        The encoder of rows.
     """
 
     rows: Rows
-    predictors: list[Any]
-    fold: IntArray
-    indices: IntArray
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weights of the validation rows."""
-        return self.rows.all_weights[self.indices]
+    numbers: IntArray
+    models: list[Any]
+    encoder: Any
 
     def gather(
         self, landmarks: IntArray, compared: IntArray
     ) -> tuple[ValidationRows, ValidationRows, IntArray]:
         """Return the landmarks, the rows to compare, and the folds of the latter."""
         both = np.union1d(landmarks, compared)
-        X, proba = zip(*dask.compute(*self._map(_Predictor.predict, both)), strict=True)
+        X, proba = zip(*dask.compute(*self._map(_predict, both)), strict=True)
         # Parts are in the order of the splits.
-        order = np.argsort(np.argsort(self.fold[self.indices[both]], kind="stable"))
-        found = ValidationRows(
-            take_rows(stack_rows(X), order),
-            self.rows.target.Y[self.indices[both]],
-            np.concatenate(proba)[order],
-            self.weights[both],
+        order = np.argsort(np.argsort(self.folds[both], kind="stable"))
+        found = replace(
+            self.validation.take(both),
+            X=take_rows(stack_rows(X), order),
+            proba=np.concatenate(proba)[order],
         )
         at, drawn = (found.take(np.searchsorted(both, part)) for part in (landmarks, compared))
-        return at, drawn, self.fold[self.indices[compared]]
+        return at, drawn, self.folds[compared]
 
     def add_others(self, tables: LandmarkTables, landmarks: IntArray) -> LandmarkTables:
         """Return the sums with those of all rows that are no landmarks."""
-        others = np.setdiff1d(np.arange(len(self.indices)), landmarks)
+        others = np.setdiff1d(np.arange(len(self.numbers)), landmarks)
         if len(others) == 0:
             return tables
-        parts = self._map(_Predictor.sums, others, as_task(tables))
-        return tables.plus(in_a_tree(parts).compute())
-
-    def label_sets(self, compared: IntArray, rows: ValidationRows) -> tuple[LabelSets, IntArray]:
-        """Return the label sets of all rows, and the indices of the sets of the compared rows."""
-        Y = self.rows.target.Y[self.indices]
-        label_sets, sets = LabelSets.from_indicators(Y, self.weights)
-        return label_sets, sets[compared]
+        return tables.plus(in_a_tree(self._map(_sum_rows, others, as_task(tables))).compute())
 
     def _map(self, function: Any, places: IntArray, *given: Any) -> list[Any]:
-        """Return delayed calls with validation rows and a predictor, by split and block."""
-        chosen = _mask(self.indices[places], len(self.rows))
+        """Return delayed calls with validation rows and a model, by split and block."""
         return [
-            delayed(function)(predictor, block, *given)
-            for split, predictor in enumerate(self.predictors)
-            for block in self.rows.choose(chosen & (self.fold == split))
+            delayed(function)(block, model, self.encoder, *given)
+            for split, model in enumerate(self.models)
+            for block in self.rows.choose(self.numbers[places[self.folds[places] == split]])
         ]
 
 
-@dataclass(frozen=True)
-class _Predictor:
-    """Predicts out-of-fold probabilities of the rows of a block."""
+def _predict(block: Block, model: Any, encoder: RowEncoder) -> tuple[MatrixLike, FloatArray]:
+    """Return rows in the form that distances take, and their probabilities."""
+    base_rows, X = encoder.encode(block.X)
+    proba = label_scores(model, base_rows, "predict_proba", block.Y.shape[1])
+    return X, np.clip(proba, 0, 1, out=proba)
 
-    model: Any
-    encoder: RowEncoder
 
-    def predict(self, block: Block) -> tuple[MatrixLike, FloatArray]:
-        """Return the rows in the form that distances take, and their probabilities."""
-        base_rows, X = self.encoder.encode(block.X)
-        proba = label_scores(self.model, base_rows, "predict_proba", block.Y.shape[1])
-        return X, np.clip(proba, 0, 1, out=proba)
-
-    def sums(self, block: Block, tables: LandmarkTables) -> LandmarkTables:
-        """Return the sums of the rows by their nearest landmarks."""
-        X, proba = self.predict(block)
-        rows = ValidationRows(X, block.Y, proba, block.all_weights)
-        # Scalings contain the landmarks, and need not be sent back.
-        return replace(tables.sums_of(rows, np.arange(len(rows))), scalings=())
+def _sum_rows(
+    block: Block, model: Any, encoder: RowEncoder, tables: LandmarkTables
+) -> LandmarkTables:
+    """Return the sums of rows by their nearest landmarks."""
+    X, proba = _predict(block, model, encoder)
+    rows = ValidationRows(X, block.Y, proba, block.all_weights)
+    # Scalings contain the landmarks, and need not be sent back.
+    return replace(tables.sums_of(rows, np.arange(len(rows))), scalings=())
 
 
 def _fit_encoder(classifier: MendedClassifier, base: Any, rows: Rows) -> RowEncoder:
     """Fit the encoder of rows: of a frame by its columns, of an array by sums over all blocks."""
-    like = rows.like
-    for_base = takes_encoded_frames(base)
-    for_distances = classifier.transformer is None and classifier.scaling != "log_odds"
-    if is_local_frame(like):
-        encoder = RowEncoder.fit(
-            like, np.empty(0), for_base=for_base, for_distances=for_distances,
-            is_optional=classifier.scaling == "auto",
-        )  # fmt: skip
-        check_frame(like, encoder.encoder)
+    encoder = classifier._fit_encoder(rows.like, np.empty(0), base)
+    check_frame(rows.like, encoder.encoder)
+    if encoder.sparse_rows is None:
         return encoder
-    sparse_rows = None
-    if for_distances and can_be_sparse(like):
-        parts = [delayed(_column_sums)(block) for block in rows.choose(rows.present)]
-        sparse_rows = in_a_tree(parts).compute().sparse_rows()
-    return RowEncoder(None, for_base, for_distances, sparse_rows)
+    parts = [delayed(_column_sums)(block) for block in rows.choose(rows.present)]
+    return replace(encoder, sparse_rows=in_a_tree(parts).compute().sparse_rows())
 
 
 def _column_sums(block: Block) -> ColumnSums:

@@ -14,9 +14,10 @@ from scipy import sparse
 from pairmend._utils.frames import EncodedFrame
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.targets import Target, check_row_order, check_target
-from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_training_rows, take_rows
 from pairmend._utils.weights import unit_weight, without_negligible
+from pairmend.model_selection.out_of_fold import split_rows
 
 CELLS = 2**22
 """Cells of a block of rows: 32 MiB in double precision."""
@@ -94,28 +95,33 @@ class Rows:
         return np.ones(len(self)) if self.weights is None else self.weights
 
     @property
-    def present(self) -> BoolArray:
-        """Whether rows have a positive weight."""
-        return self.all_weights > 0
+    def present(self) -> IntArray:
+        """The rows of positive weight."""
+        return np.flatnonzero(self.all_weights > 0)
 
-    @property
-    def indicators(self) -> Target:
-        """The target of a base classifier: each of 1-D classes is a label, which one row has."""
-        return Target(self.target.Y, np.arange(len(self.target.classes)), multilabel=True)
+    def split(self, cv: Any, random_state: Any) -> list[tuple[IntArray, IntArray]]:
+        """Return the training and test rows of each split, without rows of weight 0."""
+        given = np.empty((len(self), 0))
+        return split_rows(cv, given, self.target, self.all_weights > 0, random_state)
 
-    def weighed(self, chosen: BoolArray) -> tuple[BoolArray, float]:
-        """Return which of the chosen rows are not left out, and the weight that counts as one."""
+    def weighed(self, chosen: IntArray) -> tuple[IntArray, float]:
+        """Return the chosen rows that are not left out, and the weight that counts as one row."""
         if self.weights is None:
             return chosen, 1.0
         unit = unit_weight(self.weights[chosen])
-        return chosen & (without_negligible(self.weights, unit) > 0), unit
+        return chosen[without_negligible(self.weights[chosen], unit) > 0], unit
 
-    def choose(self, chosen: BoolArray) -> list[Any]:
+    def choose(self, chosen: IntArray) -> list[Any]:
         """Return the delayed `Block` of the chosen rows of each block that has any."""
-        parts = []
+        counts, parts = np.bincount(chosen, minlength=len(self)), []
+        if counts.max() > 1:
+            raise ValueError(
+                "A split has the same row several times, which training by blocks does not "
+                "support. Give each row at most once, and a larger sample_weight instead."
+            )
         for number, block in enumerate(self.blocks):
             rows = slice(number * self.size, (number + 1) * self.size)
-            here = chosen[rows]
+            here = counts[rows] > 0
             if here.any():
                 weights = None if self.weights is None else self.weights[rows][here]
                 parts.append(delayed(_take)(block, np.packbits(here), weights))

@@ -31,7 +31,7 @@ MOST_GROUPS = 64
 def train_pairs(
     estimator: RandomSubspaceNB,
     rows: Rows,
-    train: BoolArray,
+    train: IntArray,
     pairs: IntArray,
     *,
     n_jobs: int | None,
@@ -53,7 +53,7 @@ def train_pairs(
 
 
 def train_labels(
-    seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: BoolArray, labels: IntArray
+    seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: IntArray, labels: IntArray
 ) -> list[RandomSubspaceNB]:
     """Train a classifier for each of some labels on the chosen rows, in two passes.
 
@@ -106,7 +106,7 @@ class _Numbers:
 
     @classmethod
     def of(
-        cls, seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: BoolArray
+        cls, seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: IntArray
     ) -> "_Numbers":
         like, _ = encoder.encode(rows.like)
         declared, frame_encoder = seeded.declare(like)

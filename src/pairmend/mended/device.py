@@ -52,7 +52,7 @@ from pairmend.mended.landmark_sums import (
 )
 from pairmend.mended.rows import RowEncoder
 from pairmend.mended.stacking import stack
-from pairmend.mended.validation import GlobalSums, LandmarkTables, LocalRows
+from pairmend.mended.validation import GlobalSums, LandmarkTables, OutOfFoldRows
 from pairmend.model_selection.out_of_fold import first_predictions
 
 MARGINAL_ARRAYS = 4
@@ -60,7 +60,7 @@ MARGINAL_ARRAYS = 4
 
 
 @dataclass(frozen=True)
-class DeviceRows(LocalRows):
+class DeviceRows(OutOfFoldRows):
     """Validation rows in memory, whose nearest landmarks and sums are computed on a device."""
 
     namespace: Namespace

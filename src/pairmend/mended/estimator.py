@@ -78,7 +78,6 @@ from pairmend.mended.search import SHRINKAGES, Correction, as_columns
 from pairmend.mended.validation import (
     MAX_LANDMARKS,
     LandmarkTables,
-    LocalRows,
     OutOfFoldRows,
     ValidationRows,
     draw_landmarks,
@@ -360,16 +359,9 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         else:
             given, X, y, fit_params = rows_of_device(self, X, y, fit_params, namespace)
         target = check_target(self, X, y, min_labels=1)
-        base = self._base_classifier()
-        check_base_classifier(base)
-        find_metric(self)
+        base = self._checked_base()
         params, row_weights = route_fit_params(self, base, X, fit_params)
-        encoder = RowEncoder.fit(
-            X, row_weights, for_base=takes_encoded_frames(base),
-            for_distances=self.transformer is None and self.scaling != "log_odds",
-            is_optional=self.scaling == "auto",
-            sparse_for_base=takes_sparse_rows(base),
-        )  # fmt: skip
+        encoder = self._fit_encoder(X, row_weights, base)
         base_rows, distance_rows = encoder.encode(X)
         rng = check_random_state(self.random_state)
         seed = new_seed(rng)
@@ -387,7 +379,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
             distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows),
             target.Y[rows], proba, relative_weights(row_weights)[rows],
         )  # fmt: skip
-        local: LocalRows = LocalRows(validation, folds)
+        local = OutOfFoldRows(validation, folds)
         if namespace is not None:
             local = DeviceRows(validation, folds, namespace)
         fitted = self._fit_correction(local, rows, target, rng, namespace)
@@ -485,6 +477,23 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     def _base_classifier(self) -> Any:
         """Return the unfitted base classifier; the logistic regression stands for "auto"."""
         return ScaledLogisticRegression() if is_auto(self.estimator) else self._part("estimator")
+
+    def _checked_base(self) -> Any:
+        """Return the unfitted base classifier, and refuse parameters before training."""
+        base = self._base_classifier()
+        check_base_classifier(base)
+        find_metric(self)
+        decision_kinds(self.decision, self.threshold)
+        return base
+
+    def _fit_encoder(self, X: MatrixLike, row_weights: FloatArray, base: Any) -> RowEncoder:
+        """Return the encoder of rows for the base classifier and for distances."""
+        return RowEncoder.fit(
+            X, row_weights, for_base=takes_encoded_frames(base),
+            for_distances=self.transformer is None and self.scaling != "log_odds",
+            is_optional=self.scaling == "auto",
+            sparse_for_base=takes_sparse_rows(base),
+        )  # fmt: skip
 
     def _fit_correction(
         self,

@@ -7,7 +7,6 @@ lost, and only the place of a row's error is rounded to its landmark.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -216,28 +215,9 @@ def _indicators(landmarks: IntArray, n_landmarks: int) -> sparse.csr_array:
     return sparse.csr_array(cells, shape=(n_landmarks, n_rows))
 
 
-class OutOfFoldRows(Protocol):
-    """The validation set of a fit. Positions are those in this set, in ascending order."""
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weights of the rows, in units of the weight that counts as one row."""
-
-    def gather(
-        self, landmarks: IntArray, compared: IntArray
-    ) -> tuple[ValidationRows, ValidationRows, IntArray]:
-        """Return the landmarks, the rows to compare, and the folds of the latter."""
-
-    def add_others(self, tables: LandmarkTables, landmarks: IntArray) -> LandmarkTables:
-        """Return the sums with those of all rows that are no landmarks."""
-
-    def label_sets(self, compared: IntArray, rows: ValidationRows) -> tuple[LabelSets, IntArray]:
-        """Return the label sets of all rows, and the indices of the sets of the compared rows."""
-
-
 @dataclass(frozen=True)
-class LocalRows:
-    """Validation rows in memory.
+class OutOfFoldRows:
+    """The validation set of a fit; on Dask collections, its features and probabilities are remote.
 
     Attributes
     ----------
