@@ -16,7 +16,6 @@ ALLOWED_IMPORTS = {
     "kernels": ["_utils"],
     "frames": ["_utils"],
     "naive_bayes": ["_utils", "frames", "kernels"],
-    "array_api": ["_utils", "kernels", "naive_bayes"],
     "neighbourhoods": ["_utils", "frames", "kernels"],
     "_logistic_solver": ["_utils"],
     "model_selection": ["_utils"],
@@ -27,7 +26,7 @@ ALLOWED_IMPORTS = {
     "_base": ["_utils", "frames", "kernels", "naive_bayes"],
     "baselines": ["_base", "_utils", "frames", "kernels", "naive_bayes"],
     "pairwise": [
-        "_base", "_utils", "array_api", "baselines", "explanation", "frames", "kernels",
+        "_base", "_utils", "baselines", "explanation", "frames", "kernels",
         "model_selection", "naive_bayes", "neighbourhoods",
     ],
     "mended": [

@@ -393,6 +393,26 @@ class GlobalNeighbourhood(BaseEstimator):
         return np.ones(shape).T
 
 
+def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int, xp: Any = np) -> FloatArray:
+    """Return a neighbourhood's weights of shape (rows of X, n_rows) after checking them."""
+    weights = neighbourhood.weights(X)
+    weights = weights.toarray() if sparse.issparse(weights) else xp.asarray(weights)
+    shape = (count_rows(X), n_rows)
+    if weights.shape != shape:
+        raise ValueError(
+            f"{type(neighbourhood).__name__} gave weights of shape {tuple(weights.shape)}; "
+            f"expected {shape}, a weight for each row and validation row."
+        )
+    if xp is np:
+        weights = weights.astype(np.float64, copy=False)
+    if not (xp.min(weights) >= 0 and xp.max(weights) < np.inf):
+        raise ValueError(
+            f"{type(neighbourhood).__name__} gave weights that are negative or not "
+            "finite. Are there features with values too large to be squared?"
+        )
+    return weights
+
+
 def _functions(points: Matrix) -> Any:
     """Return the functions of the array API for points; numpy itself for those on the CPU."""
     namespace = foreign_namespace(points)

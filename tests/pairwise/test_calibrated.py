@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import CalibratedLabelRanking, PairwiseClassifier, RandomSubspaceNB
+from pairmend.pairwise.learners import PairLearner
 
 
 def calibrated_ranking(base, X, Y, queries, voting, weights):
@@ -62,14 +63,14 @@ def test_by_hand():
     assert clf.predict(X[:1]).tolist() == [[1, 0]]
 
 
-class Oracle:
+class Oracle(PairLearner):
     """A learner whose supports are the rows themselves."""
 
-    row_size = 0
+    def fit(self, X, Y, pairs, fit_params, owner=None):
+        return self
 
-    def supports(self, X, blocks, dtype="float64"):
-        for block in blocks:
-            yield X[:, block]
+    def supports(self, X, blocks):
+        return (X for _ in blocks)  # all pairs are in one block
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3])

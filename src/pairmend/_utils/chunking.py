@@ -27,21 +27,27 @@ def batches(n: int, size: int) -> Iterator[slice]:
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
-def row_chunks(n_rows: int, row_size: int) -> Iterator[slice]:
+def row_chunks(n_rows: int, row_size: int, max_bytes: int | None = None) -> Iterator[slice]:
     """Cut rows so that a chunk of `row_size` floats a row fits into memory."""
-    return batches(n_rows, max(1, _budget() // (FLOAT_BYTES * max(1, row_size))))
+    budget = max_bytes or _budget()
+    return batches(n_rows, max(1, budget // (FLOAT_BYTES * max(1, row_size))))
 
 
-def pair_blocks(n_labels: int, n_rows: int) -> Iterator[slice]:
+def pair_blocks(
+    n_labels: int, n_rows: int, pair_size: int = 0, max_bytes: int | None = None
+) -> Iterator[slice]:
     """Cut the first labels of pairs so that the arrays of a block of pairs fit into memory.
 
-    A block holds all pairs of one or more consecutive first labels.
+    A block holds all pairs of one or more consecutive first labels. A pair needs `pair_size` floats
+    beside those of its rows.
     """
-    ends = np.cumsum(np.arange(n_labels - 1, 0, -1)) * (FLOAT_BYTES * BLOCK_ARRAYS * max(1, n_rows))
+    size = BLOCK_ARRAYS * max(1, n_rows) + pair_size
+    ends = np.cumsum(np.arange(n_labels - 1, 0, -1)) * (FLOAT_BYTES * size)
+    budget = max_bytes or _budget()
     start = 0
     while start < len(ends):
         spent = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, spent + _budget(), side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, spent + budget, side="right")))
         yield slice(start, stop)
         start = stop
 

@@ -208,6 +208,8 @@ def is_plain(X: Any) -> bool:
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     """Select rows of an array, a frame, a CSR matrix or a list."""
     if type(X) not in (np.ndarray, EncodedFrame):
+        if isinstance(rows, slice) and foreign_namespace(X) is not None:
+            return X[rows, ...]
         return safe_indexing(X, rows)
     if type(X) is EncodedFrame or isinstance(rows, slice) or rows.dtype.kind != "i":
         return X[rows]

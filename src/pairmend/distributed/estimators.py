@@ -1,5 +1,6 @@
 """fit, predict and predict_proba on Dask collections; training of each classifier by blocks."""
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from inspect import signature
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.fit_params import fit_with_weights, route_fit_params
+from pairmend._utils.lazy import lazy
 from pairmend._utils.parameters import is_auto
 from pairmend._utils.per_label import for_all_labels
 from pairmend._utils.predictions import label_scores
@@ -44,6 +46,7 @@ from pairmend.distributed.rows import (
     without_rows,
 )
 from pairmend.distributed.subspace_nb import check_frame, train_pairs
+from pairmend.kernels.pairs import LabelRows
 from pairmend.mended.base import GivenBase, base_attributes
 from pairmend.mended.estimator import MendedClassifier
 from pairmend.mended.rows import ColumnSums, RowEncoder
@@ -51,7 +54,7 @@ from pairmend.mended.validation import LandmarkTables, OutOfFoldRows, Validation
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.calibrated import CalibratedLabelRanking
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
-from pairmend.pairwise.learners import PairLearner
+from pairmend.pairwise.learners import PairLearner, SubspaceNBPairLearner
 from pairmend.pairwise.voting import PairwiseClassifier
 from pairmend.thresholds.classifier import ThresholdedClassifier, scoring_method
 
@@ -256,21 +259,53 @@ def _take_over(classifier: Any, fitted: Any) -> Any:
 def _fit_pairwise(classifier: Any, rows: Rows) -> Any:
     problem = classifier._training_input(rows.like, rows.target, {}, rows.all_weights)
 
-    def train(chosen: IntArray) -> PairLearner:
-        n_jobs, seed = classifier.n_jobs, problem.seed
-        return train_pairs(problem.base, rows, chosen, problem.pairs, n_jobs=n_jobs, seed=seed)
+    training = _PairRows(rows, np.arange(len(rows)))
+    if type(classifier) is CorrectedPairwiseClassifier:
+        return classifier._fit_rows(problem, training)
+    present = training.take(rows.present)
+    learner = present.train(classifier._new_learner(problem), problem.pairs, classifier)
+    return classifier._set_fitted(rows.like, rows.target, pairs_=problem.pairs, learner_=learner)
 
-    if type(classifier) is not CorrectedPairwiseClassifier:
-        learner = train(rows.present)
-        return classifier._set_fitted(
-            rows.like, rows.target, pairs_=problem.pairs, learner_=learner
-        )
 
-    def take(numbers: IntArray) -> tuple[MatrixLike, BoolArray]:
-        blocks = dask.compute(*rows.choose(numbers))
-        return stack_rows([block.X for block in blocks]), rows.target.Y[numbers]
+@dataclass(frozen=True)
+class _PairRows:
+    """Some rows in blocks, with the interface of `pairwise.learners.TrainingRows`."""
 
-    return classifier._fit_parts(problem, take, train, lambda learner, _: learner)
+    rows: Rows
+    numbers: IntArray
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.numbers)
+
+    @lazy
+    def X(self) -> MatrixLike:
+        """Rows in memory."""
+        blocks = dask.compute(*self.rows.choose(self.numbers))
+        return stack_rows([block.X for block in blocks])
+
+    @property
+    def Y(self) -> BoolArray:
+        """Label indicators."""
+        return self.rows.target.Y[self.numbers]
+
+    def take(self, rows: IntArray) -> "_PairRows":
+        """Return some of the rows."""
+        return _PairRows(self.rows, self.numbers[rows])
+
+    def train(
+        self, learner: SubspaceNBPairLearner, pairs: IntArray, owner: Any
+    ) -> SubspaceNBPairLearner:
+        """Train all pairs on the rows."""
+        how: dict[str, Any] = {"n_jobs": learner.n_jobs, "seed": learner.seed}
+        return train_pairs(learner.estimator, self.rows, self.numbers, pairs, **how)
+
+    def decide(
+        self, learner: PairLearner, label_rows: LabelRows, reference: Callable[..., FloatArray]
+    ) -> FloatArray:
+        """Return the decisions of pairs at the rows, whose labels are `label_rows`."""
+        return learner.decide(self.X, label_rows, reference)
 
 
 def _fit_relevance(classifier: Any, rows: Rows) -> Any:

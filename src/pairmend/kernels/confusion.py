@@ -8,11 +8,12 @@ A virtual label has all rows, and its column of Y is false: in its pair with ano
 with that label belongs to the label, and a row without it to the virtual label.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pairmend._utils.compilation import compiled, use_compiled
+from pairmend._utils.namespaces import Convert
 from pairmend._utils.products import LARGEST, multiply
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
@@ -161,6 +162,9 @@ class ValidationDecisions:
     label_rows: LabelRows  # validation rows of each label
     Y: BoolArray  # (M, L); false for a virtual label
     p_decide: FloatArray  # (n_entries, L), for an entry's label against each, folded
+
+    def __sklearn_array_api_convert__(self, convert: Convert) -> "ValidationDecisions":
+        return replace(self, p_decide=convert(self.p_decide))
 
     def sizes(self, row_weights: FloatArray) -> FloatArray:
         """Return the total weight of the rows of each label without each other label, (L, L)."""

@@ -6,14 +6,16 @@ stands for the probabilities 1 and 0. The negative of a folded number stands for
 probabilities in the other order.
 """
 
+from typing import Any
+
 import numpy as np
 
 from pairmend._utils.typing import FloatArray
 
 
-def fold(first: FloatArray) -> FloatArray:
+def fold(first: FloatArray, xp: Any = np) -> FloatArray:
     """Fold first probabilities that are given alone, with the digits that 1 minus them has."""
-    return np.where(first > 0.5, -(1 - first), first)
+    return xp.where(first > 0.5, -(1 - first), first)
 
 
 def fold_rounded(first: FloatArray) -> FloatArray:

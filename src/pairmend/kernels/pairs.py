@@ -65,3 +65,9 @@ def pairs_of(labels: slice, n_labels: int) -> slice:
         return label * (2 * n_labels - label - 1) // 2
 
     return slice(before(labels.start), before(labels.stop))
+
+
+def pairs_between(labels: slice, n_labels: int) -> tuple[IntArray, IntArray]:
+    """Return first and second labels of the pairs whose first label is in a slice of labels."""
+    first, second = np.triu_indices(labels.stop - labels.start, 1, n_labels - labels.start)
+    return first + labels.start, second + labels.start

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pairmend._utils.namespaces import Namespace
 from pairmend._utils.typing import FloatArray
 
 DIGITS = 12
@@ -30,20 +31,24 @@ def round_scores(scores: FloatArray, digits: int = DIGITS, xp: Any = np) -> Floa
     return xp.round(scores * scale) / scale
 
 
-def sum_supports(supports: FloatArray, labels: slice, n_labels: int) -> FloatArray:
+def sum_supports(
+    supports: FloatArray, labels: slice, n_labels: int, space: Namespace | None = None
+) -> FloatArray:
     """Sum the supports (t, B) of a block of pairs for each label, (t, L).
 
     `labels` are the first labels of the pairs. Over all blocks, the sums divided by L - 1 are the
-    labels' scores (eq. 4).
+    labels' scores (eq. 4). Supports are on a device if `space` is given.
     """
-    by_pair = supports.T
-    total = np.zeros((n_labels, len(supports)))  # sums of many float32 values lose digits
+    space = Namespace(np, "cpu") if space is None else space
+    xp, by_pair = space.xp, supports.T
+    shape = (n_labels, supports.shape[0])
+    total = xp.zeros(shape, dtype=space.float64, device=space.device)  # float32 loses digits
     start = 0
     for label in range(labels.start, labels.stop):
         n_others = n_labels - 1 - label
-        own = by_pair[start : start + n_others]
-        total[label] += own.sum(axis=0, dtype=total.dtype)
-        others = total[label + 1 :]
+        own = by_pair[start : start + n_others, :]
+        total[label, :] += xp.sum(own, axis=0, dtype=total.dtype)
+        others = total[label + 1 :, :]
         others += 1
         others -= own
         start += n_others

@@ -11,17 +11,21 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.chunking import BLOCK_ARRAYS, batches, pair_blocks, row_chunks
+from pairmend._utils.chunking import BLOCK_ARRAYS, pair_blocks, row_chunks
 from pairmend._utils.fit_params import route_fit_params
-from pairmend._utils.namespaces import Namespace, check_device_rows, foreign_namespace
+from pairmend._utils.namespaces import (
+    as_numpy,
+    check_device_rows,
+    foreign_namespace,
+    warn_of_n_jobs,
+)
 from pairmend._utils.sklearn_private import (
     HAS_ARRAY_API,
     check_params,
     count_rows,
     fit_context,
-    namespace_of,
 )
-from pairmend._utils.targets import Target, check_target
+from pairmend._utils.targets import Target, check_target, numpy_target
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
     check_base_classifier,
@@ -29,18 +33,10 @@ from pairmend._utils.validation import (
     new_seed,
     take_rows,
 )
-from pairmend.array_api.pair_voting import PairCorrection, Variant
-from pairmend.array_api.supports import round_to
-from pairmend.kernels.pairs import label_pairs, pairs_of
+from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.votes import DIGITS, round_scores, sum_supports, vote
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.pairwise.dense import (
-    DensePairLearner,
-    check_fit_input,
-    order_of,
-    train_pairs,
-)
-from pairmend.pairwise.learners import make_pair_learner
+from pairmend.pairwise.learners import DevicePairLearner, PairLearner, make_pair_learner
 
 Blocks = Iterator[tuple[slice, FloatArray]]
 """Blocks of pairs by their first labels, each with an array (rows, pairs of the block, ...)."""
@@ -84,7 +80,7 @@ class PairwiseVoting(MultiLabelClassifier):
 
     @property
     def _is_movable(self) -> bool:
-        return isinstance(self.learner_, DensePairLearner)
+        return isinstance(self.learner_, DevicePairLearner)
 
     @property
     def has_virtual_label(self) -> bool:
@@ -120,19 +116,10 @@ class PairwiseVoting(MultiLabelClassifier):
         self
         """
         data = self._check_fit(X, y, fit_params)
-        if (namespace := foreign_namespace(data.X)) is not None:
-            return self._fit_arrays(data, namespace)
-        learner = make_pair_learner(data.base, n_jobs=self.n_jobs, seed=data.seed)
+        learner = self._new_learner(data)
         learner.fit(data.X, data.target.Y, data.pairs, data.fit_params, owner=self)
-        return self._set_fitted(data.X, data.target, pairs_=data.pairs, learner_=learner)
-
-    def _fit_arrays(self, data: TrainingInput, namespace: Namespace) -> Self:
-        """Train on rows of another array library than numpy."""
-        Y = data.target.Y
-        order = order_of(Y, has_virtual=self.has_virtual_label)
-        params = data.base, data.X, Y, order, data.fit_params, data.seed, namespace
-        pairs = namespace.asarray(data.pairs)
-        return self._set_fitted(data.X, data.target, pairs_=pairs, learner_=train_pairs(*params))
+        pairs = learner.namespace.asarray(data.pairs)
+        return self._set_fitted(data.X, data.target, pairs_=pairs, learner_=learner)
 
     def predict_each(
         self, X: MatrixLike, settings: Iterable[Mapping[str, Any]]
@@ -202,8 +189,6 @@ class PairwiseVoting(MultiLabelClassifier):
             Support of each pair for its first label; the second has the complement.
         """
         self._check_namespace(X, "pair_support")
-        if isinstance(self.learner_, DensePairLearner):
-            return self._collect_arrays(X, self.learner_.supports)
         return self._collect(X, self._supports)
 
     def _votes(
@@ -219,7 +204,16 @@ class PairwiseVoting(MultiLabelClassifier):
         if self.needs_probabilities:
             check_base_classifier(base)
         if (namespace := foreign_namespace(X)) is not None:
-            X, y, fit_params = check_fit_input(self, X, y, fit_params, namespace)
+            if not self.takes_arrays or type(base) is not RandomSubspaceNB:
+                raise ValueError(
+                    f"{type(self).__name__} with the base classifier {type(base).__name__} takes "
+                    f"no arrays of {namespace.library}. Pass "
+                    "arrays of numpy. PairwiseClassifier, CorrectedPairwiseClassifier and "
+                    "CalibratedLabelRanking take arrays of any library with RandomSubspaceNB."
+                )
+            warn_of_n_jobs(self, namespace)
+            X, y = check_device_rows(X, namespace, self), numpy_target(y)
+            fit_params = {name: as_numpy(value) for name, value in fit_params.items()}
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
         params, row_weights = route_fit_params(self, base, X, fit_params)
@@ -235,6 +229,14 @@ class PairwiseVoting(MultiLabelClassifier):
         shares_rng = not isinstance(self.random_state, Integral)
         seed = new_seed(rng)
         return TrainingInput(base, X, target, pairs, fit_params, row_weights, rng, shares_rng, seed)
+
+    def _new_learner(self, data: TrainingInput) -> PairLearner:
+        return make_pair_learner(data.base, data.X, n_jobs=self.n_jobs, seed=data.seed)
+
+    def _check_predict(self, X: MatrixLike) -> MatrixLike:
+        X = super()._check_predict(X)
+        namespace = foreign_namespace(X)
+        return X if namespace is None else check_device_rows(X, namespace, self)
 
     def _with_params(self, setting: Mapping[str, Any]) -> Self:
         """Return a copy with other values of parameters that take effect at prediction."""
@@ -254,57 +256,24 @@ class PairwiseVoting(MultiLabelClassifier):
 
     def _scores_each(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
         """Return the scores of the labels in each variant."""
-        X = self._check_predict(X)
-        if isinstance(self.learner_, DensePairLearner):
-            return self._array_scores(X, variants)
+        X, space = self._check_predict(X), self.learner_.namespace
         n_labels = self._n_voting_labels
-        scores = [np.zeros((count_rows(X), n_labels)) for _ in variants]
+        chunks: list[list[Any]] = [[] for _ in variants]
         for rows in self._chunks(X):
+            totals: list[Any] = [0.0] * len(variants)
             for labels, votes in self._votes(take_rows(X, rows), variants):
-                for variant, supports, total in zip(variants, votes, scores, strict=True):
-                    total[rows] += sum_supports(variant._pair_votes(supports), labels, n_labels)
-        parts = (self._scale(total / (n_labels - 1)) for total in scores)
-        return [self._round(part) if self.multilabel_ else part for part in parts]
-
-    def _array_scores(self, X: Any, variants: Sequence[Any]) -> list[Any]:
-        """Return the scores of the labels in each variant, on the device of X."""
-        learner: DensePairLearner = self.learner_.renewed()
-        X, space = check_device_rows(X, learner.namespace, self), learner.namespace
-        kinds = [variant._array_variant() for variant in variants]
-        parts = [
-            learner.scores(chunk, self._array_correction(chunk), kinds)
-            for chunk in self._array_chunks(X, space)
-        ]
-        joined = [space.xp.concat(list(found), axis=0) for found in zip(*parts, strict=True)]
-        scores = [self._scale(means) for means in joined]
+                for k, supports in enumerate(votes):
+                    found = variants[k]._pair_votes(supports)
+                    totals[k] = totals[k] + sum_supports(found, labels, n_labels, space)
+            for total, parts in zip(totals, chunks, strict=True):
+                parts.append(total)
+        joined = (space.xp.concat(parts, axis=0) for parts in chunks)
+        scores = [self._scale(total / (n_labels - 1)) for total in joined]
         return [self._round(part) if self.multilabel_ else part for part in scores]
-
-    def _array_variant(self) -> Variant:
-        """Return how supports on a device become votes."""
-        return Variant(crisp=self.voting == "votes")
-
-    def _array_correction(self, X: Any) -> PairCorrection | None:
-        """Return what corrects supports around rows on a device."""
-        return None
-
-    def _array_chunks(self, X: Any, namespace: Namespace) -> Iterator[Any]:
-        """Cut rows so that what a row needs besides its pairs fits into the device's memory."""
-        step = max(1, 2 * namespace.max_bytes // (8 * self._array_row_size()))
-        return (X[rows, :] for rows in batches(X.shape[0], step))
-
-    def _array_row_size(self) -> int:
-        """Return the number of floats that prediction needs for a row besides its pairs."""
-        return int(self.learner_.model.row_size) + BLOCK_ARRAYS * self._n_voting_labels
-
-    def _collect_arrays(self, X: Any, compute: Callable[[Any], Any]) -> Any:
-        """Concatenate what is computed for chunks of rows on a device."""
-        space = Namespace.of(X)
-        X = check_device_rows(self._check_predict(X), space, self)
-        return space.xp.concat([compute(chunk) for chunk in self._array_chunks(X, space)], axis=0)
 
     def _pair_votes(self, supports: FloatArray) -> FloatArray:
         """Return the votes of pairs for their first labels."""
-        return vote(supports) if self.voting == "votes" else supports
+        return vote(supports, self.learner_.namespace.xp) if self.voting == "votes" else supports
 
     @property
     def _digits(self) -> int:
@@ -328,7 +297,7 @@ class PairwiseVoting(MultiLabelClassifier):
 
     def _scaling(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return factor and summand, for each row, that turn mean supports into scores."""
-        xp = namespace_of(means)
+        xp = self.learner_.namespace.xp
         zeros = xp.zeros_like(means[:, :1])
         ones = zeros + 1
         if self._n_voting_labels == len(self.classes_):
@@ -342,7 +311,7 @@ class PairwiseVoting(MultiLabelClassifier):
         return super()._decide(scores if self.multilabel_ else self._round(scores))
 
     def _chunks(self, X: MatrixLike) -> Iterator[slice]:
-        return row_chunks(count_rows(X), self._row_size())
+        return row_chunks(count_rows(X), self._row_size(), self.learner_.namespace.max_bytes)
 
     def _row_size(self) -> int:
         """Return the number of floats that prediction needs for each row."""
@@ -350,25 +319,23 @@ class PairwiseVoting(MultiLabelClassifier):
         return pairs + 2 * getattr(self, "n_features_in_", 0) + self.learner_.row_size
 
     def _blocks(self, X: MatrixLike) -> list[slice]:
-        return list(pair_blocks(self._n_voting_labels, count_rows(X)))
+        learner, n_labels = self.learner_, self._n_voting_labels
+        max_bytes = learner.namespace.max_bytes
+        return list(pair_blocks(n_labels, count_rows(X), learner.pair_size, max_bytes))
 
     def _supports(self, X: MatrixLike) -> Blocks:
         blocks = self._blocks(X)
-        pairs = [pairs_of(labels, self._n_voting_labels) for labels in blocks]
-        return zip(blocks, self.learner_.supports(X, pairs), strict=True)
+        return zip(blocks, self.learner_.supports(X, blocks), strict=True)
 
     def _collect(self, X: MatrixLike, blocks: Any) -> FloatArray:
         """Concatenate the blocks of all chunks to an array (n_samples, n_pairs, ...)."""
-        X = self._check_predict(X)
-        return np.concatenate(
-            [
-                np.concatenate([part for _, part in blocks(take_rows(X, rows))], axis=1)
-                for rows in self._chunks(X)
-            ]
-        )
+        X, xp = self._check_predict(X), self.learner_.namespace.xp
+        parts = [
+            xp.concat([part for _, part in blocks(take_rows(X, rows))], axis=1)
+            for rows in self._chunks(X)
+        ]
+        return xp.concat(parts, axis=0)
 
     def _round(self, scores: FloatArray) -> FloatArray:
         """Round scores, so that ties do not depend on the order of labels or the size of blocks."""
-        if (namespace := foreign_namespace(scores)) is not None:
-            return round_to(scores, self._digits, namespace)
-        return round_scores(scores, self._digits)
+        return round_scores(scores, self._digits, self.learner_.namespace.xp)

@@ -8,39 +8,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pairmend._utils.fit_params import fit_with_weights, take_params
-from pairmend._utils.namespaces import Namespace, foreign_namespace, refuse_arrays
+from pairmend._utils.fit_params import fit_with_weights
+from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._utils.validation import seed_estimator, take_rows
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._utils.validation import seed_estimator
 from pairmend._utils.weights import all_equal
-from pairmend.array_api.pair_voting import PairCorrection, Variant
 from pairmend.explanation import Explanations
 from pairmend.explanation.problem import N_NEIGHBORS
-from pairmend.kernels.confusion import (
-    ConfusionSums,
-    balance_weights,
-    confusion_sums,
-)
+from pairmend.kernels.confusion import ValidationDecisions, balance_weights
 from pairmend.kernels.correction import correct
 from pairmend.kernels.information import WEIGHTINGS, weigh
-from pairmend.kernels.pairs import pairs_of
+from pairmend.kernels.pairs import LabelRows, pairs_between
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.model_selection.splits import given_split, validation_split
-from pairmend.neighbourhoods import GaussianNeighbourhood
+from pairmend.neighbourhoods import GaussianNeighbourhood, checked_weights
 from pairmend.pairwise.base import Blocks, TrainingInput
-from pairmend.pairwise.dense import (
-    DensePairLearner,
-    balance_matrix,
-    decide_validation_rows,
-    order_of,
-    train_pairs,
-)
 from pairmend.pairwise.explain import explain_rows
 from pairmend.pairwise.incremental import IncrementalState, IncrementalVoting, Split
-from pairmend.pairwise.learners import PairLearner, ValidationLearner, make_pair_learner
-from pairmend.pairwise.validation_decisions import checked_weights, decide_on_validation_set
+from pairmend.pairwise.learners import DevicePairLearner, PairLearner, TrainingRows
 
 
 class CorrectedPairwiseClassifier(IncrementalVoting):
@@ -216,6 +203,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     )
     """Parameters that take effect at prediction: changing them needs no new fit."""
     takes_arrays = True
+    _numpy_attributes = ("classes_", "_row_weights")
 
     def __init__(
         self,
@@ -277,136 +265,79 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         self
         """
         data = self._check_fit(X, y, fit_params)
-        if (namespace := foreign_namespace(data.X)) is not None:
-            return self._fit_arrays(data, namespace)
-        X, Y, pairs = data.X, data.target.Y, data.pairs
+        return self._fit_rows(data, TrainingRows(data.X, data.target.Y, data.fit_params))
 
-        def take(rows: IntArray) -> tuple[MatrixLike, BoolArray]:
-            return take_rows(X, rows), Y[rows]
-
-        n_trainings = 1 + self.validation if isinstance(self.validation, Integral) else 1
-        numbers = count(1)
-
-        def train(rows: IntArray) -> PairLearner:
-            training = f"(training {next(numbers)} of {n_trainings})"
-            report(self, f"{training} {len(pairs)} pairs on {len(rows)} rows")
-            learner = make_pair_learner(data.base, n_jobs=self.n_jobs, seed=data.seed)
-            params = take_params(X, data.fit_params, rows)
-            return learner.fit(take_rows(X, rows), Y[rows], pairs, params, owner=self)
-
-        return self._fit_parts(data, take, train, lambda learner, rows: learner)
-
-    def _fit_parts(
+    def _fit_rows(
         self,
         data: TrainingInput,
-        take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
-        train: Callable[[IntArray], PairLearner],
-        learner_at: Callable[[PairLearner, IntArray], ValidationLearner],
+        rows: Any,
         split: Split | None = None,
+        learner: PairLearner | None = None,
     ) -> Self:
-        """Fit with callables that read rows, train pairs and return learners of validation rows."""
+        """Fit on `TrainingRows`, or rows in blocks; a given learner is trained already."""
         train_indices, validation_indices, folds = split or self._split(data)
         # Distances are fitted first, so that an error occurs before the costly training.
-        X_validation, Y_validation = take(validation_indices)
+        validation = rows.take(validation_indices)
         neighbourhood = seed_estimator(self._part("neighbourhood"), data.seed)
-        validation = replace(data.target, Y=Y_validation)
         row_weights = data.row_weights[validation_indices]
-        given = X_validation, validation.as_given(np.arange(len(Y_validation)))
-        fit_with_weights(neighbourhood, given, None if all_equal(row_weights) else row_weights)
+        labels = replace(data.target, Y=validation.Y).as_given(np.arange(len(validation.Y)))
+        weights = None if all_equal(row_weights) else row_weights
+        fit_with_weights(neighbourhood, (validation.X, labels), weights)
 
-        learner = train(train_indices)
+        n_trainings, numbers = 1 + len(folds), count(1)
 
-        def supports_of(trained: PairLearner) -> Callable[[IntArray], ValidationLearner]:
-            return lambda rows: learner_at(trained, validation_indices[rows])
+        def train(part: TrainingRows) -> PairLearner:
+            training = f"(training {next(numbers)} of {n_trainings})"
+            report(self, f"{training} {len(data.pairs)} pairs on {part.n_rows} rows")
+            return part.train(self._new_learner(data), data.pairs, self)
 
-        # Parts of the validation set, each with pairs that were not trained on it.
-        parts = (
-            ((fold, supports_of(train(validation_indices[rest]))) for rest, fold in folds)
-            if folds
-            else [(np.arange(len(validation_indices)), supports_of(learner))]
-        )
-        decisions = decide_on_validation_set(
-            X_validation,
-            Y_validation,
-            parts,
-            REFERENCES[self.reference],
-            has_virtual=self.has_virtual_label,
-        )
+        if learner is None:
+            learner = train(rows.take(train_indices))
+        decisions = self._decide_at(validation, learner, folds, train)
         report(self, f"validation set of {len(validation_indices)} rows predicted")
         state = None
         if not folds:
             indices = train_indices, validation_indices
-            state = IncrementalState.after_fit(learner, data, indices, X_validation, Y_validation)
+            state = IncrementalState.after_fit(learner, data, indices, validation.X, validation.Y)
+        space = learner.namespace
         return self._set_fitted(
             data.X,
             data.target,
-            pairs_=data.pairs,
+            pairs_=space.asarray(data.pairs),
             learner_=learner,
             neighbourhood_=neighbourhood,
-            train_indices_=train_indices,
-            validation_indices_=validation_indices,
-            _reference=REFERENCES[self.reference],
+            train_indices_=space.asarray(train_indices),
+            validation_indices_=space.asarray(validation_indices),
+            _reference=self.reference,
             _decisions=decisions,
             _row_weights=row_weights,
             _state=state,
         )
 
-    def _fit_arrays(self, data: TrainingInput, namespace: Namespace) -> Self:
-        """Fit on rows of another array library than numpy."""
-        X, Y, xp = data.X, data.target.Y, namespace.xp
-        train_indices, validation_indices, folds = self._split(data)
-        order = order_of(Y, has_virtual=self.has_virtual_label)
-
-        def take(rows: IntArray) -> Any:
-            return xp.take(X, namespace.asarray(rows), axis=0)
-
-        def train(rows: IntArray) -> DensePairLearner:
-            params = take_params(np.empty((len(Y), 0)), data.fit_params, rows)
-            return train_pairs(data.base, take(rows), Y[rows], order, params, data.seed, namespace)
-
-        X_validation, row_weights = take(validation_indices), data.row_weights[validation_indices]
-        neighbourhood = seed_estimator(self._part("neighbourhood"), data.seed)
-        given = X_validation, data.target.as_given(validation_indices)
-        fit_with_weights(neighbourhood, given, None if all_equal(row_weights) else row_weights)
-        learner = train(train_indices)
-        parts = (
-            ((fold, train(validation_indices[rest])) for rest, fold in folds)
-            if folds
-            else [(np.arange(len(validation_indices)), learner)]
-        )
-        decided = decide_validation_rows(
-            X_validation, Y[validation_indices], parts, self.reference, order, namespace
-        )
-        return self._set_fitted(
-            data.X,
-            data.target,
-            pairs_=namespace.asarray(data.pairs),
-            learner_=learner,
-            neighbourhood_=neighbourhood,
-            train_indices_=namespace.asarray(train_indices),
-            validation_indices_=namespace.asarray(validation_indices),
-            _reference=REFERENCES[self.reference],
-            _decisions=decided,
-            _row_weights=namespace.asarray(row_weights),
-            _state=None,
-        )
-
-    def _array_variant(self) -> Variant:
-        balance = None
-        if self.balance is not None:
-            space = self.learner_.namespace
-            balance = balance_matrix(self.balance, self._decisions, self._row_weights, space)
-        crisp, weighted = self.voting == "votes", self.weighting is not None
-        return Variant(float(self.overlap), balance, crisp, weighted)
-
-    def _array_correction(self, X: Any) -> PairCorrection:
-        weights = self.neighbourhood_.weights(X).T * self._row_weights[:, None]
-        name = next(name for name, found in REFERENCES.items() if found is self._reference)
-        return PairCorrection(self._decisions, weights, name)
-
-    def _array_row_size(self) -> int:
-        # Weights, squared distances and their exponents.
-        return super()._array_row_size() + 4 * int(self.validation_indices_.shape[0])
+    def _decide_at(
+        self,
+        validation: TrainingRows,
+        learner: PairLearner,
+        folds: Sequence[tuple[IntArray, IntArray]],
+        train: Callable[[TrainingRows], PairLearner],
+    ) -> ValidationDecisions:
+        """Return the decisions of pairs at validation rows that they were not trained on."""
+        Y, xp = validation.Y, learner.namespace.xp
+        reference = REFERENCES[self.reference]
+        label_rows = LabelRows.of(Y, has_virtual=self.has_virtual_label)
+        if self.has_virtual_label:
+            Y = np.column_stack([Y, np.zeros(len(Y), dtype=bool)])
+        if not folds:
+            found = validation.decide(learner, label_rows, reference)
+            return ValidationDecisions(label_rows, Y, found)
+        parts, entries = [], []
+        for rest, fold in folds:
+            here, chosen = label_rows.among(fold, len(Y))
+            trained = train(validation.take(rest))
+            parts.append(validation.take(fold).decide(trained, here, reference))
+            entries.append(np.flatnonzero(chosen))
+        place = learner.namespace.asarray(np.argsort(np.concatenate(entries)))
+        return ValidationDecisions(label_rows, Y, xp.take(xp.concat(parts, axis=0), place, axis=0))
 
     def pair_corrected(self, X: MatrixLike) -> FloatArray:
         """Return the corrected supports of all pairs.
@@ -422,13 +353,6 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             Support of each pair for its first label; the second has the complement.
         """
         self._check_namespace(X, "pair_corrected")
-        if isinstance(self.learner_, DensePairLearner):
-            plain = replace(self._array_variant(), crisp=False, weighted=False)
-
-            def corrected(rows: Any) -> Any:
-                return self.learner_.corrected(rows, self._array_correction(rows), plain)
-
-            return self._collect_arrays(X, corrected)
         return self._collect(X, self._corrected)
 
     def confusion(self, X: MatrixLike) -> FloatArray:
@@ -446,16 +370,6 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             of the neighbourhood of the row that each cell holds.
         """
         self._check_namespace(X, "confusion")
-        if isinstance(self.learner_, DensePairLearner):
-
-            def shares(rows: Any) -> Any:
-                correction = self._array_correction(rows)
-                xp = self.learner_.namespace.xp
-                size = xp.sum(correction.weights, axis=0)
-                size = xp.where(size > 0, size, xp.ones_like(size))[:, None, None, None]
-                return self.learner_.confusion(correction, self._array_variant()) / size
-
-            return self._collect_arrays(X, shares)
         return self._collect(X, self._confusion_shares)
 
     def explain(
@@ -489,7 +403,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             :func:`pairmend.plots.plot_explanation` draws it.
         """
         refuse_arrays(X, "explain", "Fit the classifier on arrays of numpy.")
-        if isinstance(getattr(self, "learner_", None), DensePairLearner):
+        if isinstance(getattr(self, "learner_", None), DevicePairLearner):
             raise ValueError(
                 "explain needs a classifier that was fitted on arrays of numpy; this one was "
                 "fitted on those of another library. Fit it again."
@@ -506,29 +420,31 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
 
     def _weights(self, X: MatrixLike) -> FloatArray:
         """Return the weights of the validation rows around rows."""
-        return checked_weights(self.neighbourhood_, X, len(self.validation_indices_))
+        xp = self.learner_.namespace.xp
+        return checked_weights(self.neighbourhood_, X, len(self._row_weights), xp)
 
     def _row_size(self) -> int:
         # Weights, squared distances and their exponents.
-        return super()._row_size() + 4 * len(self.validation_indices_)
+        return super()._row_size() + 4 * len(self._row_weights)
 
     def _votes(
         self, X: MatrixLike, variants: Sequence[Any]
     ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
-        shared = any(variant.overlap for variant in variants)
+        overlaps = {float(variant.overlap) for variant in variants}
         by_row = self._by_row(self._weights(X))
         for labels, supports in self._supports(X):
-            p_decide = self._reference(supports)
-            sums = confusion_sums(by_row, self._decisions, labels, shared=shared)
+            p_decide = REFERENCES[self._reference](supports, self.learner_.namespace.xp)
+            sums = self.learner_.confusion(by_row, self._decisions, labels, overlaps)
             yield labels, (variant._correct(p_decide, sums, labels) for variant in variants)
 
-    def _correct(self, p_decide: FloatArray, sums: ConfusionSums, labels: slice) -> FloatArray:
+    def _correct(self, p_decide: FloatArray, sums: Any, labels: slice) -> FloatArray:
         """Return corrected supports, or weighted votes if `weighting` is not None."""
+        xp = self.learner_.namespace.xp
         confusion = self._confusion(sums, labels)
-        corrected = correct(p_decide, confusion)
+        corrected = correct(p_decide, confusion, xp)
         if self.weighting is None:
             return corrected
-        return weigh(super()._pair_votes(corrected), WEIGHTINGS[self.weighting](confusion))
+        return weigh(super()._pair_votes(corrected), WEIGHTINGS[self.weighting](confusion, xp))
 
     def _pair_votes(self, supports: FloatArray) -> FloatArray:
         return super()._pair_votes(supports) if self.weighting is None else supports
@@ -542,29 +458,32 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             yield labels, self._pair_votes(supports)
 
     def _confusion_shares(self, X: MatrixLike) -> Blocks:
+        space = self.learner_.namespace
         weights = self._weights(X)
-        size = weights @ self._row_weights
-        size = np.where(size > 0, size, 1)[:, np.newaxis, np.newaxis, np.newaxis]
+        size = weights @ space.asarray(self._row_weights)
+        size = space.xp.where(size > 0, size, 1.0)[:, None, None, None]
         by_row = self._by_row(weights)
         for labels in self._blocks(X):
-            sums = confusion_sums(by_row, self._decisions, labels, shared=bool(self.overlap))
+            overlaps = {float(self.overlap)}
+            sums = self.learner_.confusion(by_row, self._decisions, labels, overlaps)
             yield labels, self._confusion(sums, labels) / size
 
     def _by_row(self, weights: FloatArray) -> FloatArray:
         """Return weights times sample weights, of shape (n_validation_rows, n_samples)."""
         if (self._row_weights == 1).all():
             return weights.T
-        return weights.T * self._row_weights[:, np.newaxis]
+        return weights.T * self.learner_.namespace.asarray(self._row_weights)[:, None]
 
-    def _confusion(self, sums: ConfusionSums, labels: slice) -> FloatArray:
+    def _confusion(self, sums: Any, labels: slice) -> FloatArray:
         """Return the confusion matrices with `balance` and `overlap` applied."""
-        return sums.confusion(float(self.overlap), self._balance(labels))
+        confusion: FloatArray = sums.confusion(float(self.overlap), self._balance(labels))
+        return confusion
 
     def _balance(self, labels: slice) -> tuple[FloatArray, FloatArray] | None:
         """Return the class weights of the pairs of a block; None without `balance`."""
         if self.balance is None:
             return None
-        first, second = self._pairs_of(labels)
+        first, second = pairs_between(labels, self._n_voting_labels)
         if self.balance == "labels":
             Y = self._decisions.Y
             sizes, without = (self._row_weights @ rows for rows in (Y, ~Y))
@@ -572,11 +491,6 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             return balance_weights(sizes[first], np.where(is_real, sizes[second], without[first]))
         alone = self._decisions.sizes(self._row_weights)
         return balance_weights(alone[first, second], alone[second, first])
-
-    def _pairs_of(self, labels: slice) -> tuple[IntArray, IntArray]:
-        """Return first and second labels of the pairs of a block."""
-        first, second = self.pairs_[pairs_of(labels, self._n_voting_labels)].T
-        return first, second
 
     @property
     def _threshold(self) -> float:

@@ -19,6 +19,7 @@ from pairmend.explanation import (
 )
 from pairmend.explanation.neighbours import check_training, equal_points, list_training_rows
 from pairmend.kernels.folding import unfold
+from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_supports, vote
 
 VIRTUAL = "the virtual label"
@@ -212,7 +213,7 @@ class _PairExplainer:
             (first, None if is_virtual else second),
             (name, _absence(name) if is_virtual else str(classifier.classes_[second])),
             before=before,
-            p_decide=float(classifier._reference(np.atleast_1d(before))[0]),
+            p_decide=float(REFERENCES[classifier._reference](np.atleast_1d(before))[0]),
             weights=weights[rows],
             truth=truth,
             decisions=decisions,

@@ -1,7 +1,6 @@
 """Incremental learning of corrected pairwise classifiers: ``partial_fit``."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -20,7 +19,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, 
 from pairmend._utils.validation import check_features, check_training_rows, take_rows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.base import PairwiseVoting, TrainingInput
-from pairmend.pairwise.learners import PairLearner, ValidationLearner, make_pair_learner
+from pairmend.pairwise.learners import PairLearner, TrainingRows
 
 Split: TypeAlias = tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]
 """Training rows, validation rows, and folds of the validation rows (none without cross-fitting)."""
@@ -218,15 +217,14 @@ class IncrementalVoting(PairwiseVoting):
     _state: IncrementalState | None
 
     @abstractmethod
-    def _fit_parts(
+    def _fit_rows(
         self,
         data: TrainingInput,
-        take: Callable[[IntArray], tuple[MatrixLike, BoolArray]],
-        train: Callable[[IntArray], PairLearner],
-        learner_at: Callable[[PairLearner, IntArray], ValidationLearner],
+        rows: Any,
         split: Split | None = None,
+        learner: PairLearner | None = None,
     ) -> Self:
-        """Fit with callables that read rows, train pairs and return learners of validation rows."""
+        """Fit on `TrainingRows`, or rows in blocks; a given learner is trained already."""
 
     @available_if(_has_partial_fit)
     @fit_context(prefer_skip_nested_validation=False)
@@ -280,15 +278,13 @@ class IncrementalVoting(PairwiseVoting):
         data = self._check_partial_fit(X, y, classes, fit_params)
         state = getattr(self, "_state", None)
         if state is None:
-            learner = make_pair_learner(data.base, n_jobs=self.n_jobs, seed=data.seed)
-            state = IncrementalState.empty(learner, data)
+            state = IncrementalState.empty(self._new_learner(data), data)
         state = state.updated(data, float(self.validation), float(self.decay))
-        self._fit_parts(
+        self._fit_rows(
             state.training_input(data),
-            take=lambda rows: (take_rows(state.X, rows), state.Y[rows]),
-            train=lambda rows: state.learner,
-            learner_at=lambda learner, rows: learner,
-            split=(np.arange(0), np.arange(len(state.Y)), []),
+            TrainingRows(state.X, state.Y, {}),
+            (np.arange(0), np.arange(len(state.Y)), []),
+            state.learner,
         )
         self.train_indices_ = state.train.indices
         self.validation_indices_ = state.validation.indices

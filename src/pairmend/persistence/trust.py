@@ -20,7 +20,6 @@ from pairmend.persistence.container import ModelFileError
 
 ROOMS = (
     "_utils",
-    "array_api",
     "base_classifiers",
     "baselines",
     "forests",

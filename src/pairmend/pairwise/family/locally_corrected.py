@@ -27,8 +27,7 @@ from pairmend._utils.validation import (
 from pairmend._utils.weights import all_equal
 from pairmend.model_selection.splits import validation_split
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.neighbourhoods import GaussianNeighbourhood
-from pairmend.pairwise.validation_decisions import checked_weights
+from pairmend.neighbourhoods import GaussianNeighbourhood, checked_weights
 
 
 class LocallyCorrected(MultiLabelClassifier):

@@ -202,16 +202,18 @@ class PairwisePerceptrons(PairwiseVoting):
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
         problem, numbers = self._read(X, target, sample_weight)
-        learner = self._new_learner(problem, numbers)
-        rows = np.flatnonzero(problem.row_weights > 0)
-        n_iter, mistakes = 0, 1
-        # Averages change even in passes without mistakes.
-        while n_iter < self.max_iter and (mistakes or self.average):
-            order = problem.rng.permutation(rows) if self.shuffle else rows
-            mistakes = learner.partial_fit(
-                numbers[order], target.Y[order], problem.row_weights[order]
-            )
-            n_iter += 1
+        learner = self._new_perceptrons(problem, numbers)
+        learner.fit(
+            numbers,
+            target.Y,
+            problem.pairs,
+            {
+                "sample_weight": problem.row_weights,
+                "max_iter": self.max_iter,
+                "rng": problem.rng if self.shuffle else None,
+            },
+        )
+        n_iter = learner.n_iter_
         return self._set_fitted(X, target, pairs_=problem.pairs, learner_=learner, n_iter_=n_iter)
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -248,7 +250,7 @@ class PairwisePerceptrons(PairwiseVoting):
             X = check_features(self, X)
         problem, numbers = self._read(X, target, sample_weight)
         if not hasattr(self, "learner_"):
-            learner = self._new_learner(problem, numbers)
+            learner = self._new_perceptrons(problem, numbers)
             self._set_fitted(X, target, pairs_=problem.pairs, learner_=learner, n_iter_=1)
         rows = np.flatnonzero(problem.row_weights > 0)
         self.learner_.partial_fit(numbers[rows], target.Y[rows], problem.row_weights[rows])
@@ -265,7 +267,7 @@ class PairwisePerceptrons(PairwiseVoting):
         check_magnitude(numbers, self.dtype)
         return self._training_input(X, target, {}, weights), numbers
 
-    def _new_learner(self, problem: TrainingInput, numbers: Matrix) -> PerceptronPairLearner:
+    def _new_perceptrons(self, problem: TrainingInput, numbers: Matrix) -> PerceptronPairLearner:
         return PerceptronPairLearner(
             len(problem.target.classes) + self.has_virtual_label,
             numbers.shape[1],

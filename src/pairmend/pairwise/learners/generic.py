@@ -17,7 +17,8 @@ from pairmend._utils.validation import class_probabilities, seed_estimator, take
 from pairmend._utils.weights import unit_weight
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.folding import fold_rounded
-from pairmend.kernels.pairs import LabelRows
+from pairmend.kernels.pairs import LabelRows, pairs_of
+from pairmend.pairwise.learners.base import PairLearner
 
 
 def _train_pair(
@@ -67,7 +68,7 @@ def _predict_support(model: Any, X: MatrixLike) -> FloatArray:
     return probabilities[:, first]
 
 
-class GenericPairLearner:
+class GenericPairLearner(PairLearner):
     """Trains one clone of a classifier for each pair.
 
     If ``fit`` of the base classifier has a parameter ``feature_statistics``, its method of that
@@ -76,9 +77,6 @@ class GenericPairLearner:
     ``random_state`` of the base classifiers where that is None. The fitted classifiers are
     ``models_``, in the order of the pairs.
     """
-
-    row_size = 0
-    """Floats that a row needs in memory during prediction; unknown for other classifiers."""
 
     def __init__(self, estimator: Any, *, n_jobs: int | None, seed: int):
         self.estimator = estimator
@@ -127,7 +125,8 @@ class GenericPairLearner:
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
         X = self._encoded(X)
-        for block in blocks:
+        for labels in blocks:
+            block = pairs_of(labels, int(self._pairs[-1, 1]) + 1)
             supports = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(_predict_support)(model, X) for model in self.models_[block]
             )

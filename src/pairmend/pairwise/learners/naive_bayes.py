@@ -16,13 +16,14 @@ from pairmend._utils.validation import seed_estimator
 from pairmend._utils.weights import unit_weight
 from pairmend.kernels.folding import fold
 from pairmend.kernels.indexing import check_indices, check_shape
-from pairmend.kernels.pairs import LabelRows
+from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.label_sums import add_up_labels
 from pairmend.naive_bayes.scoring import CompiledRows, ScoredRows, Scorer
 from pairmend.naive_bayes.sums import LabelSums, Terms
 from pairmend.naive_bayes.support_loops import folded_supports_of_labels
+from pairmend.pairwise.learners.base import PairLearner
 
 TERMS = 2**19
 """Terms of pairs computed at once."""
@@ -38,7 +39,7 @@ CACHED_TERMS = 2**22
 """Number of terms of pairs up to which they are cached after training."""
 
 
-class SubspaceNBPairLearner:
+class SubspaceNBPairLearner(PairLearner):
     """Trains :class:`~pairmend.RandomSubspaceNB` for all pairs in one pass over the rows.
 
     Its supports equal those of one clone for each pair. Training sums the rows of each label and of
@@ -149,8 +150,8 @@ class SubspaceNBPairLearner:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
         rows = ScoredRows.from_numbers(self._read_numbers(X), self._design)
         scores: list[FloatArray] = []
-        for block in blocks:
-            yield self._all_rows(block, rows, scores).T
+        for labels in blocks:
+            yield self._all_rows(pairs_of(labels, len(self._separable)), rows, scores).T
 
     def folded_supports_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
         """Return the supports for labels at the rows that have them, in all their pairs, folded."""

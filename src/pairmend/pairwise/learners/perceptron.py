@@ -7,10 +7,11 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
-from pairmend.kernels.pairs import label_pairs
+from pairmend.kernels.pairs import label_pairs, pairs_of
+from pairmend.pairwise.learners.base import PairLearner
 
 
-class PerceptronPairLearner:
+class PerceptronPairLearner(PairLearner):
     """A perceptron for each pair of labels, all trained together.
 
     A row trains the pairs of each of its labels with each label that it lacks, and, with a virtual
@@ -61,6 +62,27 @@ class PerceptronPairLearner:
         """Number of floats that a row needs in memory during prediction, without its supports."""
         return int(self._weights.shape[1])
 
+    def fit(
+        self,
+        X: Matrix,
+        Y: BoolArray,
+        pairs: IntArray,
+        fit_params: dict[str, Any],
+        owner: Any = None,
+    ) -> "PerceptronPairLearner":
+        """Update all pairs by passes over the rows of positive weight.
+
+        `fit_params` are ``sample_weight``, ``max_iter``, and ``rng``, which shuffles the rows, or
+        None. Without an average, a pass without mistakes is the last one.
+        """
+        weights, rng = fit_params["sample_weight"], fit_params["rng"]
+        rows = np.flatnonzero(weights > 0)
+        for self.n_iter_ in range(1, fit_params["max_iter"] + 1):
+            order = rows if rng is None else rng.permutation(rows)
+            if not self.partial_fit(X[order], Y[order], weights[order]) and self._drift is None:
+                break
+        return self
+
     def partial_fit(self, X: Matrix, Y: BoolArray, weights: FloatArray) -> int:
         """Update all pairs with one row after another; return the number of misclassifications.
 
@@ -97,7 +119,8 @@ class PerceptronPairLearner:
         rows = self._extend(X)
         length = np.sqrt((rows * rows).sum(axis=1))
         mass = self._mass.reshape(self.n_labels, self.n_labels)
-        for block in blocks:
+        for labels in blocks:
+            block = pairs_of(labels, self.n_labels)
             weights = self.averaged(block)
             product = length[:, np.newaxis] * np.sqrt((weights * weights).sum(axis=1))
             cosine = np.divide(

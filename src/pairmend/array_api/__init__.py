@@ -1,1 +1,0 @@
-"""Dense computations in terms of the array API, for arrays on any device."""

@@ -1,0 +1,130 @@
+"""The interface of all learners of pairs, and the rows that they are trained on."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from pairmend._utils.chunking import BLOCK_ARRAYS, row_chunks
+from pairmend._utils.fit_params import take_params
+from pairmend._utils.namespaces import Namespace
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import take_rows
+from pairmend.kernels.confusion import ValidationDecisions, confusion_sums
+from pairmend.kernels.pairs import LabelRows
+from pairmend.kernels.rrc import decide
+
+
+class PairLearner(ABC):
+    """Trains a binary classifier for each pair of labels and predicts their supports."""
+
+    @property
+    def row_size(self) -> int:
+        """Number of floats that a row needs in memory during prediction, without its supports."""
+        return 0
+
+    @property
+    def pair_size(self) -> int:
+        """Number of floats that a pair needs in memory during prediction, without its supports."""
+        return 0
+
+    @property
+    def namespace(self) -> Namespace:
+        """Array library and device of supports."""
+        return Namespace(np, "cpu")
+
+    @abstractmethod
+    def fit(
+        self,
+        X: MatrixLike,
+        Y: BoolArray,
+        pairs: IntArray,
+        fit_params: dict[str, Any],
+        owner: Any = None,
+    ) -> Self:
+        """Train all pairs, each on the rows that have exactly one of its labels.
+
+        Pairs may have one label more than `Y` has columns, the virtual one: against it, a label is
+        trained on all rows, those with it and those without. Progress is reported for `owner`.
+        """
+
+    @abstractmethod
+    def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
+        """Yield the supports of blocks of pairs, (n, pairs of the block), by their first labels.
+
+        A support is the probability of the pair's first label; 1/2 for a pair without rows.
+        """
+
+    def folded_supports_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
+        """Return the supports for labels at the rows that have them, folded, (n_entries, L).
+
+        There is a row for each entry of `label_rows` and a column for each label: the supports, for
+        the entry's label and for the column's label, of their pair, as one number (see
+        :mod:`pairmend.kernels.folding`). The column of the entry's own label holds an arbitrary
+        number in [-1/2, 1/2].
+        """
+        raise NotImplementedError
+
+    def decide(
+        self, X: MatrixLike, label_rows: LabelRows, reference: Callable[..., FloatArray]
+    ) -> FloatArray:
+        """Return the probabilities of decisions for labels at the rows that have them, folded."""
+        supports = self.folded_supports_at(X, label_rows)
+        for part in row_chunks(len(supports), BLOCK_ARRAYS * label_rows.n_labels):
+            supports[part] = decide(supports[part], reference)
+        return supports
+
+    def confusion(
+        self,
+        weights: FloatArray,
+        decisions: ValidationDecisions,
+        labels: slice,
+        overlaps: Iterable[float],
+    ) -> Any:
+        """Return the confusion sums of a block of pairs around points, for some overlaps.
+
+        `weights`, (M, t), are those of validation rows around t points. The method `confusion` of
+        the result returns confusion matrices (t, n_pairs, 2, 2).
+        """
+        return confusion_sums(weights, decisions, labels, shared=any(overlaps))
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Rows of a fit in memory; rows in blocks have the same interface.
+
+    Attributes
+    ----------
+    X : array-like of n rows
+        Rows.
+    Y : ndarray of bool, shape (n, n_labels)
+        Label indicators.
+    fit_params : dict
+        Parameters of the base classifier's fit.
+    """
+
+    X: MatrixLike
+    Y: BoolArray
+    fit_params: dict[str, Any]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.Y)
+
+    def take(self, rows: IntArray) -> "TrainingRows":
+        """Return some of the rows."""
+        params = take_params(self.Y, self.fit_params, rows)
+        return TrainingRows(take_rows(self.X, rows), self.Y[rows], params)
+
+    def train(self, learner: PairLearner, pairs: IntArray, owner: Any) -> PairLearner:
+        """Train all pairs on the rows."""
+        return learner.fit(self.X, self.Y, pairs, self.fit_params, owner)
+
+    def decide(
+        self, learner: PairLearner, label_rows: LabelRows, reference: Callable[..., FloatArray]
+    ) -> FloatArray:
+        """Return the decisions of pairs at the rows, whose labels are `label_rows`."""
+        return learner.decide(self.X, label_rows, reference)
