@@ -1,7 +1,7 @@
 """FrameEncoder: applies the reader of each column (kinds.py) to a frame."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -208,8 +208,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         if isinstance(X, EncodedFrame):
             return X
         check_is_fitted(self)
+        check_columns(self, X)
         if is_frame(X):
-            check_columns(self, X)
             columns = [read_column(X, place) for place in range(X.shape[1])]
         else:
             columns = self._columns_of_array(X)
@@ -225,42 +225,10 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         numbers = check_array(
             X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
         )
-        if numbers.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {numbers.shape[1]} features, but FrameEncoder is expecting "
-                f"{self.n_features_in_} features as input."
-            )
         numbers = numbers.toarray() if sparse.issparse(numbers) else numbers
         return [
             Column(summary.name, "numbers", values)
             for summary, values in zip(self.columns_, numbers.T, strict=True)
-        ]
-
-    def undeclared_categories(self, chosen: Sequence[Any]) -> list[Any]:
-        """Return categorical columns that neither have a categorical dtype nor were chosen.
-
-        Parameters
-        ----------
-        chosen : sequence
-            Names of the columns that the user declared as categorical.
-
-        Returns
-        -------
-        list
-            Names of the columns.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from pairmend.frames import FrameEncoder
-        >>> places = pd.DataFrame({"place": ["coast", "town"], "hue": ["red", "red"]})
-        >>> FrameEncoder().fit(places).undeclared_categories(["hue"])
-        ['place']
-        """
-        return [
-            summary.name
-            for summary, reader in zip(self.columns_, self._readers, strict=True)
-            if summary.kind == "category" and not reader.is_declared and summary.name not in chosen
         ]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:

@@ -113,7 +113,9 @@ class NumberReader:
             values = np.full(len(values), np.nan)
         elif column.holds == "strings" and self.holds != "durations":
             values = column.parsed(plain_number, self.holds)
-        elif column.holds not in _READ_AS[self.holds]:
+        elif (column.holds == "durations") != (self.holds == "durations") or (
+            column.holds == "dates"
+        ):
             raise column.unexpected(self.holds)
         if np.isinf(values).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
@@ -126,20 +128,11 @@ class NumberReader:
         return np.asarray(values)[:, np.newaxis]
 
 
-_READ_AS = {
-    "numbers": ("numbers", "booleans"),
-    "booleans": ("numbers", "booleans"),
-    "durations": ("durations",),
-}
-"""What a column may hold at prediction, by what it held in fit."""
-
-
 @dataclass(frozen=True)
 class CategoryReader:
     """Reads categories as codes; the code of any other value is the number of categories."""
 
     keys: tuple[str, ...]
-    is_declared: bool
     kind: ClassVar[str] = "category"
 
     @classmethod
@@ -154,7 +147,7 @@ class CategoryReader:
             listed = tuple(key for key in listed if key in kept)
         if not column.is_ordered:
             listed = tuple(sorted(listed))
-        return cls(listed, column.is_category)
+        return cls(listed)
 
     @property
     def layout(self) -> list[tuple[int, float]]:
@@ -344,7 +337,7 @@ def _requested(column: Column, kind: str) -> Any:
     if kind == "date":
         texts = [key for key in dict.fromkeys(column.keys) if key and not is_missing_text(key)]
         return DateReader.fit(column, *_date_formats(texts)[:1])
-    reader = NumberReader(column.holds if column.holds in _READ_AS else "numbers")
+    reader = NumberReader("numbers" if column.holds in ("strings", "dates") else column.holds)
     reader.read(column)  # raises an error for anything but numbers
     return reader
 

@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._utils.cells import Cells, by_density
+from pairmend._utils.columns import column_kinds
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
 from pairmend._utils.namespaces import refuse_arrays
@@ -418,7 +419,12 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
             declared = self._declared_by_number(len(names))
         chosen = [name for name, is_chosen in zip(names, declared, strict=True) if is_chosen]
         encoder = FrameEncoder(kinds=dict.fromkeys(chosen, "category")).fit(X)
-        if left := encoder.undeclared_categories(chosen):
+        found = zip(names, column_kinds(X) or (), encoder.columns_, strict=True)
+        left = [
+            name for name, dtype, column in found
+            if column.kind == "category" and dtype != "category" and name not in chosen
+        ]  # fmt: skip
+        if left:
             raise ValueError(
                 f"Column {left[0]!r} holds strings and is not listed in `categorical`. Add it to "
                 "RandomSubspaceNB's parameter `categorical`, leave the parameter at 'auto', or "
