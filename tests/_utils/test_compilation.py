@@ -1,17 +1,16 @@
 """Compiled code and numpy have the same results."""
 
+import ast
+import builtins
 import os
 import subprocess
 import sys
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy import sparse
-from scipy.special import expit
 
 from pairmend import (
     AdaptiveNeighbourhood,
@@ -19,7 +18,7 @@ from pairmend import (
     PairwiseClassifier,
 )
 from pairmend._utils import compilation
-from pairmend._utils.compilation import compiled, has_numba, use_compiled
+from pairmend._utils.compilation import has_numba, use_compiled
 
 needs_numba = pytest.mark.skipif(not has_numba(), reason="needs pip install 'pairmend[fast]'")
 
@@ -38,26 +37,6 @@ def problem():
     Y[:, 3] |= Y[:, 5]  # few rows have label 3 alone
     X = rng.randn(n, 21) * np.logspace(-3, 3, 21) + (Y @ rng.randn(n_labels, 21))
     return X, Y
-
-
-@needs_numba
-@given(arrays(float, 700, elements=st.floats(-2000, 2000)))
-def test_logistic_function(against):
-    from pairmend.naive_bayes.support_loops import CHUNK, add_logistic
-
-    total = np.full(700, 0.25)
-    add_logistic(against.copy(), total, np.empty(CHUNK))
-    np.testing.assert_allclose(total - 0.25, expit(-against), rtol=0, atol=3e-16)
-
-
-@needs_numba
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 30.0, 690.0])
-def test_small_probabilities_keep_their_digits(scale):
-    from pairmend.naive_bayes.support_loops import CHUNK, add_logistic
-
-    against, total = scale * np.linspace(0.5, 1, 99), np.zeros(99)
-    add_logistic(against.copy(), total, np.empty(CHUNK))
-    np.testing.assert_allclose(total, expit(-against), rtol=1e-15)
 
 
 SETTINGS = {
@@ -108,28 +87,10 @@ def test_inputs_are_not_modified(problem):
         assert np.isfinite(clf.predict_proba(X)).all()
 
 
-@needs_numba
-def test_without_a_folder_for_the_cache():
-    def njit(cache=False, **options):
-        def decorate(function):
-            if cache:
-                raise RuntimeError("cannot cache function: no locator available")
-            return function
-
-        return decorate
-
-    @compiled()
-    def double(value):
-        return 2 * value
-
-    with mock.patch("numba.njit", njit):
-        assert double(21) == 42
-
-
 TRIPLE = """
 from pairmend._utils.compilation import compiled
 
-@compiled()
+@compiled
 def triple(value):
     return 3 * value
 """
@@ -155,20 +116,94 @@ assert not any(file.stat().st_size > 100 for file in files())
 """
 
 
+def run_python(code, *arguments, folder, **environment):
+    """Run code in a new process; return the words that it prints."""
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env={**os.environ, **{name: str(value) for name, value in environment.items()}},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return ran.stdout.split()
+
+
+@needs_numba
+def test_a_changed_function_is_compiled_again(tmp_path):
+    code = "import triples; print(triples.triple(1))"
+    for factor in (3, 4):
+        (tmp_path / "triples.py").write_text(TRIPLE.replace("3", str(factor)))
+        for _ in range(2):  # compiled, then read from the cache
+            cache = {"NUMBA_CACHE_DIR": tmp_path / "cache", "PYTHONDONTWRITEBYTECODE": 1}
+            assert run_python(code, folder=tmp_path, **cache) == [str(factor)]
+        os.utime(tmp_path / "triples.py", (1, 1))
+
+
+CALLER = """
+from pairmend._utils.compilation import compiled
+from triples import triple
+
+@compiled
+def six(value):
+    return 2 * triple(value)
+"""
+CALL = """
+from numba.core.errors import TypingError
+import callers
+try:
+    print(callers.six(1))
+except TypingError:
+    print("refused")
+"""
+
+
+@needs_numba
+def test_a_function_of_another_file_is_refused(tmp_path):
+    """Numba would not see when that function changes, and keep the old result."""
+    (tmp_path / "callers.py").write_text(CALLER)
+    for factor in (3, 4):
+        (tmp_path / "triples.py").write_text(TRIPLE.replace("3", str(factor)))
+        cache = {"NUMBA_CACHE_DIR": tmp_path / "cache", "PYTHONDONTWRITEBYTECODE": 1}
+        assert run_python(CALL, folder=tmp_path, **cache) == ["refused"]
+
+
+def test_compiled_functions_read_their_arguments_only():
+    found = []
+    for path in Path(compilation.__file__).parents[1].rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and any(
+                isinstance(each, ast.Name) and each.id == "compiled" for each in node.decorator_list
+            ):
+                names = [each for part in node.body for each in ast.walk(part)]
+                names = [each for each in names if isinstance(each, ast.Name)]
+                known = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+                known |= {each.arg for each in node.args.args} | set(dir(builtins)) | {"np"}
+                assert {each.id for each in names} <= known, node.name
+                found.append(node.name)
+    assert "sum_labels" in found
+
+
+@needs_numba
+def test_without_a_folder_for_the_cache(tmp_path):
+    """No folder that numba tries can be written."""
+    (tmp_path / "triples.py").write_text(TRIPLE)
+    file = tmp_path / "__pycache__"
+    file.touch()
+    code = "import triples; print(triples.triple(1))"
+    folders = {"NUMBA_CACHE_DIR": file / "a", "XDG_CACHE_HOME": file / "b", "HOME": file / "c"}
+    found = run_python(code, folder=tmp_path, PYTHONDONTWRITEBYTECODE=1, **folders)
+    assert found == ["3"]
+
+
 @needs_numba
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
 def test_an_unusable_cache_is_ignored(tmp_path):
     """The cache is written, then its file is broken, then the disk is full."""
     (tmp_path / "triples.py").write_text(TRIPLE)
-    ran = subprocess.run(
-        [sys.executable, "-c", UNUSABLE_CACHE, tmp_path / "cache"],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ran.stdout.split() == ["3", "3", "3"]
+    cache = tmp_path / "cache"
+    found = run_python(UNUSABLE_CACHE, cache, folder=tmp_path, NUMBA_CACHE_DIR=cache)
+    assert found == ["3", "3", "3"]
 
 
 def test_numpy_is_used_without_numba(problem):
@@ -199,14 +234,8 @@ print(use_compiled(10**9))
 @needs_numba
 @pytest.mark.parametrize(
     ("shapes", "switch", "expected"),
-    [([(150, 10), (2000, 40)], "0", "False True True"), ([(9, 2)], "1", "False False")],
+    [([(150, 10), (3000, 40)], "0", "False True True"), ([(9, 2)], "1", "False False")],
 )
 def test_numba_is_not_imported_for_small_arrays_or_if_disabled(shapes, switch, expected):
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(shapes=shapes)],
-        env={**os.environ, "NUMBA_DISABLE_JIT": switch},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ran.stdout.split() == expected.split()
+    found = run_python(PROGRAM.format(shapes=shapes), folder=None, NUMBA_DISABLE_JIT=switch)
+    assert found == expected.split()

@@ -9,8 +9,6 @@ from pairmend.kernels.confusion import ValidationDecisions, balance_weights, con
 from pairmend.kernels.folding import fold
 from pairmend.kernels.pairs import LabelRows
 
-pytestmark = pytest.mark.usefixtures("either_way")
-
 unit = st.floats(0, 1)
 
 

@@ -13,8 +13,6 @@ from pairmend.kernels.rrc import (
     decide,
 )
 
-pytestmark = pytest.mark.usefixtures("either_way")
-
 # From the derivation of the closed form; checked there against adaptive quadrature.
 GOLDEN = {
     0.1: 0.009389349014,

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from pairmend.naive_bayes import feature_statistics
 from pairmend.naive_bayes.feature_statistics import DistinctValues
 
-pytestmark = pytest.mark.usefixtures("either_way")
-
 VALUES = st.one_of(
     st.integers(-(2**33), 2**33).map(
         lambda whole: whole / 1e6

@@ -202,7 +202,7 @@ def add_leaves(
     sums += np.bincount(cells, data[places], n_rows * n_labels).reshape(sums.shape)
 
 
-@compiled()
+@compiled
 def _add_leaves_compiled(
     X: Any, roots: Any, feature: Any, threshold: Any, left: Any, right: Any, leaf: Any,
     indptr: Any, indices: Any, data: Any, sums: Any,

@@ -12,111 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pairmend._utils.compilation import compiled, use_compiled
 from pairmend._utils.namespaces import Convert
-from pairmend._utils.products import LARGEST, multiply
+from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.folding import unfold
-from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.pairs import LabelRows, pairs_of
-
-COMPILED = 4
-"""Weight values, for each label, that cost as much as one value of other compiled loops."""
-
-
-DEPTH = 128
-"""Rows whose cells are multiplied in one product."""
-SIDE = 48
-"""Cells of one block, at the most, if there are many points."""
-
-
-@compiled()
-def _add_product(
-    cells: FloatArray, weights: FloatArray, rows: IntArray, products: FloatArray
-) -> None:
-    """Add the product of transposed cells and some rows of weights, in blocks.
-
-    A block is small enough for BLAS to stay in this thread, see :mod:`pairmend._utils.products`.
-    """
-    (depth, m), n = cells.shape, weights.shape[1]
-    width = min(n, max(1, LARGEST // (depth * min(m, SIDE))))
-    height = min(m, max(1, LARGEST // (depth * width)))
-    first, second = np.empty(depth * height), np.empty(depth * width)
-    product = np.empty(height * width)
-    for left in range(0, n, width):
-        right = min(left + width, n)
-        b = second[: depth * (right - left)].reshape((depth, right - left))
-        for i in range(depth):
-            b[i] = weights[rows[i], left:right]
-        for top in range(0, m, height):
-            bottom = min(top + height, m)
-            a = first[: depth * (bottom - top)].reshape((depth, bottom - top))
-            a[:] = cells[:, top:bottom]
-            block = product[: (bottom - top) * (right - left)]
-            block = block.reshape((bottom - top, right - left))
-            np.dot(a.T, b, block)
-            for j in range(bottom - top):
-                line = products[top + j, left:right]
-                for k in range(right - left):
-                    line[k] += block[j, k]
-
-
-@compiled()
-def multiply_loops(
-    weights: FloatArray,
-    rows: IntArray,
-    p_decide: FloatArray,
-    Y: BoolArray,
-    label: int,
-    columns: slice,
-    first_shared: int,
-    offset: IntArray,
-    exclusive: FloatArray,
-) -> tuple[FloatArray, IntArray]:
-    """Multiply the decisions of a label's pairs at its rows with the weights of these rows.
-
-    Sums over rows without the other label are written to `exclusive`. Returned are the sums over
-    rows with both labels, (2 n_shared, t), and the other labels that they belong to.
-    """
-    first, last = columns.start, columns.stop
-    n_rows, n_points, n_others = len(rows), weights.shape[1], last - first
-    place = np.full(n_others, -1)
-    for i in range(n_rows):
-        for j in range(first_shared, last):
-            if Y[rows[i], j]:
-                place[j - first] = 0
-    others = np.flatnonzero(place == 0)
-    n_shared = len(others)
-    for k in range(n_shared):
-        place[others[k]] = 2 * n_others + k
-    n_cells = 2 * (n_others + n_shared)
-    products = np.zeros((n_cells, n_points))
-    depth = min(n_rows, DEPTH)
-    cells = np.empty((depth, n_cells))
-    for start in range(0, n_rows, depth):
-        here = cells[: min(depth, n_rows - start)]
-        here[:] = 0
-        for i in range(len(here)):
-            row_labels, line = Y[rows[start + i]], here[i]
-            for j in range(n_others):
-                decision = p_decide[start + i, first + j]
-                smaller, is_other = abs(decision), np.signbit(decision)
-                own, other = (1 - smaller, smaller) if is_other else (smaller, 1 - smaller)
-                if not row_labels[first + j]:
-                    line[j], line[n_others + j] = own, other
-                elif place[j] >= 0:
-                    line[place[j]], line[n_shared + place[j]] = own, other
-        _add_product(here, weights, rows[start : start + depth], products)
-    for j in range(n_others):
-        own, other = products[j], products[n_others + j]
-        if label < first + j:
-            pair = offset[label - first] + first + j
-            exclusive[0, 0, pair], exclusive[0, 1, pair] = own, other
-        elif label > first + j:
-            pair = offset[j] + label
-            exclusive[1, 0, pair], exclusive[1, 1, pair] = other, own
-    return products[2 * n_others :], others
 
 
 def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -251,29 +152,13 @@ def confusion_sums(
     exclusive = np.zeros((2, 2, pairs.stop - pairs.start, n_points))
     # Sums over rows with both labels of a pair, by its first label.
     none = np.empty(0, dtype=np.intp), np.empty((2, 0, n_points))
-    both = [none] * (labels.stop - labels.start)
-
-    loops = use_compiled(weights.size * n_labels // COMPILED)
-    if loops:
-        weights = np.ascontiguousarray(weights)  # the layout of the library's neighbourhoods
-        label_rows = decisions.label_rows
-        check_shape(decisions.Y, (len(weights), n_labels), "labels of validation rows")
-        check_shape(decisions.p_decide, (len(label_rows.rows), n_labels), "decisions")
-        check_indices(label_rows.rows, len(weights), "validation rows")
+    both: list[tuple[IntArray, FloatArray]] = [none] * (labels.stop - labels.start)
 
     def add_rows(label: int) -> None:
         entries = decisions.label_rows.entries(label)
         rows = decisions.label_rows.rows[entries]
-        if loops:
-            columns = block.columns(label)
-            first_shared = label + 1 if shared and label < labels.stop else columns.stop
-            left, others = multiply_loops(
-                weights, rows, decisions.p_decide[entries], decisions.Y,
-                label, columns, first_shared, block.offset, exclusive,
-            )  # fmt: skip
-        else:
-            cells, others = decisions.cells(label, labels, shared=shared)
-            left = block.put(label, multiply(cells.T, weights[rows]), exclusive)
+        cells, others = decisions.cells(label, labels, shared=shared)
+        left = block.put(label, multiply(cells.T, weights[rows]), exclusive)
         if len(others):
             shared_pairs = block.start(label) + labels.start + others
             both[label - labels.start] = shared_pairs, left.reshape(2, len(others), n_points)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.compilation import compiled, use_compiled
 from pairmend._utils.typing import FloatArray
 from pairmend.kernels.votes import vote
 
@@ -42,36 +41,8 @@ CONSTRAINED_SERIES = (
 
 A Chebyshev fit in 50 digits to the incomplete beta function, q times it within 2e-17 of p(q)."""
 
-COMPILED = 4
-"""Work on one value, as a multiple of that of other compiled loops."""
 TILE = 2**14
-"""Values processed at once by numpy, few enough to stay in the processor's cache."""
-
-
-CHUNK = 512
-"""Values processed at once by compiled code."""
-
-
-@compiled(fastmath={"contract"})
-def _fill_beta(support: FloatArray, series: FloatArray, out: FloatArray) -> None:
-    out[:] = series[0]
-    for c in range(1, len(series)):
-        coefficient = series[c]
-        for i in range(len(support)):
-            q = min(support[i], 1 - support[i])
-            out[i] = out[i] * (4 * q - 1) + coefficient
-    for i in range(len(support)):
-        q = min(support[i], 1 - support[i])
-        p = out[i] * q * q
-        out[i] = 1 - p if support[i] > 0.5 else p
-
-
-@compiled()
-def beta_reference_loops(support: FloatArray, series: FloatArray, out: FloatArray) -> None:
-    """Fill in P(h = first | x), (n,), from coefficients with the highest power first."""
-    for start in range(0, len(support), CHUNK):
-        part = slice(start, start + CHUNK)
-        _fill_beta(support[part], series, out[part])
+"""Values processed at once, few enough to stay in the processor's cache."""
 
 
 def beta_reference(support: FloatArray, xp: Any = np) -> FloatArray:
@@ -95,9 +66,6 @@ def beta_reference(support: FloatArray, xp: Any = np) -> FloatArray:
     rows_first = support.ndim < 2 or support.flags.c_contiguous
     flat = (support if rows_first else support.T).ravel()
     out = np.empty_like(flat)
-    if flat.dtype == np.float64 and use_compiled(COMPILED * flat.size):
-        beta_reference_loops(flat, np.array(BETA_SERIES), out)
-        return out.reshape(support.shape) if rows_first else out.reshape(support.T.shape).T
     for start in range(0, len(flat), TILE):
         here = flat[start : start + TILE]
         q = np.minimum(here, 1 - here)

@@ -9,97 +9,14 @@ from scipy import sparse
 
 from pairmend._utils.cells import Cells, densify
 from pairmend._utils.chunking import batches
-from pairmend._utils.compilation import compiled, use_compiled
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.frames import FrameEncoder
 
 SORTED_AT_ONCE = 2**16
 """Values sorted at once, few enough to stay in the processor's cache."""
-COUNTED_AT_ONCE = 32
-"""Features counted in one compiled call."""
 DECIMAL = 1e6
 """Values in files often have at most six decimals: whole numbers of millionths."""
-
-
-WITHIN = 8
-"""Columns read together: one line of the processor's cache."""
-EMPTY = np.int64(-1)
-"""Marks a free slot of a hash table; these bits are a NaN."""
-MIXING = np.uint64(0x9E3779B97F4A7C15)
-"""Multiplier of the hash, 2^64 over the golden ratio: spreads bits to the upper end."""
-
-
-@compiled()
-def _read_columns(X: FloatArray, first: int, columns: FloatArray, bounds: FloatArray) -> int:
-    """Copy columns; find the smallest and the largest values; return how many are NaN."""
-    bounds[0], bounds[1] = np.inf, -np.inf
-    low, high = bounds
-    n_missing = 0
-    for i in range(X.shape[0]):
-        row = X[i, first : first + len(low)]
-        for c in range(len(low)):
-            value = row[c] + 0.0  # -0.0 is 0.0
-            columns[c, i] = value
-            low[c] = value if value < low[c] else low[c]
-            high[c] = value if value > high[c] else high[c]
-            n_missing += value != value
-    return n_missing
-
-
-@compiled()
-def _count_keys(keys: IntArray, table: IntArray, shift: int) -> int:
-    """Count distinct keys by a hash table with open addressing, avoiding mispredicted branches.
-
-    Whether a key is new is unpredictable, so there is no branch on it: the key is written either
-    way. The branch on a collision is rarely taken.
-    """
-    table[:] = EMPTY
-    n_found = 0
-    for i in range(len(keys)):
-        key = keys[i]
-        mixed = np.uint64(key)
-        mixed ^= mixed >> np.uint64(32)
-        place = (mixed * MIXING) >> np.uint64(shift)
-        stored = table[place]
-        if min(np.uint64(stored ^ key), np.uint64(stored ^ EMPTY)) != 0:
-            while stored != EMPTY and stored != key:
-                place = (place + np.uint64(1)) & np.uint64(len(table) - 1)
-                stored = table[place]
-        table[place] = key
-        n_found += stored == EMPTY
-    return n_found
-
-
-@compiled()
-def count_distinct(
-    X: FloatArray, start: int, stop: int, count: IntArray, low: FloatArray, high: FloatArray
-) -> None:
-    """Count the distinct values of columns `start` to `stop`; find the smallest and the largest.
-
-    NaN is no value. `count`, `low` and `high` are filled in; 0 where a column has no value.
-    """
-    n_rows = X.shape[0]
-    size, shift = 16, 60
-    while size < 4 * n_rows:
-        size, shift = 2 * size, shift - 1
-    table = np.empty(size, dtype=np.int64)
-    columns, bounds = np.empty((WITHIN, n_rows)), np.empty((2, WITHIN))
-    bits = columns.view(np.int64)
-    for first in range(start, stop, WITHIN):
-        width = min(WITHIN, stop - first)
-        n_missing = _read_columns(X, first, columns, bounds[:, :width])
-        for c in range(width):
-            column, n_present = columns[c], n_rows
-            if n_missing:  # move non-missing values to the front
-                n_present = 0
-                for i in range(n_rows):
-                    if column[i] == column[i]:
-                        column[n_present] = column[i]
-                        n_present += 1
-            count[first + c] = _count_keys(bits[c, :n_present], table, shift)
-            low[first + c] = bounds[0, c] if n_present else 0.0
-            high[first + c] = bounds[1, c] if n_present else 0.0
 
 
 @dataclass(frozen=True)
@@ -190,7 +107,7 @@ class DistinctValues:
         X = densify(X)
         if sparse.issparse(X):
             return cls._of_sparse(X)
-        return cls._compiled(X) if use_compiled(X.size) else cls._of_dense(X)
+        return cls._of_dense(X)
 
     @classmethod
     def union(cls, parts: Iterable[tuple[IntArray, FloatArray]]) -> "DistinctValues":
@@ -199,24 +116,6 @@ class DistinctValues:
         n_features = len(counts[0])
         feature = np.concatenate([np.repeat(np.arange(n_features), count) for count in counts])
         return cls._of_cells(feature, np.concatenate(values), n_features)
-
-    @classmethod
-    def _compiled(cls, X: FloatArray) -> "DistinctValues":
-        X = np.ascontiguousarray(X)
-        count = np.empty(X.shape[1], dtype=np.intp)
-        low, high = np.empty((2, X.shape[1]))
-
-        def count_values(features: slice) -> None:
-            count_distinct(X, features.start, features.stop, count, low, high)
-
-        n_threads = thread_count(nanoseconds=5 * X.size)
-        in_threads(count_values, list(batches(X.shape[1], COUNTED_AT_ONCE)), n_threads)
-
-        def listed(features: BoolArray) -> FloatArray:
-            chosen = cls._of_dense(X[:, features])
-            return chosen.listed(np.ones(len(chosen.count), dtype=bool))
-
-        return cls(count, low, high, listed)
 
     @classmethod
     def _of_dense(cls, X: FloatArray) -> "DistinctValues":

@@ -21,7 +21,7 @@ AT_ONCE = 32
 """Features summed in one compiled call, at the least."""
 
 
-@compiled()
+@compiled
 def sum_labels(
     X: FloatArray,
     centre: FloatArray,
@@ -61,15 +61,13 @@ def sum_labels(
                 value = (values[f] - zero[f]) * scale[f]
                 row[f], row[width + f] = value, value * value
             for a in range(n_row_labels):
-                _add(row, labels[row_labels[a]])
+                total = labels[row_labels[a]]
+                for c in range(2 * width):
+                    total[c] += row[c]
                 for b in range(a + 1, n_row_labels):
-                    _add(row, shared[number[row_labels[a], row_labels[b]]])
-
-
-@compiled()
-def _add(row: FloatArray, total: FloatArray) -> None:
-    for c in range(len(row)):
-        total[c] += row[c]
+                    total = shared[number[row_labels[a], row_labels[b]]]
+                    for c in range(2 * width):
+                        total[c] += row[c]
 
 
 def add_up_labels(

@@ -1,9 +1,8 @@
 """Scores of rows under many classes, in all subspaces at once.
 
-There are three implementations of the same result. For dense rows, the columns of each subspace
-are gathered, and scores are a batch of matrix products; compiled code does this for a chunk of
-rows at a time. Sparse rows become one tall sparse matrix with a row for each row and subspace, and
-scores are one product with it.
+There are two implementations of the same result. For dense rows, the columns of each subspace are
+gathered, and scores are a batch of matrix products. Sparse rows become one tall sparse matrix with
+a row for each row and subspace, and scores are one product with it.
 """
 
 from abc import ABC, abstractmethod
@@ -15,23 +14,17 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.chunking import batches
-from pairmend._utils.compilation import use_compiled
 from pairmend._utils.lazy import lazy
-from pairmend._utils.products import multiply
-from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.products import LARGEST, multiply
 from pairmend._utils.typing import FloatArray, IntArray
-from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.logistic import folded_mean_logistic, mean_logistic
-from pairmend.naive_bayes import support_loops
-from pairmend.naive_bayes.design_matrix import MAX_DISTANCE, Design, DesignMatrix
+from pairmend.naive_bayes.design_matrix import Design, DesignMatrix
 from pairmend.naive_bayes.sums import Terms
 
-TILE = 2**17
+TILE = 2**16
 """Log-odds computed at once, few enough to stay in the processor's cache."""
-WORTH_A_TILE = 48
-"""Rows of one compiled call, at the least."""
-STACKED = 128
-"""Rows that one compiled call reads."""
+MIN_ROWS = 32
+"""Rows of a tile, if its scores stay in the cache: products of fewer are slow."""
 
 
 @dataclass(frozen=True)
@@ -90,20 +83,9 @@ class ScoredRows(ABC):
     absent: Any  # CSR (n * n_subspaces, d), absent features; None if there are none
     n_subspaces: int
     table: IntArray  # (n_subspaces, width + 1), rows of a dense stack of each subspace
-    compiled: bool  # whether to call compiled loops
 
     @staticmethod
-    def from_numbers(X: Any, design: Design) -> "ScoredRows":
-        """Prepare rows of numbers."""
-        compiled = use_compiled(design.subspace_table.size * X.shape[0])
-        if compiled and isinstance(X, np.ndarray):
-            rows = CompiledRows.of_numbers(X, design)
-            if rows is not None:
-                return rows
-        return ScoredRows.of(design.expand(X), design, compiled=compiled)
-
-    @staticmethod
-    def of(rows: DesignMatrix, design: Design, *, compiled: bool = False) -> "ScoredRows":
+    def of(rows: DesignMatrix, design: Design) -> "ScoredRows":
         """Prepare rows of a design matrix."""
         n_columns, n_subspaces = len(design.column_feature), len(design.subspace_table)
         absent = rows.absent
@@ -119,15 +101,18 @@ class ScoredRows(ABC):
             parts = [_tall(rows.blocks[0], design.column_feature, design), constant]
             parts += [] if absent is None else [absent]
             stack = sparse.hstack(parts, format="csr")
-            return _SparseRows(stack, absent, n_subspaces, design.subspace_table, compiled)
+            return _SparseRows(stack, absent, n_subspaces, design.subspace_table)
         stack = np.empty((n_columns + 1, n_rows))
         np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
         stack[-1] = 1  # for the constant; padding has the weight 0
-        return _DenseRows(stack, absent, n_subspaces, design.value_table, compiled)
+        return _DenseRows(stack, absent, n_subspaces, design.value_table)
 
     def tiles(self, n_classes: int) -> Iterator[slice]:
-        """Cut the rows so that the scores of a tile stay in the processor's cache."""
-        return batches(self.n_rows, max(8, TILE // (n_classes * self.n_subspaces)))
+        """Cut the rows so that a tile stays in the processor's cache and in one thread of BLAS."""
+        in_one_thread = max(MIN_ROWS, LARGEST // (n_classes * self.table.shape[1]))
+        return batches(
+            self.n_rows, max(8, min(TILE // (n_classes * self.n_subspaces), in_one_thread))
+        )
 
     @abstractmethod
     def at(self, rows: IntArray | slice) -> "ScoredRows":
@@ -157,10 +142,6 @@ class ScoredRows(ABC):
         Log-odds are differences of the scores, (n_subspaces, L, n), of two labels. Pairs with the
         same first label are consecutive.
         """
-        if self.compiled:
-            for labels in (first, second):
-                check_indices(labels, scores.shape[1], "labels")
-            return support_loops.mean_supports_of_pairs(scores, first, second, folded)
         mean = folded_mean_logistic if folded else mean_logistic
         starts = np.flatnonzero(np.diff(first, prepend=-1))
         out = np.empty((len(first), scores.shape[2]))
@@ -173,10 +154,6 @@ class ScoredRows(ABC):
 
     def folded_supports_at(self, scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
         """Return the folded mean supports (m, L) for labels at rows against all labels."""
-        if self.compiled:
-            check_indices(label, scores.shape[1], "labels")
-            check_indices(row, scores.shape[2], "rows")
-            return support_loops.folded_supports_at(scores, label, row)
         against = scores[:, :, row]
         against -= against[:, label, np.arange(len(label))][:, np.newaxis]
         return folded_mean_logistic(against).T
@@ -219,71 +196,6 @@ class _DenseRows(_CopiedRows):
 
     def _stack_at(self, rows: IntArray | slice) -> Any:
         return self.stack[:, rows] if isinstance(rows, slice) else self.stack.take(rows, axis=1)
-
-
-@dataclass(frozen=True)
-class CompiledRows(ScoredRows):
-    """Rows of an array (n_columns + 1, n) without absent features, for compiled code."""
-
-    rows: IntArray
-
-    @classmethod
-    def of_numbers(cls, X: FloatArray, design: Design) -> "CompiledRows | None":
-        """Prepare dense rows of numbers; None where there are other values."""
-        if len(design.numeric) != X.shape[1]:
-            return None
-        X = np.ascontiguousarray(X)
-        stack = np.empty((len(design.column_feature) + 1, len(X)))
-        check_shape(stack, (2 * X.shape[1] + 1, len(X)), "columns")
-        for part in (design.centre, design.unit):
-            check_shape(part, (X.shape[1],), "centres or units")
-        check_indices(design.value_table, len(stack), "columns")
-
-        def fill(rows: slice) -> None:
-            support_loops.stack_rows(X, design.centre, design.unit, rows.start, rows.stop, stack)
-
-        in_threads(fill, list(batches(len(X), STACKED)), thread_count(nanoseconds=2 * X.size))
-        if (
-            not stack[X.shape[1] : -1].max(initial=0) < MAX_DISTANCE**2
-        ):  # NaN or beyond the largest distance
-            return None
-        table = design.value_table
-        return cls(stack, None, len(table), table, True, np.arange(len(X)))
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.rows)
-
-    def tiles(self, n_classes: int) -> Iterator[slice]:
-        """Cut the rows so that all threads have work; compiled code cuts them further."""
-        n_tiles = max(1, min(self.n_rows // WORTH_A_TILE, max(4, 2 * thread_count())))
-        return batches(self.n_rows, max(1, -(-self.n_rows // n_tiles)))
-
-    def at(self, rows: IntArray | slice) -> "ScoredRows":
-        """Return some of the rows, without a copy."""
-        return replace(self, rows=self.rows[rows])
-
-    def check_scorer(self, scorer: Scorer) -> None:
-        """Raise a ValueError unless the weights belong to the columns of the rows."""
-        check_shape(scorer.table, self.table.shape, "places of weights")
-        check_indices(scorer.table, len(scorer.columns), "weights")
-
-    def scores(self, scorer: Scorer) -> FloatArray:
-        """Return the scores of rows, (n_subspaces, c, n)."""
-        self.check_scorer(scorer)
-        out = np.empty((self.n_subspaces, scorer.n_classes, self.n_rows))
-        support_loops.score(self.stack, self.table, self.rows, scorer.columns, scorer.table, out)
-        return out
-
-    def supports(self, scorer: Scorer, *, folded: bool = False) -> FloatArray:
-        """Return mean supports without storing the scores of all subspaces."""
-        self.check_scorer(scorer)
-        out = np.empty((scorer.n_classes, self.n_rows))
-        support_loops.mean_supports(
-            self.stack, self.table, self.rows, scorer.columns, scorer.table, folded, out
-        )
-        return out
 
 
 class _SparseRows(_CopiedRows):

@@ -70,7 +70,6 @@ COMPILED = [
         **limits,
         **limits_of_sums,
         "_utils.compilation.WORTHWHILE": 0,
-        "naive_bayes.scoring.WORTH_A_TILE": 7,
     }
     for limits, limits_of_sums in zip(
         LIMITS,

@@ -15,14 +15,12 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import seed_estimator
 from pairmend._utils.weights import unit_weight
 from pairmend.kernels.folding import fold
-from pairmend.kernels.indexing import check_indices, check_shape
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.label_sums import add_up_labels
-from pairmend.naive_bayes.scoring import CompiledRows, ScoredRows, Scorer
+from pairmend.naive_bayes.scoring import ScoredRows, Scorer
 from pairmend.naive_bayes.sums import LabelSums, Terms
-from pairmend.naive_bayes.support_loops import folded_supports_of_labels
 from pairmend.pairwise.learners.base import PairLearner
 
 TERMS = 2**19
@@ -148,7 +146,7 @@ class SubspaceNBPairLearner(PairLearner):
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
-        rows = ScoredRows.from_numbers(self._read_numbers(X), self._design)
+        rows = ScoredRows.of(self._design.expand(self._read_numbers(X)), self._design)
         scores: list[FloatArray] = []
         for labels in blocks:
             yield self._all_rows(pairs_of(labels, len(self._separable)), rows, scores).T
@@ -160,14 +158,12 @@ class SubspaceNBPairLearner(PairLearner):
         out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
         for chunk in row_chunks(n_rows, self.row_size):
             here, chosen = label_rows.among(np.arange(chunk.start, chunk.stop), n_rows)
-            rows = ScoredRows.from_numbers(numbers[chunk], self._design)
+            rows = ScoredRows.of(self._design.expand(numbers[chunk]), self._design)
             out[chosen] = self._at_labels(rows, here)
         return out
 
     def _at_labels(self, rows: ScoredRows, label_rows: LabelRows) -> FloatArray:
         """Return the folded supports for labels at the rows that have them."""
-        if self._scorer is not None and isinstance(rows, CompiledRows):
-            return self._compiled_at_labels(rows, label_rows)
         n_labels = label_rows.n_labels
         out = np.full((len(label_rows.rows), n_labels), 0.5)
         dense = len(label_rows.rows) > DENSE_LABELS * rows.n_rows * n_labels
@@ -189,37 +185,6 @@ class SubspaceNBPairLearner(PairLearner):
                     first = np.full(len(own[part]), label)
                     against = self._own_supports(first, own[part], mine, folded=True)
                     out[entries, own[part]] = against.T
-        self._fill_constant_at(out, label_rows)
-        return out
-
-    def _compiled_at_labels(self, rows: CompiledRows, label_rows: LabelRows) -> FloatArray:
-        """Return the same if the terms of all pairs are cached and rows are plain numbers."""
-        out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
-        scorer = self._scorer
-        assert scorer is not None
-        if self._separable.any():
-            self._fill_separable_at(out, rows, label_rows)
-        places = np.where(self._separable, -1, self._place)
-        np.fill_diagonal(places, -1)
-        check_shape(places, (label_rows.n_labels, label_rows.n_labels), "pairs of labels")
-        check_indices(places + 1, scorer.n_classes + 1, "pairs")
-        rows.check_scorer(scorer)
-
-        def fill(label: int) -> None:
-            folded_supports_of_labels(
-                rows.stack,
-                rows.table,
-                label_rows.rows,
-                label_rows.indptr,
-                scorer.columns,
-                scorer.table,
-                places,
-                label,
-                out,
-            )
-
-        most_rows_first = np.argsort(np.diff(label_rows.indptr))[::-1]
-        self._in_threads(fill, most_rows_first.tolist())
         self._fill_constant_at(out, label_rows)
         return out
 
