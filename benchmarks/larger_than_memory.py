@@ -25,10 +25,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import hamming_loss
 
 from distributed import Client, LocalCluster
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier, distributed
-from pairmend.metrics import hamming_loss
 
 N_LABELS, N_TRAINING, N_TEST, CHECKED = {"fit": 5, "predict": 8}, 3000, 20_000, 3
 DEFAULTS = {

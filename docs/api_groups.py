@@ -49,10 +49,6 @@ GROUPS: dict[str, dict[str, list[str]]] = {
     },
     "metrics": {
         "Losses": [
-            "hamming_loss",
-            "zero_one_loss",
-            "macro_f1_loss",
-            "micro_f1_loss",
             "LOSSES",
         ],
         "Scores of probabilities": [

@@ -5,6 +5,7 @@ Lower is better.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,72 +18,13 @@ from pairmend._utils.namespaces import as_numpy
 from pairmend._utils.targets import check_indicators
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
 
-__all__ = [
-    "LOSSES",
-    "Reliability",
-    "brier_by_label",
-    "hamming_loss",
-    "log_loss_by_label",
-    "macro_f1_loss",
-    "micro_f1_loss",
-    "reliability",
-    "zero_one_loss",
-]
+__all__ = ["LOSSES", "Reliability", "brier_by_label", "log_loss_by_label", "reliability"]
 
 
-def macro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike, *, zero_division: float = 1.0) -> float:
-    """One minus the macro-averaged F1: the mean F1 of the labels.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_samples, n_labels)
-        True and predicted label indicators.
-    zero_division : float, default=1.0
-        F1 of a label with neither a true nor a predicted positive. Mulan and the study use 1,
-        scikit-learn uses 0 by default.
-
-    Returns
-    -------
-    float
-        Loss in [0, 1].
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Y_true, Y_pred = np.array([[1, 0], [1, 0]]), np.array([[1, 0], [1, 0]])
-    >>> macro_f1_loss(Y_true, Y_pred), macro_f1_loss(Y_true, Y_pred, zero_division=0.0)
-    (0.0, 0.5)
-    """
-    return _f1_loss(y_true, y_pred, "macro", zero_division)
-
-
-def micro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike, *, zero_division: float = 1.0) -> float:
-    """One minus the micro-averaged F1: the F1 of all cells of all labels.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_samples, n_labels)
-        True and predicted label indicators.
-    zero_division : float, default=1.0
-        F1 where there is neither a true nor a predicted positive at all.
-
-    Returns
-    -------
-    float
-        Loss in [0, 1].
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> micro_f1_loss(np.array([[1, 0], [1, 0]]), np.array([[1, 0], [0, 1]]))
-    0.5
-    """
-    return _f1_loss(y_true, y_pred, "micro", zero_division)
-
-
-def _f1_loss(y_true: ArrayLike, y_pred: ArrayLike, average: str, zero_division: float) -> float:
+def _f1_loss(y_true: ArrayLike, y_pred: ArrayLike, *, average: str) -> float:
+    """One minus the F1, which is 1 where there is neither a true nor a predicted positive."""
     truth, predicted = as_numpy(y_true), as_numpy(y_pred)
-    return 1 - float(f1_score(truth, predicted, average=average, zero_division=zero_division))
+    return 1 - float(f1_score(truth, predicted, average=average, zero_division=1.0))
 
 
 def _weighted_hamming(Y: BoolArray, decisions: BoolArray, weights: FloatArray) -> float:
@@ -110,27 +52,30 @@ def _weighted_macro_f1(Y: BoolArray, decisions: BoolArray, weights: FloatArray) 
     return _mean_f1_loss(weights @ (Y & decisions), weights @ Y + weights @ decisions)
 
 
-@dataclass(frozen=True)
-class _Loss:
-    """A loss, its title in tables, and a faster version for 0/1 arrays with row weights."""
-
-    function: Callable[[ArrayLike, ArrayLike], float]
-    title: str
-    weighted: Callable[[BoolArray, BoolArray, FloatArray], float]
-
-
-_LOSSES = {
-    "hamming": _Loss(hamming_loss, "Hamming loss", _weighted_hamming),
-    "macro_f1": _Loss(macro_f1_loss, "1 - macro F1", _weighted_macro_f1),
-    "micro_f1": _Loss(micro_f1_loss, "1 - micro F1", _weighted_micro_f1),
-    "zero_one": _Loss(zero_one_loss, "zero-one loss", _weighted_zero_one),
+LOSSES: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
+    "hamming": hamming_loss,
+    "macro_f1": partial(_f1_loss, average="macro"),
+    "micro_f1": partial(_f1_loss, average="micro"),
+    "zero_one": zero_one_loss,
 }
+"""The losses of studies and of ``criterion`` in `MendedClassifier`, by name.
 
-LOSSES = {name: loss.function for name, loss in _LOSSES.items()}
-"""The losses of studies and of ``criterion`` in `MendedClassifier`, by name."""
+Two are functions of scikit-learn; the others are one minus the macro- and the micro-averaged F1. As
+in Mulan, the F1 of a label with neither a true nor a predicted positive is 1; scikit-learn's is 0.
+"""
 
-LOSS_TITLES = {name: loss.title for name, loss in _LOSSES.items()}
-WEIGHTED_LOSSES = {name: loss.weighted for name, loss in _LOSSES.items()}
+LOSS_TITLES = {
+    "hamming": "Hamming loss",
+    "macro_f1": "1 - macro F1",
+    "micro_f1": "1 - micro F1",
+    "zero_one": "zero-one loss",
+}
+WEIGHTED_LOSSES = {
+    "hamming": _weighted_hamming,
+    "macro_f1": _weighted_macro_f1,
+    "micro_f1": _weighted_micro_f1,
+    "zero_one": _weighted_zero_one,
+}
 """The same losses with row weights. They do not check the input, which would take most of the
 time, and agree with `LOSSES` up to rounding."""
 

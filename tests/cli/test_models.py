@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import hamming_loss
 
 import odd_classifiers
 from pairmend import PairwiseClassifier
@@ -19,7 +20,6 @@ from pairmend.cli import main
 from pairmend.cli.methods import BASES, METHODS
 from pairmend.datasets import load_table, make_hypercubes, save_file
 from pairmend.datasets.parquet import write_parquet
-from pairmend.metrics import hamming_loss
 from pairmend.persistence import load_model, save_model
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")

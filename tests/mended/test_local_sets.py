@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import logit
+from sklearn.metrics import zero_one_loss
 
 from pairmend import MendedClassifier
 from pairmend.mended import local_sets
@@ -18,7 +19,6 @@ from pairmend.mended.decisions import (
 )
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.mended.local_sets import LocalSets
-from pairmend.metrics import zero_one_loss
 from slow_label_sets import local_lift
 
 

@@ -56,7 +56,7 @@ models = {name: distributed.fit(model, X, Y) for name, model in models.items()}
 # -------
 # Predictions are Dask arrays, too: nothing is computed until their blocks are written or reduced.
 # Test rows are further blocks.
-from pairmend.metrics import hamming_loss
+from sklearn.metrics import hamming_loss
 
 X_test, Y_test = make_block(N_BLOCKS + 1)
 for name, model in models.items():

@@ -268,7 +268,7 @@ class BatchF1Thresholds(Threshold):
     """Thresholds of labels that maximize the mean F1 over batches of rows, for rare labels.
 
     Macro F1 is measured on a number of rows in which a rare label may not occur. There its F1 is 1
-    if no row gets the label, else 0, see :func:`~pairmend.metrics.macro_f1_loss`. Each threshold
+    if no row gets the label, else 0, see :data:`~pairmend.metrics.LOSSES`. Each threshold
     maximizes the mean F1 over random batches of `batch_size` rows: the threshold of a label that
     is absent from most batches is higher, or infinite.
 
