@@ -15,7 +15,7 @@ from pairmend._logistic_solver import fit_logistic
 from pairmend._utils.chunking import CACHED_CELLS, batches
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, is_frame
-from pairmend._utils.shared_preprocessing import PreparedFit
+from pairmend._utils.per_label import PreparedFit
 from pairmend._utils.sklearn_private import check_params
 from pairmend._utils.targets import check_row_order
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike

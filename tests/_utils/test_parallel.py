@@ -11,8 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.parallel import delayed
 
 from pairmend import BinaryRelevance
-from pairmend._utils.parallel import iterate_calls, run_calls
-from pairmend._utils.progress import messages_to
+from pairmend._utils.progress import iterate_calls, messages_to, run_calls
 from public_classifiers import CLASSIFIERS, data_for, made, rows
 
 WITH_JOBS = [

@@ -76,20 +76,21 @@ def test_parameters_of_decisions_take_effect_after_fit(decision):
     """Each change is compared with a new fit, in a row of changes and after a first fit."""
     X, Y = rows()
     changes = [
+        {"decision": "auto" if decision == "sets" else decision, "threshold": clone(NESTED)},
         {"threshold__threshold__value": 0.95},
         {"threshold__threshold__value": 0.1},
         {"decision": "labels"},
         {"threshold__threshold__value": 0.95},
         {"threshold": F1Thresholds("micro")},
         {"threshold__shrinkage": 5.0, "threshold__average": "macro"},
-        {"decision": "sets"},
+        {"decision": "sets", "threshold": "auto"},
         {"decision": "auto", "criterion": "zero_one"},
         {"threshold": TopLabels(2), "decision": "labels"},
         {"threshold__k": 1},
         {"threshold": 0.95},
         {"threshold": "auto", "criterion": "macro_f1"},
     ]
-    start = MendedClassifier(GaussianNB(), decision=decision, threshold=clone(NESTED), **QUICK)
+    start = MendedClassifier(GaussianNB(), decision=decision, **QUICK)
     clf = start.set_params(random_state=0).fit(X, Y)
     seen = []
     for change in changes:

@@ -19,9 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from pairmend import BinaryRelevance
-from pairmend._utils import stacked_classifiers
-from pairmend._utils.per_label import PerLabelClassifier, fit_per_label
-from pairmend._utils.stacked_classifiers import stack_classifiers
+from pairmend._utils import per_label
+from pairmend._utils.per_label import PerLabelClassifier, fit_per_label, stack_classifiers
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.persistence import load_model, save_model
@@ -193,8 +192,8 @@ def test_constant_and_single_labels():
 def test_chunks_of_rows_do_not_change_the_result(monkeypatch):
     classifier = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y)
     at_once = classifier.predict_proba(X)
-    monkeypatch.setattr(stacked_classifiers, "CACHED_CELLS", 28)
-    monkeypatch.setattr(stacked_classifiers, "MIN_ROWS", 1)
+    monkeypatch.setattr(per_label, "CACHED_CELLS", 28)
+    monkeypatch.setattr(per_label, "MIN_ROWS", 1)
     np.testing.assert_allclose(classifier.predict_proba(X), at_once, rtol=1e-14)
 
 

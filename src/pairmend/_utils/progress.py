@@ -1,4 +1,7 @@
-"""Progress of fit: messages are printed if ``verbose`` is set, or passed to a listener."""
+"""Progress of fit: messages are printed if ``verbose`` is set, or passed to a listener.
+
+Calls that joblib runs report it, too; their results are in order as they are computed.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -8,6 +11,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.utils.parallel import Parallel
 
 MAX_MESSAGES = 100
 """Largest number of messages about the items of one step, such as the pairs of labels."""
@@ -80,3 +84,25 @@ def fitted_text(estimator: Any) -> str:
         elif isinstance(value, Real | np.ndarray):
             parts.append(f"{name}={np.array2string(np.asarray(value), precision=3, threshold=10)}")
     return ", ".join([repr(estimator), *parts])
+
+
+def run_calls(
+    owner: Any, calls: Iterable[Any], n_calls: int, unit: str, doing: str, *, n_jobs: int | None
+) -> list[Any]:
+    """Return the results of delayed calls, and report their number for `owner`."""
+    if not is_reported(owner):
+        return list(Parallel(n_jobs=n_jobs)(calls))
+    return collect(owner, iterate_calls(calls, n_jobs=n_jobs), n_calls, unit, doing)
+
+
+def iterate_calls(calls: Iterable[Any], **options: Any) -> Iterator[Any]:
+    """Iterate over the results of delayed calls in order; `options` are those of Parallel.
+
+    A result is returned as soon as it is computed, so not all are in memory at once. Backends
+    without generators, such as "multiprocessing", compute all results first.
+    """
+    try:
+        parallel = Parallel(return_as="generator", **options)
+    except ValueError:  # the backend has no generators
+        parallel = Parallel(**options)
+    return iter(parallel(calls))

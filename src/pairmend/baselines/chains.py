@@ -13,8 +13,8 @@ from sklearn.utils.parallel import delayed
 from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.columns import require_numbers
 from pairmend._utils.fit_params import take_params
-from pairmend._utils.parallel import iterate_calls, run_calls
 from pairmend._utils.per_label import smoothed_share, varying_labels
+from pairmend._utils.progress import iterate_calls, run_calls
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 
-from pairmend._utils.parallel import iterate_calls
+from pairmend._utils.progress import iterate_calls
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import set_feature_attributes
 from pairmend._utils.weights import all_equal, relative_weights

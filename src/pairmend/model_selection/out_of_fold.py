@@ -11,9 +11,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import delayed
 
 from pairmend._utils.fit_params import take_params
-from pairmend._utils.parallel import run_calls
 from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
+from pairmend._utils.progress import run_calls
 from pairmend._utils.targets import Target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows

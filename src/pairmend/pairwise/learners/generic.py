@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 from pairmend._utils.constant_classifier import ConstantClassifier
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.frames import EncodedFrame, is_frame
-from pairmend._utils.parallel import iterate_calls, run_calls
+from pairmend._utils.progress import iterate_calls, run_calls
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import class_probabilities, seed_estimator, take_rows
 from pairmend._utils.weights import unit_weight
