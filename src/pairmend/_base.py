@@ -43,6 +43,9 @@ from pairmend.kernels.threshold import accept
 from pairmend.kernels.votes import sum_to_one
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
+_NUMPY = (np.ndarray, type(None))
+"""Types of an attribute of numpy; it is missing if the classifier was loaded from a file."""
+
 
 class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEstimator, ABC):
     """A classifier of label indicators, or of 1-D classes, that gives each label a score."""
@@ -61,6 +64,12 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
 
     _numpy_attributes: ClassVar[tuple[str, ...]] = ("classes_",)
     """Fitted attributes with arrays of numpy after a fit on any device."""
+
+    _row_numbers: ClassVar[tuple[str, ...]] = ()
+    """Fitted attributes with numbers of training rows, which model files do not hold."""
+
+    _update_state: ClassVar[tuple[str, ...]] = ()
+    """Fitted attributes that partial_fit needs, which model files hold on request only."""
 
     @abstractmethod
     def _scores(self, X: MatrixLike) -> FloatArray:
@@ -175,7 +184,7 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
     def _check_namespace(self, X: MatrixLike, method: str) -> None:
         """Raise an error if X is not of the array library and device of fit."""
         name = self._array_attribute
-        if name is None or (type(X) is np.ndarray and type(vars(self).get(name)) is np.ndarray):
+        if name is None or (type(X) is np.ndarray and type(vars(self).get(name)) in _NUMPY):
             return
         check_is_fitted(self)
         check_same_namespace(X, self, attribute=name, method=method)

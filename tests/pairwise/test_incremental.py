@@ -268,7 +268,7 @@ def test_a_saved_stream_goes_on(rows, tmp_path, framed):
     if framed:
         X = pd.DataFrame(X).add_prefix("f").astype({"f3": "category"})
     clf = clone(CLF).partial_fit(X[:60], Y[:60])
-    save_model(clf, tmp_path / "model")
+    save_model(clf, tmp_path / "model", updates=True)
     loaded = load_model(tmp_path / "model")
     assert_same(
         loaded.estimator.partial_fit(X[60:], Y[60:]), clf.partial_fit(X[60:], Y[60:]), X, atol=0

@@ -8,7 +8,7 @@ import pytest
 
 import model_forgeries
 from pairmend import CorrectedPairwiseClassifier
-from pairmend.persistence.structures import _reachable
+from pairmend.persistence.structures import reachable
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
 
@@ -73,7 +73,7 @@ def forged_pairs(change):
 def structures_of(model):
     """Return all objects of the library that a model holds, by class."""
     found = {}
-    for value in _reachable(model):
+    for value in reachable(model):
         if type(value).__module__.startswith("pairmend."):
             found.setdefault(type(value).__name__, []).append(value)
     return found

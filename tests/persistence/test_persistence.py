@@ -311,7 +311,7 @@ def _versions():
 
 def test_names_and_versions_are_saved(fitted, tmp_path):
     model, _ = fitted["corrected, frame"]
-    digest = save_model(
+    digest, _ = save_model(
         model, tmp_path / "x", label_names=["ä", "b,c", "d", "e"], categories={1: "xy"}
     )
     saved = load_model(tmp_path / "x", sha256=digest.upper())

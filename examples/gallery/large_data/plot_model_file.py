@@ -10,8 +10,8 @@ object is created, and runs no code when it is loaded.
 # %%
 # Fit and save
 # ------------
-# The names and types of the columns are saved with the classifier. ``save_model`` returns the
-# SHA-256 of the file: pass it to ``load_model`` to accept no other file.
+# The names and kinds of the columns are saved with the classifier. ``save_model`` returns the
+# SHA-256 of the file, which ``load_model`` compares, and a line on what it holds of the rows.
 import tempfile
 from pathlib import Path
 
@@ -32,17 +32,20 @@ labels = pd.DataFrame(
 ).astype(int)
 clf = MendedClassifier(random_state=0).fit(photos, labels)
 path = Path(tempfile.mkdtemp()) / "photos.model"
-digest = save_model(clf, path)
-print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
+digest, contents = save_model(clf, path)
+print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB; it holds {contents}")
 
 # %%
 # Load and predict
 # ----------------
-# Rows can be data frames, or a list with a dict for each row, as JSON is read. Columns are
-# matched by name, numbers may be strings, and a value that is missing in a row is a missing
-# value.
+# Rows can be data frames, or a list with a dict for each row, as JSON is read. The names are
+# those of fit, numbers may be texts, and None is a missing value.
 saved = load_model(path, sha256=digest)
-rows = [{"blue": 0.9, "place": "coast"}, {"blue": "0.45", "place": "town"}, {"place": "coast"}]
+rows = [
+    {"blue": 0.9, "place": "coast"},
+    {"blue": "0.45", "place": "town"},
+    {"blue": None, "place": "coast"},
+]
 pd.DataFrame(saved.predict_proba(rows), columns=saved.label_names).round(2)
 
 # %%

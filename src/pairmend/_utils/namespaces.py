@@ -157,8 +157,8 @@ def refuse_arrays(X: Any, method: str, remedy: str = CONVERT) -> None:
 
 def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
     """Raise an error if X is not of the array library and device of a fitted attribute."""
-    fitted = getattr(estimator, attribute)
-    is_numpy = isinstance(fitted, np.ndarray)
+    fitted = getattr(estimator, attribute, None)
+    is_numpy = fitted is None or isinstance(fitted, np.ndarray)
     if is_numpy and foreign_namespace(X) is None:
         return
     if not get_config()["array_api_dispatch"]:
@@ -174,7 +174,7 @@ def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str)
 def with_numpy_arrays(estimator: Any) -> Any:
     """Return a fitted classifier of the library with arrays of numpy, for use on any machine."""
     attribute = getattr(estimator, "_array_attribute", None)
-    if attribute is None or isinstance(getattr(estimator, attribute), np.ndarray):
+    if isinstance(getattr(estimator, attribute or "", None), np.ndarray | None):
         return estimator
     with config_context(array_api_dispatch=True):
         return move_estimator(estimator, np, "cpu")

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
         messages_to(show),
     ):
         classifier.fit(X, data.Y)
-    digest = save_with_facts(
+    digest, contents = save_with_facts(
         classifier,
         options.model,
         data.feature_names,
@@ -48,12 +48,14 @@ def run(options: argparse.Namespace) -> None:
     )
     method = options.method or DEFAULT_METHOD
     show_status(f"wrote {options.model}: {method}, {size}")
+    show_status(f"It holds {contents}")
     show_status(f"SHA-256: {digest}")
     write_json(
         options.json,
         {
             "model": str(options.model),
             "sha256": digest,
+            "holds": contents,
             "method": method,
             "rows": len(data.Y),
             "labels": dict(zip(data.label_names, data.Y.sum(axis=0).tolist(), strict=True)),

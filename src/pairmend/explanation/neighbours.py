@@ -37,53 +37,77 @@ def equal_points(points: Matrix, others: Matrix) -> BoolArray:
     return np.asarray(np.isclose(first, second, rtol=1e-6, atol=1e-9).all(axis=1))
 
 
-def find_rows(points: Matrix, training: Matrix) -> IntArray:
-    """Return the position of the training row that is equal to each point.
+def row_numbers(
+    known: IntArray | None,
+    n_stored: int,
+    n_training: int | None,
+    points_of: Callable[[IntArray], tuple[Matrix, Matrix] | None],
+) -> IntArray:
+    """Return the numbers of the rows that a classifier holds among the training rows.
 
-    Points that are equal to each other get different rows. A point without an equal row is an
-    error.
+    `known` are their numbers in fit; a classifier from a model file has none. `points_of` returns
+    the points of some of the `n_training` training rows and those that the classifier holds; None
+    if it compares no features. Other training rows than those of fit are an error.
     """
-    nearest, smallest = np.zeros(points.shape[0], dtype=np.intp), np.full(points.shape[0], np.inf)
-    for rows in row_chunks(training.shape[0], points.shape[0]):
+    if n_training is None:
+        return np.arange(n_stored) if known is None else known
+    if known is not None:
+        _check_training(known, n_training, points_of)
+        return known
+    if (found := points_of(np.arange(n_training))) is None:
+        raise ValueError(
+            "training cannot be given: a model file does not number its rows, and this classifier "
+            "compares no features by which they could be found."
+        )
+    return _find_rows(*found)
+
+
+def _find_rows(training: Matrix, points: Matrix) -> IntArray:
+    """Return for each point the position of an equal training row, of equal points different ones.
+
+    The nearest training row is found by products, and is then compared.
+    """
+    n_points = points.shape[0]
+    nearest, smallest = np.zeros(n_points, dtype=np.intp), np.full(n_points, np.inf)
+    for rows in row_chunks(training.shape[0], n_points):
         chunk = training[rows]
         products = points @ chunk.T
         products = products.toarray() if sparse.issparse(products) else products
-        distances = (chunk.multiply(chunk) if sparse.issparse(chunk) else chunk**2).sum(axis=1)
-        distances = np.asarray(distances).ravel() - 2 * products
+        squares = chunk.multiply(chunk) if sparse.issparse(chunk) else chunk * chunk
+        distances = np.asarray(squares.sum(axis=1)).ravel() - 2 * products
         best = distances.argmin(axis=1)
-        closer = distances[np.arange(len(best)), best] < smallest
-        nearest[closer] = rows.start + best[closer]
-        smallest = np.where(closer, distances[np.arange(len(best)), best], smallest)
+        found = distances[np.arange(n_points), best]
+        nearest = np.where(found < smallest, rows.start + best, nearest)
+        smallest = np.minimum(found, smallest)
     if not (equal := equal_points(points, training[nearest])).all():
         raise ValueError(
-            f"{np.count_nonzero(~equal)} of the {len(equal)} rows that the model holds are not "
-            "among the rows of training; expected the rows given to fit."
+            f"{np.count_nonzero(~equal)} of the {n_points} rows that the model holds are not among "
+            "the rows of training; expected the rows given to fit."
         )
-    found, counts = np.unique(nearest, return_counts=True)
-    for row in found[counts > 1].tolist():
-        same = np.flatnonzero(nearest == row)
-        equal_rows = np.flatnonzero(equal_points(training, training[[row]]))
-        nearest[same] = equal_rows[: len(same)] if len(equal_rows) >= len(same) else row
+    numbers, counts = np.unique(nearest, return_counts=True)
+    for number in numbers[counts > 1].tolist():
+        same = np.flatnonzero(nearest == number)
+        others = np.flatnonzero(equal_points(training, training[[number]]))
+        nearest[same] = np.resize(others, len(same))
     return nearest
 
 
-def check_training(
-    n_rows: int, rows: IntArray, compare: Callable[[IntArray, IntArray], BoolArray] | None
+def _check_training(
+    rows: IntArray,
+    n_training: int,
+    points_of: Callable[[IntArray], tuple[Matrix, Matrix] | None],
 ) -> None:
-    """Raise an error if the training rows given to ``explain`` cannot be those given to fit.
-
-    `rows` are the positions of the rows that the classifier keeps. `compare` returns for some of
-    them, given by number and by position, whether they are equal to the rows that were given.
-    """
+    """Raise an error if the training rows given to ``explain`` cannot be those given to fit."""
     expected = "expected the rows given to fit, in the same order"
-    if n_rows <= rows.max(initial=-1):
+    if n_training <= rows.max(initial=-1):
         raise ValueError(
-            f"training has {n_rows} rows, but row {rows.max()} is a validation row; {expected}."
+            f"training has {n_training} rows, but row {rows.max()} is a validation row; {expected}."
         )
-    if compare is None:
-        return
     numbers = np.unique(np.linspace(0, len(rows) - 1, N_CHECKED).astype(np.intp))
-    equal = compare(numbers, rows[numbers])
+    if (found := points_of(rows[numbers])) is None:
+        return
+    given, stored = found
+    equal = equal_points(given, stored[numbers])
     if not equal.all():
-        found = int(rows[numbers][~equal][0])
-        raise ValueError(f"row {found} of training is not the row {found} of fit; {expected}.")
+        row = int(rows[numbers][~equal][0])
+        raise ValueError(f"row {row} of training is not the row {row} of fit; {expected}.")

@@ -292,6 +292,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     """Parameters that take effect at prediction: changing them needs no new fit."""
     _label_parameters = ("criterion", "decision", "threshold")
     _array_attribute = "validation_indices_"
+    _row_numbers = ("validation_indices_", "landmark_indices_")
     _numpy_attributes = ("classes_", "search_", "base_search_")
 
     def __init__(

@@ -21,7 +21,7 @@ from pairmend.explanation import (
     add_features,
     explain_problem,
 )
-from pairmend.explanation.neighbours import check_training, equal_points, list_training_rows
+from pairmend.explanation.neighbours import equal_points, list_training_rows, row_numbers
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.leave_one_out import confusion_from_sums, shrink
 from pairmend.kernels.rrc import REFERENCES
@@ -107,31 +107,30 @@ class ExplainMixin:
         classifier._check_namespace(X, "explain")
         rows = check_features(classifier, X)
         base_rows, distance_rows = classifier._row_encoder.encode(rows)
+        if training is not None:
+            training = check_features(classifier, training)
         explained = explain_rows(
             classifier, distance_rows, classifier._base_proba(base_rows),
             base_parts(classifier.estimator_, base_rows),
-            n_neighbors=n_neighbors, n_problems=n_problems,
+            numbers=_landmark_numbers(classifier, training), n_neighbors=n_neighbors,
+            n_problems=n_problems,
         )  # fmt: skip
-        if training is not None:
-            training = check_features(classifier, training)
-            _check_training(classifier, training)
         names = getattr(self, "feature_names_in_", ())
         return Explanations(add_features(explained, rows, training, names=names))
 
 
-def _check_training(classifier: Any, training: MatrixLike) -> None:
-    """Raise an error for training rows that are not those of fit."""
+def _landmark_numbers(classifier: Any, training: MatrixLike | None) -> IntArray:
+    """Return the numbers of the landmarks among the training rows."""
     corrector: LabelCorrector = classifier._current_corrector().by_label
 
-    def compare(numbers: IntArray, rows: IntArray) -> BoolArray:
-        chosen = take_rows(training, rows)
-        base_rows, distance_rows = classifier._row_encoder.encode(chosen)
-        points = _points(corrector, distance_rows, classifier._base_proba(base_rows))
-        if points is None:
-            return np.ones(len(rows), dtype=bool)
-        return equal_points(points.rows, points.landmarks[numbers])
+    def points_of(rows: IntArray) -> tuple[Matrix, Matrix] | None:
+        base_rows, distance_rows = classifier._row_encoder.encode(take_rows(training, rows))
+        found = _points(corrector, distance_rows, classifier._base_proba(base_rows))
+        return None if found is None else (found.rows, found.landmarks)
 
-    check_training(count_rows(training), classifier.landmark_indices_, compare)
+    known = getattr(classifier, "landmark_indices_", None)
+    n_training = None if training is None else count_rows(training)
+    return row_numbers(known, len(corrector.landmarks.Y), n_training, points_of)
 
 
 def explain_rows(
@@ -140,12 +139,14 @@ def explain_rows(
     proba: FloatArray,
     parts: Mapping[str, FloatArray],
     *,
+    numbers: IntArray,
     n_neighbors: int,
     n_problems: int | None,
 ) -> list[Explanation]:
     """Explain the predictions of a fitted MendedClassifier, given its base's probabilities.
 
     `parts` are the probabilities by each of several base classifiers; it is empty if there is one.
+    `numbers` are those of the landmarks among the training rows.
     """
     for name, value in (("n_neighbors", n_neighbors), ("n_problems", n_problems or 0)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
@@ -154,11 +155,9 @@ def explain_rows(
     n_landmarks, n_labels = corrector.by_label.landmarks.Y.shape
     decision = _DecisionRule(classifier._decision()[0])
     names = [str(name) for name in classifier.classes_.tolist()]
-    problems = _ProblemExplainer(
-        corrector.by_label, names, classifier.landmark_indices_, n_neighbors, n_problems
-    )
+    problems = _ProblemExplainer(corrector.by_label, names, numbers, n_neighbors, n_problems)
     corrected = corrector.corrected_proba(X, proba)
-    position = {row: k for k, row in enumerate(classifier.landmark_indices_.tolist())}
+    position = {row: k for k, row in enumerate(numbers.tolist())}
     has_label = corrector.by_label.landmarks.Y
     explained: list[Explanation] = []
     for rows in row_chunks(len(proba), 4 * n_landmarks + 12 * n_labels):

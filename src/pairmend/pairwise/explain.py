@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pairmend._utils.sklearn_private import count_rows
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._utils.validation import check_rows, take_rows
 from pairmend.explanation import (
     Explanation,
@@ -17,7 +17,7 @@ from pairmend.explanation import (
     add_features,
     explain_problem,
 )
-from pairmend.explanation.neighbours import check_training, equal_points, list_training_rows
+from pairmend.explanation.neighbours import equal_points, list_training_rows, row_numbers
 from pairmend.kernels.folding import unfold
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.kernels.votes import sum_supports, vote
@@ -40,11 +40,11 @@ def explain_rows(
     given, X = check_rows(X), classifier._check_predict(X)
     if training is not None:
         training = check_rows(training)
-        _check_training(classifier, training)
-    position = {row: k for k, row in enumerate(classifier.validation_indices_.tolist())}
+    numbers = _validation_numbers(classifier, training)
+    position = {row: k for k, row in enumerate(numbers.tolist())}
     before, after = classifier.pair_support(X), classifier.pair_corrected(X)
     labels = _explain_labels(classifier, X, before, after)
-    problems = _PairExplainer(classifier, n_neighbors)
+    problems = _PairExplainer(classifier, numbers, n_neighbors)
     n_pairs = len(classifier.pairs_)
     turned = vote(before) != vote(after)
     explanations = []
@@ -82,17 +82,19 @@ def _equal_points(classifier: Any, X: MatrixLike, numbers: IntArray) -> BoolArra
     return equal_points(neighbourhood.points_[numbers], neighbourhood.to_points(X))
 
 
-def _check_training(classifier: Any, training: MatrixLike) -> None:
-    """Raise an error for training rows that are not those of fit."""
+def _validation_numbers(classifier: Any, training: MatrixLike | None) -> IntArray:
+    """Return the numbers of the validation rows among the training rows."""
+    neighbourhood = classifier.neighbourhood_
 
-    def compare(numbers: IntArray, rows: IntArray) -> BoolArray:
+    def points_of(rows: IntArray) -> tuple[Matrix, Matrix] | None:
+        if not hasattr(neighbourhood, "to_points"):
+            return None
         chosen = classifier._check_predict(take_rows(training, rows))
-        return _equal_points(classifier, chosen, numbers)
+        return neighbourhood.to_points(chosen), neighbourhood.points_
 
-    has_points = hasattr(classifier.neighbourhood_, "to_points")
-    check_training(
-        count_rows(training), classifier.validation_indices_, compare if has_points else None
-    )
+    known = getattr(classifier, "validation_indices_", None)
+    n_training = None if training is None else count_rows(training)
+    return row_numbers(known, len(classifier._row_weights), n_training, points_of)
 
 
 def _check_number(name: str, value: Any) -> None:
@@ -191,8 +193,8 @@ def _accepted(classifier: Any, scores: FloatArray) -> BoolArray:
 class _PairExplainer:
     """Explanations of the pairs of a classifier; class weights are computed once."""
 
-    def __init__(self, classifier: Any, n_neighbors: int):
-        self.classifier, self.n_neighbors = classifier, n_neighbors
+    def __init__(self, classifier: Any, numbers: IntArray, n_neighbors: int):
+        self.classifier, self.numbers, self.n_neighbors = classifier, numbers, n_neighbors
         balance = classifier._balance(slice(0, classifier._n_voting_labels - 1))
         self.class_weights = np.ones((2, len(classifier.pairs_))) if balance is None else balance
 
@@ -217,7 +219,7 @@ class _PairExplainer:
             weights=weights[rows],
             truth=truth,
             decisions=decisions,
-            rows=classifier.validation_indices_[rows],
+            rows=self.numbers[rows],
             overlap=float(classifier.overlap),
             class_weights=(w_first, w_second),
             after=after,

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -215,6 +215,8 @@ class IncrementalVoting(PairwiseVoting):
     train_indices_: IntArray
     validation_indices_: IntArray
     _state: IncrementalState | None
+    _row_numbers: ClassVar[tuple[str, ...]] = ("train_indices_", "validation_indices_")
+    _update_state: ClassVar[tuple[str, ...]] = ("_state",)
 
     @abstractmethod
     def _fit_rows(
@@ -308,7 +310,13 @@ class IncrementalVoting(PairwiseVoting):
                 "frame. Pass X.to_pandas()."
             )
         if hasattr(self, "classes_"):
-            if getattr(self, "_state", None) is None:
+            if not hasattr(self, "_state"):
+                raise ValueError(
+                    "The classifier was loaded from a model file without the validation rows that "
+                    "partial_fit needs. Save it by save_model(..., updates=True), or fit a new "
+                    "classifier."
+                )
+            if self._state is None:
                 raise ValueError(
                     "partial_fit cannot continue a fit with cross-fitting, with another base "
                     "classifier or on arrays of another library than numpy. Fit a new classifier."

@@ -19,7 +19,7 @@ from pairmend.persistence.schema import (
     places,
     type_name,
 )
-from pairmend.persistence.trust import OURS, full_name
+from pairmend.persistence.trust import OURS, class_of, full_name
 
 SCHEMA = "schema.json"
 DESCRIPTION = "model.json"
@@ -30,12 +30,15 @@ ADDRESS = "_stop_words_id"
 """Attribute of scikit-learn's vectorizers: an address in memory, not needed to predict."""
 
 
-def pack(content: bytes) -> bytes:
-    """Return an archive of skops in the form of model files."""
+def pack(content: bytes, *, updates: bool = False) -> bytes:
+    """Return an archive of skops in the form of model files.
+
+    It holds no numbers of training rows, and what ``partial_fit`` needs with `updates` only.
+    """
     packed = BytesIO()
     with ZipFile(BytesIO(content)) as old, ZipFile(packed, "w") as new:
         root = json.loads(old.read(SCHEMA))
-        numbering = _Numbering()
+        numbering = _Numbering(updates)
         numbering.visit(root)
         _write(new, DESCRIPTION, json.dumps(root, separators=(",", ":")).encode("ascii"))
         for old_name, new_name in numbering.files.items():
@@ -60,7 +63,8 @@ def _write(archive: ZipFile, name: str, data: bytes) -> None:
 class _Numbering:
     """Numbers objects and files in the order in which they are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, updates: bool) -> None:
+        self.updates = updates
         self.objects: dict[int, int] = {}
         self.files: dict[str, str] = {}
 
@@ -69,7 +73,7 @@ class _Numbering:
         if full_name(f"{OURS}.{node['__class__']}") == type_name(node):
             node["__module__"] = OURS
         if node["__loader__"] == "ObjectNode":
-            _leave_out(node)
+            _leave_out(node, self.updates)
         if node["__loader__"] in WITHOUT_IDENTITY:
             node.pop("__id__", None)
             return
@@ -88,10 +92,12 @@ class _Numbering:
                 self.visit(member)
 
 
-def _leave_out(node: Node) -> None:
+def _leave_out(node: Node, updates: bool) -> None:
     """Remove attributes that are computed again, or not needed to predict."""
-    own = attributes(node)
-    for name in computed(node):
+    own, cls = attributes(node), class_of(type_name(node))
+    unneeded = {*computed(node), *getattr(cls, "_row_numbers", ())}
+    unneeded |= set() if updates else {*getattr(cls, "_update_state", ())}
+    for name in unneeded & set(own):
         _remove(node, name)
     if type_name(node) == "sklearn.pipeline.Pipeline" and CACHE in own:
         own[CACHE] = _null()

@@ -27,6 +27,7 @@ from pairmend.persistence.container import (
     read_container,
     write_container,
 )
+from pairmend.persistence.contents import describe_contents
 from pairmend.persistence.manifest import read_manifest
 from pairmend.persistence.reproducible import pack, unpack
 from pairmend.persistence.saved import SavedModel, TagColumn
@@ -47,7 +48,8 @@ def save_model(
     categories: Mapping[int, Sequence[str]] | None = None,
     X: Any = None,
     trusted: Sequence[str | type] = (),
-) -> str:
+    updates: bool = False,
+) -> tuple[str, str]:
     """Save a fitted classifier in a file that can be loaded without running code from it.
 
     Parameters
@@ -68,12 +70,18 @@ def save_model(
         the types of their columns are not saved, and are inferred when rows are read from files.
     trusted : sequence of str or types, default=()
         Further types to save. `load_model` needs the same types as `trusted`.
+    updates : bool, default=False
+        Whether to save what ``partial_fit`` of the loaded classifier needs: the validation rows of
+        a :class:`~pairmend.CorrectedPairwiseClassifier`, as they are.
 
     Returns
     -------
-    str
-        The SHA-256 that identifies the model, for ``load_model(path, sha256=...)``. Two fits with
-        the same data and seed have the same file.
+    sha256 : str
+        The SHA-256 that identifies the model, for ``load_model(path, sha256=...)``.
+    contents : str
+        One line on what the file holds of the training data: rows, names of categories, words.
+        Rows are those of neighbourhoods, scaled, or all rows of nearest neighbours as
+        :class:`~pairmend.MLkNN`, as they were given.
 
     Raises
     ------
@@ -96,16 +104,19 @@ def save_model(
     >>> clf = PairwiseClassifier(random_state=0).fit(X, Y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "pairs.model")
-    ...     _ = save_model(clf, path, label_names=["sea", "sun", "sand", "surf", "rain"])
+    ...     _, contents = save_model(clf, path, label_names=["sea", "sun", "sand", "surf", "rain"])
     ...     saved = load_model(path)
+    >>> contents
+    'no rows; 5 names of labels'
     >>> saved.label_names
     ('sea', 'sun', 'sand', 'surf', 'rain')
     >>> bool((saved.estimator.predict_proba(X) == clf.predict_proba(X)).all())
     True
     """
     return save_with_facts(
-        model, path, feature_names, label_names, categories=categories, X=X, trusted=trusted
-    )
+        model, path, feature_names, label_names, categories=categories, X=X, trusted=trusted,
+        updates=updates,
+    )  # fmt: skip
 
 
 def save_with_facts(
@@ -117,9 +128,10 @@ def save_with_facts(
     categories: Mapping[int, Sequence[str]] | None = None,
     X: Any = None,
     trusted: Sequence[str | type] = (),
+    updates: bool = False,
     tags: TagColumn | None = None,
     left_out: Sequence[str] = (),
-) -> str:
+) -> tuple[str, str]:
     """Save a model as `save_model`, with facts of the file that it was fitted on."""
     io = require_skops()
     check_is_fitted(model)
@@ -138,7 +150,7 @@ def save_with_facts(
         "left_out": list(left_out),
     }
     try:
-        content = pack(io.dumps(model))
+        content = pack(io.dumps(model), updates=updates)
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{path}: the model cannot be saved, because it holds objects other than numbers, "
@@ -146,7 +158,8 @@ def save_with_facts(
         ) from error
     read_manifest(path, json.loads(json.dumps(manifest)))
     _check_loads(path, content, trusted)
-    return write_container(Container(manifest, content), path)
+    digest = write_container(Container(manifest, content), path)
+    return digest, describe_contents(model, len(label_names), updates=updates)
 
 
 def _kinds_of(model: Any, X: Any, feature_names: Sequence[str]) -> Sequence[str] | None:
@@ -254,7 +267,7 @@ def load_model(
     >>> clf = BinaryRelevance().fit(X, Y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "labels.model")
-    ...     digest = save_model(clf, path)
+    ...     digest, _ = save_model(clf, path)
     ...     saved = load_model(path, sha256=digest)
     >>> bool((saved.predict(X) == clf.predict(X)).all())
     True

@@ -156,8 +156,9 @@ class SavedModel:
         rows : DataFrame, MultiLabelData, list of dicts or array-like
             As for :meth:`predict`.
         training : DataFrame, MultiLabelData, list of dicts or array-like, default=None
-            The rows given to fit, in the same order. With them the explanation has the index and
-            the feature values of the neighbours, which a model file does not have.
+            The rows given to fit. With them the explanation has the numbers, the index and the
+            feature values of the neighbours, which are looked up: a model file does not have them.
+            Without them, neighbours have the numbers of the rows in the file.
         n_neighbors, n_problems : int
             As for ``explain`` of the classifier.
 

@@ -19,7 +19,7 @@ def check_structures(model: Any) -> None:
     """Raise an error for a decision tree or random generator with an index out of its range."""
     trees: list[Any] = []
     checked: list[Any] = []
-    for value in _reachable(model):
+    for value in reachable(model):
         if isinstance(value, np.random.RandomState):
             _check_position(value.get_state(legacy=False))
         elif isinstance(value, np.random.Generator):
@@ -92,7 +92,7 @@ def _n_features(estimator: Any) -> Any:
     return vars(estimator).get("n_features_in_")
 
 
-def _reachable(root: Any) -> Iterator[Any]:
+def reachable(root: Any) -> Iterator[Any]:
     """Yield every object that is reachable from another, each one once."""
     seen: dict[int, Any] = {}
     waiting = [root]

@@ -53,6 +53,7 @@ class LocallyCorrected(MultiLabelClassifier):
     neighbourhood_: Any
     train_indices_: IntArray
     validation_indices_: IntArray
+    _row_numbers: ClassVar[tuple[str, ...]] = ("train_indices_", "validation_indices_")
 
     def __init__(
         self,
@@ -192,11 +193,11 @@ class LocallyCorrected(MultiLabelClassifier):
 
     def _chunks(self, X: MatrixLike) -> Any:
         """Return chunks of rows for which weights and confusion matrices fit into memory."""
-        size = 4 * len(self.validation_indices_) + 4 * len(self.classes_) ** 2
+        size = 4 * len(self._row_weights) + 4 * len(self.classes_) ** 2
         return row_chunks(count_rows(X), size)
 
     def _weights(self, X: MatrixLike) -> FloatArray:
-        weights = checked_weights(self.neighbourhood_, X, len(self.validation_indices_))
+        weights = checked_weights(self.neighbourhood_, X, len(self._row_weights))
         if (self._row_weights == 1).all():
             return weights
         return weights * self._row_weights
