@@ -15,8 +15,6 @@ from pairmend.frames import FrameEncoder
 
 SORTED_AT_ONCE = 2**16
 """Values sorted at once, few enough to stay in the processor's cache."""
-DECIMAL = 1e6
-"""Values in files often have at most six decimals: whole numbers of millionths."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ class DistinctValues:
         def sort(features: slice) -> None:
             part = columns[features]
             part[:] = X[:, features].T
-            _sort(part)
+            part.sort(axis=1)
             np.not_equal(part[:, 1:], part[:, :-1], out=new[features, 1:])
             if np.isnan(part[:, -1]).any():
                 present = ~np.isnan(part)
@@ -168,23 +166,3 @@ class DistinctValues:
         low, high = np.zeros(n_features), np.zeros(n_features)
         low[present], high[present] = value[(end - count)[present]], value[end[present] - 1]
         return cls(count, low, high, lambda features: value[features[feature]])
-
-
-def _sort(values: FloatArray) -> None:
-    """Sort each row in place, missing values last.
-
-    Numbers of half the length sort in half the time, so values that are whole numbers of millionths
-    are sorted as int32.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        whole = np.rint(values[:, :1] * DECIMAL)
-        if np.array_equal(whole / DECIMAL, values[:, :1]):  # a cheap test of the first column
-            whole = values * DECIMAL
-            np.rint(whole, out=whole)
-            short = whole.astype(np.int32)
-            # Equal where the number of millionths fits an int32 and is exact.
-            if np.array_equal(short, whole) and np.array_equal(whole / DECIMAL, values):
-                short.sort(axis=1)
-                np.divide(short, DECIMAL, out=values)
-                return
-    values.sort(axis=1)
