@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         GaussianNeighbourhood,
         GlobalNeighbourhood,
     )
-    from pairmend.pairwise.calibrated import CalibratedLabelRanking
     from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
     from pairmend.pairwise.family import (
         BradleyTerryClassifier,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
         SharedFirstClassifier,
         TwoStageVoting,
     )
-    from pairmend.pairwise.voting import PairwiseClassifier
+    from pairmend.pairwise.voting import CalibratedLabelRanking, PairwiseClassifier
     from pairmend.thresholds.classifier import ThresholdedClassifier
 
 __version__ = "0.1.0"
@@ -66,7 +65,7 @@ _MODULES = {
     "AdaptiveNeighbourhood": "neighbourhoods",
     "BinaryRelevance": "baselines",
     "BradleyTerryClassifier": "pairwise.family",
-    "CalibratedLabelRanking": "pairwise.calibrated",
+    "CalibratedLabelRanking": "pairwise.voting",
     "ClassifierChainEnsemble": "baselines",
     "CorrectedBinaryRelevance": "pairwise.family",
     "CorrectedMulticlassClassifier": "pairwise.family",

@@ -52,10 +52,9 @@ from pairmend.mended.estimator import MendedClassifier
 from pairmend.mended.rows import ColumnSums, RowEncoder
 from pairmend.mended.validation import LandmarkTables, OutOfFoldRows, ValidationRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.pairwise.calibrated import CalibratedLabelRanking
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
 from pairmend.pairwise.learners import PairLearner, SubspaceNBPairLearner
-from pairmend.pairwise.voting import PairwiseClassifier
+from pairmend.pairwise.voting import CalibratedLabelRanking, PairwiseClassifier
 from pairmend.thresholds.classifier import ThresholdedClassifier, scoring_method
 
 PAIRWISE = (PairwiseClassifier, CalibratedLabelRanking, CorrectedPairwiseClassifier)

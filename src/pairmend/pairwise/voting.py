@@ -1,4 +1,4 @@
-"""PairwiseClassifier: pairwise voting without correction."""
+"""Pairwise voting without correction: PairwiseClassifier and CalibratedLabelRanking."""
 
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -118,3 +118,112 @@ class PairwiseClassifier(PairwiseVoting):
     @property
     def _threshold(self) -> float:
         return self.threshold
+
+
+class CalibratedLabelRanking(PairwiseVoting):
+    """Multi-label classification by a vote of all pairs of labels and a virtual label (CLR).
+
+    A virtual label separates the labels that are predicted from the others. Its pair with label i
+    is the binary problem "i or not i", trained on all rows, and labels that rank above it are
+    predicted (Fürnkranz et al., 2008). Use it instead of :class:`PairwiseClassifier` if label sets
+    are to be predicted, not only rankings.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Base classifier with ``predict_proba``, cloned for each pair. None means
+        :class:`RandomSubspaceNB`, whose parameters can be set and searched like those of any
+        other, as ``estimator__n_subspaces``.
+    voting : {"soft", "votes"}, default="soft"
+        Whether to average supports, or votes: 1 for the label with the larger support, 1/2 for
+        each in a tie. "votes" is the published method.
+    verbose : bool or int, default=False
+        Whether to print the progress of ``fit``.
+    n_jobs : int, default=None
+        Number of processes that train pairs, and of threads that predict.
+    random_state : int, RandomState or None, default=None
+        Seeds the base classifiers whose own ``random_state`` is None. All pairs get the same
+        seed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Names of the labels: the columns of a frame, else their indices; after a fit on 1-D
+        classes, the classes.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Indices of the labels of each pair; the virtual label has the index ``n_labels``.
+    multilabel_ : bool
+        True after a fit on label indicators, False after a fit on 1-D classes.
+    learner_ : PairLearner
+        The trained pairs.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, after a fit on a frame with string names.
+
+    See Also
+    --------
+    PairwiseClassifier : The same vote without a virtual label, cut at a threshold.
+    pairmend.thresholds : Other decision rules.
+
+    Notes
+    -----
+    With L labels there are L (L + 1) / 2 binary problems. Each label's support is averaged over its
+    L pairs, the virtual label's likewise, and ``predict_proba`` is (1 + mean of the label - mean of
+    the virtual label) / 2. Labels with scores above 1/2 are predicted: with votes, those with more
+    votes than the virtual label. A single label (``y`` of shape (n, 1)) is one binary problem; its
+    score is the base classifier's probability.
+
+    After a fit on 1-D classes the best class is predicted, whatever the rank of the virtual label.
+    `voting` takes effect at prediction, so ``set_params`` changes it on a fitted classifier. All
+    other parameters need a new ``fit``.
+
+    References
+    ----------
+    Fürnkranz, J., Hüllermeier, E., Loza Mencía, E., Brinker, K. (2008). Multilabel
+    classification via calibrated label ranking. Machine Learning 73(2), 133-153.
+
+    Examples
+    --------
+    >>> from pairmend import CalibratedLabelRanking
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = CalibratedLabelRanking(LogisticRegression()).fit(X, Y)
+    >>> clf.predict(X[:2]).tolist()
+    [[0, 0, 1, 1, 1], [0, 0, 1, 0, 0]]
+    >>> clf.predict_proba(X[:1]).round(2).tolist()
+    [[0.27, 0.39, 0.5, 0.67, 0.74]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "voting": [StrOptions({"soft", "votes"})],
+        "verbose": ["verbose"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    prediction_parameters: ClassVar[tuple[str, ...]] = ("voting",)
+    """Parameters that take effect at prediction: changing them needs no new fit."""
+    takes_arrays = True
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        voting: str = "soft",
+        verbose: bool | int = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimator = estimator
+        self.voting = voting
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def has_virtual_label(self) -> bool:
+        """Whether fit adds a virtual label (in ``_training_input``; scored in ``_scaling``)."""
+        return True

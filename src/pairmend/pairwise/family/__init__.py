@@ -1,9 +1,11 @@
 """Further pairwise classifiers from the literature."""
 
 from pairmend.pairwise.family.bradley_terry import BradleyTerryClassifier
-from pairmend.pairwise.family.corrected_classes import CorrectedMulticlassClassifier
-from pairmend.pairwise.family.corrected_relevance import CorrectedBinaryRelevance
 from pairmend.pairwise.family.four_classes import FourClassPairsClassifier
+from pairmend.pairwise.family.locally_corrected import (
+    CorrectedBinaryRelevance,
+    CorrectedMulticlassClassifier,
+)
 from pairmend.pairwise.family.parallel_hyperplanes import ParallelHyperplanesSVM
 from pairmend.pairwise.family.perceptrons import PairwisePerceptrons
 from pairmend.pairwise.family.qweighted import QWeightedVoting

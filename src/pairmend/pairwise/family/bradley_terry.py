@@ -10,13 +10,12 @@ from pairmend._utils.sklearn_private import HasMethods, Interval
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend.kernels.bradley_terry import bradley_terry
 from pairmend.kernels.pairs import label_pairs
-from pairmend.pairwise.family.problems import SmallProblem, predict_models
 from pairmend.pairwise.family.two_supports import (
     TwoSupportVoting,
-    relevance_problem,
     rows_of_pair,
     train_clones,
 )
+from pairmend.pairwise.learners.generic import SmallProblem, predict_models, relevance_problem
 
 
 class BradleyTerryClassifier(TwoSupportVoting, MultiLabelMetaClassifier):

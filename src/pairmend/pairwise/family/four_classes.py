@@ -13,8 +13,8 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_features, take_rows
 from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.votes import round_scores
-from pairmend.pairwise.family.problems import SmallProblem, predict_models
-from pairmend.pairwise.family.two_supports import relevance_problem, train_clones
+from pairmend.pairwise.family.two_supports import train_clones
+from pairmend.pairwise.learners.generic import SmallProblem, predict_models, relevance_problem
 
 
 class FourClassPairsClassifier(MultiLabelMetaClassifier):

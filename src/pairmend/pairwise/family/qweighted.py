@@ -9,8 +9,7 @@ from pairmend._utils.sklearn_private import HasMethods
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.votes import vote
-from pairmend.pairwise.family.evaluation import PairEvaluator
-from pairmend.pairwise.family.selective import SelectiveVoting
+from pairmend.pairwise.family.selective import PairEvaluator, SelectiveVoting
 
 
 class QWeightedVoting(SelectiveVoting):

@@ -11,13 +11,12 @@ from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.votes import vote
-from pairmend.pairwise.family.problems import SmallProblem, predict_models
 from pairmend.pairwise.family.two_supports import (
     TwoSupportVoting,
-    relevance_problem,
     rows_of_pair,
     train_clones,
 )
+from pairmend.pairwise.learners.generic import SmallProblem, predict_models, relevance_problem
 
 
 class SharedFirstClassifier(TwoSupportVoting, MultiLabelMetaClassifier):

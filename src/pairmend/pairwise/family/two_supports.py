@@ -19,7 +19,7 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend.kernels.votes import round_scores
-from pairmend.pairwise.family.problems import SmallProblem, train_problems
+from pairmend.pairwise.learners.generic import SmallProblem, train_problems
 
 ROW_ARRAYS = 8
 """Arrays of the size (rows x labels x labels) that are alive at once, at the most."""
@@ -87,12 +87,6 @@ def train_clones(
     check_base_classifier(base)
     base = seed_estimator(base, new_seed(check_random_state(classifier.random_state)))
     return train_problems(base, X, problems, fit_params, n_jobs=classifier.n_jobs)
-
-
-def relevance_problem(Y: BoolArray, label: int) -> SmallProblem:
-    """Return the problem of a label against its absence, its pair with the virtual label."""
-    name = f"label number {label} against its absence"
-    return SmallProblem(name, np.arange(len(Y)), Y[:, label].astype(np.int64))
 
 
 def rows_of_pair(Y: BoolArray, pair: IntArray) -> tuple[IntArray, BoolArray, BoolArray]:

@@ -1,6 +1,7 @@
-"""Any scikit-learn classifier as a pair learner: one clone for each pair."""
+"""Any scikit-learn classifier as a pair learner: one clone for each problem."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pairmend._utils.constant_classifier import ConstantClassifier
 from pairmend._utils.fit_params import take_params
 from pairmend._utils.frames import EncodedFrame, is_frame
 from pairmend._utils.progress import iterate_calls, run_calls
+from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import class_probabilities, seed_estimator, take_rows
 from pairmend._utils.weights import unit_weight
@@ -21,34 +23,89 @@ from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.pairwise.learners.base import PairLearner
 
 
-def _train_pair(
+@dataclass(frozen=True)
+class SmallProblem:
+    """Rows with classes 0 to n_classes - 1; the name is used in error messages."""
+
+    name: str
+    rows: IntArray
+    y: IntArray
+    n_classes: int = 2
+
+
+def train_problems(
     estimator: Any,
     X: MatrixLike,
-    name: str,
-    rows: IntArray,
-    y: IntArray,
+    problems: Iterable[SmallProblem],
+    fit_params: dict[str, Any],
+    *,
+    n_jobs: int | None,
+    owner: Any = None,
+    n_problems: int = 0,
+) -> list[Any]:
+    """Train a clone of a classifier on each problem, without rows of weight 0.
+
+    If ``fit`` of the classifier has a parameter ``feature_statistics``, its method of that name is
+    called once with all rows, and the result is passed to the fit of every problem. The progress of
+    `n_problems` pairs is reported for `owner`.
+    """
+    feature_statistics = None
+    if has_fit_parameter(estimator, "feature_statistics"):
+        feature_statistics = estimator.feature_statistics(
+            X, sample_weight=fit_params.get("sample_weight")
+        )
+    weights = fit_params.get("sample_weight")
+    unit = 1.0 if weights is None else unit_weight(weights)
+    calls = (
+        delayed(_train)(estimator, X, problem, fit_params, feature_statistics, unit)
+        for problem in problems
+    )
+    return run_calls(owner, calls, n_problems, "pair", "trained", n_jobs=n_jobs)
+
+
+def _train(
+    estimator: Any,
+    X: MatrixLike,
+    problem: SmallProblem,
     fit_params: dict[str, Any],
     feature_statistics: Any,
     unit: float,
 ) -> Any:
     weights = fit_params.get("sample_weight")
     if weights is not None:
-        present = weights[rows] > 0
-        rows, y = rows[present], y[present]
-    counts = np.bincount(y, weights=None if weights is None else weights[rows], minlength=2)
-    if not counts.all():
+        present = weights[problem.rows] > 0
+        problem = replace(problem, rows=problem.rows[present], y=problem.y[present])
+        weights = weights[problem.rows]
+    counts = np.bincount(problem.y, weights=weights, minlength=problem.n_classes)
+    if np.count_nonzero(counts) < 2:
         return ConstantClassifier.from_counts(counts / unit)
-    params = take_params(X, fit_params, rows)
+    params = take_params(X, fit_params, problem.rows)
     if feature_statistics is not None:
         params["feature_statistics"] = feature_statistics
     try:
-        return clone(estimator).fit(take_rows(X, rows), y, **params)
+        return clone(estimator).fit(take_rows(X, problem.rows), problem.y, **params)
     except Exception as error:
-        error.add_note(
-            f"while training {name} on {np.count_nonzero(y == 1)} rows of the first and "
-            f"{np.count_nonzero(y == 0)} rows of the second"
-        )
+        n_rows = np.bincount(problem.y, minlength=problem.n_classes).tolist()
+        error.add_note(f"while training {problem.name} on {n_rows} rows of its classes")
         raise
+
+
+def predict_models(
+    models: Sequence[Any], X: MatrixLike, *, n_classes: int = 2, n_jobs: int | None
+) -> FloatArray:
+    """Return class probabilities of shape (n_rows, n_models, n_classes)."""
+    probabilities = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_predict)(model, X, n_classes) for model in models
+    )
+    if not probabilities:
+        return np.zeros((count_rows(X), 0, n_classes))
+    return np.stack(probabilities, axis=1)
+
+
+def _predict(model: Any, X: MatrixLike, n_classes: int) -> FloatArray:
+    probabilities = np.zeros((count_rows(X), n_classes))
+    probabilities[:, np.asarray(model.classes_, dtype=np.int64)] = class_probabilities(model, X)
+    return probabilities
 
 
 def _predict_support(model: Any, X: MatrixLike) -> FloatArray:
@@ -71,9 +128,7 @@ def _predict_support(model: Any, X: MatrixLike) -> FloatArray:
 class GenericPairLearner(PairLearner):
     """Trains one clone of a classifier for each pair.
 
-    If ``fit`` of the base classifier has a parameter ``feature_statistics``, its method of that
-    name is called once with all rows, and the result is passed to the fit of every pair. `n_jobs`
-    is the number of processes for training and of threads for prediction. `seed` is the
+    `n_jobs` is the number of processes for training and of threads for prediction. `seed` is the
     ``random_state`` of the base classifiers where that is None. The fitted classifiers are
     ``models_``, in the order of the pairs.
     """
@@ -95,20 +150,15 @@ class GenericPairLearner(PairLearner):
         estimator = seed_estimator(self.estimator, self.seed)
         if is_frame(X) and takes_encoded_frames(estimator):
             X = FrameEncoder().fit(X).encode(X)  # once for all pairs
-        feature_statistics = None
-        if has_fit_parameter(estimator, "feature_statistics"):
-            feature_statistics = estimator.feature_statistics(
-                X, sample_weight=fit_params.get("sample_weight")
-            )
-        weights = fit_params.get("sample_weight")
-        unit = 1.0 if weights is None else unit_weight(weights)
-        calls = (
-            delayed(_train_pair)(
-                estimator, X, _name(pair, Y), rows, y, fit_params, feature_statistics, unit
-            )
-            for pair, (rows, y) in zip(pairs, _problems(Y, pairs), strict=True)
+        models = train_problems(
+            estimator,
+            X,
+            _problems(Y, pairs),
+            fit_params,
+            n_jobs=self.n_jobs,
+            owner=owner,
+            n_problems=len(pairs),
         )
-        models = run_calls(owner, calls, len(pairs), "pair", "trained", n_jobs=self.n_jobs)
         self.set_models(pairs, models)
         self._encoder = X.encoder if isinstance(X, EncodedFrame) else None
         return self
@@ -160,17 +210,19 @@ def _predict_support_at(model: Any, X: MatrixLike, rows: IntArray) -> tuple[IntA
     return rows, _predict_support(model, take_rows(X, rows))
 
 
-def _name(pair: IntArray, Y: BoolArray) -> str:
-    first, second = pair
-    if second == Y.shape[1]:
-        return f"label number {first} against its absence"
-    return f"the pair of labels number {first} and {second}"
-
-
-def _problems(Y: BoolArray, pairs: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the rows and the 0/1 target of each pair's binary problem."""
+def _problems(Y: BoolArray, pairs: IntArray) -> Iterator[SmallProblem]:
+    """Yield the binary problem of each pair."""
     by_label = np.ascontiguousarray(Y.T)
     for i, j in pairs:
-        is_virtual = j == len(by_label)
-        rows = np.arange(len(Y)) if is_virtual else np.flatnonzero(by_label[i] != by_label[j])
-        yield rows, by_label[i][rows].astype(np.int64)
+        if j == len(by_label):
+            yield relevance_problem(Y, i)
+            continue
+        rows = np.flatnonzero(by_label[i] != by_label[j])
+        name = f"the pair of labels number {i} and {j}"
+        yield SmallProblem(name, rows, by_label[i][rows].astype(np.int64))
+
+
+def relevance_problem(Y: BoolArray, label: int) -> SmallProblem:
+    """Return the problem of a label against its absence, its pair with the virtual label."""
+    name = f"label number {label} against its absence"
+    return SmallProblem(name, np.arange(len(Y)), Y[:, label].astype(np.int64))
