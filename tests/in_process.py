@@ -6,8 +6,8 @@ from unittest import mock
 import pytest
 from threadpoolctl import threadpool_limits
 
-from pairmend.study.array_cache import open_cached_set
 from pairmend.study.execution import perform
+from pairmend.study.sources import open_cached_set
 
 
 @contextmanager
@@ -17,7 +17,7 @@ def performed_in_process():
     def run(study, jobs, n_workers):
         for job in jobs:
             with threadpool_limits(limits=1):
-                outcomes = list(perform(study, job.batch, open_cached_set(job.folder)))
+                outcomes = list(perform(study, job.batch, open_cached_set(job.file)))
             yield from outcomes
 
     with mock.patch("pairmend.study.run.run_in_processes", run):

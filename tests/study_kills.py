@@ -86,7 +86,7 @@ def workers_of(pid: int) -> list[int]:
         return [
             int(child)
             for child in children
-            if b"pairmend.study.worker_process" in Path(f"/proc/{child}/cmdline").read_bytes()
+            if b"pairmend.study.workers" in Path(f"/proc/{child}/cmdline").read_bytes()
         ]
     except OSError:  # a process has ended
         return []

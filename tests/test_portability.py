@@ -17,8 +17,8 @@ from pairmend._utils.files import replace_file, written
 from pairmend.cli import display, study
 from pairmend.cli.standard_streams import utf8_output
 from pairmend.datasets import MultiLabelData, load_table
-from pairmend.study import process_pool
-from pairmend.study.array_cache import ArrayCache, open_cached_set
+from pairmend.study import workers
+from pairmend.study.sources import open_cached_set, put_into_cache
 from pairmend.study.store import database_uri
 
 WITHOUT_POSIX = """
@@ -48,7 +48,7 @@ names = [each.name for each in pkgutil.walk_packages(pairmend.__path__, "pairmen
 for name in names:
     if name != "pairmend.__main__":
         importlib.import_module(name)
-print(len(names) > 300)
+print(len(names) > 100)
 """
 
 
@@ -112,8 +112,8 @@ def test_files_of_an_earlier_run_that_cannot_be_removed_do_not_stop_a_study(
     data = MultiLabelData(X, Y, tuple("abcdef"), tuple("wxyz"), {}, "small", ())
     monkeypatch.setattr("shutil.rmtree", lambda *args, **kwargs: None)
     fold_of = np.zeros((len(X), 1), dtype=int)
-    first = ArrayCache(tmp_path / "cache").put(data, fold_of)
-    second = ArrayCache(tmp_path / "cache").put(data, fold_of)
+    first = put_into_cache(data, fold_of, tmp_path)
+    second = put_into_cache(data, fold_of, tmp_path)
     assert first != second
     np.testing.assert_array_equal(open_cached_set(second).X, X)
 
@@ -147,9 +147,9 @@ def test_commands_are_quoted_for_the_shell_of_the_system(platform, line, monkeyp
 
 def test_on_windows_workers_are_killed_with_their_children(monkeypatch):
     commands, killed = [], []
-    worker = object.__new__(process_pool._Worker)
+    worker = object.__new__(workers._Worker)
     worker.process = SimpleNamespace(pid=42, kill=lambda: killed.append(42))
-    monkeypatch.setattr(process_pool, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(workers, "sys", SimpleNamespace(platform="win32"))
     monkeypatch.setattr(subprocess, "run", lambda command, **_: commands.append(command))
     worker.kill()
     assert commands == [["taskkill", "/F", "/T", "/PID", "42"]]
@@ -167,7 +167,7 @@ def test_on_windows_workers_are_killed_with_their_children(monkeypatch):
 def test_causes_of_the_end_of_a_worker(code, cause):
     if code < 0 and sys.platform == "win32":
         pytest.skip("there are no such codes on Windows")
-    assert process_pool._cause(code) == cause
+    assert workers._cause(code) == cause
 
 
 def test_predictions_on_standard_output_are_the_bytes_of_a_file(monkeypatch):

@@ -1,7 +1,6 @@
 """Studies on a Dask cluster have the results of local runs, also when workers die."""
 
 import os
-import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -14,10 +13,8 @@ import odd_classifiers
 from pairmend import PairwiseClassifier
 from pairmend.cli import main
 from pairmend.study import FailedTasksWarning, Study, read_study, run_study
-from pairmend.study import cluster as cluster_module
 from pairmend.study.cluster import check_workers
-from pairmend.study.environment import versions
-from pairmend.study.time_limit import Performed
+from pairmend.study.plan import versions
 
 TASK = ["set", "repeat", "fold", "algorithm", "status", "seed", "fitted_by", "error"]
 
@@ -68,28 +65,6 @@ def test_a_batch_that_kills_its_workers_fails_alone(odd_set, cluster):
     pd.testing.assert_frame_equal(found, expected)
 
 
-def test_a_task_over_the_time_limit_fails_and_its_worker_is_restarted(odd_set, cluster):
-    algorithms = {
-        "predicts": odd_classifiers.Hanging("predict", n_rows=39),
-        "predicts for ever": odd_classifiers.Hanging("predict", n_rows=39, late=1),
-        "predicts, too": odd_classifiers.Hanging("predict", n_rows=39, late=0),
-    }
-    study = Study(odd_set, algorithms, folds=2, time_limit=2)
-    with pytest.warns(FailedTasksWarning, match="1 of 6 tasks failed.*time limit of 2 seconds"):
-        rows = run_study(study, dask=cluster)
-    assert rows.algorithm.value_counts().to_dict() == {
-        "predicts": 8, "predicts for ever": 4, "predicts, too": 8,
-    }  # fmt: skip
-
-    def is_occupied():
-        from pairmend.study.cluster import _ONE_BATCH
-
-        return _ONE_BATCH.locked()
-
-    cluster.wait_for_workers(2, timeout=60)
-    assert not any(cluster.run(is_occupied).values()), "a batch still runs"
-
-
 def test_a_process_performs_one_batch_at_a_time(sets):
     distributed = pytest.importorskip("distributed", reason="needs pip install 'pairmend[dask]'")
     study = Study(sets, {"global": odd_classifiers.Odd("global", seconds=0.02)}, folds=5)
@@ -100,7 +75,7 @@ def test_a_process_performs_one_batch_at_a_time(sets):
         distributed.Client(local, set_as_default=False) as client,
     ):
         rows = run_study(study, dask=client)
-        with pytest.raises(ValueError, match="a time limit needs workers with a nanny"):
+        with pytest.raises(ValueError, match="a time limit needs local worker processes"):
             run_study(replace(study, time_limit=3), dask=client)
     pd.testing.assert_frame_equal(rows, run_study(study))
 
@@ -127,22 +102,6 @@ def test_a_cluster_without_workers_is_an_error_after_a_while(sets, tmp_path, mon
         local.scale(1)
         rows = run_study(study, tmp_path, dask=client)
     pd.testing.assert_frame_equal(rows, run_study(study))
-
-
-def test_a_batch_in_a_process_with_a_late_one_is_returned(study, monkeypatch):
-    distributed = pytest.importorskip("distributed", reason="needs pip install 'pairmend[dask]'")
-    worker = SimpleNamespace(address="tcp://127.0.0.1:1")
-    monkeypatch.setattr(distributed, "get_worker", lambda: worker)
-    monkeypatch.setattr(cluster_module, "LOCK_TIMEOUT", 0.01)
-    monkeypatch.setattr(cluster_module, "_ONE_BATCH", threading.Lock())
-    monkeypatch.setattr(cluster_module, "_HAS_LATE_BATCH", threading.Event())
-    late = Performed([], is_late=True)
-    monkeypatch.setattr(cluster_module, "perform_within_limit", lambda *given: late)
-    limited = replace(study, time_limit=1)
-    assert cluster_module._perform(limited, "batch", None) == (late, worker.address)
-    # The process is not restarted: the next batch is returned, not performed.
-    expected = Performed([], is_late=True, rest="next batch")
-    assert cluster_module._perform(limited, "next batch", None) == (expected, worker.address)
 
 
 def test_failed_tasks_are_stored_and_repeated(sets, cluster, tmp_path):
@@ -201,7 +160,7 @@ def test_dask_must_be_an_address_or_a_client(study):
 
 def test_without_dask_the_message_names_the_extra(study, monkeypatch):
     monkeypatch.setattr(
-        "pairmend.study.requirements.find_spec", lambda name: None if name[0] == "d" else name
+        "pairmend.study.cluster.find_spec", lambda name: None if name[0] == "d" else name
     )
     with pytest.raises(ImportError, match=r"pip install 'pairmend\[dask\]'"):
         run_study(study, dask="tcp://127.0.0.1:9")

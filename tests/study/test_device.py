@@ -1,14 +1,19 @@
 """Studies on a device: rows and algorithms move where they can."""
 
+import sys
+from typing import ClassVar
+
 import numpy as np
 import pytest
-from sklearn.naive_bayes import GaussianNB
+from scipy import sparse
+from sklearn import get_config
 
+import odd_classifiers
 from array_libraries import Library
 from in_process import performed_in_process
 from pairmend import CorrectedPairwiseClassifier, MLkNN, PairwiseClassifier
-from pairmend.study import Study, run_study
-from pairmend.study.devices import Mover, reason_device_is_missing
+from pairmend.study import Study, plan_study, run_study
+from pairmend.study.run import reason_not_to_run
 
 
 def small_study(small_set, device):
@@ -37,16 +42,43 @@ def test_a_missing_device_is_refused_before_the_first_task(small_set, tmp_path):
         run_study(small_study(small_set, "nowhere"), tmp_path / "out")
 
 
-def test_without_torch_the_reason_names_it(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "torch", None)
-    assert "needs torch" in reason_device_is_missing("cuda")
+def test_without_torch_the_reason_names_it(small_set, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    study = small_study(small_set, "cuda")
+    assert "needs torch" in reason_not_to_run(study, plan_study(study), tmp_path)
 
 
-def test_only_dense_rows_of_algorithms_with_support_move():
-    rows = [[1.0], [2.0]]
-    assert Mover("cpu", GaussianNB())(rows) is rows
-    assert Mover("cpu", MLkNN()).device is None
-    assert Mover("cpu", PairwiseClassifier()).device == "cpu"
+class Rows(odd_classifiers.Frequent):
+    """Stores the type of its rows."""
+
+    types: ClassVar[list] = []
+
+    def fit(self, X, y):
+        self.types.append(type(X).__module__)
+        return super().fit(X, y)
+
+
+class MovedRows(Rows):
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
+    def fit(self, X, y):
+        self.types.append(type(X).__module__)
+        assert get_config()["array_api_dispatch"]
+        return odd_classifiers.Frequent.fit(self, np.asarray(X), y)
+
+
+def test_only_dense_rows_of_algorithms_with_support_move(small_set):
+    Library("torch")
+    X, Y = small_set
+    sets = {"dense": (X, Y), "sparse": (sparse.csr_array(X), Y)}
+    for algorithm, expected in ((Rows(), "numpy"), (MovedRows(), "torch")):
+        Rows.types.clear()
+        with performed_in_process():
+            run_study(Study(sets, {"A": algorithm}, ["hamming"], folds=2, device="cpu"))
+        assert [name.partition(".")[0] for name in Rows.types] == [expected] * 2 + ["scipy"] * 2
 
 
 @pytest.mark.parametrize("device", ["", 3])

@@ -27,7 +27,7 @@ from pairmend.study import (
     read_study,
     run_study,
 )
-from pairmend.study.tasks import seed_of
+from pairmend.study.execution import seed_of
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -1,7 +1,4 @@
-import errno
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,13 +6,14 @@ import pytest
 from scipy import sparse
 
 from pairmend.datasets import load, make_hypercubes, save_file
-from pairmend.study.array_cache import ArrayCache, open_cached_set
 from pairmend.study.sources import (
     CatalogueSource,
     FileSource,
     FunctionSource,
     as_data,
     data_hash,
+    open_cached_set,
+    put_into_cache,
     with_name,
 )
 
@@ -62,12 +60,13 @@ def shapes():
     return {"dense": (X, Y), "sparse": (sparse.csr_array(X), Y), "frame": (frame, Y)}
 
 
+@pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize("kind", shapes())
-def test_sets_are_read_from_the_cache_as_written(kind, tmp_path):
+def test_sets_are_read_from_the_cache_as_written(kind, mapped, tmp_path):
     X, Y = shapes()[kind]
-    cache = ArrayCache(tmp_path / "cache")
     folds = np.arange(6)[:, np.newaxis] % 3
-    again, Y_again, fold_of = open_cached_set(cache.put(with_name(as_data((X, Y)), kind), folds))
+    path = put_into_cache(with_name(as_data((X, Y)), kind), folds, tmp_path)
+    again, Y_again, fold_of = open_cached_set(path, mapped=mapped)
     np.testing.assert_array_equal(Y, Y_again)
     np.testing.assert_array_equal(folds, fold_of)
     if kind == "frame":
@@ -76,16 +75,9 @@ def test_sets_are_read_from_the_cache_as_written(kind, tmp_path):
         toarray = getattr(again, "toarray", lambda: again)
         assert sparse.issparse(again) == (kind == "sparse")
         np.testing.assert_array_equal(toarray(), shapes()["dense"][0])
-        assert not (again.data if kind == "sparse" else again).flags.writeable
-    cache.clear()
-    assert not (tmp_path / "cache").exists()
-
-
-def test_sets_of_the_cache_are_memory_maps(tmp_path):
-    data = make_hypercubes(n_samples=30, random_state=0)
-    X = open_cached_set(ArrayCache(tmp_path / "cache").put(data, np.zeros((30, 1), dtype=int))).X
-    assert isinstance(X, np.memmap)
-    assert Path(X.filename).parent.parent == tmp_path / "cache"
+        values = again.data if kind == "sparse" else again
+        assert isinstance(values, np.memmap) == mapped
+        assert values.flags.writeable != mapped
 
 
 def test_the_hash_depends_on_every_part():
@@ -141,18 +133,9 @@ def test_categorical_features_may_be_one_hot_encoded(shared):
     assert data.X.shape[1] > load("birds", shared / "data").X.shape[1]
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("number", [errno.ENOSPC, None, errno.EIO])
-def test_the_error_of_a_failed_write_names_the_set(kind, number, tmp_path, monkeypatch):
-    data = with_name(as_data(shapes()[kind]), "mine")
-    error = OSError(number, "no room") if number else OSError("48 requested and 0 written")
-    usage = shutil.disk_usage(tmp_path)._replace(free=3)
-
-    def fail(*args):
-        raise error
-
-    monkeypatch.setattr("pairmend.study.array_cache.shutil.disk_usage", lambda place: usage)
-    monkeypatch.setattr("pairmend.study.array_cache.np.save", fail)
-    expected = "no room" if number == errno.EIO else "the disk is full: 0.0 MB are needed, 0.0 MB"
-    with pytest.raises(OSError, match=f"cannot write the set 'mine' to .*: .*{expected}"):
-        ArrayCache(tmp_path / "cache").put(data, np.zeros((6, 1), dtype=int))
+def test_the_error_of_a_failed_write_names_the_set(tmp_path):
+    data = with_name(as_data(shapes()["dense"]), "mine")
+    with pytest.raises(
+        OSError, match="cannot write the set 'mine' to .*nowhere: .*is the disk full"
+    ):
+        put_into_cache(data, np.zeros((6, 1), dtype=int), tmp_path / "nowhere")

@@ -14,8 +14,8 @@ from pairmend.study import (
     parse_study,
     shipped_study,
 )
-from pairmend.study.requirements import BOOSTING
-from pairmend.study.tasks import shared_fits
+from pairmend.study.definition import BOOSTING
+from pairmend.study.execution import shared_fits
 
 OWN = """
 title = "Ours"
@@ -137,7 +137,10 @@ MINIMAL = 'sets = ["yeast"]\n[algorithms.A]\nclass = "pairmend.PairwiseClassifie
         (MINIMAL + "[criteria.x]\nweight = 3\n", "unknown keys"),
         (MINIMAL + '[criteria.x]\nfunction = "sys.path"\n', "sys.path is not a function"),
         (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nparams = [1]\n', "must be a table"),
-        (MINIMAL + '[criteria.hamming]\ngreater_is_better = "no"\n', "must be bool, got 'no'"),
+        (
+            MINIMAL + '[criteria.hamming]\ngreater_is_better = "no"\n',
+            "must be true or false, got 'no'",
+        ),
         ("title = 5\n" + MINIMAL, "title must be a text"),
         ("time_limit = 0\n" + MINIMAL, "time_limit must be a number of seconds above 0, got 0"),
         ('time_limit = "1"\n' + MINIMAL, "time_limit must be a number of seconds"),
@@ -147,10 +150,13 @@ MINIMAL = 'sets = ["yeast"]\n[algorithms.A]\nclass = "pairmend.PairwiseClassifie
         ('name = ""\n' + MINIMAL, "names of studies must be texts of 1 to 100"),
         (MINIMAL.replace("[algorithms.A]", '[algorithms."a\\nb"]'), "names of algorithms must"),
         ("sets = [1]\n" + MINIMAL.split("\n", 1)[1], "sets must be names, got 1"),
-        (MINIMAL.replace('["yeast"]', "{m = {catalogue = 3}}"), "named by a text, got 3"),
+        (
+            MINIMAL.replace('["yeast"]', "{m = {catalogue = 3}}"),
+            "sets.m.catalogue must be a text, got 3",
+        ),
         (MINIMAL.replace("pairmend.Pairwise", "tests.no."), "cannot import"),
         ("sets = 3\n" + MINIMAL.split("\n", 1)[1], "sets must be a table, got 3"),
-        (MINIMAL.replace('["yeast"]', "{m = {file = 3}}"), "sets.m.file must be str, got 3"),
+        (MINIMAL.replace('["yeast"]', "{m = {file = 3}}"), "sets.m.file must be a text, got 3"),
         (MINIMAL.replace('["yeast"]', '{m = {fil = "a"}}'), "unknown keys"),
         ('algorithms = ["A"]\nsets = ["yeast"]', "algorithms must be a table"),
         (MINIMAL.replace("pairmend.Pairwise", "sklearn.preprocessing.Nothing"), "cannot import"),
@@ -193,7 +199,9 @@ def test_subsets_of_sets_of_the_catalogue():
     assert study.definition()["sets"] == {"yeast": {"catalogue": "yeast", "rows": 50}}
     for wrong in (0, 2.5, True, "many"):
         plain["sets"]["yeast"]["rows"] = wrong
-        with pytest.raises(ValueError, match="sets.yeast.rows must be a number of rows"):
+        with pytest.raises(
+            ValueError, match="sets.yeast.rows must be a (number of rows|whole number)"
+        ):
             parse_study(plain, Path())
     plain["sets"]["yeast"] = {"one_hot": "yes"}
     with pytest.raises(ValueError, match="sets.yeast.one_hot must be true or false, got 'yes'"):

@@ -7,9 +7,8 @@ from sklearn.preprocessing import StandardScaler
 import odd_classifiers
 from pairmend import CorrectedPairwiseClassifier
 from pairmend.study import Study
-from pairmend.study.array_cache import CachedSet
-from pairmend.study.execution import perform
-from pairmend.study.tasks import Task, batches_of, seed_of, shared_fits
+from pairmend.study.execution import Task, batches_of, perform, seed_of, shared_fits
+from pairmend.study.sources import CachedSet
 
 
 def test_batches_cover_every_task_once(study):

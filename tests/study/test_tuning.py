@@ -14,9 +14,8 @@ from pairmend.metrics import LOSSES
 from pairmend.report import summarise
 from pairmend.report.run_tables import algorithms_table, chosen_table
 from pairmend.study import Criterion, load_study, parse_study, read_study, run_study, tuned
-from pairmend.study.execution import fold_seed, folds_of
-from pairmend.study.tasks import Batch
-from pairmend.study.tuning import InnerFolds
+from pairmend.study.estimators import InnerFolds
+from pairmend.study.execution import Batch, fold_seed, folds_of
 
 __all__ = ["in_process"]
 

@@ -5,7 +5,7 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 from pairmend.study import shipped_study
-from pairmend.study.varying_labels import VaryingLabelsClassifier
+from pairmend.study.estimators import VaryingLabelsClassifier
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from pairmend.cli.standard_streams import shown, write_json
 from pairmend.cli.training_data import prepare_training, refuse_few_rows
 from pairmend.frames import ColumnWarning
 from pairmend.model_selection import MultilabelStratifiedKFold
-from pairmend.study.criteria import CRITERIA
+from pairmend.study import CRITERIA
 
 MOST_FREQUENT, BINARY_RELEVANCE = "most frequent", "binary relevance"
 """Baselines: each label as in most training rows, and one classifier for each label."""

@@ -2,14 +2,15 @@
 
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from pairmend.cli.display import HAS_RICH, is_quiet
-from pairmend.study import Step, Study, read_study
-from pairmend.study.running_means import RunningMeans
+from pairmend.study import Outcome, Step, Study, read_study
 
 SECONDS_BETWEEN_LINES = 20
 
@@ -21,18 +22,47 @@ def study_display(study: Study, out: Path) -> Iterator[Callable[[Step], None]]:
         yield lambda step: None
         return
     if not HAS_RICH or not sys.stderr.isatty():
-        yield _Lines(study, _running_means(study, out))
+        yield _Lines(study, _Means(study, out))
         return
-    display = _Live(study, _running_means(study, out))
+    display = _Live(study, _Means(study, out))
     with display.live:
         yield display
 
 
-def _running_means(study: Study, out: Path) -> RunningMeans:
-    means = RunningMeans(study.algorithms, study.criteria, study.folds * study.repeats)
-    with suppress(FileNotFoundError, ValueError):  # no results, or an unreadable file
-        means.add_stored(read_study(out).results)
-    return means
+class _Means:
+    """Mean values of the metrics of finished tasks, by set and algorithm."""
+
+    def __init__(self, study: Study, out: Path) -> None:
+        self.study = study
+        self.values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+        self.n_outcomes: dict[str, int] = defaultdict(int)
+        with suppress(FileNotFoundError, ValueError):  # no results, or an unreadable file
+            record = read_study(out)
+            for row in record.results.itertuples():
+                self.values[row.set, row.algorithm, row.criterion].append(row.value)
+            kept = record.tasks.query("status == 'done'")
+            kept = kept[kept.algorithm.isin(list(study.algorithms))]
+            self.n_outcomes |= kept.groupby("set").size().to_dict()
+
+    def add(self, outcome: Outcome) -> None:
+        """Add an outcome."""
+        task = outcome.task
+        self.n_outcomes[task.set] += 1
+        for criterion, value in outcome.values.items():
+            self.values[task.set, task.algorithm, criterion].append(value)
+
+    def of(self, name: str) -> list[tuple[str, list[float | None]]]:
+        """Return the mean values of each algorithm on a set, None without any outcome."""
+        found = (
+            (a, [self.values[name, a, c] for c in self.study.criteria])
+            for a in self.study.algorithms
+        )
+        return [(a, [fmean(each) if each else None for each in values]) for a, values in found]
+
+    def is_complete(self, name: str) -> bool:
+        """Return whether all tasks of a set are done."""
+        n_tasks = self.study.folds * self.study.repeats * len(self.study.algorithms)
+        return self.n_outcomes[name] == n_tasks
 
 
 def _cell(value: float | None) -> str:
@@ -42,7 +72,7 @@ def _cell(value: float | None) -> str:
 class _Lines:
     """Progress as a line every 20 seconds, and the losses of each finished set."""
 
-    def __init__(self, study: Study, means: RunningMeans) -> None:
+    def __init__(self, study: Study, means: "_Means") -> None:
         self.study = study
         self.means = means
         self.last = time.monotonic()
@@ -63,7 +93,7 @@ class _Lines:
         print(text, file=sys.stderr, flush=True)
 
     def _write_losses(self, name: str) -> None:
-        for algorithm, values in self.means.means(name):
+        for algorithm, values in self.means.of(name):
             cells = ", ".join(
                 f"{criterion.title} {_cell(value) or '-'}"
                 for criterion, value in zip(self.study.criteria.values(), values, strict=True)
@@ -74,7 +104,7 @@ class _Lines:
 class _Live:
     """A progress bar, the remaining time, and the mean losses of the current set."""
 
-    def __init__(self, study: Study, means: RunningMeans) -> None:
+    def __init__(self, study: Study, means: "_Means") -> None:
         from rich.console import Console
         from rich.live import Live
         from rich.progress import (
@@ -129,6 +159,6 @@ class _Live:
         table.add_column("algorithm")
         for criterion in self.study.criteria.values():
             table.add_column(Text(criterion.title), justify="right")
-        for algorithm, values in self.means.means(name):
+        for algorithm, values in self.means.of(name):
             table.add_row(Text(algorithm), *map(_cell, values))
         return table

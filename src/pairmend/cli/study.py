@@ -7,12 +7,10 @@ import shlex
 import subprocess
 import sys
 import warnings
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pairmend._utils.defaults import SHIPPED_STUDIES
 from pairmend._utils.text import counted
 from pairmend.cli.display import show_status, show_table, show_text
 from pairmend.cli.live import study_display
@@ -22,16 +20,13 @@ from pairmend.study import (
     FailedTasksWarning,
     Plan,
     Study,
-    load_study,
     plan_study,
     read_study,
     run_study,
-    shipped_study,
 )
-from pairmend.study.failures import Failure, failures_of
-from pairmend.study.requirements import install_advice, require_extra
-from pairmend.study.resume import resumed_study
+from pairmend.study.definition import install_advice, named_study, resumed_study
 from pairmend.study.run import reason_not_to_run
+from pairmend.study.store import read_progress, require_extra
 
 
 def run(options: argparse.Namespace) -> int:
@@ -77,13 +72,17 @@ def _run_and_report(study: Study, out: Path, options: argparse.Namespace) -> int
             rerun=options.rerun,
             progress=show_step,
         )
-    failed = failures_of(study, read_study(out).tasks)
+    tasks = read_study(out).tasks
+    parts = tasks.set.isin(list(study.sets)) & tasks.algorithm.isin(list(study.algorithms))
+    failed = tasks[parts & (tasks.status == "failed")]
+    failed = failed.groupby(["set", "algorithm", "error"], sort=False).size()
+    failed = failed.reset_index(name="n_tasks").to_dict("records")
     _show_failures(failed)
     from pairmend.report import write_report  # needs packages that other commands do not
 
     page = write_report(out)
     show_status(f"report: {page}")
-    found = {"folder": str(out), "report": str(page), "failed": [asdict(each) for each in failed]}
+    found = {"folder": str(out), "report": str(page), "failed": failed}
     write_json(options.json, found)
     return 1 if failed else 0
 
@@ -91,24 +90,16 @@ def _run_and_report(study: Study, out: Path, options: argparse.Namespace) -> int
 def _chosen(options: argparse.Namespace) -> Study:
     """Return the study to run."""
     if options.resume:
-        study = resumed_study(options.out, options.file)
+        definition = read_progress(options.out).definition or read_study(options.out).definition
+        study = resumed_study(definition, options.out, options.file)
     else:
-        study = _named(options.file)
+        study = named_study(options.file or "paper")
         study = study.narrowed(
             *(names and split_names(names) for names in (options.sets, options.algorithms))
         )
     numbers = ("folds", "repeats", "seed", "time_limit")
     given = {name: n for name in numbers if (n := getattr(options, name)) is not None}
     return replace(study, **given)
-
-
-def _named(file: Path | None) -> Study:
-    """Return the study of a file, or of a name if there is no such file."""
-    if file is None:
-        return shipped_study("paper")
-    if str(file) in SHIPPED_STUDIES and not file.exists():
-        return shipped_study(str(file))
-    return load_study(file)
 
 
 def _command_line(words: list[str]) -> str:
@@ -186,12 +177,15 @@ def _show_start(study: Study, plan: Plan) -> None:
         show_status(f"{plan.n_done} of {plan.n_tasks} tasks are done")
 
 
-def _show_failures(failed: Sequence[Failure]) -> None:
+def _show_failures(failed: list[dict[str, Any]]) -> None:
     if failed:
         show_table(
             "Failed tasks",
             ["set", "algorithm", "tasks", "error"],
-            [[each.set, each.algorithm, str(each.n_tasks), each.error] for each in failed],
+            [
+                [each["set"], each["algorithm"], str(each["n_tasks"]), each["error"]]
+                for each in failed
+            ],
             numbers=(2,),
         )
         show_status("Tracebacks are in the report. Run the command again to retry failed tasks.")

@@ -1,16 +1,13 @@
 """Cross-validated comparison of algorithms on many datasets: define, plan, run, read results."""
 
-from pairmend.study.criteria import CRITERIA, Criterion
-from pairmend.study.definition import Study
-from pairmend.study.execution import Outcome
-from pairmend.study.lock import StudyInUseError
+from pairmend.study.definition import Study, load_study, paper_study, parse_study, shipped_study
+from pairmend.study.estimators import tuned
+from pairmend.study.execution import Outcome, Task
+from pairmend.study.objects import CRITERIA, Criterion
 from pairmend.study.plan import Plan, PlannedSet, plan_study
-from pairmend.study.run import FailedTasksWarning, Step, run_study
+from pairmend.study.run import FailedTasksWarning, Step, StudyInUseError, run_study
 from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource
 from pairmend.study.store import StudyRecord, read_study
-from pairmend.study.studyfile import load_study, paper_study, parse_study, shipped_study
-from pairmend.study.tasks import Task
-from pairmend.study.tuning import tuned
 
 __all__ = [
     "CRITERIA",

@@ -2,8 +2,7 @@
 
 The scheduler keeps the inputs of tasks. If a worker dies, Dask runs its tasks again elsewhere.
 Dask counts the death against every task of the worker, so batches that end with `KilledWorker`
-are tried once more, alone, before they count as failed. A worker process whose batch takes longer
-than the time limit is restarted by its nanny.
+are tried once more, alone, before they count as failed.
 """
 
 import queue
@@ -12,29 +11,23 @@ import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from pairmend.study.array_cache import CachedSet, CachedSource, open_cached_set
 from pairmend.study.definition import Study
-from pairmend.study.environment import versions
-from pairmend.study.execution import Outcome, failures, perform
-from pairmend.study.requirements import require_dask
-from pairmend.study.tasks import Batch
-from pairmend.study.time_limit import Performed, perform_within_limit
-from pairmend.study.worker_process import Job
+from pairmend.study.execution import Batch, Outcome, failures, perform
+from pairmend.study.plan import versions
+from pairmend.study.sources import CachedSet, Source, open_cached_set
+from pairmend.study.workers import Job
 
 REPLY_TIMEOUT = 5.0
 """Seconds to wait for a reply of the scheduler."""
 WORKER_TIMEOUT = 300.0
 """Seconds to wait for a worker when the cluster has none."""
-LOCK_TIMEOUT = 5.0
-"""Seconds after which a batch that waits for another one finds out whether that one is late."""
 JOBS_PER_WORKER = 2
 """Batches submitted for each worker: one that runs, one that waits."""
 
@@ -42,7 +35,11 @@ JOBS_PER_WORKER = 2
 @contextmanager
 def connected(cluster: Any) -> Iterator[Any]:
     """Yield the client of a cluster given as a client or as the address of its scheduler."""
-    require_dask()
+    if find_spec("distributed") is None:
+        raise ImportError(
+            "a study on a cluster needs dask.distributed, which is not installed: "
+            "pip install 'pairmend[dask]'"
+        )
     from distributed import Client
 
     if isinstance(cluster, Client):
@@ -90,11 +87,8 @@ def run_on_cluster(
     study: Study, jobs: Iterable[Job], client: Any
 ) -> Generator[Outcome, None, None]:
     """Perform batches on a cluster and yield outcomes as they arrive."""
-    if study.time_limit is not None and not all(client.run(_has_nanny).values()):
-        raise ValueError(
-            "a time limit needs workers with a nanny, which restarts them: start them as "
-            "processes, without --no-nanny, or leave out the time limit"
-        )
+    if study.time_limit is not None:
+        raise ValueError("a time limit needs local worker processes: leave out --dask or the limit")
     run = _ClusterRun(study, client)
     try:
         killed: list[Job] = []
@@ -106,7 +100,8 @@ def run_on_cluster(
                 error = RuntimeError("the worker process died at each attempt")
                 yield from failures(run.study, job.batch, error)
     finally:
-        run.cancel()
+        if client.status == "running":
+            client.cancel([*run.running, run.sent_study])
 
 
 class _ClusterRun:
@@ -114,7 +109,7 @@ class _ClusterRun:
 
     def __init__(self, study: Study, client: Any) -> None:
         # Sets are sent as tasks of their own, each to the workers that need it.
-        self.study = replace(study, sets=dict.fromkeys(study.sets, CachedSource()))
+        self.study = replace(study, sets=dict.fromkeys(study.sets, Source()))
         self.client = client
         self.running: dict[Any, Job] = {}
         self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -123,7 +118,7 @@ class _ClusterRun:
     def _send_study(self) -> None:
         """Send the study, and the set with the next job: both may have been lost with a worker."""
         self.sent_study = self._send(self.study)
-        self.folder: Path | None = None
+        self.file: Path | None = None
         self.sent_set: Any = None
 
     def perform(self, jobs: Iterator[Job], killed: list[Job]) -> Iterator[Outcome]:
@@ -135,37 +130,20 @@ class _ClusterRun:
             future = self._next_done()
             job = self.running.pop(future)
             try:
-                performed, worker = future.result(timeout=REPLY_TIMEOUT)
-            except TimeoutError as error:
-                if future.status == "error":
-                    yield from failures(self.study, job.batch, error)
-                else:
-                    # It was lost with its worker and is computed again. Continue with the others:
-                    # their workers may have to be restarted first.
-                    self._add(future, job)
+                outcomes = future.result(timeout=REPLY_TIMEOUT)
             except KilledWorker:
                 killed.append(job)
                 self._send_study()
             except CancelledError as error:
                 raise _lost("its scheduler ended or cannot be reached") from error
             except Exception as error:  # a result that cannot be sent, for instance
-                yield from failures(self.study, job.batch, error)
+                if isinstance(error, TimeoutError) and future.status != "error":
+                    self._add(future, job)  # lost with its worker, and computed again
+                else:
+                    yield from failures(self.study, job.batch, error)
             else:
-                yield from performed.outcomes
-                if performed.is_late:
-                    self.client.cancel([future])  # else it is computed again, elsewhere
-                    self._restart(worker)
-                if performed.rest:
-                    self._submit(Job(performed.rest, job.folder))
+                yield from outcomes
             self._submit_next(jobs)
-
-    def _restart(self, worker: str) -> None:
-        """Replace the process of a worker, in which a batch still runs."""
-        try:
-            self.client.restart_workers([worker], raise_for_error=False)
-        except Exception as error:
-            if worker in self.client.nthreads():  # else it has left the cluster
-                raise _lost(f"the worker {worker} cannot be restarted") from error
 
     def _next_done(self) -> Any:
         last_seen = time.monotonic()
@@ -183,14 +161,11 @@ class _ClusterRun:
     def _submit_next(self, jobs: Iterator[Job]) -> None:
         n_jobs = JOBS_PER_WORKER * max(1, len(self.client.nthreads())) - len(self.running)
         for job in islice(jobs, max(0, n_jobs)):
-            self._submit(job)
-
-    def _submit(self, job: Job) -> None:
-        if job.folder != self.folder:
-            self.folder = job.folder
-            self.sent_set = self._send(_in_memory(open_cached_set(job.folder)))
-        future = self.client.submit(_perform, self.sent_study, job.batch, self.sent_set, pure=False)
-        self._add(future, job)
+            if job.file != self.file:
+                self.file = job.file
+                self.sent_set = self._send(open_cached_set(job.file, mapped=False))
+            parts = self.sent_study, job.batch, self.sent_set
+            self._add(self.client.submit(_perform, *parts, pure=False), job)
 
     def _add(self, future: Any, job: Job) -> None:
         self.running[future] = job
@@ -203,11 +178,6 @@ class _ClusterRun:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
             return self.client.submit(_identity, value, pure=False)
 
-    def cancel(self) -> None:
-        """Cancel the futures that are not done."""
-        if self.client.status == "running":
-            self.client.cancel([*self.running, self.sent_study])
-
 
 def _lost(why: str) -> ConnectionError:
     return ConnectionError(
@@ -217,48 +187,15 @@ def _lost(why: str) -> ConnectionError:
 
 
 _ONE_BATCH = threading.Lock()
-_HAS_LATE_BATCH = threading.Event()
 
 
-def _perform(study: Study, batch: Batch, data: CachedSet) -> tuple[Performed, str]:
-    """Perform a batch on a worker; return its outcomes and the address of the worker."""
-    from distributed import get_worker
-
+def _perform(study: Study, batch: Batch, data: CachedSet) -> list[Outcome]:
+    """Perform a batch on a worker."""
     # Global random numbers, warning filters and BLAS threads belong to the process, so a process
     # performs one batch at a time, however many threads its worker has.
-    while not _ONE_BATCH.acquire(timeout=LOCK_TIMEOUT):
-        if _HAS_LATE_BATCH.is_set():  # its result was lost, or the process was not restarted
-            return Performed([], is_late=True, rest=batch), get_worker().address
-    is_late = False
-    try:
-        if study.time_limit is not None:
-            performed = perform_within_limit(study, batch, data)
-            is_late = performed.is_late
-        else:
-            with threadpool_limits(limits=1):
-                performed = Performed(list(perform(study, batch, data)))
-        return performed, get_worker().address
-    finally:
-        if is_late:  # the batch still runs in a thread of this process
-            _HAS_LATE_BATCH.set()
-        else:
-            _ONE_BATCH.release()
-
-
-def _has_nanny(dask_worker: Any) -> bool:
-    return dask_worker.nanny is not None
+    with _ONE_BATCH, threadpool_limits(limits=1):
+        return list(perform(study, batch, data))
 
 
 def _identity(value: Any) -> Any:
     return value
-
-
-def _in_memory(data: CachedSet) -> CachedSet:
-    """Return a copy of a set whose arrays are not mapped from files."""
-    X = data.X
-    if sparse.issparse(X):
-        parts = (np.array(X.data), np.array(X.indices), np.array(X.indptr))
-        X = sparse.csr_array(parts, shape=X.shape)
-    elif isinstance(X, np.ndarray):
-        X = np.array(X)
-    return CachedSet(X, np.array(data.Y), np.array(data.fold_of))

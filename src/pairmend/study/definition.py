@@ -1,22 +1,79 @@
-"""Study: datasets, algorithms, metrics, folds, seed, time limit; checks of them."""
+"""Study: datasets, algorithms, metrics, folds, seed, time limit; in Python and in study files.
 
+A study file (TOML) names code to import and call, like a script: run only those you trust. A
+results folder is data: nothing that it names is imported or called.
+"""
+
+import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from math import isfinite
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from importlib import resources
+from math import inf
 from pathlib import Path
 from typing import Any
 
+from pairmend._utils.defaults import SHIPPED_STUDIES
 from pairmend.datasets import find_entry
-from pairmend.study.criteria import CRITERIA, Criterion
-from pairmend.study.objects import describe
-from pairmend.study.requirements import install_advice
-from pairmend.study.sources import CatalogueSource, GivenSource, Source, as_data, with_name
+from pairmend.study.estimators import INNER_FOLDS, tuned
+from pairmend.study.objects import (
+    CRITERIA,
+    Criterion,
+    build,
+    describe,
+    find,
+    importable,
+    missing_packages,
+)
+from pairmend.study.sources import (
+    CatalogueSource,
+    FileSource,
+    FunctionSource,
+    GivenSource,
+    Source,
+    as_data,
+    with_name,
+)
 
 SPLITS = ("shuffled", "stratified")
 MAX_NAME_LENGTH = 100
+BOOSTING = {"catboost", "lightgbm"}
+"""Packages of the extra for baselines of the study "mended"."""
+
+SOURCE_KEYS: dict[str, dict[str, type]] = {
+    "catalogue": {"catalogue": str, "rows": int, "one_hot": bool},
+    "file": {
+        "file": str,
+        "xml": str,
+        "labels": list,
+        "targets": int,
+        "one_hot": bool,
+        "max_bytes": int,
+        "max_cells": int,
+    },
+    "function": {"function": str, "params": dict},
+}
+"""Keys of a set and their types, by the key that determines its kind."""
+TYPES = {
+    str: "a text",
+    int: "a whole number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
+CRITERION_KEYS: dict[str, type] = {
+    "function": str,
+    "title": str,
+    "greater_is_better": bool,
+    "needs": str,
+    "params": dict,
+}
+TUNING_KEYS = {"tune", "tune_by", "tune_folds"}
+"""Keys of an algorithm whose parameters are chosen by cross-validation."""
+NUMBERS = ("folds", "repeats", "seed", "split", "skip_missing", "time_limit", "device")
+"""What a study that is continued takes from the results folder, beside names."""
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Study:
     """A comparison of algorithms on sets by cross-validation.
 
@@ -67,75 +124,57 @@ class Study:
     10
     """
 
-    sets: Mapping[str, Source]
+    sets: Any
     algorithms: Mapping[str, Any]
-    criteria: Mapping[str, Criterion]
-    folds: int
-    repeats: int
-    seed: int
-    split: str
-    name: str
-    title: str
-    skip_missing: bool
-    time_limit: float | None
-    device: str | None
-    file: Path | None = field(compare=False)
-    left_out: Mapping[str, list[str]] = field(compare=False)
+    criteria: Any = None
+    _: KW_ONLY
+    folds: int = 10
+    repeats: int = 1
+    seed: int = 0
+    split: str = "shuffled"
+    name: str = "study"
+    title: str = ""
+    skip_missing: bool = False
+    time_limit: float | None = None
+    device: str | None = None
+    file: Path | None = field(default=None, compare=False)
+    left_out: Mapping[str, list[str]] = field(default_factory=dict, compare=False)
 
-    def __init__(
-        self,
-        sets: Mapping[str, Any] | Iterable[str],
-        algorithms: Mapping[str, Any],
-        criteria: Mapping[str, Criterion] | Iterable[str] | None = None,
-        *,
-        folds: int = 10,
-        repeats: int = 1,
-        seed: int = 0,
-        split: str = "shuffled",
-        name: str = "study",
-        title: str = "",
-        skip_missing: bool = False,
-        time_limit: float | None = None,
-        device: str | None = None,
-        file: Path | None = None,
-        left_out: Mapping[str, list[str]] | None = None,
-    ) -> None:
-        numbers = {"folds": (folds, 2), "repeats": (repeats, 1), "seed": (seed, 0)}
-        for key, (number, minimum) in numbers.items():
-            if not isinstance(number, int) or isinstance(number, bool) or number < minimum:
-                raise ValueError(
-                    f"{key} must be a whole number of at least {minimum}, got {number!r}"
-                )
-        if split not in SPLITS:
-            raise ValueError(f"split must be one of {', '.join(SPLITS)}; got {split!r}")
-        if not isinstance(title, str):
-            raise ValueError(f"title must be a text, got {title!r}")
-        if not isinstance(skip_missing, bool):
-            raise ValueError(f"skip_missing must be true or false, got {skip_missing!r}")
-        _check_time_limit(time_limit)
-        if device is not None and not (isinstance(device, str) and device):
-            raise ValueError(f"device must be the name of a device of torch, got {device!r}")
-        parts: dict[str, Any] = {
-            "sets": _as_sources(sets),
-            "algorithms": _checked_algorithms(algorithms),
-            "criteria": as_criteria(criteria),
-            "folds": folds,
-            "repeats": repeats,
-            "seed": seed,
-            "split": split,
-            "name": name,
-            "title": title,
-            "skip_missing": skip_missing,
-            "time_limit": time_limit,
-            "device": device,
-            "file": file,
-            "left_out": dict(left_out or {}),
+    def __post_init__(self) -> None:
+        limit, device = self.time_limit, self.device
+        for name, minimum in {"folds": 2, "repeats": 1, "seed": 0}.items():
+            _check(
+                isinstance(n := getattr(self, name), int)
+                and not isinstance(n, bool)
+                and n >= minimum,
+                f"{name} must be a whole number of at least {minimum}, got {n!r}",
+            )
+        _check(
+            self.split in SPLITS, f"split must be one of {', '.join(SPLITS)}; got {self.split!r}"
+        )
+        _check(isinstance(self.title, str), f"title must be a text, got {self.title!r}")
+        _check(
+            isinstance(self.skip_missing, bool),
+            f"skip_missing must be true or false, got {self.skip_missing!r}",
+        )
+        number = isinstance(limit, int | float) and not isinstance(limit, bool)
+        _check(
+            limit is None or (number and 0 < limit < inf),
+            f"time_limit must be a number of seconds above 0, got {limit!r}",
+        )
+        _check(
+            device is None or (isinstance(device, str) and device != ""),
+            f"device must be the name of a device of torch, got {device!r}",
+        )
+        parts = {
+            "sets": _as_sources(self.sets),
+            "algorithms": _checked_algorithms(self.algorithms),
+            "criteria": _as_criteria(self.criteria),
         }
-        for key in ("sets", "algorithms", "criteria"):
-            _check_names(key, parts[key])
-        _check_names("studies", [name])
-        for key, value in parts.items():
-            object.__setattr__(self, key, value)  # frozen, so in no other way
+        for key, part in parts.items():
+            _check_names(key, part)
+            object.__setattr__(self, key, part)  # frozen, so in no other way
+        _check_names("studies", [self.name])
 
     @property
     def folder(self) -> Path | None:
@@ -161,15 +200,7 @@ class Study:
         {'LPW': {'class': 'pairmend.PairwiseClassifier'}}
         """
         return {
-            "name": self.name,
-            "title": self.title,
-            "folds": self.folds,
-            "repeats": self.repeats,
-            "seed": self.seed,
-            "split": self.split,
-            "skip_missing": self.skip_missing,
-            "time_limit": self.time_limit,
-            "device": self.device,
+            **{key: getattr(self, key) for key in ("name", "title", *NUMBERS)},
             "sets": {name: source.definition() for name, source in self.sets.items()},
             "algorithms": {name: describe(model) for name, model in self.algorithms.items()},
             "criteria": {name: each.definition() for name, each in self.criteria.items()},
@@ -212,7 +243,13 @@ class Study:
         if algorithms is not None:
             own = {name.casefold(): name for name in self.algorithms}
             names = list(algorithms)
-            _refuse_left_out(self.left_out, names)
+            absent = {name.casefold(): packages for name, packages in self.left_out.items()}
+            for name in names:
+                if packages := absent.get(name.casefold()):
+                    raise ImportError(
+                        f"the algorithm {name!r} needs packages that are not installed: "
+                        f"{', '.join(packages)}. {install_advice(packages)}"
+                    )
             if unknown := [name for name in names if name.casefold() not in own]:
                 raise ValueError(
                     f"the study has no algorithm {', '.join(map(repr, unknown))}; it has "
@@ -224,15 +261,16 @@ class Study:
         return study
 
 
-def _refuse_left_out(left_out: Mapping[str, list[str]], names: Iterable[str]) -> None:
-    """Raise an ImportError if an algorithm was left out because its packages are missing."""
-    absent = {name.casefold(): packages for name, packages in left_out.items()}
-    for name in names:
-        if packages := absent.get(name.casefold()):
-            raise ImportError(
-                f"the algorithm {name!r} needs packages that are not installed: "
-                f"{', '.join(packages)}. {install_advice(packages)}"
-            )
+def _check(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)
+
+
+def install_advice(packages: Iterable[str]) -> str:
+    """Return how to install packages that algorithms of a study need."""
+    if set(packages) <= BOOSTING:
+        return "Install them: pip install 'pairmend[boosting]'"
+    return "Install them, or run the study in an environment that has them (docs/study.md)"
 
 
 def _as_sources(sets: Any) -> dict[str, Source]:
@@ -244,14 +282,12 @@ def _as_sources(sets: Any) -> dict[str, Source]:
     if not sets:
         raise ValueError("a study needs at least one set")
     return {
-        name: given
-        if hasattr(given, "load") and hasattr(given, "definition")
-        else GivenSource(with_name(as_data(given), name))
+        name: given if isinstance(given, Source) else GivenSource(with_name(as_data(given), name))
         for name, given in sets.items()
     }
 
 
-def as_criteria(criteria: Any) -> dict[str, Criterion]:
+def _as_criteria(criteria: Any) -> dict[str, Criterion]:
     """Return metrics by name; None means all of `CRITERIA`."""
     if criteria is None:
         return dict(CRITERIA)
@@ -301,14 +337,288 @@ def _check_names(what: str, named: Iterable[Any]) -> None:
             )
 
 
-def _check_time_limit(seconds: Any) -> None:
-    if seconds is None:
-        return
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not isfinite(seconds) or seconds <= 0:
-        raise ValueError(f"time_limit must be a number of seconds above 0, got {seconds!r}")
-
-
 def _refuse_text(what: str, given: Iterable[str]) -> None:
     if isinstance(given, str):
         raise TypeError(f"{what} must be a list of names, got the text {given!r}")
+
+
+def load_study(path: str | Path) -> Study:
+    """Read a study file.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file. Relative paths in it start from its own folder.
+
+    Returns
+    -------
+    Study
+
+    Notes
+    -----
+    Modules in the study file's folder can be imported, as by a script in this folder:
+    ``sys.path`` has the folder while the file is read, and in worker processes.
+
+    Raises
+    ------
+    ValueError
+        If the file is not TOML, or a key is unknown, missing or of the wrong type; the message
+        names the file and the key.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> text = '''
+    ... sets = ["yeast"]
+    ... [algorithms.LPW]
+    ... class = "pairmend.PairwiseClassifier"
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small.toml"
+    ...     _ = path.write_text(text)
+    ...     load_study(path).name
+    'small'
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no study file {path}; studies that come with pairmend are "
+            f"{', '.join(SHIPPED_STUDIES)}"
+        )
+    try:
+        plain = {"name": path.stem, **tomllib.loads(path.read_bytes().decode("utf-8"))}
+        return parse_study(plain, path.parent, file=path)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: is not UTF-8 text, expected a TOML study file") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: is not TOML: {error}") from error
+    except (ValueError, TypeError, ImportError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def shipped_study(name: str) -> Study:
+    """Return a study that comes with the package.
+
+    Parameters
+    ----------
+    name : {"paper", "mended", "family"}
+        The paper's experiment; the comparison of :class:`~pairmend.MendedClassifier` with
+        baselines; the pairwise family.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> shipped_study("mended").folds
+    10
+    """
+    if name not in SHIPPED_STUDIES:
+        raise ValueError(
+            f"no study {name!r} comes with pairmend; there are {', '.join(SHIPPED_STUDIES)}"
+        )
+    text = resources.files("pairmend.study").joinpath(f"{name}.toml").read_text("utf-8")
+    return parse_study(tomllib.loads(text), Path())
+
+
+def paper_study() -> Study:
+    """Return the study of the paper.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> study = paper_study()
+    >>> len(study.sets), list(study.algorithms)
+    (29, ['LPW', 'FCM', 'FCM-W', 'FCM-O'])
+    """
+    return shipped_study("paper")
+
+
+def parse_study(plain: Mapping[str, Any], folder: Path, *, file: Path | None = None) -> Study:
+    """Create a study from plain data.
+
+    Parameters
+    ----------
+    plain : mapping
+        As in a study file, or from `Study.definition`.
+    folder : Path
+        Folder from which relative paths start.
+    file : Path, default=None
+        The study file that the data come from; modules in its folder can be imported.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> parse_study({"sets": ["yeast"], "algorithms": {}}, Path())
+    Traceback (most recent call last):
+    ...
+    ValueError: a study needs at least one algorithm
+    >>> parse_study({"set": ["yeast"]}, Path())
+    Traceback (most recent call last):
+    ...
+    ValueError: unknown key 'set'; a study has sets, algorithms, criteria, folds, ...
+    """
+    known = [field.name for field in fields(Study) if field.name not in ("file", "left_out")]
+    for key in plain:
+        if key not in known:
+            raise ValueError(f"unknown key {key!r}; a study has {', '.join(known)}")
+    for key in ("sets", "algorithms"):
+        if key not in plain:
+            raise ValueError(f"the key {key!r} is missing")
+    parts = {**plain, "sets": _sets(plain["sets"], folder), "file": file}
+    with importable(None if file is None else file.absolute().parent):
+        if "criteria" in plain:
+            parts["criteria"] = _criteria(plain["criteria"])
+        criteria = _as_criteria(parts.get("criteria"))
+        described = _table(plain["algorithms"], "algorithms")
+        absent = {name: missing_packages(each) for name, each in described.items()}
+        if plain.get("skip_missing") is True and not all(absent.values()):
+            parts["left_out"] = {name: packages for name, packages in absent.items() if packages}
+        parts["algorithms"] = {
+            algorithm: _algorithm(each, f"algorithms.{algorithm}", criteria)
+            for algorithm, each in described.items()
+            if algorithm not in parts.get("left_out", ())
+            and _has_class(each, f"algorithms.{algorithm}")
+        }
+    return Study(**parts)
+
+
+def _table(value: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{place} must be a table, got {value!r}")
+    return value
+
+
+def _has_class(value: Any, place: str) -> bool:
+    if "class" not in _table(value, place):
+        raise ValueError(f"{place} must name its class, such as class = 'package.Classifier'")
+    return True
+
+
+def _algorithm(plain: Mapping[str, Any], place: str, criteria: Mapping[str, Criterion]) -> Any:
+    """Return the classifier of a table, with a grid search if it has the key tune."""
+    own = {key: value for key, value in plain.items() if key not in TUNING_KEYS}
+    classifier = build(own, place)
+    if "tune" not in plain:
+        if extra := sorted(TUNING_KEYS & set(plain)):
+            raise ValueError(f"{place} has {', '.join(extra)}, but no tune")
+        return classifier
+    metric = plain.get("tune_by", next(iter(criteria)))
+    if metric not in criteria:
+        raise ValueError(
+            f"{place}.tune_by must be a metric of the study: {', '.join(criteria)}; got {metric!r}"
+        )
+    grid = build(plain["tune"], f"{place}.tune")
+    try:
+        return tuned(classifier, grid, criteria[metric], folds=plain.get("tune_folds", INNER_FOLDS))
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
+
+
+def _sets(value: Any, folder: Path) -> dict[str, Source]:
+    if isinstance(value, list):
+        if wrong := [name for name in value if not isinstance(name, str)]:
+            raise ValueError(f"sets must be names, got {wrong[0]!r}")
+        value = {find_entry(name).name: {} for name in value}
+    return {
+        name: _source(name, _table(each, f"sets.{name}"), folder)
+        for name, each in _table(value, "sets").items()
+    }
+
+
+def _source(name: str, plain: Mapping[str, Any], folder: Path) -> Source:
+    place = f"sets.{name}"
+    if "opaque" in plain:
+        raise ValueError(f"{place} was given as data in Python and cannot be loaded again")
+    kind = next((kind for kind in SOURCE_KEYS if kind in plain), "catalogue")
+    _check_keys(plain, SOURCE_KEYS[kind], place)
+    match kind:
+        case "file":
+            own = {key: folder / plain[key] for key in ("file", "xml") if key in plain}
+            labels = {"labels": tuple(plain["labels"])} if "labels" in plain else {}
+            return FileSource(**{**plain, **own, **labels})
+        case "function":
+            return FunctionSource(plain["function"], dict(plain.get("params", {})))
+        case _:
+            rows = plain.get("rows")
+            _check(rows is None or rows > 0, f"{place}.rows must be a number of rows, got {rows!r}")
+            entry = find_entry(plain.get("catalogue", name))
+            return CatalogueSource(entry.name, rows, plain.get("one_hot", False))
+
+
+def _check_keys(plain: Mapping[str, Any], known: Mapping[str, type], place: str) -> None:
+    """Refuse unknown keys, and values of other types."""
+    if unknown := sorted(set(plain) - set(known)):
+        raise ValueError(f"{place} has unknown keys {unknown}; expected {', '.join(known)}")
+    for key, value in plain.items():
+        right = isinstance(value, known[key]) and (
+            known[key] is bool or not isinstance(value, bool)
+        )
+        _check(right, f"{place}.{key} must be {TYPES[known[key]]}, got {value!r}")
+
+
+def _criteria(value: Any) -> Any:
+    if isinstance(value, list):
+        return value
+    return {
+        name: _criterion(name, _table(each, f"criteria.{name}"))
+        for name, each in _table(value, "criteria").items()
+    }
+
+
+def _criterion(name: str, plain: Mapping[str, Any]) -> Criterion:
+    place = f"criteria.{name}"
+    _check_keys(plain, CRITERION_KEYS, place)
+    known = CRITERIA.get(name)
+    if "function" not in plain and known is None:
+        raise ValueError(f"{place} must name its function by import path")
+    needs = plain.get("needs", "labels")
+    _check(
+        needs in ("labels", "scores"), f"{place}.needs must be 'labels' or 'scores', got {needs!r}"
+    )
+    function = find(plain["function"]) if "function" in plain or known is None else known.function
+    _check(callable(function), f"{place}.function: {plain.get('function')} is not a function")
+    return Criterion(
+        function=function,
+        title=plain.get("title", known.title if known else name),
+        greater_is_better=plain.get("greater_is_better", False),
+        needs=needs,
+        params=build(plain.get("params", {}), f"{place}.params"),
+    )
+
+
+def resumed_study(definition: dict[str, Any], out: Path, file: Path | None = None) -> Study:
+    """Return the study of a file, or of the package, with the parts that a folder has."""
+    if file is None and definition.get("name") not in SHIPPED_STUDIES:
+        raise ValueError(
+            f"name the study file of the study in {out}: pairmend study FILE --resume --out {out}. "
+            "A results folder is data, so no file that it names is imported."
+        )
+    study = named_study(definition["name"] if file is None else file)
+    parts: dict[str, Any] = {}
+    for key in ("sets", "algorithms", "criteria"):
+        own = dict(getattr(study, key))
+        for name, plain in definition[key].items():
+            if name not in own and key == "sets" and "catalogue" in plain:  # added by --sets
+                own[name] = _source(name, plain, Path())
+            elif name not in own and not (key == "algorithms" and name in study.left_out):
+                raise ValueError(
+                    f"{out} has {key}.{name}, which {study.file or study.name} does not have. Name "
+                    "the study file that has it."
+                )
+        parts[key] = {name: own[name] for name in definition[key] if name in own}
+    return replace(study, **parts, **{key: definition[key] for key in NUMBERS if key in definition})
+
+
+def named_study(name: str | Path) -> Study:
+    """Return the study of a file, or of the package if there is no such file."""
+    if str(name) in SHIPPED_STUDIES and not Path(name).exists():
+        return shipped_study(str(name))
+    return load_study(name)

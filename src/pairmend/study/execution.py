@@ -1,29 +1,81 @@
-"""Execution of a task: folds (the same for all algorithms), fit, predict, losses, errors."""
+"""Tasks of a study and their execution: folds, fit, predict, losses; errors become outcomes."""
 
+import hashlib
+import json
 import random
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import sklearn
 from sklearn.model_selection import KFold
+from sklearn.utils import get_tags
 
 from pairmend._utils.interrupts import is_interrupt
 from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend._utils.typing import IntArray
 from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend.model_selection import MultilabelStratifiedKFold
-from pairmend.study.array_cache import CachedSet
 from pairmend.study.definition import Study
-from pairmend.study.devices import Mover
-from pairmend.study.memory import peak_bytes, reset_peak
 from pairmend.study.objects import as_text, describe
-from pairmend.study.tasks import Batch, Task, prediction_params, seed_of
+from pairmend.study.sources import CachedSet
+
+STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+"""Files of Linux with the peak of memory, and to reset it; see proc(5)."""
+
+
+class Task(NamedTuple):
+    """Evaluation of one algorithm on one fold.
+
+    Attributes
+    ----------
+    set : str
+        Name of the data set.
+    repeat, fold : int
+        Numbers of the repeat and of the fold, from 0.
+    algorithm : str
+        Name of the algorithm.
+
+    Examples
+    --------
+    >>> Task("yeast", 0, 0, "FCM").algorithm
+    'FCM'
+    """
+
+    set: str
+    repeat: int
+    fold: int
+    algorithm: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The tasks of a fold that share a fit, which has the name of the first algorithm with it."""
+
+    set: str
+    repeat: int
+    fold: int
+    algorithms: tuple[str, ...]
+    fitted_by: str
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks, one for each algorithm."""
+        return tuple(Task(self.set, self.repeat, self.fold, name) for name in self.algorithms)
+
+    def without(self, done: Set[Task]) -> "Batch":
+        """Return the batch without tasks that are done."""
+        left = tuple(task.algorithm for task in self.tasks if task not in done)
+        return replace(self, algorithms=left)
 
 
 @dataclass(frozen=True)
@@ -73,72 +125,41 @@ class Outcome:
     chosen: str = ""
 
 
-def perform(
-    study: Study,
-    batch: Batch,
-    data: CachedSet,
-    *,
-    fitted: Callable[[], None] = lambda: None,
-) -> Iterator[Outcome]:
-    """Fit once, call `fitted`, then yield the outcome of each algorithm; failures are outcomes."""
-    seed = fold_seed(study, batch)
-    tested = data.fold_of[:, batch.repeat] == batch.fold
-    train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
-    reset_peak()
-    model, failure = None, NO_FAILURE
-    fit_warnings: list[warnings.WarningMessage] = []
-    fit_seconds = float("nan")
-    try:
-        with _seeded_and_recorded(seed) as fit_warnings:
-            first = study.algorithms[batch.algorithms[0]]
-            move = Mover(study.device, first)
-            rows, target = move(take_rows(data.X, train)), data.Y[train]
-            started = time.perf_counter()
-            with move.dispatching():
-                model = seed_estimator(first, seed).fit(rows, target)
-            fit_seconds = time.perf_counter() - started
-            del rows
-    except (Exception, SystemExit) as error:
-        failure = _failure(error)
-    fitted()
-    fit_peak = peak_bytes()
-    for task in batch.tasks:
-        values: dict[str, float] = {}
-        predict_seconds = float("nan")
-        predict_warnings: list[warnings.WarningMessage] = []
-        reset_peak()
-        if model is not None:
-            failure = NO_FAILURE
-            try:
-                with _seeded_and_recorded(seed) as predict_warnings:
-                    if params := prediction_params(study.algorithms[task.algorithm]):
-                        model.set_params(**params)
-                    rows, truth = move(take_rows(data.X, test)), data.Y[test]
-                    started = time.perf_counter()
-                    with move.dispatching():
-                        predicted = _predict(study, model, rows, data.Y.shape[1])
-                    predict_seconds = time.perf_counter() - started
-                    values = {
-                        name: criterion(truth, predicted[criterion.needs])
-                        for name, criterion in study.criteria.items()
-                    }
-            except (Exception, SystemExit) as error:
-                failure = _failure(error)
-        predict_peak = peak_bytes()
-        yield Outcome(
-            task=task,
-            seed=seed,
-            fitted_by=batch.fitted_by,
-            values=values,
-            fit_seconds=fit_seconds,
-            predict_seconds=predict_seconds,
-            peak_bytes=max(fit_peak, predict_peak) if fit_peak and predict_peak else None,
-            warnings=_texts([*fit_warnings, *predict_warnings]),
-            finished=now(),
-            error=failure.error,
-            traceback=failure.traceback,
-            chosen="" if failure.error else _chosen(model),
-        )
+def batches_of(study: Study, name: str, done: Set[Task]) -> Iterator[Batch]:
+    """Yield the batches of one set that are not done."""
+    fits = shared_fits(study.algorithms)
+    for repeat in range(study.repeats):
+        for fold in range(study.folds):
+            for algorithms in fits:
+                batch = Batch(name, repeat, fold, algorithms, algorithms[0]).without(done)
+                if batch.algorithms:
+                    yield batch
+
+
+def shared_fits(algorithms: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Group algorithms that differ only in parameters of prediction."""
+    groups: dict[Any, list[str]] = defaultdict(list)
+    for name, algorithm in algorithms.items():
+        at_prediction = getattr(algorithm, "prediction_parameters", ())
+        key: Any = name
+        if at_prediction:
+            plain = describe(algorithm)
+            params = plain.get("params", {}).items()
+            kept = {key: value for key, value in params if key not in at_prediction}
+            key = type(algorithm), as_text({**plain, "params": kept})
+        groups[key].append(name)
+    return [tuple(names) for names in groups.values()]
+
+
+def seed_of(*names: int | str) -> int:
+    """Return a seed that depends only on names."""
+    digest = hashlib.sha256(json.dumps(names).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+def fold_seed(study: Study, batch: Batch) -> int:
+    """Return the seed of a fold's classifiers, which algorithms that share a fit must share."""
+    return seed_of(study.seed, batch.set, batch.repeat, batch.fold)
 
 
 def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
@@ -156,30 +177,110 @@ def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
     return fold_of
 
 
-def fold_seed(study: Study, batch: Batch) -> int:
-    """Return the seed of a fold's classifiers, which algorithms that share a fit must share."""
-    return seed_of(study.seed, batch.set, batch.repeat, batch.fold)
+def perform(
+    study: Study,
+    batch: Batch,
+    data: CachedSet,
+    *,
+    fitted: Callable[[], None] = lambda: None,
+) -> Iterator[Outcome]:
+    """Fit once, call `fitted`, then yield the outcome of each algorithm; failures are outcomes."""
+    seed = fold_seed(study, batch)
+    tested = data.fold_of[:, batch.repeat] == batch.fold
+    train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
+    first = study.algorithms[batch.algorithms[0]]
+    with _measured(study, first, seed) as fit:
+        rows, target = fit.moved(take_rows(data.X, train)), data.Y[train]
+        started = time.perf_counter()
+        model = seed_estimator(first, seed).fit(rows, target)
+        fit.seconds = time.perf_counter() - started
+        del rows
+    fitted()
+    for task in batch.tasks:
+        values: dict[str, float] = {}
+        with _measured(study, first, seed) as prediction:
+            if not fit.error:
+                algorithm = study.algorithms[task.algorithm]
+                names = getattr(algorithm, "prediction_parameters", ())
+                if names:
+                    model.set_params(**{name: getattr(algorithm, name) for name in names})
+                rows, truth = prediction.moved(take_rows(data.X, test)), data.Y[test]
+                started = time.perf_counter()
+                predicted = _predict(study, model, rows, data.Y.shape[1])
+                prediction.seconds = time.perf_counter() - started
+                values = {
+                    name: criterion(truth, predicted[criterion.needs])
+                    for name, criterion in study.criteria.items()
+                }
+        peaks = fit.peak, prediction.peak
+        best = None if fit.error or prediction.error else getattr(model, "best_params_", None)
+        yield Outcome(
+            task=task,
+            seed=seed,
+            fitted_by=batch.fitted_by,
+            values=values,
+            fit_seconds=fit.seconds,
+            predict_seconds=prediction.seconds,
+            peak_bytes=max(peaks) if all(peaks) else None,
+            warnings="\n".join(dict.fromkeys([*fit.warnings, *prediction.warnings])),
+            finished=now(),
+            error=fit.error or prediction.error,
+            traceback=fit.traceback or prediction.traceback,
+            chosen=as_text(describe(best)) if isinstance(best, dict) else "",
+        )
+
+
+def failures(study: Study, batch: Batch, error: Exception) -> Iterator[Outcome]:
+    """Yield failed outcomes for all tasks of a batch."""
+    first, text = failure_of(error)
+    seed = fold_seed(study, batch)
+    for task in batch.tasks:
+        yield Outcome(task, seed, batch.fitted_by, {}, error=first, traceback=text, finished=now())
+
+
+@dataclass
+class _Measured:
+    """What a fit or a prediction took, and how it ended."""
+
+    device: str | None
+    seconds: float = float("nan")
+    peak: int = 0
+    warnings: tuple[str, ...] = ()
+    error: str = ""
+    traceback: str = ""
+
+    def moved(self, rows: Any) -> Any:
+        """Return dense rows on the device as a tensor of torch; other rows as they are."""
+        if self.device is None or not isinstance(rows, np.ndarray):
+            return rows
+        return import_module("torch").asarray(rows, device=self.device)
 
 
 @contextmanager
-def _seeded_and_recorded(seed: int) -> Iterator[list[warnings.WarningMessage]]:
-    """Record warnings and seed the global random generators, which some classifiers use."""
+def _measured(study: Study, algorithm: Any, seed: int) -> Iterator[_Measured]:
+    """Measure a block, record its warnings and error, and seed the global random generators."""
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
+    measured = _Measured(study.device)
+    recorded: list[warnings.WarningMessage] = []
+    _reset_peak()
     try:
-        with warnings.catch_warnings(record=True) as recorded:
+        if study.device and not get_tags(algorithm).array_api_support:
+            measured.device = None
+        with (
+            warnings.catch_warnings(record=True) as recorded,
+            sklearn.config_context(**({"array_api_dispatch": True} if measured.device else {})),
+        ):
             warnings.simplefilter("default")
-            yield recorded
+            yield measured
+    except (Exception, SystemExit) as error:
+        measured.error, measured.traceback = failure_of(error)
     finally:
         random.setstate(before[0])
         np.random.set_state(before[1])  # noqa: NPY002
-
-
-def _chosen(model: Any) -> str:
-    """Return the parameters that a fitted search chose as JSON, empty if it is no search."""
-    best = getattr(model, "best_params_", None)
-    return as_text(describe(best)) if isinstance(best, dict) else ""
+    measured.peak = _peak_bytes()
+    measured.warnings = tuple(_storable(f"{w.category.__name__}: {w.message}") for w in recorded)
 
 
 def _predict(study: Study, model: Any, rows: Any, n_labels: int) -> dict[str, np.ndarray[Any, Any]]:
@@ -189,39 +290,18 @@ def _predict(study: Study, model: Any, rows: Any, n_labels: int) -> dict[str, np
     return {kind: ways[kind](model, rows, n_labels) for kind in sorted(needed)}
 
 
-def failures(study: Study, batch: Batch, error: Exception) -> Iterator[Outcome]:
-    """Yield failed outcomes for all tasks of a batch."""
-    for task in batch.tasks:
-        yield Outcome(
-            task=task,
-            seed=fold_seed(study, batch),
-            fitted_by=batch.fitted_by,
-            values={},
-            finished=now(),
-            error=_failure(error).error,
-            traceback=_failure(error).traceback,
-        )
-
-
 def now() -> str:
     """Return the current time in ISO format."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class _Failure(NamedTuple):
-    error: str
-    traceback: str
-
-
-NO_FAILURE = _Failure("", "")
-
-
-def _failure(error: BaseException) -> _Failure:
+def failure_of(error: BaseException) -> tuple[str, str]:
+    """Return the first line of an error, and its traceback; an interrupt is raised."""
     if is_interrupt(error):
         raise KeyboardInterrupt from error
     # Notes follow the error, and its text may have many lines: take the first.
     first = traceback.format_exception_only(error)[0].strip().splitlines()[0]
-    return _Failure(_storable(first), _storable("".join(traceback.format_exception(error))))
+    return _storable(first), _storable("".join(traceback.format_exception(error)))
 
 
 def _storable(text: str) -> str:
@@ -229,6 +309,19 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _texts(recorded: list[warnings.WarningMessage]) -> str:
-    lines = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in recorded)
-    return _storable("\n".join(lines))
+def _reset_peak() -> None:
+    """Reset the peak of memory, so that the next reading covers the time from here on."""
+    try:
+        CLEAR.write_bytes(b"5")
+    except OSError:
+        return
+
+
+def _peak_bytes() -> int:
+    """Return the peak of resident memory since the last reset, 0 where it is not available."""
+    try:
+        lines = STATUS.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return 0
+    peaks = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
+    return int(peaks[0]) * 1024 if peaks and CLEAR.exists() else 0

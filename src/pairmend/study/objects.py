@@ -1,17 +1,44 @@
-"""Conversion of estimators and functions to plain data with import paths, and back."""
+"""Estimators, functions and metrics as plain data with import paths, and back."""
 
 import importlib
 import importlib.util
 import inspect
 import json
-from collections.abc import Mapping
-from typing import Any
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any, Literal
 
 import joblib
+import numpy as np
 
-from pairmend.study.importing import import_module
+from pairmend.metrics import LOSS_TITLES, LOSSES
 
-PLAIN = (str, int, float, bool, type(None))
+INSTALLED = {"site-packages", "dist-packages"}
+"""Folders of installed packages."""
+_folders: list[str] = []
+"""Folders of the `importable` blocks that are open, the innermost last."""
+
+
+@contextmanager
+def importable(folder: Path | None) -> Iterator[None]:
+    """Let the modules in a folder be imported inside a ``with`` block."""
+    if folder is None:
+        yield
+        return
+    entry = str(folder.absolute())
+    sys.path.insert(0, entry)
+    _folders.append(entry)
+    try:
+        yield
+    finally:
+        _folders.pop()
+        if entry in sys.path:
+            sys.path.remove(entry)  # the first one, which is the one inserted above
 
 
 def find(path: str) -> Any:
@@ -20,21 +47,42 @@ def find(path: str) -> Any:
     if not module:
         raise ValueError(f"{path!r} is not an import path, expected module.name")
     try:
-        found = import_module(module)
+        found = importlib.import_module(module)
+        _refuse_namesake(module.partition(".")[0])
     except Exception as error:  # modules can raise anything when they are imported
-        raise ImportError(f"cannot import {path!r}: {_error_text(error)}") from error
+        raise ImportError(f"cannot import {path!r}: {type(error).__name__}: {error}") from error
     if not hasattr(found, name):
         raise ImportError(f"cannot import {path!r}: {module} has no {name!r}")
     return getattr(found, name)
 
 
+def _refuse_namesake(top: str) -> None:
+    """Refuse a module of the same name from outside the `importable` folder."""
+    # Modules stay imported. Two study files in different folders can each have a module of the
+    # same name, and the second one must not get the module of the first.
+    here = PathFinder.find_spec(top, _folders[-1:]) if _folders else None
+    loaded = getattr(sys.modules.get(top), "__file__", None)
+    if here and here.origin and loaded and Path(here.origin).resolve() != Path(loaded).resolve():
+        raise ImportError(
+            f"the module {top!r} is already imported from {loaded}, but {here.origin} is "
+            "needed. Run the study in a separate Python process, or rename the module."
+        )
+
+
+def own_file(module: str) -> Path | None:
+    """Return the file of an imported module; None if it is in an installed package or has none."""
+    name = getattr(sys.modules.get(module), "__file__", None)
+    path = Path(name).absolute() if name else None
+    standard = Path(sysconfig.get_path("stdlib"))
+    if path is None or standard in path.parents or INSTALLED & set(path.parts):
+        return None
+    return path if path.is_file() else None
+
+
 def missing_packages(value: Any) -> list[str]:
     """Return the packages of the import paths in plain data that are not installed, sorted."""
-    if isinstance(value, list):
-        parts = value
-    elif isinstance(value, Mapping):
-        parts = list(value.values())
-    else:
+    parts = value.values() if isinstance(value, Mapping) else value
+    if not isinstance(value, list | Mapping):
         return []
     absent = {name for part in parts for name in missing_packages(part)}
     for key in ("class", "object"):
@@ -45,27 +93,26 @@ def missing_packages(value: Any) -> list[str]:
     return sorted(absent)
 
 
-def _error_text(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
 def build(value: Any, place: str) -> Any:
     """Create the object that plain data describe; `place` is their key, for messages.
 
-    ``{"class": path, "params": {…}}`` is an instance, ``{"object": path}``
-    an imported object, ``{"tuple": […]}`` a tuple; other data stand for themselves.
+    ``{"class": path, "params": {…}}`` is an instance, ``{"object": path}`` an imported object,
+    ``{"tuple": […]}`` a tuple; other data stand for themselves.
     """
     if isinstance(value, list):
         return [build(part, f"{place}[{i}]") for i, part in enumerate(value)]
     if not isinstance(value, Mapping):
         return value
+    for key in ("class", "object", "tuple"):
+        known = {"class", "params"} if key == "class" else {key}
+        if key in value and not known >= set(value):
+            unknown = sorted(set(value) - known)
+            raise ValueError(f"{place} has unknown keys {unknown}; expected {sorted(known)}")
     if "class" in value:
         return _instance(value, place)
     if "object" in value:
-        _only(value, {"object"}, place)
         return find(value["object"])
     if "tuple" in value:
-        _only(value, {"tuple"}, place)
         return tuple(build(value["tuple"], place))
     if "opaque" in value:
         raise ValueError(
@@ -76,18 +123,15 @@ def build(value: Any, place: str) -> Any:
 
 
 def _instance(value: Mapping[str, Any], place: str) -> Any:
-    _only(value, {"class", "params"}, place)
-    cls = find(value["class"])
+    cls, params = find(value["class"]), value.get("params", {})
     if not callable(cls):
         raise ValueError(f"{place}: {value['class']} is not a class")
-    params = value.get("params", {})
     if not isinstance(params, Mapping):
         raise ValueError(f"{place}.params must be a table, got {params!r}")
     params = {key: build(part, f"{place}.params.{key}") for key, part in params.items()}
     known = inspect.signature(cls).parameters
     open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
-    unknown = [] if open_ended else [key for key in params if key not in known]
-    if unknown:
+    if unknown := [key for key in params if key not in known and not open_ended]:
         raise ValueError(
             f"{place}: {value['class']} has no parameter {', '.join(map(repr, unknown))}; "
             f"it has {', '.join(known)}"
@@ -98,14 +142,9 @@ def _instance(value: Mapping[str, Any], place: str) -> Any:
     try:
         return cls(**params)
     except Exception as error:  # classes can raise anything when they are called
-        message = f"{place}: {value['class']} cannot be created: {_error_text(error)}"
-        raise ValueError(message) from error
-
-
-def _only(value: Mapping[str, Any], known: set[str], place: str) -> None:
-    unknown = sorted(set(value) - known)
-    if unknown:
-        raise ValueError(f"{place} has unknown keys {unknown}; expected {sorted(known)}")
+        raise ValueError(
+            f"{place}: {value['class']} cannot be created: {type(error).__name__}: {error}"
+        ) from error
 
 
 def describe(value: Any) -> Any:
@@ -114,7 +153,7 @@ def describe(value: Any) -> Any:
     The parameter ``verbose`` is left out. An object without import path is
     ``{"opaque": type, "hash": …}``, which `build` refuses.
     """
-    if isinstance(value, PLAIN):
+    if isinstance(value, str | int | float | bool | None):
         return value
     if isinstance(value, list):
         return [describe(part) for part in value]
@@ -123,7 +162,7 @@ def describe(value: Any) -> Any:
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: describe(part) for key, part in value.items()}
     if hasattr(value, "get_params") and not isinstance(value, type):
-        return _describe_estimator(type(value), value.get_params(deep=False))
+        return _describe_estimator(value)
     if hasattr(value, "__qualname__") and (path := public_path(value)):
         return {"object": path}
     return {"opaque": type(value).__qualname__, "hash": _hash(value)}
@@ -136,21 +175,17 @@ def _hash(value: Any) -> str:
         return f"id {id(value)}"
 
 
-def _describe_estimator(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    defaults = {
-        name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()
-    }
-    params = {name: describe(value) for name, value in values.items()}
+def _describe_estimator(estimator: Any) -> dict[str, Any]:
+    cls = type(estimator)
+    known = inspect.signature(cls).parameters
+    params = {name: describe(part) for name, part in estimator.get_params(deep=False).items()}
     own = {
-        name: value
-        for name, value in params.items()
-        if name not in defaults
-        # Results do not depend on what fit prints.
-        or (
-            name != "verbose"
-            # As texts: 1, 1.0 and True are equal numbers, but not the same parameter.
-            and as_text(value) != as_text(describe(defaults[name]))
-        )
+        name: part
+        for name, part in params.items()
+        # Results do not depend on what fit prints. As texts: 1, 1.0 and True are equal numbers,
+        # but not the same parameter.
+        if name not in known
+        or (name != "verbose" and as_text(part) != as_text(describe(known[name].default)))
     }
     path = public_path(cls)
     named = {"class": path} if path else {"opaque": cls.__qualname__, "hash": _hash(cls)}
@@ -176,3 +211,70 @@ def public_path(thing: Any) -> str | None:
         except ImportError:
             continue
     return None
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A metric that scores predictions.
+
+    Attributes
+    ----------
+    function : callable
+        Called with the true label indicators and the predictions; returns a number.
+    title : str
+        Name in tables and figures.
+    greater_is_better : bool
+        Whether greater values are better.
+    needs : {"labels", "scores"}
+        Whether the predictions are label indicators or the scores of ``predict_proba`` or, where
+        a classifier has none, ``decision_function``.
+    params : mapping
+        Further parameters of the function.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import label_ranking_loss
+    >>> ranking = Criterion(label_ranking_loss, "ranking loss", needs="scores")
+    >>> ranking([[1, 0]], [[0.2, 0.7]])
+    1.0
+    """
+
+    function: Callable[..., Any]
+    title: str
+    greater_is_better: bool = False
+    needs: Literal["labels", "scores"] = "labels"
+    params: Mapping[str, Any] | None = None
+
+    def __call__(self, Y_true: Any, predicted: Any) -> float:
+        """Return the value of the metric, which must be a finite number."""
+        # Copies: a function that writes into its arguments must not change other metrics.
+        arguments = np.array(Y_true), np.array(predicted)
+        value = float(self.function(*arguments, **(self.params or {})))
+        if not np.isfinite(value):
+            raise ValueError(f"{self.title} is {value}, expected a finite number")
+        return value
+
+    def definition(self) -> dict[str, Any]:
+        """Return the metric as plain data, as in a study file.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> CRITERIA["hamming"].definition()["function"]
+        'sklearn.metrics.hamming_loss'
+        """
+        function = describe(self.function)
+        return {
+            "function": function.get("object", function),
+            "title": self.title,
+            "greater_is_better": self.greater_is_better,
+            "needs": self.needs,
+            "params": describe(dict(self.params or {})),
+        }
+
+
+CRITERIA = {name: Criterion(function, LOSS_TITLES[name]) for name, function in LOSSES.items()}
+"""The losses of `pairmend.metrics.LOSSES` as metrics of a study, by name."""

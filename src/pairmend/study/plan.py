@@ -2,7 +2,9 @@
 
 import functools
 import hashlib
+import platform
 from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -10,13 +12,13 @@ from typing import Any
 
 from pairmend.datasets import MultiLabelData
 from pairmend.study.definition import Study
-from pairmend.study.environment import versions
-from pairmend.study.importing import importable, own_file
-from pairmend.study.objects import as_text
+from pairmend.study.execution import Task, batches_of
+from pairmend.study.objects import as_text, importable, own_file
 from pairmend.study.sources import CatalogueSource, as_data, data_hash, with_name
 from pairmend.study.store import FileFacts, Progress, StoredSet, read_progress
-from pairmend.study.tasks import Task, batches_of
 
+PACKAGES = ("pairmend", "numpy", "scipy", "scikit-learn", "joblib", "pandas", "river")
+"""Packages that results of all studies depend on."""
 EXTENDABLE = ("sets", "algorithms")
 """Parts that may get new members: results of the others do not depend on them."""
 WITHOUT_EFFECT = ("name", "title", "skip_missing", "time_limit", "repeats")
@@ -212,28 +214,26 @@ def merged_definition(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[s
 
 
 def _differences(place: str, old: Any, new: Any) -> Iterator[str]:
-    if place.startswith("sets.") and place.endswith((".file", ".xml")):
+    before, after = dict(_flat(place, old)), dict(_flat(place, new))
+    for key in {**before, **after}:
+        moved = key.startswith("sets.") and key.endswith((".file", ".xml"))
+        if key not in before:
+            yield f"{key} is new: {after[key]!r}"
+        elif key not in after:
+            yield f"{key} was {before[key]!r}, is removed"
+        elif str(after[key]).startswith("id ") and key.endswith(".hash"):
+            yield f"{key.removesuffix('.hash')} has no import path, so it cannot be compared"
+        elif as_text(before[key]) != as_text(after[key]) and not moved:
+            yield f"{key} was {before[key]!r}, is now {after[key]!r}"
+
+
+def _flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the values in nested tables and lists, with their places."""
+    if not isinstance(value, dict | list) or not value:
+        yield place, value
         return
-    if as_text(old) == as_text(new):
-        return
-    if isinstance(new, dict) and str(new.get("hash", "")).startswith("id "):
-        yield (
-            f"{place}, of type {new['opaque']}, has no import path, so it cannot be compared with "
-            "the stored one"
-        )
-    elif isinstance(old, dict) and isinstance(new, dict):
-        for key in {**old, **new}:
-            if key not in old:
-                yield f"{place}.{key} is new: {new[key]!r}"
-            elif key not in new:
-                yield f"{place}.{key} was {old[key]!r}, is removed"
-            else:
-                yield from _differences(f"{place}.{key}", old[key], new[key])
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for i, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from _differences(f"{place}[{i}]", one, other)
-    else:
-        yield f"{place} was {old!r}, is now {new!r}"
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _flat(f"{place}.{key}", part)
 
 
 def _content_changes(
@@ -335,6 +335,15 @@ def versions_of(study: Study) -> dict[str, str]:
     distributions = metadata.packages_distributions()
     names = {n for module in modules for n in distributions.get(module.partition(".")[0], ())}
     return {**{name: metadata.version(name) for name in sorted(names)}, **versions()}
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that results of all studies depend on."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found
 
 
 def _methods(study: Study) -> Iterator[tuple[str, Any]]:

@@ -1,12 +1,17 @@
 """run_study: stores results task by task; a repeated call runs the missing tasks."""
 
 import json
+import os
+import platform
+import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,14 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pairmend._utils.interrupts import interrupts_restored
 from pairmend.datasets import MultiLabelData, characteristics, find_entry
 from pairmend.published import CHARACTERISTICS
-from pairmend.study.array_cache import ArrayCache
 from pairmend.study.cluster import connected, run_on_cluster
 from pairmend.study.definition import Study
-from pairmend.study.devices import reason_device_is_missing
-from pairmend.study.environment import machine
-from pairmend.study.execution import Outcome, failures, folds_of, now
-from pairmend.study.importing import importable
-from pairmend.study.lock import locked
+from pairmend.study.execution import Outcome, batches_of, failures, folds_of, now
+from pairmend.study.objects import importable
 from pairmend.study.plan import (
     Plan,
     file_facts,
@@ -33,18 +34,28 @@ from pairmend.study.plan import (
     sha256_of,
     versions_of,
 )
-from pairmend.study.process_pool import run_in_processes
-from pairmend.study.requirements import require_extra
-from pairmend.study.sources import CatalogueSource, data_hash
-from pairmend.study.store import Store, read_progress, read_study
-from pairmend.study.tasks import batches_of
-from pairmend.study.worker_process import Job
+from pairmend.study.sources import CatalogueSource, data_hash, put_into_cache
+from pairmend.study.store import Store, read_progress, read_study, require_extra
+from pairmend.study.workers import Job, run_in_processes
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Runner: TypeAlias = Callable[[Study, Iterable[Job]], Generator[Outcome, None, None]]
-CACHE = ".cache"
+CACHE, LOCK = ".cache", "study.lock"
+"""Names of a folder and of the locked file in a results folder."""
+
+
+class StudyInUseError(RuntimeError):
+    """Another process runs a study in the same folder.
+
+    Examples
+    --------
+    >>> raise StudyInUseError("another process runs a study in results")
+    Traceback (most recent call last):
+    ...
+    pairmend.study.run.StudyInUseError: another process runs a study in results
+    """
 
 
 class FailedTasksWarning(UserWarning):
@@ -164,11 +175,18 @@ def run_study(
         output = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     local = partial(run_in_processes, n_workers=jobs)
     runner: Any = nullcontext(local) if dask is None else _cluster_runner(dask)
-    with interrupts_restored(), runner as start, output as folder:
+    with interrupts_restored(), runner as perform, output as folder:
         folder = Path(folder).absolute()  # a classifier may change the working directory
-        sources = (Path(data_dir) if data_dir is not None else None, download)
-        again = sorted(names_of(study, rerun))
-        _run(study, folder, sources, start, again, accept_changes, progress or (lambda step: None))
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(f"{folder} is a file, expected a folder for results")
+        folder.mkdir(parents=True, exist_ok=True)
+        sources: dict[str, Any] = {"data_dir": data_dir and Path(data_dir), "download": download}
+        with _locked(folder):
+            plan = plan_study(study, folder, **sources, rerun=rerun)
+            if reason := reason_not_to_run(study, plan, folder, accept_changes):
+                raise ValueError(reason)
+            again = names_of(study, rerun)
+            _run(study, plan, folder, sources, perform, again, progress or (lambda step: None))
         record = read_study(folder)
     failed = record.tasks[record.tasks.status == "failed"]
     if len(failed):
@@ -187,52 +205,42 @@ def _cluster_runner(cluster: Any) -> Iterator[Runner]:
         yield partial(run_on_cluster, client=client)
 
 
-def _run(
-    study: Study,
-    out: Path,
-    sources: tuple[Path | None, bool],
-    start: Runner,
-    again: list[str],
-    accept_changes: bool,
-    progress: Callable[[Step], None],
-) -> None:
-    if not out.exists():
-        out.mkdir(parents=True)
-    elif not out.is_dir():
-        raise NotADirectoryError(f"{out} is a file, expected a folder for results")
-    with locked(out):
-        plan = plan_study(study, out, data_dir=sources[0], download=sources[1], rerun=again)
-        if reason := reason_not_to_run(study, plan, out, accept_changes):
-            raise ValueError(reason)
-        store = Store(out)
-        cache = ArrayCache(out / CACHE)
-        try:
-            _run_plan(study, plan, store, cache, sources, start, again, progress)
-        finally:
-            cache.clear()
-            store.close()
+@contextmanager
+def _locked(out: Path) -> Iterator[None]:
+    """Lock a results folder; raise a StudyInUseError at once if another process has locked it."""
+    from filelock import FileLock, Timeout
+
+    # The system releases the lock when the process ends, also when it is killed.
+    lock = FileLock(out / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise StudyInUseError(
+            f"another process runs a study in {out}. Wait until it has ended, or choose another "
+            "folder."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -> str:
     """Return why a planned study is refused (other study, changed code, missing sets), or ''."""
-    if out.exists() and not out.is_dir():
-        return f"{out} is a file, expected a folder for results"
+    remedy = (
+        "\nUndo the changes, choose another folder (--out), compute sets and algorithms again "
+        "(--rerun NAME, or rerun=[NAME])"
+    )
     if plan.changes:
-        return (
-            f"{out} has results of another study. Changes:\n  "
-            + "\n  ".join(plan.changes)
-            + "\nUndo the changes, choose another folder (--out), or compute sets and algorithms "
-            "again (--rerun NAME, or rerun=[NAME])."
-        )
+        lines = "\n  ".join(plan.changes)
+        return f"{out} has results of another study. Changes:\n  {lines}{remedy}."
     if plan.code_changes and not accept_changes:
+        lines = "\n  ".join(plan.code_changes)
         return (
-            f"{out} has results computed with other code or data. Changes:\n  "
-            + "\n  ".join(plan.code_changes)
-            + "\nUndo the changes, choose another folder (--out), compute sets and algorithms "
-            "again (--rerun NAME, or rerun=[NAME]), or keep the results as they are "
-            "(--accept-changes, or accept_changes=True)."
+            f"{out} has results computed with other code or data. Changes:\n  {lines}{remedy}, or "
+            "keep the results as they are (--accept-changes, or accept_changes=True)."
         )
-    if reason := reason_device_is_missing(study.device):
+    if study.device and (reason := _reason_device_is_missing(study.device)):
         return reason
     missing = [f"{each.name} ({each.missing})" for each in plan.sets if each.missing]
     if missing and not study.skip_missing:
@@ -243,56 +251,92 @@ def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool 
     return "" if plan.available else "all sets are missing, so there is nothing to run"
 
 
-def _run_plan(
+def _reason_device_is_missing(name: str) -> str:
+    """Return why a device of torch cannot be used, or ''."""
+    try:
+        import_module("torch").empty(0, device=name)
+    except ImportError:
+        return f"device = {name!r} needs torch, which is not installed"
+    except (RuntimeError, AssertionError) as error:
+        first = str(error).splitlines()[0]
+        return f"the device {name!r} of the study is not available: {first}"
+    if os.environ.get("SCIPY_ARRAY_API") != "1":
+        return (
+            f"device = {name!r} needs the environment variable SCIPY_ARRAY_API=1, set before "
+            "Python starts"
+        )
+    return ""
+
+
+def _run(
+    study: Study,
+    plan: Plan,
+    out: Path,
+    sources: dict[str, Any],
+    perform: Runner,
+    again: Iterable[str],
+    progress: Callable[[Step], None],
+) -> None:
+    cache = out / CACHE
+    shutil.rmtree(cache, ignore_errors=True)  # of a run that was killed
+    cache.mkdir(exist_ok=True)
+    try:
+        with closing(Store(out)) as store:
+            _perform_plan(study, plan, store, cache, sources, perform, again, progress)
+    finally:
+        shutil.rmtree(cache, ignore_errors=True)
+
+
+def _perform_plan(
     study: Study,
     plan: Plan,
     store: Store,
-    cache: ArrayCache,
-    sources: tuple[Path | None, bool],
-    start: Runner,
-    again: list[str],
+    cache: Path,
+    sources: dict[str, Any],
+    perform: Runner,
+    again: Iterable[str],
     progress: Callable[[Step], None],
 ) -> None:
     n_done = plan.n_done
     progress(Step(n_done, plan.n_tasks, "reading the sets"))
     stored = read_progress(store.path.parent)
-    left = {
-        each.name: list(batches_of(study, each.name, plan.done))
-        for each in plan.available
-        if each.n_fits
-    }
-    facts, loaded, broken = [], {}, []
+    with_results = {task.set for task in plan.done}
+    names = [each.name for each in plan.available if each.n_fits]
+    left = {name: list(batches_of(study, name, plan.done)) for name in names}
+    facts: list[dict[str, Any]] = []
+    broken: list[Outcome] = []
+    files: dict[str, Path] = {}
     for name, batches in left.items():
         progress(Step(n_done, plan.n_tasks, f"reading {name}"))
         try:
             with importable(study.folder):
-                files = file_facts(study.sets[name].files())
-                data = load_set(study, name, *sources)
-            found = _facts(study, name, data, files)
+                own_files = file_facts(study.sets[name].files())
+                data = load_set(study, name, **sources)
+            found = {**_facts(study, name, data), "files": json.dumps(own_files)}
             fold_of = folds_of(study, name, data.Y)
         except Exception as error:  # one broken set must not stop the others
             broken += [o for batch in batches for o in failures(study, batch, error)]
         else:
-            if name in {task.set for task in plan.done}:
-                _refuse_other_contents(name, found["sha256"], stored.sets[name].sha256, store.path)
+            if name in with_results and found["sha256"] != stored.sets[name].sha256:
+                raise ValueError(
+                    f"the contents of the set {name!r} changed since results were stored in "
+                    f"{store.path}. Undo the change, choose another folder (--out), or compute "
+                    f"the set again (--rerun {name})."
+                )
             facts.append(found)
-            loaded[name] = cache.put(data, fold_of)
+            files[name] = put_into_cache(data, fold_of, cache)
     available = replace(study, sets={each.name: study.sets[each.name] for each in plan.available})
-    run = store.start_run(
-        merged_definition(stored.definition, available.definition()),
-        {
-            "started": now(),
-            "versions": json.dumps(versions_of(study)),
-            "machine": json.dumps(machine()),
-            "study_file": sha256_of(study.file) if study.file else "",
-        },
-        methods_of(study),
-        facts,
-        again,
-    )
-    todo = (Job(batch, place) for name, place in loaded.items() for batch in left[name])
-    with closing(start(study, todo)) as runner:  # ends the workers also after an error
-        for outcome in chain(broken, runner):
+    about = {
+        "started": now(),
+        "versions": json.dumps(versions_of(study)),
+        "machine": json.dumps(_machine()),
+        "study_file": sha256_of(study.file) if study.file else "",
+    }
+    definition = merged_definition(stored.definition, available.definition())
+    run = store.start_run(definition, about, methods_of(study), facts, again)
+    jobs = (Job(batch, file) for name, file in files.items() for batch in left[name])
+    with closing(perform(study, jobs)) as outcomes:  # ends the workers also after an error
+        for outcome in chain(broken, outcomes):
             store.add(outcome, run)
             n_done += 1
             doing = f"{outcome.task.set}, fold {outcome.task.fold + 1}, {outcome.task.algorithm}"
@@ -300,7 +344,7 @@ def _run_plan(
     store.end_run(run, now())
 
 
-def _facts(study: Study, name: str, data: MultiLabelData, files: list[Any]) -> dict[str, Any]:
+def _facts(study: Study, name: str, data: MultiLabelData) -> dict[str, Any]:
     numbers = characteristics(data)
     source = study.sets[name]
     entry = find_entry(source.name) if isinstance(source, CatalogueSource) else None
@@ -311,14 +355,23 @@ def _facts(study: Study, name: str, data: MultiLabelData, files: list[Any]) -> d
         "sha256": data_hash(data),
         "source": ", ".join(path.name for path in data.source),
         "characteristics": json.dumps({key: float(numbers[key]) for key in CHARACTERISTICS}),
-        "files": json.dumps(files),
     }
 
 
-def _refuse_other_contents(name: str, found: str, known: str, path: Path) -> None:
-    if known != found:
-        raise ValueError(
-            f"the contents of the set {name!r} changed since results were stored in {path}: "
-            f"their SHA-256 was {known}, is now {found}. Undo the change, choose another folder "
-            f"(--out), or compute the set again (--rerun {name})."
-        )
+def _machine() -> dict[str, str]:
+    """Return properties of this machine, without its name."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    try:  # Windows has no sysconf
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    except (AttributeError, OSError, ValueError):
+        memory = None
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "architecture": platform.machine(),
+        "processor": names[0] if names else platform.processor(),
+        "processors": str(os.cpu_count()),
+        "memory": "unknown" if memory is None else f"{memory:.1f} GiB",
+        "implementation": sys.implementation.name,
+    }

@@ -1,12 +1,14 @@
-"""Sources of the datasets of a study: catalogue, file, function; their SHA-256."""
+"""Sources of the datasets of a study: catalogue, file, function; the cache that workers read."""
 
 import hashlib
 import inspect
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 from scipy import sparse
 
@@ -20,32 +22,63 @@ from pairmend.datasets import (
     one_hot,
     subset,
 )
-from pairmend.study.importing import own_file
-from pairmend.study.objects import describe, find
+from pairmend.study.objects import describe, find, own_file
 
 
-class Source(Protocol):
-    """Interface of a source of a data set."""
+class Source:
+    """Base class of the sources of a data set."""
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Load the set; `data_dir` is the user's folder."""
-        ...
+        """Load the set.
+
+        Parameters
+        ----------
+        data_dir : Path or None
+            Folder with sets of the catalogue; None means that of PAIRMEND_DATA, if it is set.
+        download : bool
+            Whether missing files of the catalogue are downloaded.
+
+        Returns
+        -------
+        MultiLabelData
+        """
+        raise NotImplementedError
 
     def missing(self, data_dir: Path | None) -> str:
-        """Return why the set cannot be loaded without network, empty if it can."""
-        ...
+        """Return why the set cannot be loaded without network, empty if it can.
+
+        Parameters
+        ----------
+        data_dir : Path or None
+            Folder with sets of the catalogue.
+
+        Returns
+        -------
+        str
+        """
+        return ""
 
     def files(self) -> list[Path]:
-        """Return the files of the user's own that the contents of the set depend on."""
-        ...
+        """Return the files of the user's own that the contents of the set depend on.
+
+        Returns
+        -------
+        list of Path
+        """
+        return []
 
     def definition(self) -> dict[str, Any]:
-        """Return the source as plain data."""
-        ...
+        """Return the source as plain data, as in a study file.
+
+        Returns
+        -------
+        dict
+        """
+        return {}
 
 
 @dataclass(frozen=True)
-class CatalogueSource:
+class CatalogueSource(Source):
     """A set of the catalogue, prepared as in the paper.
 
     Attributes
@@ -61,6 +94,8 @@ class CatalogueSource:
     --------
     >>> CatalogueSource("simplehc", rows=20).load(None, download=False).X.shape[0]
     20
+    >>> CatalogueSource("azotobacter").missing(None)
+    'no public copy was found'
     """
 
     name: str
@@ -73,72 +108,25 @@ class CatalogueSource:
         return find_entry(self.name).status == "files"
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Load the set.
-
-        Parameters
-        ----------
-        data_dir : Path or None
-            Folder with sets of the catalogue; None means that of PAIRMEND_DATA, if it is set.
-        download : bool
-            Whether missing files are downloaded.
-
-        Returns
-        -------
-        MultiLabelData
-        """
+        """Load the set."""
         data = load(self.name, data_dir, download=download)
         data = data if self.rows is None else subset(data, self.rows, seed=0)
         return one_hot(data) if self.one_hot else data
 
     def missing(self, data_dir: Path | None) -> str:
-        """Return why the set cannot be loaded without network, empty if it can.
-
-        Parameters
-        ----------
-        data_dir : Path or None
-            Folder with sets of the catalogue.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> CatalogueSource("azotobacter").missing(None)
-        'no public copy was found'
-        """
-        entry = find_entry(self.name)
-        if entry.status == "not found":
+        """Return why the set cannot be loaded without network, empty if it can."""
+        if find_entry(self.name).status == "not found":
             return "no public copy was found"
         return "" if is_available(self.name, data_dir) else "its files are missing"
 
-    def files(self) -> list[Path]:
-        """Return no files: those of the catalogue are checked when they are read.
-
-        Returns
-        -------
-        list of Path
-        """
-        return []
-
     def definition(self) -> dict[str, Any]:
-        """Return the source as plain data.
-
-        Returns
-        -------
-        dict
-
-        Examples
-        --------
-        >>> CatalogueSource("yeast", rows=50).definition()
-        {'catalogue': 'yeast', 'rows': 50}
-        """
+        """Return the source as plain data, as in a study file."""
         parts = {"catalogue": self.name, "rows": self.rows, "one_hot": self.one_hot or None}
         return {key: value for key, value in parts.items() if value is not None}
 
 
 @dataclass(frozen=True)
-class FileSource:
+class FileSource(Source):
     """A file in any format that `pairmend.datasets.load_file` reads.
 
     Attributes
@@ -160,6 +148,8 @@ class FileSource:
     --------
     >>> FileSource(Path("absent.arff")).missing(None)
     'there is no file absent.arff'
+    >>> sorted(FileSource(Path("mine.csv"), labels=("a", "b")).definition())
+    ['file', 'labels']
     """
 
     file: Path
@@ -171,79 +161,36 @@ class FileSource:
     max_cells: int | None = None
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Read the file.
-
-        Parameters
-        ----------
-        data_dir, download
-            Ignored.
-
-        Returns
-        -------
-        MultiLabelData
-        """
+        """Load the set."""
+        limits = {"max_bytes": self.max_bytes, "max_cells": self.max_cells}
         data = load_file(
             self.file,
             xml=self.xml,
             labels=self.labels,
             targets=self.targets,
-            limits=ReadLimits(**self._limits()),
+            limits=ReadLimits(**{name: n for name, n in limits.items() if n is not None}),
         )
         return one_hot(data) if self.one_hot else data
 
     def missing(self, data_dir: Path | None) -> str:
-        """Return why the file cannot be read, empty if it can.
-
-        Parameters
-        ----------
-        data_dir
-            Ignored.
-
-        Returns
-        -------
-        str
-        """
+        """Return why the set cannot be loaded without network, empty if it can."""
         absent = [str(path) for path in self.files() if not path.is_file()]
         return f"there is no file {' and no '.join(absent)}" if absent else ""
 
     def files(self) -> list[Path]:
-        """Return the file, and the XML file if there is one.
-
-        Returns
-        -------
-        list of Path
-        """
+        """Return the files of the user's own that the contents of the set depend on."""
         return [self.file, *([] if self.xml is None else [self.xml])]
 
     def definition(self) -> dict[str, Any]:
-        """Return the source as plain data.
-
-        Returns
-        -------
-        dict
-
-        Examples
-        --------
-        >>> sorted(FileSource(Path("mine.csv"), labels=("a", "b")).definition())
-        ['file', 'labels']
-        """
-        parts = {
-            "file": str(self.file.absolute()),
-            "xml": str(self.xml.absolute()) if self.xml else None,
-            "labels": list(self.labels) if self.labels else None,
-            "targets": self.targets,
-            "one_hot": self.one_hot or None,
-            **self._limits(),
-        }
-        return {key: value for key, value in parts.items() if value is not None}
-
-    def _limits(self) -> dict[str, int]:
-        limits = {"max_bytes": self.max_bytes, "max_cells": self.max_cells}
-        return {name: value for name, value in limits.items() if value is not None}
+        """Return the source as plain data, as in a study file."""
+        parts = {**vars(self), "labels": list(self.labels) if self.labels else None}
+        for key, path in (("file", self.file), ("xml", self.xml)):
+            parts[key] = path and str(path.absolute())
+        return {key: value for key, value in parts.items() if value not in (None, False)}
 
 
 @dataclass(frozen=True)
-class FunctionSource:
+class FunctionSource(Source):
     """A function that returns `MultiLabelData` or a pair of X and Y.
 
     Attributes
@@ -265,39 +212,14 @@ class FunctionSource:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Call the function.
-
-        Parameters
-        ----------
-        data_dir, download
-            Ignored.
-
-        Returns
-        -------
-        MultiLabelData
-        """
+        """Load the set."""
         function = find(self.function)
         takes_seed = "random_state" in inspect.signature(function).parameters
         seed = {"random_state": 0} if takes_seed else {}
         return as_data(function(**{**seed, **self.params}))
 
     def missing(self, data_dir: Path | None) -> str:
-        """Return why the function cannot be imported, empty if it can.
-
-        Parameters
-        ----------
-        data_dir
-            Ignored.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> FunctionSource("pairmend.datasets.make_hypercubes").missing(None)
-        ''
-        """
+        """Return why the set cannot be loaded without network, empty if it can."""
         try:
             find(self.function)
         except ImportError as error:
@@ -305,12 +227,7 @@ class FunctionSource:
         return ""
 
     def files(self) -> list[Path]:
-        """Return the file that defines the function, if it is not in an installed package.
-
-        Returns
-        -------
-        list of Path
-        """
+        """Return the files of the user's own that the contents of the set depend on."""
         try:
             path = own_file(find(self.function).__module__)
         except (ImportError, AttributeError):
@@ -318,22 +235,12 @@ class FunctionSource:
         return [] if path is None else [path]
 
     def definition(self) -> dict[str, Any]:
-        """Return the source as plain data.
-
-        Returns
-        -------
-        dict
-
-        Examples
-        --------
-        >>> FunctionSource("pairmend.datasets.make_hypercubes").definition()
-        {'function': 'pairmend.datasets.make_hypercubes', 'params': {}}
-        """
+        """Return the source as plain data, as in a study file."""
         return {"function": self.function, "params": describe(dict(self.params))}
 
 
 @dataclass(frozen=True)
-class GivenSource:
+class GivenSource(Source):
     """A data set in memory."""
 
     data: MultiLabelData
@@ -341,14 +248,6 @@ class GivenSource:
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
         """Return the data."""
         return self.data
-
-    def missing(self, data_dir: Path | None) -> str:
-        """Nothing is missing."""
-        return ""
-
-    def files(self) -> list[Path]:
-        """Return no files."""
-        return []
 
     def definition(self) -> dict[str, Any]:
         """Return the source as plain data, from which it cannot be loaded."""
@@ -426,3 +325,32 @@ def data_hash(data: MultiLabelData) -> str:
         digest.update(array.tobytes())
     digest.update(repr(sorted(data.categories.items())).encode())
     return digest.hexdigest()
+
+
+class CachedSet(NamedTuple):
+    """X (a frame if features are categorical), Y, and the fold of each row in each repeat."""
+
+    X: Any
+    Y: Any
+    fold_of: Any
+
+
+def put_into_cache(data: MultiLabelData, fold_of: Any, folder: Path) -> Path:
+    """Write a set for `open_cached_set`, and return its file."""
+    X = data.to_pandas()[0] if data.categories else data.X
+    try:
+        # A new name: Windows does not remove files that a process of an earlier run maps.
+        path = Path(tempfile.mkdtemp(dir=folder)) / ("frame" if data.categories else "arrays")
+        joblib.dump(CachedSet(X, data.Y, fold_of), path)
+    except OSError as error:
+        raise OSError(
+            f"cannot write the set {data.name!r} to {folder}: {error}. Finished tasks are stored. "
+            "Remove the cause (is the disk full?) or choose another folder (--out), and run the "
+            "study again to continue."
+        ) from error
+    return path
+
+
+def open_cached_set(path: Path, *, mapped: bool = True) -> CachedSet:
+    """Read a set of the cache; all processes share its arrays if they are mapped into memory."""
+    return joblib.load(path, mmap_mode="r" if mapped and path.name == "arrays" else None)

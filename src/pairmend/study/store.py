@@ -5,14 +5,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
-from pairmend.study.execution import Outcome
+from pairmend.study.execution import Outcome, Task
 from pairmend.study.objects import as_text
-from pairmend.study.requirements import require_extra
-from pairmend.study.tasks import Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,6 +172,16 @@ class Store:
                 "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?)",
                 [[*outcome.task, name, value] for name, value in outcome.values.items()],
             )
+
+
+def require_extra(*others: str) -> None:
+    """Raise an ImportError if a package of the extra, or one of the others, is not installed."""
+    packages = ("cloudpickle", "filelock", "pandas", *others)
+    if absent := [name for name in packages if find_spec(name) is None]:
+        raise ImportError(
+            f"a study needs packages that are not installed ({', '.join(absent)}): "
+            "pip install 'pairmend[study]'"
+        )
 
 
 def read_progress(folder: Path) -> Progress:

@@ -1,4 +1,4 @@
-"""Pool of worker processes: starts and restarts them, enforces time limits and ATTEMPTS.
+"""Worker processes: the pool starts and restarts them, and enforces time limits and ATTEMPTS.
 
 If a worker dies, only its batch is lost, and another worker repeats it; a batch whose worker dies
 three times has failed. A task that takes longer than the time limit of the study has failed, too:
@@ -18,16 +18,17 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeAlias
 
-from pairmend.study.array_cache import CachedSource
+from threadpoolctl import threadpool_limits
+
 from pairmend.study.definition import Study
-from pairmend.study.execution import Outcome, failures
-from pairmend.study.time_limit import late_batch
-from pairmend.study.worker_process import Job, Refusal, Setup, Signal
+from pairmend.study.execution import Batch, Outcome, failures, perform
+from pairmend.study.sources import Source, open_cached_set
 
 ATTEMPTS = 3
 POLL_INTERVAL = 1.0
@@ -39,13 +40,27 @@ inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 os.dup2(2, 1)
 sys.path[:] = pickle.load(inbox)
-from pairmend.study.worker_process import serve
+from pairmend.study.workers import serve
 serve(inbox, outbox)
 """
 """Code that a worker process executes. Output of classifiers goes to standard error."""
 
-ENDED = "ended"
+READY, FITTED, DONE, INTERRUPTED, ENDED = "ready", "fitted", "done", "interrupted", "ended"
+"""Messages of a worker beside outcomes and refusals; ENDED stands for the end of its pipe."""
 Messages: TypeAlias = "queue.SimpleQueue[tuple[_Worker, Any]]"
+
+
+class Job(NamedTuple):
+    """A batch, and the file of the cache that has its set."""
+
+    batch: Batch
+    file: Path
+
+
+class Refusal(NamedTuple):
+    """The message of a worker that cannot load the study."""
+
+    reason: str
 
 
 def run_in_processes(
@@ -138,7 +153,7 @@ class _Pool:
 
     def __init__(self, study: Study, n_workers: int) -> None:
         # Workers read sets from the cache, so they are not sent with the study.
-        self.study = replace(study, sets=dict.fromkeys(study.sets, CachedSource()))
+        self.study = replace(study, sets=dict.fromkeys(study.sets, Source()))
         self.setup = _setup_of(self.study)
         self.n_workers = n_workers
         self.workers: list[_Worker] = []
@@ -181,14 +196,14 @@ class _Pool:
     def _receive(self, worker: _Worker, message: Any) -> Iterator[Outcome]:
         if message == ENDED:
             yield from self._replace_dead(worker)
-        elif message is Signal.READY:
+        elif message == READY:
             worker.ready = self.has_started = True
             worker.send_job(self.study.time_limit)
-        elif message is Signal.FITTED:
+        elif message == FITTED:
             worker.fitted = True
-        elif message is Signal.DONE:
+        elif message == DONE:
             worker.job = None
-        elif message is Signal.INTERRUPTED:
+        elif message == INTERRUPTED:
             raise KeyboardInterrupt
         elif isinstance(message, Refusal):
             raise RuntimeError(f"a worker process cannot load the study: {message.reason}")
@@ -211,12 +226,17 @@ class _Pool:
                     yield from self._replace_dead(worker)
 
     def _replace_late(self, worker: _Worker) -> Iterator[Outcome]:
+        """Fail the tasks that took too long, and repeat those of the batch not started."""
         self._remove(worker)
         assert worker.job is not None
-        late = late_batch(self.study, worker.job.batch, worker.fitted)
-        if late.rest:
-            self.retries.append(Job(late.rest, worker.job.folder))
-        yield from late.failures
+        names = worker.job.batch.algorithms
+        n_late = 1 if worker.fitted else len(names)
+        if names[n_late:]:
+            rest = replace(worker.job.batch, algorithms=names[n_late:])
+            self.retries.append(worker.job._replace(batch=rest))
+        late = replace(worker.job.batch, algorithms=names[:n_late])
+        limit = f"the time limit of {self.study.time_limit:g} seconds was exceeded"
+        yield from failures(self.study, late, TimeoutError(limit))
 
     def _replace_dead(self, worker: _Worker) -> Iterator[Outcome]:
         self._remove(worker)
@@ -257,8 +277,8 @@ def _setup_of(study: Study) -> bytes:
             f"the study cannot be sent to a worker process: {type(error).__name__}: {error}. "
             "Classifiers and metrics must be objects that can be pickled."
         ) from error
-    folder = None if study.folder is None else str(study.folder)
-    return pickle.dumps(list(sys.path)) + pickle.dumps(Setup(folder, pickled))
+    folder = [] if study.folder is None else [str(study.folder)]
+    return pickle.dumps([*folder, *sys.path]) + pickle.dumps(pickled)
 
 
 def _cause(exitcode: int) -> str:
@@ -268,3 +288,46 @@ def _cause(exitcode: int) -> str:
         return f"{name}, perhaps because memory ran out" if name == "SIGKILL" else name
     # Windows reports a crash as a large code, which its documentation lists in hexadecimal.
     return f"exit code {exitcode}" if exitcode < 2**16 else f"exit code 0x{exitcode:08X}"
+
+
+def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
+    """Perform jobs in a worker process until the pipe is closed."""
+
+    def send(message: Any) -> None:
+        pickle.dump(message, outbox)
+        outbox.flush()
+
+    try:
+        study = pickle.loads(pickle.load(inbox))
+    except Exception as error:  # modules can raise anything when they are imported
+        send(Refusal(f"{type(error).__name__}: {error}"))
+        return
+    jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(inbox, jobs), daemon=True).start()
+    try:
+        # One BLAS thread in all workers: the number of threads changes the last digits.
+        with threadpool_limits(limits=1):
+            send(READY)
+            _perform_all(study, jobs, send)
+    except KeyboardInterrupt:
+        send(INTERRUPTED)
+
+
+def _receive(inbox: IO[bytes], jobs: "queue.SimpleQueue[Job]") -> None:
+    """Receive jobs from the pipe; end this process when the main process has ended."""
+    try:
+        while True:
+            jobs.put(pickle.load(inbox))
+    finally:
+        os._exit(1)
+
+
+def _perform_all(study: Study, jobs: "queue.SimpleQueue[Job]", send: Callable[[Any], None]) -> None:
+    file, data = None, None
+    while True:
+        job = jobs.get()
+        if job.file != file or data is None:
+            file, data = job.file, open_cached_set(job.file)
+        for outcome in perform(study, job.batch, data, fitted=lambda: send(FITTED)):
+            send(outcome)
+        send(DONE)
