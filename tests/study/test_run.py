@@ -146,7 +146,7 @@ def test_a_changed_study_is_refused_with_the_changes(study, sets, algorithms, tm
         "seed was 0, is now 2",
         "split was 'shuffled', is now 'stratified'",
         "algorithms.FCM.params.validation is new: 3",
-        "criteria.zero_one was",
+        "criteria.zero_one.title was",
     ):
         assert line in str(raised.value)
     assert len(plan_study(changed, tmp_path).changes) >= 5
