@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend.datasets import ArffError, load_mulan, one_hot, save_mulan, take
+from pairmend.datasets import ArffError, load_mulan, one_hot, save_mulan, subset
 
 ARFF = """@relation photos
 @attribute hue {red,green,blue}
@@ -167,7 +167,9 @@ def test_instance_weights_travel_along(files, tmp_path):
     data = load_mulan(*files)
     assert data.weights.tolist() == [3, 1]
     assert load_mulan([files[0], files[0]], files[1]).weights.tolist() == [3, 1, 3, 1]
-    assert take(data, np.array([1])).weights.tolist() == [1]
+    part = subset(data, 1, seed=0)
+    row = int(np.flatnonzero((part.Y[0] == data.Y).all(axis=1))[0])
+    assert part.weights.tolist() == [data.weights[row]]
     save_mulan(data, tmp_path / "again.arff", tmp_path / "again.xml")
     again = load_mulan(tmp_path / "again.arff", tmp_path / "again.xml")
     assert again.weights.tolist() == [3, 1]
