@@ -108,11 +108,11 @@ class ScoredRows(ABC):
         return _DenseRows(stack, absent, n_subspaces, design.value_table)
 
     def tiles(self, n_classes: int) -> Iterator[slice]:
-        """Cut the rows so that a tile stays in the processor's cache and in one thread of BLAS."""
-        in_one_thread = max(MIN_ROWS, LARGEST // (n_classes * self.table.shape[1]))
-        return batches(
-            self.n_rows, max(8, min(TILE // (n_classes * self.n_subspaces), in_one_thread))
-        )
+        """Cut the rows so that the scores of a tile stay in the processor's cache."""
+        return batches(self.n_rows, self._tile_size(n_classes))
+
+    def _tile_size(self, n_classes: int) -> int:
+        return max(8, TILE // (n_classes * self.n_subspaces))
 
     @abstractmethod
     def at(self, rows: IntArray | slice) -> "ScoredRows":
@@ -187,6 +187,11 @@ class _DenseRows(_CopiedRows):
     @property
     def n_rows(self) -> int:
         return int(self.stack.shape[1])
+
+    def _tile_size(self, n_classes: int) -> int:
+        """Return the number of rows whose products fit into one thread of BLAS, if not too few."""
+        in_one_thread = LARGEST // (n_classes * self.table.shape[1])
+        return min(super()._tile_size(n_classes), max(MIN_ROWS, in_one_thread))
 
     def scores(self, scorer: Scorer) -> FloatArray:
         scores = multiply(scorer.by_subspace, np.take(self.stack, self.table, axis=0))
