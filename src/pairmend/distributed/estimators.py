@@ -1,6 +1,5 @@
 """fit, predict and predict_proba on Dask collections; training of each classifier by blocks."""
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from inspect import signature
@@ -46,14 +45,13 @@ from pairmend.distributed.rows import (
     without_rows,
 )
 from pairmend.distributed.subspace_nb import check_frame, train_pairs
-from pairmend.kernels.pairs import LabelRows
 from pairmend.mended.base import GivenBase, base_attributes
 from pairmend.mended.estimator import MendedClassifier
 from pairmend.mended.rows import ColumnSums, RowEncoder
 from pairmend.mended.validation import LandmarkTables, OutOfFoldRows, ValidationRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
-from pairmend.pairwise.learners import PairLearner, SubspaceNBPairLearner
+from pairmend.pairwise.learners import SubspaceNBPairLearner
 from pairmend.pairwise.voting import CalibratedLabelRanking, PairwiseClassifier
 from pairmend.thresholds.classifier import ThresholdedClassifier, scoring_method
 
@@ -257,13 +255,7 @@ def _take_over(classifier: Any, fitted: Any) -> Any:
 
 def _fit_pairwise(classifier: Any, rows: Rows) -> Any:
     problem = classifier._training_input(rows.like, rows.target, {}, rows.all_weights)
-
-    training = _PairRows(rows, np.arange(len(rows)))
-    if type(classifier) is CorrectedPairwiseClassifier:
-        return classifier._fit_rows(problem, training)
-    present = training.take(rows.present)
-    learner = present.train(classifier._new_learner(problem), problem.pairs, classifier)
-    return classifier._set_fitted(rows.like, rows.target, pairs_=problem.pairs, learner_=learner)
+    return classifier._fit_rows(problem, _PairRows(rows, np.arange(len(rows))))
 
 
 @dataclass(frozen=True)
@@ -272,11 +264,6 @@ class _PairRows:
 
     rows: Rows
     numbers: IntArray
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.numbers)
 
     @lazy
     def X(self) -> MatrixLike:
@@ -297,14 +284,7 @@ class _PairRows:
         self, learner: SubspaceNBPairLearner, pairs: IntArray, owner: Any
     ) -> SubspaceNBPairLearner:
         """Train all pairs on the rows."""
-        how: dict[str, Any] = {"n_jobs": learner.n_jobs, "seed": learner.seed}
-        return train_pairs(learner.estimator, self.rows, self.numbers, pairs, **how)
-
-    def decide(
-        self, learner: PairLearner, label_rows: LabelRows, reference: Callable[..., FloatArray]
-    ) -> FloatArray:
-        """Return the decisions of pairs at the rows, whose labels are `label_rows`."""
-        return learner.decide(self.X, label_rows, reference)
+        return train_pairs(learner, self.rows, self.numbers, pairs)
 
 
 def _fit_relevance(classifier: Any, rows: Rows) -> Any:

@@ -29,19 +29,14 @@ MOST_GROUPS = 64
 
 
 def train_pairs(
-    estimator: RandomSubspaceNB,
-    rows: Rows,
-    train: IntArray,
-    pairs: IntArray,
-    *,
-    n_jobs: int | None,
-    seed: int,
+    learner: SubspaceNBPairLearner, rows: Rows, train: IntArray, pairs: IntArray
 ) -> SubspaceNBPairLearner:
     """Train all pairs on the chosen rows, in two or three passes over their blocks.
 
     The learner equals one that is trained on these rows at once, but for the order of additions.
     """
-    numbers = _Numbers.of(seed_estimator(estimator, seed), rows, NO_ENCODER, train)
+    seeded = seed_estimator(learner.estimator, learner.seed)
+    numbers = _Numbers.of(seeded, rows, NO_ENCODER, train)
     # Centres need only be near the means.
     design = delayed(_design)(numbers.blocks[0], as_task(numbers.features)).compute()
     n_labels, task = int(pairs.max()) + 1, as_task(design)
@@ -49,7 +44,7 @@ def train_pairs(
     if len(sums.exclusive_pairs):
         parts = numbers.map(_sum_exclusive, task, sums.exclusive_pairs)
         sums = replace(sums, exclusive=in_a_tree(parts).compute())
-    return SubspaceNBPairLearner(estimator, n_jobs=n_jobs, seed=seed).set_sums(pairs, design, sums)
+    return learner.set_sums(pairs, design, sums)
 
 
 def train_labels(

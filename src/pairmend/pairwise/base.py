@@ -36,7 +36,12 @@ from pairmend._utils.validation import (
 from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.votes import DIGITS, round_scores, sum_supports, vote
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.pairwise.learners import DevicePairLearner, PairLearner, make_pair_learner
+from pairmend.pairwise.learners import (
+    DevicePairLearner,
+    PairLearner,
+    TrainingRows,
+    make_pair_learner,
+)
 
 Blocks = Iterator[tuple[slice, FloatArray]]
 """Blocks of pairs by their first labels, each with an array (rows, pairs of the block, ...)."""
@@ -116,10 +121,7 @@ class PairwiseVoting(MultiLabelClassifier):
         self
         """
         data = self._check_fit(X, y, fit_params)
-        learner = self._new_learner(data)
-        learner.fit(data.X, data.target.Y, data.pairs, data.fit_params, owner=self)
-        pairs = learner.namespace.asarray(data.pairs)
-        return self._set_fitted(data.X, data.target, pairs_=pairs, learner_=learner)
+        return self._fit_rows(data, TrainingRows(data.X, data.target.Y, data.fit_params))
 
     def predict_each(
         self, X: MatrixLike, settings: Iterable[Mapping[str, Any]]
@@ -229,6 +231,12 @@ class PairwiseVoting(MultiLabelClassifier):
         shares_rng = not isinstance(self.random_state, Integral)
         seed = new_seed(rng)
         return TrainingInput(base, X, target, pairs, fit_params, row_weights, rng, shares_rng, seed)
+
+    def _fit_rows(self, data: TrainingInput, rows: Any) -> Self:
+        """Fit on `TrainingRows`, or rows in blocks."""
+        learner = rows.train(self._new_learner(data), data.pairs, self)
+        pairs = learner.namespace.asarray(data.pairs)
+        return self._set_fitted(data.X, data.target, pairs_=pairs, learner_=learner)
 
     def _new_learner(self, data: TrainingInput) -> PairLearner:
         return make_pair_learner(data.base, data.X, n_jobs=self.n_jobs, seed=data.seed)

@@ -288,7 +288,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
 
         def train(part: TrainingRows) -> PairLearner:
             training = f"(training {next(numbers)} of {n_trainings})"
-            report(self, f"{training} {len(data.pairs)} pairs on {part.n_rows} rows")
+            report(self, f"{training} {len(data.pairs)} pairs on {len(part.Y)} rows")
             return part.train(self._new_learner(data), data.pairs, self)
 
         if learner is None:
@@ -328,13 +328,13 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         if self.has_virtual_label:
             Y = np.column_stack([Y, np.zeros(len(Y), dtype=bool)])
         if not folds:
-            found = validation.decide(learner, label_rows, reference)
+            found = learner.decide(validation.X, label_rows, reference)
             return ValidationDecisions(label_rows, Y, found)
         parts, entries = [], []
         for rest, fold in folds:
             here, chosen = label_rows.among(fold, len(Y))
             trained = train(validation.take(rest))
-            parts.append(validation.take(fold).decide(trained, here, reference))
+            parts.append(trained.decide(validation.take(fold).X, here, reference))
             entries.append(np.flatnonzero(chosen))
         place = learner.namespace.asarray(np.argsort(np.concatenate(entries)))
         return ValidationDecisions(label_rows, Y, xp.take(xp.concat(parts, axis=0), place, axis=0))

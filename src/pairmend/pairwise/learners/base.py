@@ -109,11 +109,6 @@ class TrainingRows:
     Y: BoolArray
     fit_params: dict[str, Any]
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.Y)
-
     def take(self, rows: IntArray) -> "TrainingRows":
         """Return some of the rows."""
         params = take_params(self.Y, self.fit_params, rows)
@@ -122,9 +117,3 @@ class TrainingRows:
     def train(self, learner: PairLearner, pairs: IntArray, owner: Any) -> PairLearner:
         """Train all pairs on the rows."""
         return learner.fit(self.X, self.Y, pairs, self.fit_params, owner)
-
-    def decide(
-        self, learner: PairLearner, label_rows: LabelRows, reference: Callable[..., FloatArray]
-    ) -> FloatArray:
-        """Return the decisions of pairs at the rows, whose labels are `label_rows`."""
-        return learner.decide(self.X, label_rows, reference)
