@@ -117,18 +117,26 @@ class TextFile:
             for name in self.names
             if name in texts or name in labels
         }
+        with_points: set[str] = set()  # or with missing cells
         numbers: dict[str, list[FloatArray]] = {n: [] for n in self.names if n not in coders}
         for chunk in self._chunks(self.names, coders):
             for name, column in chunk.items():
                 if name in coders:
                     coders[name].add(column.str.strip())
                 elif name in numbers:
+                    if column.dtype.kind == "f":
+                        with_points.add(name)
                     if column.dtype.kind in "iuf":
                         numbers[name].append(column.to_numpy(dtype=float))
                     else:
                         del numbers[name]
         read = {name: np.concatenate(parts) for name, parts in numbers.items()}
-        others = [n for n in self.names if n not in coders and self._needs_texts(n, read.get(n))]
+        others = [
+            name
+            for name in self.names
+            if name not in coders
+            and self._needs_texts(name, read.get(name), may_have_points=name in with_points)
+        ]
         again = {name: TextCodes(self.count, MISSING) for name in others}
         for chunk in self._chunks(others, again) if others else ():
             for name, column in chunk.items():
@@ -142,13 +150,13 @@ class TextFile:
                 found[name] = decoded(self.path, name, column, self._notation, notes)
         return {name: found[name] for name in self.names}
 
-    def _needs_texts(self, name: str, numbers: FloatArray | None) -> bool:
+    def _needs_texts(self, name: str, numbers: FloatArray | None, *, may_have_points: bool) -> bool:
         """Return whether a column is no number, or numbers whose texts have to be looked at."""
         if numbers is None:
             return True
         if self._has_codes and bool((numbers == np.floor(numbers)).any()):
             return True
-        if self._notation is not None:
+        if self._notation is not None or not may_have_points:
             return False
         place = self.names.index(name)
         cells = [row[place] for row in self._sample if place < len(row)]
