@@ -70,9 +70,7 @@ def make_app(path: str, sha256: str | None = None) -> FastAPI:
         model = loaded["model"]
         names = np.array(model.label_names, dtype=object)
         with _bad_rows_as_422():
-            X = model.prepare(given.rows)
-            labels = model.estimator.predict(X)
-            proba = model.estimator.predict_proba(X)
+            labels, proba = model.predict_both(given.rows)
         return Predictions(
             labels=[names[row == 1].tolist() for row in labels],
             probabilities=[dict(zip(names, row, strict=True)) for row in proba.tolist()],

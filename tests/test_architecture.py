@@ -44,7 +44,7 @@ ALLOWED_IMPORTS = {
     "stats": [],
     "study": ["_utils", "datasets", "metrics", "model_selection", "published"],
     "report": ["_utils", "datasets", "plots", "published", "stats", "study"],
-    "persistence": ["_utils", "datasets", "explanation", "frames", "kernels"],
+    "persistence": ["_base", "_utils", "datasets", "explanation", "frames", "kernels"],
     "cli": [
         "_utils", "base_classifiers", "datasets", "frames", "metrics", "model_selection",
         "naive_bayes", "persistence", "plots", "report", "study",

@@ -111,6 +111,12 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
         scores = self._scores(rows if encoder is None else encoder.encode(rows))
         return scores if self.multilabel_ else sum_to_one(scores)
 
+    def _labels_and_proba(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], FloatArray]:
+        """Return ``predict(X)`` and ``predict_proba(X)``, in one pass if labels follow from it."""
+        proba = self.predict_proba(X)
+        follow = type(self).predict is MultiLabelClassifier.predict
+        return self._decide(proba) if follow else self.predict(X), proba
+
     def score(self, X: MatrixLike, y: TargetLike, sample_weight: Any = None) -> float:
         """Return the share of rows whose labels are all predicted correctly.
 

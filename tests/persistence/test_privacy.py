@@ -116,8 +116,9 @@ def test_files_hold_no_cells_of_training_rows(tmp_path, name):
         assert leaks(path, columns) != {}
     else:
         assert leaks(path, columns) == {}
-    loaded = load_model(path).estimator
-    np.testing.assert_array_equal(loaded.predict_proba(X[columns]), model.predict_proba(X[columns]))
+    labels, proba = load_model(path).predict_both(X[columns])
+    np.testing.assert_array_equal(labels, model.predict(X[columns]))
+    np.testing.assert_array_equal(proba, model.predict_proba(X[columns]))
 
 
 @pytest.mark.parametrize("method", METHODS)

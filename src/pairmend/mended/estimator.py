@@ -409,13 +409,19 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         ndarray of int, shape (n_samples, n_labels)
             0 or 1. After a fit on 1-D classes: shape (n_samples,), the most likely class.
         """
+        return self._labels_and_proba(X)[0]
+
+    def _labels_and_proba(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], FloatArray]:
         self._check_namespace(X, "predict")
         decision, _ = self._decision()
         corrected = self._corrected(X)
+        proba = corrected.proba if self.multilabel_ else sum_to_one(corrected.proba)
         if decision.kind == "classes":
             best = np.argmax(corrected.proba, axis=1)
-            return like_rows(np.asarray(as_numpy(self.classes_))[best], X)
-        return like_rows(decision.decide(corrected.proba, corrected.by_label), X)
+            labels = np.asarray(as_numpy(self.classes_))[best]
+        else:
+            labels = decision.decide(corrected.proba, corrected.by_label)
+        return like_rows(labels, X), like_rows(proba, X)
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the corrected probabilities of labels.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pairmend._base import MultiLabelClassifier
 from pairmend._utils.frames import is_frame
 from pairmend.datasets import MultiLabelData, one_hot
 from pairmend.explanation import Explanations
@@ -140,6 +141,38 @@ class SavedModel:
         (1, 2)
         """
         return self.estimator.predict_proba(self.prepare(rows))
+
+    def predict_both(self, rows: Any) -> tuple[Any, Any]:
+        """Predict labels and probabilities of rows in one pass.
+
+        Parameters
+        ----------
+        rows : DataFrame, MultiLabelData, list of dicts or array-like
+            As for :meth:`predict`.
+
+        Returns
+        -------
+        labels, proba : ndarray of shape (n_rows, n_labels)
+            The results of :meth:`predict` and :meth:`predict_proba`.
+
+        Examples
+        --------
+        >>> from pairmend import BinaryRelevance
+        >>> from pairmend.persistence import SavedModel
+        >>> fitted = BinaryRelevance().fit([[0.0], [1.0], [2.0]], [[1, 0], [1, 1], [0, 1]])
+        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, {}, "")
+        >>> labels, proba = saved.predict_both([{"size": 0.5}])
+        >>> labels.tolist() == (proba > 0.5).astype(int).tolist()
+        True
+        """
+        X, classifier = self.prepare(rows), self.estimator
+        if hasattr(classifier, "steps"):
+            for _, step in classifier.steps[:-1]:
+                X = X if step in (None, "passthrough") else step.transform(X)
+            classifier = classifier[-1]
+        if isinstance(classifier, MultiLabelClassifier):
+            return classifier._labels_and_proba(X)
+        return classifier.predict(X), classifier.predict_proba(X)
 
     def explain(
         self,
