@@ -115,7 +115,7 @@ def node_of(value, first=10_000):
     """Return the node of a value without arrays, numbered from `first` on."""
     from skops.io import dumps
 
-    from pairmend.persistence.reproducible import pack
+    from pairmend.persistence.packing import pack
 
     with zipfile.ZipFile(io.BytesIO(pack(dumps(value)))) as archive:
         root = json.loads(archive.read("model.json"))

@@ -61,7 +61,7 @@ from pairmend.persistence import (
     save_model,
 )
 from pairmend.persistence.container import Container, read_container, write_container
-from pairmend.persistence.reproducible import pack
+from pairmend.persistence.packing import pack
 from pairmend.persistence.trust import ROOMS, registered
 from pairmend.thresholds import (
     BatchF1Thresholds,

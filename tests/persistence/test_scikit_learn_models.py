@@ -1,5 +1,7 @@
 """Classifiers of scikit-learn that are trusted: they are saved and loaded unchanged."""
 
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,7 +31,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pairmend.persistence import load_model, save_model
-from pairmend.persistence.trust import ESTIMATORS, trusted_estimators
+from pairmend.persistence.trust import CLASSES, SCIKIT_LEARN, class_of
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
 
@@ -94,5 +96,24 @@ def test_columns_and_texts_of_frames(tmp_path):
     np.testing.assert_array_equal(load_model(tmp_path / "x").predict(frame), model.predict(frame))
 
 
-def test_trusted_estimators_exist():
-    assert len(trusted_estimators()) == sum(map(len, ESTIMATORS.values()))
+def test_trusted_classes_exist():
+    assert all(class_of(name) for name in CLASSES)
+    for name in SCIKIT_LEARN:
+        import_module(f"sklearn.{name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sklearn.tree._tree.Tree",
+        "sklearn.linear_model._sgd_fast.Hinge",
+        "sklearn.calibration.partial",
+        "sklearn.pipeline.Bunch",
+        "sklearn.linear_model.tests.test_base.X",
+        "sklearn.svm._classes.SVC",
+        "sklearn.no_such_module.Estimator",
+        "sklearn.linear_model._no_such_module.Estimator",
+    ],
+)
+def test_compiled_imported_and_other_classes_are_not_trusted(name):
+    assert class_of(name) is None

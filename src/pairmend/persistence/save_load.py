@@ -29,7 +29,7 @@ from pairmend.persistence.container import (
 )
 from pairmend.persistence.contents import describe_contents
 from pairmend.persistence.manifest import read_manifest
-from pairmend.persistence.reproducible import pack, unpack
+from pairmend.persistence.packing import pack, unpack
 from pairmend.persistence.saved import SavedModel, TagColumn
 from pairmend.persistence.structures import check_structures
 from pairmend.persistence.trust import UntrustedTypesError

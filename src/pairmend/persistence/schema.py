@@ -11,24 +11,12 @@ from typing import Any
 Node = dict[str, Any]
 
 SEQUENCES = ("ListNode", "SetNode", "TupleNode")
-REDUCED = ("TreeNode", "LossNode", "QuantileForestNode")
-LEAVES = (
-    "JsonNode",
-    "TypeNode",
-    "FunctionNode",
-    "SliceNode",
-    "BytesNode",
-    "BytearrayNode",
-    "SparseMatrixNode",
-)
-FIELDS: dict[str, tuple[str, ...]] = {
-    "DefaultDictNode": ("main", "default_factory"),
-    "MethodNode": ("obj",),
-    "PartialNode": ("func", "args", "kwds", "namespace"),
-    "MaskedArrayNode": ("data", "mask"),
-    "RandomGeneratorNode": ("bit_generator", "seed_seq"),
-}
-"""Loaders whose members have names."""
+REDUCED = ("TreeNode", "LossNode")
+STATEFUL = ("ObjectNode", "ConstructorFromReduceNode", "RandomStateNode", "DTypeNode")
+LEAVES = ("JsonNode", "TypeNode", "FunctionNode", "SliceNode", "SparseMatrixNode")
+FIELDS = {"MaskedArrayNode": ("data", "mask"), "RandomGeneratorNode": ("bit_generator", "seed_seq")}
+LOADERS = {*SEQUENCES, *REDUCED, *STATEFUL, *LEAVES, *FIELDS, "DictNode", "NdArrayNode"}
+"""Loaders of skops that are supported."""
 WITHOUT_IDENTITY = ("JsonNode", "TypeNode", "FunctionNode")
 """Loaders of immutable values: whether two of them are one object makes no difference."""
 
@@ -48,9 +36,7 @@ def places(node: Node) -> Iterator[tuple[Any, Any]]:
     loader = node["__loader__"]
     if loader in LEAVES or (loader == "NdArrayNode" and node["type"] == "numpy"):
         return
-    if loader == "OperatorFuncNode":
-        yield node, "attrs"
-    elif loader in REDUCED:
+    if loader in REDUCED:
         yield node, "content"
         yield node["__reduce__"], "args"
     elif loader == "DictNode":
@@ -61,12 +47,9 @@ def places(node: Node) -> Iterator[tuple[Any, Any]]:
         if loader == "NdArrayNode":
             yield node, "shape"
     elif loader in FIELDS:
-        yield from ((node["content"], field) for field in FIELDS[loader])
-    elif loader in ("ObjectNode", "ConstructorFromReduceNode", "RandomStateNode", "DTypeNode"):
-        if node.get("content") is not None:
-            yield node, "content"
-    else:
-        raise ValueError(f"unknown loader {loader!r}")
+        yield from ((node["content"], part) for part in FIELDS[loader])
+    elif loader in STATEFUL and node.get("content") is not None:
+        yield node, "content"
 
 
 def members(node: Node) -> Iterator[Node]:

@@ -1,6 +1,6 @@
 """Types that are trusted in a model file; UntrustedTypesError.
 
-Listed are classes of which only attributes are set when an object is created, and whose predictions
+Trusted are classes of which only attributes are set when an object is created, whose predictions
 stay within their own memory for all values of the attributes: those that compute with numpy, or
 whose arrays are checked. All others must be passed to ``load_model`` as trusted.
 """
@@ -52,115 +52,34 @@ FUNCTIONS = frozenset(
 )
 """Functions of scikit-learn that estimators refer to."""
 
-ESTIMATORS = {
-    "calibration": ["CalibratedClassifierCV"],
-    "compose": ["ColumnTransformer"],
-    "decomposition": ["PCA", "TruncatedSVD"],
-    "discriminant_analysis": ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"],
-    "dummy": ["DummyClassifier", "DummyRegressor"],
-    "ensemble": [
-        "AdaBoostClassifier",
-        "BaggingClassifier",
-        "ExtraTreesClassifier",
-        "ExtraTreesRegressor",
-        "RandomForestClassifier",
-        "RandomForestRegressor",
-        "StackingClassifier",
-        "VotingClassifier",
-    ],
-    "feature_extraction.text": [
-        "CountVectorizer",
-        "HashingVectorizer",
-        "TfidfTransformer",
-        "TfidfVectorizer",
-    ],
-    "feature_selection": [
-        "RFE",
-        "SelectFromModel",
-        "SelectKBest",
-        "SelectPercentile",
-        "VarianceThreshold",
-    ],
-    "impute": ["MissingIndicator", "SimpleImputer"],
-    "isotonic": ["IsotonicRegression"],
-    "kernel_approximation": ["Nystroem", "RBFSampler"],
-    "linear_model": [
-        "ElasticNet",
-        "Lasso",
-        "LinearRegression",
-        "LogisticRegression",
-        "LogisticRegressionCV",
-        "PassiveAggressiveClassifier",
-        "Perceptron",
-        "Ridge",
-        "RidgeClassifier",
-        "RidgeClassifierCV",
-        "RidgeCV",
-        "SGDClassifier",
-        "SGDRegressor",
-    ],
-    "model_selection": [
-        "FixedThresholdClassifier",
-        "GridSearchCV",
-        "RandomizedSearchCV",
-        "TunedThresholdClassifierCV",
-    ],
-    "multiclass": ["OneVsOneClassifier", "OneVsRestClassifier", "OutputCodeClassifier"],
-    "multioutput": ["ClassifierChain", "MultiOutputClassifier"],
-    "naive_bayes": ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"],
-    "neighbors": ["NearestCentroid"],
-    "neural_network": ["MLPClassifier", "MLPRegressor"],
-    "pipeline": ["FeatureUnion", "Pipeline"],
-    "preprocessing": [
-        "Binarizer",
-        "FunctionTransformer",
-        "KBinsDiscretizer",
-        "LabelBinarizer",
-        "LabelEncoder",
-        "MaxAbsScaler",
-        "MinMaxScaler",
-        "MultiLabelBinarizer",
-        "Normalizer",
-        "OneHotEncoder",
-        "OrdinalEncoder",
-        "PowerTransformer",
-        "QuantileTransformer",
-        "RobustScaler",
-        "StandardScaler",
-        "TargetEncoder",
-    ],
-    "svm": ["LinearSVC", "LinearSVR"],
-    "tree": [
-        "DecisionTreeClassifier",
-        "DecisionTreeRegressor",
-        "ExtraTreeClassifier",
-        "ExtraTreeRegressor",
-    ],
-}
-"""Estimators of scikit-learn, by public module.
+SCIKIT_LEARN = (
+    "calibration", "compose", "decomposition._pca", "decomposition._truncated_svd",
+    "discriminant_analysis", "dummy", "ensemble._bagging", "ensemble._forest",
+    "ensemble._stacking", "ensemble._voting", "ensemble._weight_boosting",
+    "feature_extraction.text", "feature_selection", "impute._base", "isotonic",
+    "kernel_approximation", "linear_model", "model_selection", "multiclass", "multioutput",
+    "naive_bayes", "neighbors._nearest_centroid", "neural_network", "pipeline",
+    "preprocessing._data", "preprocessing._discretization", "preprocessing._encoders",
+    "preprocessing._function_transformer", "preprocessing._label",
+    "preprocessing._target_encoder", "tree._classes",
+)  # fmt: skip
+"""Modules and packages of scikit-learn all of whose classes are trusted, if written in Python.
 
 Not listed, because their compiled code does not check their arrays: support vector machines with
 kernels, gradient boosting, everything that searches neighbours or clusters, isolation forests. Not
 listed, because a parameter determines how much memory they need: polynomials and splines.
 """
 
-PARTS = frozenset(
+CLASSES = frozenset(
     {
-        # Plain objects that hold attributes of the estimators above.
-        "sklearn.calibration._CalibratedClassifier",
-        "sklearn.calibration._SigmoidCalibration",
-        "sklearn.calibration._TemperatureScaling",
-        "sklearn.compose._column_transformer._RemainderColsList",
         "sklearn.metrics._scorer._PassthroughScorer",
-        "sklearn.model_selection._split.KFold",
-        "sklearn.model_selection._split.StratifiedKFold",
-        "sklearn.multiclass._ConstantPredictor",
-        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.svm._classes.LinearSVC",
+        "sklearn.svm._classes.LinearSVR",
         "sklearn.utils._metadata_requests.MetadataRequest",
         "sklearn.utils._metadata_requests.MethodMetadataRequest",
     }
 )
+"""Further classes of scikit-learn that are trusted."""
 
 TREE = "sklearn.tree._tree.Tree"
 
@@ -168,12 +87,9 @@ LOADERS: dict[str, frozenset[str]] = {
     "DictNode": frozenset(
         {"builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch"}
     ),
-    "DefaultDictNode": frozenset({"collections.defaultdict"}),
     "ListNode": frozenset({"builtins.list"}),
     "SetNode": frozenset({"builtins.set"}),
     "TupleNode": frozenset({"builtins.tuple"}),
-    "BytesNode": frozenset({"builtins.bytes"}),
-    "BytearrayNode": frozenset({"builtins.bytearray"}),
     "SliceNode": frozenset({"builtins.slice"}),
     "MaskedArrayNode": frozenset({f"{np.ma.MaskedArray.__module__}.MaskedArray"}),
     "RandomStateNode": frozenset({f"{np.random.RandomState.__module__}.RandomState"}),
@@ -243,8 +159,7 @@ def is_trusted(loader: str, name: str) -> bool:
             ours = _is_short(name) and name.rpartition(".")[2] in OUR_FUNCTIONS
             return ours or name in FUNCTIONS or _is_ufunc(name)
         case "ObjectNode":
-            known = name in PARTS or name in trusted_estimators()
-            return known or _own_class(name) is not None
+            return class_of(name) is not None
     return False
 
 
@@ -254,24 +169,23 @@ SCALARS = frozenset("biufcSUmM")
 
 
 @cache
-def trusted_estimators() -> dict[str, type]:
-    """Return the trusted estimators of scikit-learn by the full names of their classes."""
-    found = {}
-    for module, names in ESTIMATORS.items():
-        for name in names:
-            cls = getattr(import_module(f"sklearn.{module}"), name)
-            found[f"{cls.__module__}.{cls.__qualname__}"] = cls
-    return found
-
-
 def class_of(name: str) -> type | None:
-    """Return a trusted class by its full name, None for other names."""
-    if name in trusted_estimators():
-        return trusted_estimators()[name]
-    if name in PARTS:
-        module, _, attribute = name.rpartition(".")
-        return getattr(import_module(module), attribute, None)
-    return _own_class(name)
+    """Return a trusted class by its name in a file, None for other names."""
+    module, _, attribute = name.rpartition(".")
+    if module == OURS:
+        found = registered(attribute)
+        return found if isinstance(found, type) else None
+    listed = [f"sklearn.{each}" for each in SCIKIT_LEARN]
+    if not (name in CLASSES or module in listed or module.rpartition(".")[0] in listed):
+        return None
+    try:
+        source = import_module(module)
+    except ImportError:
+        return None
+    found = vars(source).get(attribute)
+    in_python = str(source.__file__).endswith(".py")
+    is_own = isinstance(found, type) and found.__module__ == module
+    return found if in_python and is_own else None
 
 
 def registered(name: str) -> Any:
@@ -340,8 +254,3 @@ def _is_ufunc(name: str) -> bool:
     if not module.startswith(("numpy", "scipy.special")):
         return False
     return isinstance(getattr(sys.modules.get(module), attribute, None), np.ufunc)
-
-
-def _own_class(name: str) -> type | None:
-    found = registered(name.rpartition(".")[2]) if _is_short(name) else None
-    return found if isinstance(found, type) else None
