@@ -1,9 +1,8 @@
 """Pairwise classifiers on arrays of other libraries equal those on arrays of numpy."""
 
-from unittest import mock
-
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
@@ -19,7 +18,6 @@ from pairmend import (
     QWeightedVoting,
     RandomSubspaceNB,
 )
-from pairmend._utils.namespaces import Namespace
 from pairmend.datasets import load
 from pairmend.persistence import load_model, save_model
 
@@ -110,8 +108,8 @@ def test_single_precision_is_close(variant, name, mixed_set):
 def test_the_size_of_chunks_changes_nothing(variant, mixed_set):
     library, (X, Y, queries) = Library("strict"), mixed_set
     found = []
-    for max_bytes in (2**30, 2**13):
-        with mock.patch.object(Namespace, "max_bytes", max_bytes), dispatched():
+    for megabytes in (1024, 2**-6):
+        with dispatched(), config_context(working_memory=megabytes):
             clf = clone(VARIANTS[variant]).fit(library(X), library(Y))
             found.append(library.numpy(clf.predict_proba(library(queries))))
     np.testing.assert_allclose(*found, rtol=0, atol=1e-11)
