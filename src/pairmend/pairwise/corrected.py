@@ -203,7 +203,6 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     )
     """Parameters that take effect at prediction: changing them needs no new fit."""
     takes_arrays = True
-    _numpy_attributes = ("classes_", "_row_weights")
 
     def __init__(
         self,
@@ -310,7 +309,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             validation_indices_=space.asarray(validation_indices),
             _reference=self.reference,
             _decisions=decisions,
-            _row_weights=row_weights,
+            _row_weights=space.asarray(row_weights),
             _state=state,
         )
 
@@ -421,11 +420,11 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     def _weights(self, X: MatrixLike) -> FloatArray:
         """Return the weights of the validation rows around rows."""
         xp = self.learner_.namespace.xp
-        return checked_weights(self.neighbourhood_, X, len(self._row_weights), xp)
+        return checked_weights(self.neighbourhood_, X, self._row_weights.shape[0], xp)
 
     def _row_size(self) -> int:
         # Weights, squared distances and their exponents.
-        return super()._row_size() + 4 * len(self._row_weights)
+        return super()._row_size() + 4 * self._row_weights.shape[0]
 
     def _votes(
         self, X: MatrixLike, variants: Sequence[Any]
@@ -460,7 +459,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
     def _confusion_shares(self, X: MatrixLike) -> Blocks:
         space = self.learner_.namespace
         weights = self._weights(X)
-        size = weights @ space.asarray(self._row_weights)
+        size = weights @ self._row_weights
         size = space.xp.where(size > 0, size, 1.0)[:, None, None, None]
         by_row = self._by_row(weights)
         for labels in self._blocks(X):
@@ -470,9 +469,9 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
 
     def _by_row(self, weights: FloatArray) -> FloatArray:
         """Return weights times sample weights, of shape (n_validation_rows, n_samples)."""
-        if (self._row_weights == 1).all():
+        if bool(self.learner_.namespace.xp.all(self._row_weights == 1)):
             return weights.T
-        return weights.T * self.learner_.namespace.asarray(self._row_weights)[:, None]
+        return weights.T * self._row_weights[:, None]
 
     def _confusion(self, sums: Any, labels: slice) -> FloatArray:
         """Return the confusion matrices with `balance` and `overlap` applied."""
@@ -484,12 +483,13 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         if self.balance is None:
             return None
         first, second = pairs_between(labels, self._n_voting_labels)
+        row_weights = self.learner_.namespace.numpy(self._row_weights)
         if self.balance == "labels":
             Y = self._decisions.Y
-            sizes, without = (self._row_weights @ rows for rows in (Y, ~Y))
+            sizes, without = (row_weights @ rows for rows in (Y, ~Y))
             is_real = second < len(self.classes_)
             return balance_weights(sizes[first], np.where(is_real, sizes[second], without[first]))
-        alone = self._decisions.sizes(self._row_weights)
+        alone = self._decisions.sizes(row_weights)
         return balance_weights(alone[first, second], alone[second, first])
 
     @property
