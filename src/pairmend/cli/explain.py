@@ -21,7 +21,7 @@ from pairmend.cli.input_files import (
 from pairmend.cli.standard_streams import shown, write_json
 from pairmend.datasets import MultiLabelData
 from pairmend.persistence import SavedModel
-from pairmend.persistence.explaining import explain_prepared
+from pairmend.persistence.saved import explain_prepared
 
 MOST_ROWS = 1000
 """Largest number of rows on one page: each takes about 15 kB."""

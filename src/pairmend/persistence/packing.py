@@ -9,8 +9,14 @@ from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from pairmend.persistence.attributes import computed
+import numpy as np
+from scipy import sparse
+
+from pairmend._utils.text import counted
+from pairmend.persistence.audit import computed
 from pairmend.persistence.schema import (
+    DESCRIPTION,
+    SCHEMA,
     WITHOUT_IDENTITY,
     Node,
     attributes,
@@ -18,11 +24,8 @@ from pairmend.persistence.schema import (
     places,
     type_name,
 )
+from pairmend.persistence.structures import reachable
 from pairmend.persistence.trust import OURS, class_of, full_name
-
-SCHEMA = "schema.json"
-DESCRIPTION = "model.json"
-"""Holds in a model file what skops writes to its schema: names of classes are other ones."""
 
 
 def pack(content: bytes, *, updates: bool = False) -> bytes:
@@ -81,3 +84,45 @@ def _leave_out(node: Node, updates: bool) -> None:
             "__class__": "str", "__module__": "builtins", "__loader__": "JsonNode",
             "content": "null", "is_json": True,
         }  # fmt: skip
+
+
+SCALED_ROWS = ("points_", "rows_")
+"""Attributes with rows that were scaled: of neighbourhoods and of the kernel ridge."""
+GIVEN_ROWS = ("_fit_X", "X_fit_", "X_train_", "support_vectors_")
+"""Attributes with rows as they were given: of nearest neighbours and of kernels."""
+
+
+def describe_contents(model: Any, n_labels: int, *, updates: bool) -> str:
+    """Return how many rows, names of categories and words the file of a model holds.
+
+    Parameters and sums of base classifiers, which every model holds, are not listed.
+    """
+    rows: dict[str, dict[int, int]] = {"scaled": {}, "as they were given": {}}
+    categories: set[str] = set()
+    words: set[str] = set()
+    state = ""
+    for value in reachable(model):
+        own = getattr(value, "__dict__", {})
+        for how, names in zip(rows, (SCALED_ROWS, GIVEN_ROWS), strict=True):
+            for held in (own[name] for name in names if _is_matrix(own.get(name))):
+                n_rows, n_columns = held.shape
+                rows[how][n_rows] = max(n_columns, rows[how].get(n_rows, 0))
+        words |= set(own.get("vocabulary_", ()))
+        for listed in (own.get("keys"), *own.get("categories_", ())):
+            named = listed if isinstance(listed, np.ndarray | list | tuple) else ()
+            categories |= {str(each) for each in named if isinstance(each, str)}
+        if updates and type(value).__name__ == "IncrementalState":
+            state = f"{counted(len(value.Y), 'row')} as given for partial_fit"
+    parts = [
+        f"{counted(n_rows, 'row')} of {counted(n_columns, 'feature')} {how}, with labels"
+        for how, sizes in rows.items()
+        for n_rows, n_columns in sizes.items()
+    ]
+    parts += [state] if state else []
+    parts += [counted(len(categories), "name") + " of categories"] if categories else []
+    parts += [counted(len(words), "word")] if words else []
+    return "; ".join([*(parts or ["no rows"]), counted(n_labels, "name") + " of labels"])
+
+
+def _is_matrix(value: Any) -> bool:
+    return (isinstance(value, np.ndarray) and value.ndim == 2) or sparse.issparse(value)

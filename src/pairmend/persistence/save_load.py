@@ -25,11 +25,10 @@ from pairmend.persistence.container import (
     ModelFileError,
     ModelVersionWarning,
     read_container,
+    read_manifest,
     write_container,
 )
-from pairmend.persistence.contents import describe_contents
-from pairmend.persistence.manifest import read_manifest
-from pairmend.persistence.packing import pack, unpack
+from pairmend.persistence.packing import describe_contents, pack, unpack
 from pairmend.persistence.saved import SavedModel, TagColumn
 from pairmend.persistence.structures import check_structures
 from pairmend.persistence.trust import UntrustedTypesError

@@ -1,5 +1,6 @@
-"""SavedModel: a loaded model, which predicts rows of frames, tables, dicts and arrays."""
+"""SavedModel: a loaded model, which predicts and explains rows of all kinds, dicts included."""
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +9,10 @@ import numpy as np
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.frames import is_frame
 from pairmend.datasets import MultiLabelData, one_hot
-from pairmend.explanation import Explanations
+from pairmend.explanation import Explanations, add_features
 from pairmend.explanation.problem import N_NEIGHBORS
-from pairmend.persistence.explaining import explain_prepared
 from pairmend.persistence.rows import (
+    cells_of,
     check_names,
     has_names,
     read_columns,
@@ -289,3 +290,62 @@ class SavedModel:
         return one_hot(
             MultiLabelData(X, nothing, self.feature_names, (), self.categories, "X", ())
         ).X
+
+
+def explain_prepared(
+    model: SavedModel,
+    X: Any,
+    rows: Any,
+    X_training: Any = None,
+    training: Any = None,
+    *,
+    n_neighbors: int,
+    n_problems: int | None,
+) -> Explanations:
+    """Explain rows, given as the estimator needs them and as they were read."""
+    classifier, typed = model.estimator, (X, X_training)
+    if hasattr(classifier, "steps"):
+        transform = classifier[:-1].transform if len(classifier.steps) > 1 else lambda given: given
+        X, classifier = transform(X), classifier[-1]
+        X_training = None if X_training is None else transform(X_training)
+    if not hasattr(classifier, "explain"):
+        raise ValueError(
+            f"the model is a {type(classifier).__name__}, which has no explanations; fit a "
+            "MendedClassifier or a CorrectedPairwiseClassifier"
+        )
+    if model.label_names:
+        classifier = copy(classifier)  # the model keeps its classes
+        classifier.classes_ = np.array(model.label_names, dtype=object)
+    explained = classifier.explain(
+        X, training=X_training, n_neighbors=n_neighbors, n_problems=n_problems
+    )
+    if (table := _feature_columns(model, rows)) is None:
+        return explained
+    known = None if training is None else _feature_columns(model, training)
+    return Explanations(
+        add_features(explained, table, known, names=model.feature_names, typed=typed)
+    )
+
+
+def _feature_columns(model: SavedModel, rows: Any) -> Any:
+    """Return the features of the model in rows, as they were read; None for arrays."""
+    names = list(model.feature_names)
+    if not has_names(rows):
+        return None
+    if is_frame(rows):
+        return rows[names]
+    if not isinstance(rows, MultiLabelData):
+        return {name: _as_array(cells) for name, cells in read_columns(rows, names).items()}
+    places = [rows.feature_names.index(name) for name in names]  # there may be further columns
+    if hasattr(rows.X, "tocsr"):
+        return rows.X.tocsr()[:, places]
+    return {name: _as_array(cells_of(rows, k)) for name, k in zip(names, places, strict=True)}
+
+
+def _as_array(cells: Any) -> np.ndarray[Any, Any]:
+    """Return cells as an array: of objects if they are a list."""
+    if isinstance(cells, np.ndarray):
+        return cells
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
