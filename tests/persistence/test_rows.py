@@ -229,20 +229,21 @@ def test_a_file_with_booleans_of_postgresql(typed, tmp_path):
 
 
 def test_numbers_never_pass_through_text(tmp_path):
-    """Numbers in a column that held texts in fit are those numbers, or are refused."""
+    """A model of a file with decimal commas: 50.25 was 50250, as 50,25 and 50.250 are texts."""
     rng = np.random.RandomState(0)
     size = rng.randint(100, 9000, 80) / 100
-    Y = np.column_stack([size > 45, size < 30]).astype(int)
-    point = pd.DataFrame({"size": [str(value) for value in size]}, dtype=object)
-    clf = MendedClassifier(ScaledLogisticRegression(), cv=2, random_state=0).fit(point, Y)
-    save_model(clf, tmp_path / "x.model")
+    lines = [f"{x:.2f};{int(x > 45)};{int(x < 30)}".replace(".", ",") for x in size]
+    (tmp_path / "x.csv").write_text("\n".join(["size;sea;sun", *lines]), encoding="utf-8")
+    words = ["fit", tmp_path / "x.csv", "--labels", "2", "--decimal", ",", "--model",
+             tmp_path / "x.model", "--method", "binary-relevance"]  # fmt: skip
+    assert main([*map(str, words)]) == 0
     saved = load_model(tmp_path / "x.model")
-    expected = saved.predict_proba([{"size": text} for text in point["size"]])
-    np.testing.assert_array_equal(clf.predict_proba(point), expected)
-    np.testing.assert_array_equal(saved.predict_proba([{"size": x} for x in size]), expected)
-    (many,) = saved.predict_proba([{"size": 50.125}])
-    (few,) = saved.predict_proba([{"size": 50.1}])
-    np.testing.assert_allclose(many, few, atol=0.02)
+    for number in (50.25, 50.125, 1500.5, 1e-7):
+        expected = saved.predict_proba(pd.DataFrame({"size": [number]}))
+        for value in (number, repr(number), np.float64(number)):
+            np.testing.assert_array_equal(saved.predict_proba([{"size": value}]), expected)
+    (quarter, eighth) = saved.predict_proba([{"size": 50.25}, {"size": 50.125}])
+    np.testing.assert_allclose(quarter, eighth, atol=0.02)
 
 
 def test_column_types_of_X_are_saved_for_pipelines(tmp_path):
