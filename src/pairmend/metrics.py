@@ -5,7 +5,6 @@ Lower is better.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,17 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
 __all__ = ["LOSSES", "Reliability", "brier_by_label", "log_loss_by_label", "reliability"]
 
 
-def _f1_loss(y_true: ArrayLike, y_pred: ArrayLike, *, average: str) -> float:
+def macro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Return one minus the mean F1 of the labels, as `LOSSES` describes it."""
+    return _f1_loss(y_true, y_pred, "macro")
+
+
+def micro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Return one minus the F1 of all decisions, as `LOSSES` describes it."""
+    return _f1_loss(y_true, y_pred, "micro")
+
+
+def _f1_loss(y_true: ArrayLike, y_pred: ArrayLike, average: str) -> float:
     """One minus the F1, which is 1 where there is neither a true nor a predicted positive."""
     truth, predicted = as_numpy(y_true), as_numpy(y_pred)
     return 1 - float(f1_score(truth, predicted, average=average, zero_division=1.0))
@@ -54,8 +63,8 @@ def _weighted_macro_f1(Y: BoolArray, decisions: BoolArray, weights: FloatArray) 
 
 LOSSES: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
     "hamming": hamming_loss,
-    "macro_f1": partial(_f1_loss, average="macro"),
-    "micro_f1": partial(_f1_loss, average="micro"),
+    "macro_f1": macro_f1_loss,
+    "micro_f1": micro_f1_loss,
     "zero_one": zero_one_loss,
 }
 """The losses of studies and of ``criterion`` in `MendedClassifier`, by name.
