@@ -35,7 +35,7 @@ from pairmend.study.plan import (
     versions_of,
 )
 from pairmend.study.sources import CatalogueSource, data_hash, put_into_cache
-from pairmend.study.store import Store, read_progress, read_study, require_extra
+from pairmend.study.store import Store, check_folder, read_progress, read_study, require_extra
 from pairmend.study.workers import Job, run_in_processes
 
 if TYPE_CHECKING:
@@ -177,8 +177,7 @@ def run_study(
     runner: Any = nullcontext(local) if dask is None else _cluster_runner(dask)
     with interrupts_restored(), runner as perform, output as folder:
         folder = Path(folder).absolute()  # a classifier may change the working directory
-        if folder.exists() and not folder.is_dir():
-            raise NotADirectoryError(f"{folder} is a file, expected a folder for results")
+        check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
         sources: dict[str, Any] = {"data_dir": data_dir and Path(data_dir), "download": download}
         with _locked(folder):

@@ -184,8 +184,15 @@ def require_extra(*others: str) -> None:
         )
 
 
+def check_folder(folder: Path) -> None:
+    """Raise an error if the path of a results folder is that of a file."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file, expected a folder for results")
+
+
 def read_progress(folder: Path) -> Progress:
     """Read the progress of the study in a folder, which may have none."""
+    check_folder(folder)
     if not (folder / FILE).exists():
         return Progress()
     with _reading(folder / FILE) as connection:
