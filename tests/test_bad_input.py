@@ -143,9 +143,7 @@ def test_invalid_splits():
         CorrectedPairwiseClassifier(validation=0.99).fit(X, Y)
     with pytest.raises(ValueError, match="leaves the training part of 20 .* empty"):
         CorrectedPairwiseClassifier(validation=0.01).fit(X, Y)
-    with pytest.raises(
-        ValueError, match="n_splits=21 greater than .* n_samples=20"
-    ):
+    with pytest.raises(ValueError, match="n_splits=21 greater than .* n_samples=20"):
         CorrectedPairwiseClassifier(validation=21).fit(X, Y)
 
 
