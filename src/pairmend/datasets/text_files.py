@@ -193,7 +193,7 @@ class TextFile:
         codes.append(re.compile(r"^0[0-9]"))
         width, n_columns, n_rows, has_codes = 0, len(self.names), 0, False
 
-        def watched(lines: Iterator[str]) -> Iterator[str]:
+        def observed(lines: Iterator[str]) -> Iterator[str]:
             nonlocal has_codes
             for line in lines:
                 has_codes = has_codes or any(code.search(line) for code in codes)
@@ -201,7 +201,7 @@ class TextFile:
 
         n_headers = int(self._has_header)
         with self._opened() as file:
-            for line, row in self._rows(watched(_bounded_lines(self.path, file))):
+            for line, row in self._rows(observed(_bounded_lines(self.path, file))):
                 if not any(row) and (n_columns > 1 or not row):
                     continue
                 if n_headers:

@@ -26,7 +26,7 @@ from pairmend.study.objects import describe, find, own_file
 
 
 class Source:
-    """Base class of the sources of a data set."""
+    """Base class of the sources of a data set, and the place of one that is not sent along."""
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
         """Load the set.
@@ -42,7 +42,7 @@ class Source:
         -------
         MultiLabelData
         """
-        raise NotImplementedError
+        raise ValueError("This set was not sent with the study: it is read from the cache.")
 
     def missing(self, data_dir: Path | None) -> str:
         """Return why the set cannot be loaded without network, empty if it can.
