@@ -393,13 +393,13 @@ def marginals(
     step = max(1, namespace.max_bytes // (8 * MARGINAL_ARRAYS * len(prior)))
     found = []
     for rows in batches(proba.shape[0], step):
-        p = xp.clip(proba[rows, :], min=margin, max=1 - margin)
+        p = xp.clip(proba[rows, :], margin, 1 - margin)
         scores = xp.log(p / (1 - p)) @ sets.T
         scores += factors
         scores -= xp.max(scores, axis=1, keepdims=True)
         scores = xp.exp(scores)
         scores /= xp.sum(scores, axis=1, keepdims=True)
-        found.append(xp.clip(scores @ sets, min=0.0, max=1.0))
+        found.append(xp.clip(scores @ sets, 0.0, 1.0))
     return xp.concat(found, axis=0)
 
 

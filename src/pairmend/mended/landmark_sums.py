@@ -99,7 +99,7 @@ def corrected_by(
     given_on = _share(hit + mass * towards[0], on + mass, 1.0, xp)
     given_off = _share(missed + mass * towards[1], off + mass, 0.0, xp)
     decided = REFERENCES[reference](proba, xp)
-    return xp.clip(given_off + decided * (given_on - given_off), min=0.0, max=1.0)
+    return xp.clip(given_off + decided * (given_on - given_off), 0.0, 1.0)
 
 
 def _share(part: Array, whole: Array, undefined: float, xp: Any) -> Array:
@@ -112,7 +112,7 @@ def _share(part: Array, whole: Array, undefined: float, xp: Any) -> Array:
 def log_odds(proba: Array, margin: float) -> Array:
     """Return the log-odds of probabilities clipped to a distance from 0 and 1."""
     xp = Namespace.of(proba).xp
-    p = xp.clip(proba, min=margin, max=1 - margin)
+    p = xp.clip(proba, margin, 1 - margin)
     return xp.log(p / (1 - p))
 
 
@@ -228,7 +228,7 @@ class LeaveOneOutSums:
                 weights *= weights
             sums = weights.T @ self.table
             of_own = xp.sum(xp.where(is_own, weights, xp.zeros_like(weights)), axis=0)
-            sums = xp.clip(sums - of_own[:, None] * shared, min=0.0)
+            sums = xp.clip(sums - of_own[:, None] * shared, 0.0, None)
             if self.capped is not None:
                 sums = sums / xp.max(weights * self.capped, axis=0)[:, None]
             yield space.numpy(sums)
