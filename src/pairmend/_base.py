@@ -39,8 +39,8 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
+from pairmend.kernels.pairs import sum_to_one
 from pairmend.kernels.threshold import accept
-from pairmend.kernels.votes import sum_to_one
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
 _NUMPY = (np.ndarray, type(None))

@@ -10,20 +10,22 @@ from scipy.special import betainc
 from scipy.stats import beta
 
 import references
-from pairmend.kernels.class_rrc import (
-    CLASS_REFERENCES,
-    beta_class_reference,
-    crisp_class_reference,
-)
-from pairmend.kernels.classes import (
+from pairmend.kernels.confusion import (
     class_confusion,
+    correct,
     correct_classes,
     label_cells,
     label_confusion,
 )
-from pairmend.kernels.correction import correct
-from pairmend.kernels.folding import fold, unfold
-from pairmend.kernels.rrc import beta_reference, decide
+from pairmend.kernels.rrc import (
+    CLASS_REFERENCES,
+    beta_class_reference,
+    beta_reference,
+    crisp_class_reference,
+    decide,
+    fold,
+    unfold,
+)
 
 
 def probability(supports, c):

@@ -6,8 +6,8 @@ from hypothesis.extra.numpy import arrays
 
 import references
 from pairmend.kernels.confusion import ValidationDecisions, balance_weights, confusion_sums
-from pairmend.kernels.folding import fold
 from pairmend.kernels.pairs import LabelRows
+from pairmend.kernels.rrc import fold
 
 unit = st.floats(0, 1)
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import references
-from pairmend.kernels.correction import correct, p_true_given_decision
+from pairmend.kernels.confusion import correct, p_true_given_decision
 
 unit = st.floats(0, 1)
 matrices = arrays(float, (5, 2, 2), elements=st.just(0.0) | st.floats(1e-3, 1e3))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairmend.kernels.folding import fold, fold_rounded, unfold
+from pairmend.kernels.rrc import fold, fold_rounded, unfold
 
 
 @given(st.floats(0, 1))

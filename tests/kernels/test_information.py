@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import entropy
 
-from pairmend.kernels.information import information, weigh
+from pairmend.kernels.confusion import information, weigh
 
 tables = arrays(np.int64, (2, 2), elements=st.integers(0, 50)).filter(lambda table: table.any())
 

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from pairmend._utils.namespaces import Namespace
-from pairmend.kernels import landmarks
-from pairmend.kernels.landmarks import LandmarkSums, nearest_landmark
+from pairmend.kernels import local_sums as landmarks
+from pairmend.kernels.local_sums import LandmarkSums, nearest_landmark
 from pairmend.mended import landmark_sums
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}

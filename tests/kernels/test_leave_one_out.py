@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pairmend.kernels.correction import correct, p_true_given_decision
-from pairmend.kernels.leave_one_out import (
+from pairmend.kernels.confusion import correct, p_true_given_decision
+from pairmend.kernels.local_sums import (
     confusion_from_sums,
     corrected_by,
     global_confusion,

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit
 
-from pairmend.kernels.folding import unfold
-from pairmend.kernels.logistic import SMALLEST, folded_mean_logistic, mean_logistic
+from pairmend.kernels.rrc import unfold
+from pairmend.naive_bayes.scoring import SMALLEST, folded_mean_logistic, mean_logistic
 
 log_odds = arrays(float, (4, 3, 2), elements=st.floats(-1e4, 1e4))
 

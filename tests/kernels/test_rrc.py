@@ -5,12 +5,13 @@ from hypothesis import strategies as st
 from scipy.special import zeta
 
 import references
-from pairmend.kernels.folding import fold_rounded, unfold
 from pairmend.kernels.rrc import (
     REFERENCES,
     beta_reference,
     constrained_reference,
     decide,
+    fold_rounded,
+    unfold,
 )
 
 # From the derivation of the closed form; checked there against adaptive quadrature.

@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import references
-from pairmend.kernels.pairs import pairs_of
+from pairmend.kernels.pairs import pairs_of, sum_supports, vote
 from pairmend.kernels.threshold import accept
-from pairmend.kernels.votes import sum_supports, vote
 
 
 @given(

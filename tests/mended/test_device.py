@@ -17,8 +17,7 @@ from array_libraries import LIBRARIES, Library, dispatched, moved_to_numpy
 from pairmend import MendedClassifier
 from pairmend._utils.namespaces import Namespace
 from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.kernels.landmarks import LandmarkSums, nearest_landmark
-from pairmend.kernels.leave_one_out import sums_around, tabulate
+from pairmend.kernels.local_sums import LandmarkSums, nearest_landmark, sums_around, tabulate
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended import landmark_sums
 from pairmend.mended.device import LabelLogisticRegression, marginals

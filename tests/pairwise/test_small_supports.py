@@ -12,8 +12,8 @@ from sklearn.base import clone
 import references
 from array_libraries import LIBRARIES, Library, dispatched
 from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood, RandomSubspaceNB
-from pairmend.kernels.logistic import SMALLEST
 from pairmend.kernels.rrc import beta_reference
+from pairmend.naive_bayes.scoring import SMALLEST
 
 N_TRAIN, N_VALIDATION = 60, 24
 

@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import precision_score, recall_score
 
 from pairmend import BinaryRelevance, MendedClassifier, ThresholdedClassifier
-from pairmend.kernels.risk_control import hoeffding_bentkus, precisions, recalls
+from pairmend.kernels.threshold import hoeffding_bentkus, precisions, recalls
 from pairmend.thresholds import (
     CardinalityThreshold,
     F1Thresholds,

@@ -1,14 +1,17 @@
-"""Local fuzzy confusion matrices of pairs, as matrix products over the rows of each label.
+"""Local confusion matrices of pairs, of labels and of classes, and corrections by them.
 
-A row enters the pairs of its own labels only. For each label there is a dense matrix of its
-validation rows and all other labels: the probabilities that their pair decides for the label.
-Weights times these matrices are the confusion sums of all pairs.
+Fuzzy confusion matrices of pairs are matrix products over the rows of each label. A row enters the
+pairs of its own labels only. For each label there is a dense matrix of its validation rows and all
+other labels: the probabilities that their pair decides for the label. Weights times these matrices
+are the confusion sums of all pairs.
 
 A virtual label has all rows, and its column of Y is false: in its pair with another label, a row
 with that label belongs to the label, and a row without it to the virtual label.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +19,8 @@ from pairmend._utils.namespaces import Convert
 from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend.kernels.folding import unfold
 from pairmend.kernels.pairs import LabelRows, pairs_of
+from pairmend.kernels.rrc import unfold
 
 
 def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -168,3 +171,107 @@ def confusion_sums(
     in_threads(add_rows, present.tolist(), thread_count(nanoseconds=size))
     which, sums = zip(none, *both, strict=True)
     return ConfusionSums(exclusive, np.concatenate(sums, axis=1), np.concatenate(which))
+
+
+def p_true_given_decision(confusion: FloatArray, xp: Any = np) -> tuple[FloatArray, FloatArray]:
+    """Return P(first label is true | decision) for the decision "first" and for "second".
+
+    A decision with no validation row near the point has an undefined probability, 0/0. The decision
+    is then assumed to be true: 1 for the first label, 0 for the second, so that an empty confusion
+    matrix changes nothing. Confusion matrices are (..., 2, 2), [truth, decision], the results (...)
+    (section 3.4.1).
+    """
+
+    def share(decision: int, undefined: float) -> FloatArray:
+        hit = confusion[..., 0, decision]
+        total = hit + confusion[..., 1, decision]
+        defined = total > 0
+        if xp is np and defined.all():
+            return hit / total
+        return xp.where(defined, hit / xp.where(defined, total, 1.0), undefined)
+
+    return share(0, undefined=1.0), share(1, undefined=0.0)
+
+
+def correct(p_decide: FloatArray, confusion: FloatArray, xp: Any = np) -> FloatArray:
+    """Correct P(h = first | z) by local confusion matrices (..., 2, 2) in any scale (eq. 10).
+
+    ``local_sums.corrected_by`` is a faster form with prior mass, for MendedClassifier.
+    """
+    given_first, given_second = p_true_given_decision(confusion, xp)
+    return p_decide * given_first + (1 - p_decide) * given_second
+
+
+def information(confusion: FloatArray, xp: Any = np) -> FloatArray:
+    """Return 1 bit less the conditional entropy of the truth given the decision, in [0, 1].
+
+    It is 0 for random decisions, and 1 where each decision, right or wrong, always has the same
+    truth; 0 where the confusion matrix, (..., 2, 2) in any scale, is empty.
+    """
+    total = xp.sum(confusion, axis=(-2, -1), keepdims=True)
+    nonempty = total > 0
+    cells = xp.where(nonempty, confusion / xp.where(nonempty, total, 1.0), 0.0)
+    decision = xp.sum(cells, axis=-2)
+    of_decisions = xp.sum(_entropy(decision, xp), axis=-1)
+    conditional = xp.sum(_entropy(cells, xp), axis=(-2, -1)) - of_decisions
+    return xp.clip(xp.sum(decision, axis=-1) - conditional, 0.0, 1.0)
+
+
+WEIGHTINGS: dict[str, Callable[..., FloatArray]] = {"information": information}
+"""Weights of pairs by the name of the parameter `weighting`."""
+
+
+def weigh(votes: FloatArray, weights: FloatArray) -> FloatArray:
+    """Move the votes of pairs towards 1/2, the more the smaller their weight.
+
+    The sum of weighted votes exceeds half of their number exactly where the weighted mean of the
+    votes exceeds 1/2.
+    """
+    return 0.5 + weights * (votes - 0.5)
+
+
+def _entropy(shares: FloatArray, xp: Any) -> FloatArray:
+    """Return the summands of an entropy, in bits."""
+    return -shares * xp.log2(xp.where(shares > 0, shares, 1.0))
+
+
+def class_confusion(weights: FloatArray, Y: BoolArray, p_decide: FloatArray) -> FloatArray:
+    """Return local confusion matrices (t, C, C), [truth, decision], of a problem with C classes.
+
+    Weights are (t, M), dense or CSR; Y (M, C) has one true cell in each row.
+    """
+    members = (np.flatnonzero(column) for column in Y.T)
+    return np.stack([weights[:, rows] @ p_decide[rows] for rows in members], axis=1)
+
+
+def correct_classes(p_decide: FloatArray, confusion: FloatArray) -> FloatArray:
+    """Correct the supports (t, C) of classes by local confusion matrices (t, C, C) in any scale.
+
+    A decision with no validation row near the point is assumed to be true, as in
+    :func:`~pairmend.kernels.confusion.p_true_given_decision`.
+    """
+    total = confusion.sum(axis=1, keepdims=True)
+    defined = total > 0
+    p_true_given_decision = np.where(
+        defined, confusion / np.where(defined, total, 1), np.eye(confusion.shape[2])
+    )
+    corrected: FloatArray = np.einsum("tij,tj->ti", p_true_given_decision, p_decide)
+    return corrected
+
+
+def label_cells(Y: BoolArray, p_decide: FloatArray) -> FloatArray:
+    """Return the cells (M, 4 L) of the confusion matrices of labels against the rest.
+
+    Probabilities of decisions are folded, see :mod:`pairmend.kernels.rrc`.
+    """
+    decisions = unfold(p_decide)
+    return np.hstack([np.where(truth, part, 0) for truth in (Y, ~Y) for part in decisions])
+
+
+def label_confusion(weights: FloatArray, cells: FloatArray) -> FloatArray:
+    """Return local confusion matrices (t, L, 2, 2), [truth, decision], of labels against the rest.
+
+    Index 0 is the label, 1 the rest. Weights are (t, M), dense or CSR.
+    """
+    sums = np.asarray(weights @ cells)
+    return np.moveaxis(sums.reshape(len(sums), 2, 2, -1), 3, 1)

@@ -13,9 +13,8 @@ from pairmend._utils.progress import report
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend._utils.weights import draw_rows
-from pairmend.kernels.correction import p_true_given_decision
-from pairmend.kernels.landmarks import LandmarkSums
-from pairmend.kernels.leave_one_out import corrected_by
+from pairmend.kernels.confusion import p_true_given_decision
+from pairmend.kernels.local_sums import LandmarkSums, corrected_by
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
 from pairmend.mended.distances import Scaling

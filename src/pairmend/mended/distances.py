@@ -13,7 +13,7 @@ from sklearn.preprocessing import Normalizer
 from pairmend._utils.frames import EncodedFrame
 from pairmend._utils.typing import FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._utils.weights import draw_rows, weighted_median
-from pairmend.kernels.landmarks import nearest_landmark
+from pairmend.kernels.local_sums import nearest_landmark
 from pairmend.kernels.neighbourhood import offsets_to, squared_norms
 from pairmend.neighbourhoods import GaussianNeighbourhood
 

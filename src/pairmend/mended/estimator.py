@@ -39,8 +39,8 @@ from pairmend._utils.validation import (
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.frames.encoder import takes_encoded_frames
+from pairmend.kernels.pairs import sum_to_one
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.kernels.votes import sum_to_one
 from pairmend.mended.base import BaseRows, base_attributes, base_to_fit
 from pairmend.mended.corrector import (
     Corrector,

@@ -23,9 +23,9 @@ from pairmend.explanation import (
 )
 from pairmend.explanation.neighbours import equal_points, list_training_rows, row_numbers
 from pairmend.explanation.problem import N_NEIGHBORS
-from pairmend.kernels.leave_one_out import confusion_from_sums, shrink
+from pairmend.kernels.local_sums import confusion_from_sums, shrink
+from pairmend.kernels.pairs import sum_to_one, vote
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.kernels.votes import sum_to_one, vote
 from pairmend.mended.base import base_parts
 from pairmend.mended.corrector import Corrector, LabelCorrector
 from pairmend.mended.decisions import CorrectedProba, Decision

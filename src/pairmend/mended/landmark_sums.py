@@ -9,8 +9,7 @@ import numpy as np
 from pairmend._utils.chunking import batches
 from pairmend._utils.namespaces import Array, Namespace
 from pairmend._utils.typing import BoolArray, FloatArray
-from pairmend.kernels.landmarks import TIE, TOLERANCE
-from pairmend.kernels.leave_one_out import ROUNDING, SLACK
+from pairmend.kernels.local_sums import ROUNDING, SLACK, TIE, TOLERANCE
 from pairmend.kernels.neighbourhood import offsets_to
 from pairmend.kernels.rrc import REFERENCES
 
@@ -74,7 +73,7 @@ class DenseLandmarks:
         masses = self.table[:, -1]
         if bool(xp.all(masses >= 1)):
             return sums
-        # See `kernels.leave_one_out.nearness_scale`.
+        # See `kernels.local_sums.nearness_scale`.
         capped = xp.astype(xp.where(masses < 1, masses, xp.ones_like(masses)), weights.dtype)
         largest = xp.max(weights * capped, axis=1, keepdims=True)
         return sums / xp.astype(largest, namespace.float64)
@@ -83,7 +82,7 @@ class DenseLandmarks:
 def corrected_by(
     proba: Array, sums: Array, towards: tuple[Any, Any], mass: float, reference: str, dtype: Any
 ) -> Array:
-    """Correct probabilities by local confusion sums, see `kernels.leave_one_out.corrected_by`.
+    """Correct probabilities by local confusion sums, see `kernels.local_sums.corrected_by`.
 
     `dtype` is the precision in which sums were computed.
     """
@@ -130,7 +129,7 @@ def sums_by_landmark(
 
     `scalings` have mean, factor and landmarks; the coordinates of "log_odds" are those of
     probabilities clipped by `margin`. Sums are by reference, and by scaling and reference: what
-    `kernels.leave_one_out.tabulate` returns, added up.
+    `kernels.local_sums.tabulate` returns, added up.
     """
     xp = namespace.xp
     n_columns = 3 * Y.shape[1] + 1
@@ -163,7 +162,7 @@ def sums_by_landmark(
 
 
 def nearest(queries: Array, points: Array, namespace: Namespace) -> Array:
-    """Return the index of the nearest point of each query, as `kernels.landmarks` does."""
+    """Return the index of the nearest point of each query, as `kernels.local_sums` does."""
     xp = namespace.xp
     squares = xp.sum(points * points, axis=1)
     exponents = queries @ points.T - 0.5 * squares
@@ -210,7 +209,7 @@ class LeaveOneOutSums:
         beta: float,
         n_doublings: int = 0,
     ) -> Iterator[np.ndarray[Any, Any]]:
-        """Yield what `kernels.leave_one_out.sums_around` yields."""
+        """Yield what `kernels.local_sums.sums_around` yields."""
         space, xp = self.namespace, self.namespace.xp
         others = self.masses[own] - summands[:, -1]
         is_alone = others <= SLACK * self.masses[own]

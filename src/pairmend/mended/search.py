@@ -13,7 +13,7 @@ from pairmend._utils.namespaces import Namespace
 from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend._utils.validation import LARGEST
-from pairmend.kernels.leave_one_out import corrected_by, sums_around
+from pairmend.kernels.local_sums import corrected_by, sums_around
 from pairmend.mended.distances import Scaling
 from pairmend.mended.landmark_sums import LeaveOneOutSums
 from pairmend.mended.validation import GlobalSums, ValidationRows

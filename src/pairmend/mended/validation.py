@@ -15,8 +15,8 @@ from pairmend._utils.chunking import row_chunks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend._utils.weights import draw_rows
-from pairmend.kernels.correction import p_true_given_decision
-from pairmend.kernels.leave_one_out import global_confusion, tabulate
+from pairmend.kernels.confusion import p_true_given_decision
+from pairmend.kernels.local_sums import global_confusion, tabulate
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.distances import Scaling
 from pairmend.mended.label_sets import LabelSets

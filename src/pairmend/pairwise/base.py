@@ -33,8 +33,7 @@ from pairmend._utils.validation import (
     new_seed,
     take_rows,
 )
-from pairmend.kernels.pairs import label_pairs
-from pairmend.kernels.votes import DIGITS, round_scores, sum_supports, vote
+from pairmend.kernels.pairs import DIGITS, label_pairs, round_scores, sum_supports, vote
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.learners import (
     DevicePairLearner,

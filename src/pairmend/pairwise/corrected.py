@@ -17,9 +17,13 @@ from pairmend._utils.validation import seed_estimator
 from pairmend._utils.weights import all_equal
 from pairmend.explanation import Explanations
 from pairmend.explanation.problem import N_NEIGHBORS
-from pairmend.kernels.confusion import ValidationDecisions, balance_weights
-from pairmend.kernels.correction import correct
-from pairmend.kernels.information import WEIGHTINGS, weigh
+from pairmend.kernels.confusion import (
+    WEIGHTINGS,
+    ValidationDecisions,
+    balance_weights,
+    correct,
+    weigh,
+)
 from pairmend.kernels.pairs import LabelRows, pairs_between
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.model_selection.splits import given_split, validation_split

@@ -18,9 +18,8 @@ from pairmend.explanation import (
     explain_problem,
 )
 from pairmend.explanation.neighbours import equal_points, list_training_rows, row_numbers
-from pairmend.kernels.folding import unfold
-from pairmend.kernels.rrc import REFERENCES
-from pairmend.kernels.votes import sum_supports, vote
+from pairmend.kernels.pairs import sum_supports, vote
+from pairmend.kernels.rrc import REFERENCES, unfold
 
 VIRTUAL = "the virtual label"
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from pairmend._utils.sklearn_private import Interval
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend.kernels.risk_control import (
+from pairmend.kernels.threshold import (
     conformal_recall_cut,
     precision_cut,
     recall_cut,

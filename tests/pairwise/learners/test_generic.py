@@ -5,8 +5,8 @@ from sklearn.linear_model import LogisticRegression
 
 from pairmend import RandomSubspaceNB
 from pairmend._utils.constant_classifier import ConstantClassifier
-from pairmend.kernels.folding import unfold
 from pairmend.kernels.pairs import LabelRows, label_pairs
+from pairmend.kernels.rrc import unfold
 from pairmend.pairwise.learners import GenericPairLearner
 
 

@@ -15,8 +15,8 @@ from sklearn.naive_bayes import GaussianNB
 from pairmend import PairwiseClassifier, RandomSubspaceNB
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.compilation import has_numba
-from pairmend.kernels.folding import unfold
 from pairmend.kernels.pairs import LabelRows, label_pairs
+from pairmend.kernels.rrc import unfold
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.label_sums import add_up_labels
 from pairmend.pairwise.learners import (

@@ -11,8 +11,7 @@ from pairmend._utils.chunking import row_chunks
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_features, take_rows
-from pairmend.kernels.pairs import label_pairs
-from pairmend.kernels.votes import round_scores
+from pairmend.kernels.pairs import label_pairs, round_scores
 from pairmend.pairwise.family.two_supports import train_clones
 from pairmend.pairwise.learners.generic import SmallProblem, predict_models, relevance_problem
 

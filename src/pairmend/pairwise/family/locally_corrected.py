@@ -36,11 +36,14 @@ from pairmend._utils.validation import (
 )
 from pairmend._utils.weights import all_equal, unit_weight
 from pairmend.baselines import BinaryRelevance
-from pairmend.kernels.class_rrc import CLASS_REFERENCES
-from pairmend.kernels.classes import class_confusion, correct_classes, label_cells, label_confusion
-from pairmend.kernels.correction import correct
-from pairmend.kernels.folding import fold_rounded
-from pairmend.kernels.rrc import REFERENCES, decide
+from pairmend.kernels.confusion import (
+    class_confusion,
+    correct,
+    correct_classes,
+    label_cells,
+    label_confusion,
+)
+from pairmend.kernels.rrc import CLASS_REFERENCES, REFERENCES, decide, fold_rounded
 from pairmend.model_selection.splits import validation_split
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.neighbourhoods import GaussianNeighbourhood, checked_weights

@@ -7,8 +7,7 @@ import numpy as np
 
 from pairmend._utils.sklearn_private import HasMethods
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.kernels.pairs import label_pairs
-from pairmend.kernels.votes import vote
+from pairmend.kernels.pairs import label_pairs, vote
 from pairmend.pairwise.family.selective import PairEvaluator, SelectiveVoting
 
 

@@ -13,7 +13,7 @@ from pairmend._utils.chunking import batches, row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
-from pairmend.kernels.votes import vote
+from pairmend.kernels.pairs import vote
 from pairmend.pairwise.base import PairwiseVoting
 from pairmend.pairwise.learners import GenericPairLearner, PairLearner
 

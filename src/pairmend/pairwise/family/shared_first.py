@@ -9,8 +9,7 @@ from pairmend._base import MultiLabelMetaClassifier
 from pairmend._utils.sklearn_private import HasMethods, StrOptions, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend._utils.validation import take_rows
-from pairmend.kernels.pairs import label_pairs
-from pairmend.kernels.votes import vote
+from pairmend.kernels.pairs import label_pairs, vote
 from pairmend.pairwise.family.two_supports import (
     TwoSupportVoting,
     rows_of_pair,

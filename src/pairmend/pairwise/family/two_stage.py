@@ -9,7 +9,7 @@ import numpy as np
 
 from pairmend._utils.sklearn_private import HasMethods, Interval
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
-from pairmend.kernels.votes import vote
+from pairmend.kernels.pairs import vote
 from pairmend.pairwise.family.selective import SelectiveVoting
 
 

@@ -18,7 +18,7 @@ from pairmend._utils.validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend.kernels.votes import round_scores
+from pairmend.kernels.pairs import round_scores
 from pairmend.pairwise.learners.generic import SmallProblem, train_problems
 
 ROW_ARRAYS = 8

@@ -62,7 +62,7 @@ class PairLearner(ABC):
 
         There is a row for each entry of `label_rows` and a column for each label: the supports, for
         the entry's label and for the column's label, of their pair, as one number (see
-        :mod:`pairmend.kernels.folding`). The column of the entry's own label holds an arbitrary
+        :mod:`pairmend.kernels.rrc`). The column of the entry's own label holds an arbitrary
         number in [-1/2, 1/2].
         """
         raise NotImplementedError

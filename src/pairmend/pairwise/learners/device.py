@@ -19,13 +19,12 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import seed_estimator
 from pairmend._utils.weights import unit_weight, without_negligible
 from pairmend.kernels.confusion import ValidationDecisions
-from pairmend.kernels.folding import fold
-from pairmend.kernels.logistic import SMALLEST
 from pairmend.kernels.pairs import LabelRows, pairs_between
-from pairmend.kernels.rrc import decide
+from pairmend.kernels.rrc import decide, fold
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.naive_bayes.feature_statistics import FeatureStatistics
+from pairmend.naive_bayes.scoring import SMALLEST
 from pairmend.pairwise.learners.base import PairLearner
 from pairmend.pairwise.learners.device_design import DenseDesign, column_means, distinct_values
 
@@ -370,7 +369,7 @@ def _mean_logistic(against: Array, xp: Any) -> Array:
 
 
 def _folded_supports(rows: Array, weights: Array, space: Namespace) -> Array:
-    """Return mean supports, folded, (g, p, n): see :func:`kernels.logistic.folded_mean_logistic`.
+    """Return mean supports, folded, (g, p, n), as `naive_bayes.scoring.folded_mean_logistic`.
 
     `rows`, (g, n, n_subspaces, width), belong to `weights`, (g, p, n_subspaces, width).
     """

@@ -18,8 +18,8 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import class_probabilities, seed_estimator, take_rows
 from pairmend._utils.weights import unit_weight
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
-from pairmend.kernels.folding import fold_rounded
 from pairmend.kernels.pairs import LabelRows, pairs_of
+from pairmend.kernels.rrc import fold_rounded
 from pairmend.pairwise.learners.base import PairLearner
 
 

@@ -14,8 +14,8 @@ from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import seed_estimator
 from pairmend._utils.weights import unit_weight
-from pairmend.kernels.folding import fold
 from pairmend.kernels.pairs import LabelRows, pairs_of
+from pairmend.kernels.rrc import fold
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.label_sums import add_up_labels

@@ -1,0 +1,315 @@
+"""Sums of a table over points with Gaussian weights, for labels against the rest.
+
+Each label against the rest is one problem. The sums of its confusion matrix are products of the
+weights around points with one table of summands, shared by all points. Around validation rows, each
+row is left out of its own sums. Landmarks are points that represent all rows nearest to them.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+
+from pairmend._utils.lazy import lazy
+from pairmend._utils.products import multiply
+from pairmend._utils.threads import in_blocks
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
+from pairmend.kernels.confusion import p_true_given_decision
+from pairmend.kernels.neighbourhood import (
+    exponential,
+    gaussian_weights,
+    offsets_to,
+    squared_norms,
+)
+
+SLACK = 1e-5
+"""Share of a point's mass below which what is left without a query is rounding."""
+ROUNDING = 64
+"""Sums below this many units of the last place of the total are rounding of an exact zero."""
+
+
+def tabulate(Y: BoolArray, p_decide: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the table of summands, (M, 3 L + 1).
+
+    Columns: weight of rows with a label times the probability of deciding for it, weight times that
+    probability, weight of rows with the label, weight of each row.
+    """
+    table = np.hstack([p_decide * Y, p_decide, Y, np.ones((len(Y), 1))])
+    table *= weights[:, np.newaxis]
+    return table
+
+
+def confusion_from_sums(sums: FloatArray) -> FloatArray:
+    """Return confusion matrices (t, L, 2, 2), [truth, decision], from sums over a table."""
+    n_labels = sums.shape[1] // 3
+    hit, decided, positive = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
+    confusion = np.empty((*hit.shape, 2, 2))
+    confusion[..., 0, 0] = hit
+    confusion[..., 0, 1] = positive - hit
+    confusion[..., 1, 0] = decided - hit
+    confusion[..., 1, 1] = sums[:, -1:] - positive - decided + hit
+    # Differences of nearly equal sums may be slightly negative.
+    return np.maximum(confusion, 0, out=confusion)
+
+
+def shrink(confusion: FloatArray, towards: FloatArray, mass: float) -> FloatArray:
+    """Add prior mass to each decision, split as in the confusion matrices `towards`."""
+    if mass == 0:
+        return confusion
+    first, second = p_true_given_decision(towards)
+    extra = np.stack(
+        [np.stack([first, second], axis=-1), np.stack([1 - first, 1 - second], axis=-1)], axis=-2
+    )
+    return confusion + mass * extra
+
+
+def global_confusion(sums: FloatArray) -> FloatArray:
+    """Return confusion matrices (t, L, 2, 2) from sums of a table over all rows, (t, 3 L + 1).
+
+    One row's mass, split by the label's prevalence, is added to each decision, so that
+    P(true | decision) is defined for decisions that never occur.
+    """
+    n_labels = sums.shape[1] // 3
+    confusion = confusion_from_sums(sums)
+    all_rows = np.maximum(sums[:, -1:], np.finfo(np.float64).tiny)
+    prevalence = np.clip(sums[:, 2 * n_labels : 3 * n_labels] / all_rows, 0, 1)
+    confusion[..., 0, :] += prevalence[..., np.newaxis]
+    confusion[..., 1, :] += 1 - prevalence[..., np.newaxis]
+    return confusion
+
+
+def corrected_by(
+    p_decide: FloatArray,
+    sums: FloatArray,
+    towards: tuple[FloatArray, FloatArray],
+    mass: float | FloatArray,
+) -> FloatArray:
+    """Correct supports for labels by local confusion matrices with prior mass.
+
+    The result of :func:`confusion_from_sums`, :func:`shrink` and
+    :func:`~pairmend.kernels.confusion.correct` in sequence, but faster: the sums over each
+    decision are columns of `sums` already. `towards` are the prior's P(true | decision), (t, L) or
+    (1, L), for the decisions for and against the label; with `mass` of shape (k, 1, 1) the result
+    is (k, t, L).
+    """
+    n_labels = p_decide.shape[1]
+    hit, on, positive = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
+    total = sums[:, -1:]
+    off = total - on
+    off *= off > ROUNDING * np.finfo(sums.dtype).eps * total
+    missed = positive - hit
+    np.minimum(np.maximum(missed, 0, out=missed), off, out=missed)
+    mass = np.asarray(mass, dtype=np.float64)[()]  # may exceed the range of float32
+    given_on = _share(hit + mass * towards[0], on + mass, 1.0)
+    given_off = _share(missed + mass * towards[1], off + mass, 0.0)
+    corrected = given_off + p_decide * (given_on - given_off)
+    return np.minimum(np.maximum(corrected, 0, out=corrected), 1, out=corrected)
+
+
+def _share(part: FloatArray, whole: FloatArray, undefined: float) -> FloatArray:
+    """Divide; where the divisor is 0 the share is `undefined`."""
+    if np.minimum.reduce(whole, axis=None, initial=1) > 0:
+        return part / whole
+    defined = whole > 0
+    return np.where(defined, part / np.where(defined, whole, 1), undefined)
+
+
+def nearness_scale(weights: FloatArray, masses: FloatArray, axis: int) -> FloatArray | None:
+    """Return factors for the weights around points, so that a light nearest row is no scale.
+
+    Weights are relative to the nearest row, whose weight is 1. If that row's own mass is below 1,
+    the other rows would lose against the prior mass: the largest weight times mass, masses capped
+    at 1, becomes 1 instead. None if all masses are at least 1.
+    """
+    if (masses >= 1).all():
+        return None
+    capped = np.minimum(masses, 1).astype(weights.dtype)
+    largest = (weights * (capped if axis == 1 else capped[:, np.newaxis])).max(axis=axis)
+    return np.asarray(1 / largest)
+
+
+def sums_around(
+    queries: Matrix,
+    own: IntArray,
+    summands: FloatArray,
+    points: Matrix,
+    table: FloatArray,
+    beta: float,
+    n_doublings: int = 0,
+) -> Iterator[FloatArray]:
+    """Yield sums of a table around rows, each row left out, at beta and at its doubles, (t, C).
+
+    Each row of `table` (M, C) is the sum over the rows that a point represents, its last column
+    their mass. `own` (t,) is the point that represents each query, `summands` (t, C) what the query
+    added to it. A point that represents nothing but the query is left out of its neighbourhood.
+    Weights at the double of beta are the squares of those at beta, so that one exponential
+    suffices.
+    """
+    masses, places = table[:, -1], np.arange(len(own))
+    others = masses[own] - summands[:, -1]
+    is_alone = others <= SLACK * masses[own]
+    shared, shared_own = places[~is_alone], own[~is_alone]
+    exponents = offsets_to(queries, points)
+    exponents[own[is_alone], places[is_alone]] = np.inf
+    exponents -= exponents.min(axis=0)
+    info = np.finfo(exponents.dtype)
+    with np.errstate(over="ignore"):  # so far away that the weight is 0
+        exponents *= -np.clip(beta, info.tiny, info.max)
+    weights = exponential(exponents)
+    vanished = info.tiny**0.4
+    for doubling in range(n_doublings + 1):
+        if doubling:
+            # Squares of smaller weights, or their products, would be subnormal, which is slow.
+            np.maximum(weights, vanished, out=weights)
+            np.square(weights, out=weights)
+            weights[own[is_alone], places[is_alone]] = 0
+        scale = nearness_scale(weights, masses, axis=0)
+        sums = multiply(weights.T, table)
+        if len(shared):
+            sums[shared] -= weights[shared_own, shared, np.newaxis] * summands[shared]
+            np.maximum(sums, 0, out=sums)  # differences of nearly equal sums
+        yield sums if scale is None else sums * scale[:, np.newaxis]
+
+
+BLOCK = 128
+"""Queries at once: their weights stay in the processor's cache."""
+NANOSECONDS = 0.8
+"""Time of one weight, from which the number of threads follows."""
+TOLERANCE = 1e-4
+"""Largest error of an exponent in single precision; beyond it, double precision is used."""
+TIE = 16 * float(np.finfo(np.float32).eps)
+"""Difference of two halved squared distances that counts as a tie, relative to the lengths of the
+query and of its nearest landmark."""
+LARGEST = 1e30
+"""Largest number in products of single precision."""
+MAX_DENSE = 2**24
+"""Number of cells up to which sparse landmarks are made dense, which makes products faster."""
+
+
+def nearest_landmark(queries: Matrix, landmarks: Matrix) -> IntArray:
+    """Return the index of the nearest landmark of each query, of equals the first.
+
+    Landmarks count as equally near if single precision cannot distinguish them. So ties, which are
+    frequent where probabilities are 0 or 1, are resolved alike in each precision of the queries.
+
+    Distances are computed in single precision first, in half the time, and once more in double
+    precision for queries with several landmarks that may be the nearest.
+    """
+    nearest = np.empty(queries.shape[0], dtype=np.int64)
+    lengths = np.sqrt(squared_norms(landmarks))
+    own_lengths = np.sqrt(squared_norms(queries))
+    in_double = _Points(landmarks.astype(np.float64, copy=False), 0.5)
+    is_single = max(own_lengths.max(initial=0), lengths.max()) < np.sqrt(LARGEST)
+    in_single = _Points(landmarks.astype(np.float32), 0.5) if is_single else in_double
+    relative_error = (_n_summands(queries) + 4) * float(np.finfo(np.float32).eps)
+
+    def find(rows: slice) -> None:
+        exponents = in_single.exponents(queries[rows].astype(in_single.dtype, copy=False))
+        first, own = exponents.argmax(axis=1), own_lengths[rows]
+        nearest[rows] = first
+        # All landmarks that may be the nearest are at most this long: none is further from the
+        # query than the first is.
+        longest = 2 * own + lengths[first]
+        error = relative_error * longest * (own + longest / 2)
+        least = exponents.max(axis=1) - (2 * error + _slack(own, lengths[first]))
+        near = exponents >= least.astype(in_single.dtype)[:, np.newaxis]
+        (positions,) = (np.count_nonzero(near, axis=1) > 1).nonzero()
+        if len(positions):
+            positions += rows.start
+            nearest[positions] = exactly(positions)
+
+    def exactly(positions: IntArray) -> IntArray:
+        exponents = in_double.exponents(queries[positions].astype(in_double.dtype, copy=False))
+        slack = _slack(own_lengths[positions], lengths[exponents.argmax(axis=1)])
+        least = exponents.max(axis=1) - slack
+        return (exponents >= least[:, np.newaxis]).argmax(axis=1)
+
+    n_queries = queries.shape[0]
+    in_blocks(find, n_queries, BLOCK, NANOSECONDS * n_queries * landmarks.shape[0])
+    return nearest
+
+
+def _slack(own_lengths: FloatArray, lengths: FloatArray) -> FloatArray:
+    """Return the difference of halved squared distances up to which landmarks are equally near.
+
+    Given are the lengths of queries and of their nearest landmarks.
+    """
+    return TIE * lengths * (own_lengths + lengths / 2)
+
+
+def _n_summands(queries: Matrix) -> int:
+    """Return the largest number of summands of a product with a query that are not 0."""
+    if sparse.issparse(queries):
+        return int(np.diff(queries.indptr).max(initial=0))
+    return int(queries.shape[1])
+
+
+class LandmarkSums:
+    """Sums of a table over landmarks with Gaussian weights around queries.
+
+    Parameters
+    ----------
+    landmarks : ndarray or CSR of shape (M, n_features)
+        Points.
+    table : ndarray of shape (M, C)
+        Summands of the landmarks; the last column is their mass.
+    beta : float
+        Inverse squared bandwidth.
+    """
+
+    def __init__(self, landmarks: Matrix, table: FloatArray, beta: float):
+        self.landmarks, self.table, self.beta = landmarks, table, beta
+
+    def around(self, queries: Matrix) -> FloatArray:
+        """Return the sums around each query, (t, C); the nearest landmark has the weight 1."""
+        points, table = self._points, self.table
+        queries = queries.astype(table.dtype, copy=False)
+        sums = np.empty((queries.shape[0], table.shape[1]), dtype=table.dtype)
+
+        def fill(rows: slice) -> None:
+            weights = points.exponents(queries[rows])
+            weights -= weights.max(axis=1, keepdims=True)
+            exponential(weights)
+            scale = nearness_scale(weights, table[:, -1], axis=1)
+            multiply(weights, table, out=sums[rows])
+            if scale is not None:
+                sums[rows] *= scale[:, np.newaxis]
+
+        n_queries = queries.shape[0]
+        in_blocks(fill, n_queries, BLOCK, NANOSECONDS * n_queries * len(table))
+        return sums
+
+    def weights(self, queries: Matrix) -> FloatArray:
+        """Return the weights of landmarks around queries in double precision, (t, M)."""
+        weights = gaussian_weights(queries, self.landmarks, self.beta)
+        scale = nearness_scale(weights, self.table[:, -1], axis=1)
+        return weights if scale is None else weights * scale[:, np.newaxis]
+
+    @lazy
+    def _points(self) -> "_Points":
+        return _Points(self.landmarks, self.beta)
+
+
+class _Points:
+    """Landmarks, transposed for products with queries."""
+
+    def __init__(self, landmarks: Matrix, beta: float):
+        self.beta, self.dtype = beta, landmarks.dtype
+        self.offsets = (beta * squared_norms(landmarks)).astype(landmarks.dtype)
+        if sparse.issparse(landmarks) and np.prod(landmarks.shape, dtype=float) <= MAX_DENSE:
+            landmarks = landmarks.toarray()
+        transposed = landmarks.T
+        if not sparse.issparse(transposed):
+            transposed = np.ascontiguousarray(transposed)
+        self.transposed = transposed * landmarks.dtype.type(2 * beta)
+
+    def exponents(self, queries: Matrix) -> FloatArray:
+        """Return -beta * squared distance, plus a constant for each query, (t, M)."""
+        if sparse.issparse(queries) or sparse.issparse(self.transposed):
+            exponents = queries @ self.transposed
+            if sparse.issparse(exponents):
+                exponents = exponents.toarray()
+        else:
+            exponents = multiply(queries, self.transposed)
+        exponents -= self.offsets
+        return exponents
