@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.progress import track
+from sklearn.metrics import log_loss, mean_squared_error
 
 from pairmend import BinaryRelevance, MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import load
-from pairmend.metrics import brier_by_label, log_loss_by_label, reliability
+from pairmend.metrics import reliability
 from pairmend.model_selection import MultilabelStratifiedKFold
 
 SETS = ["emotions", "yeast", "birds", "medical", "flags", "plant"]
@@ -38,6 +39,16 @@ def probabilities(X, Y, n_folds: int) -> tuple[np.ndarray, np.ndarray]:
         clf = MendedClassifier(None, random_state=0).fit(X[train], Y[train])
         corrected[test] = clf.predict_proba(X[test])
     return base, corrected
+
+
+def brier_by_label(Y: np.ndarray, proba: np.ndarray) -> np.ndarray:
+    """Return the Brier score of each label."""
+    return mean_squared_error(Y, proba, multioutput="raw_values")
+
+
+def log_loss_by_label(Y: np.ndarray, proba: np.ndarray) -> np.ndarray:
+    """Return the log loss of each label."""
+    return np.array([log_loss(y, p, labels=[0, 1]) for y, p in zip(Y.T, proba.T, strict=True)])
 
 
 def compare(name: str, folder: Path, n_folds: int) -> str:

@@ -17,11 +17,12 @@ import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import KFold
 
 from pairmend import BinaryRelevance, MendedClassifier, datasets
 from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.metrics import LOSSES, brier_by_label
+from pairmend.metrics import LOSSES
 
 SETS = ("tmc2007-500", "imdb", "corel5k", "narrow")
 SIZES = (500, 1000, 2500, 5000, 10_000, None)
@@ -92,7 +93,7 @@ def main() -> None:
         print(f"  {'':9} {'M':>7} {'brier':>9} {head} {'fit':>8} {'rows/s':>8}", flush=True)
         plain = TrainedOnce().fit(X[train], Y[train])
         proba = plain.predict_proba(X[test])
-        losses = [brier_by_label(Y[test], proba).mean()]
+        losses = [mean_squared_error(Y[test], proba)]
         losses += [loss(Y[test], proba >= 0.5) for loss in LOSSES.values()]
         print(f"  {'BR':9} {'':7} " + " ".join(f"{value:9.4f}" for value in losses), flush=True)
         for size in SIZES:
@@ -107,7 +108,7 @@ def main() -> None:
                 started = time.perf_counter()
                 proba = clf.predict_proba(X[test])
                 rate = n_test / (time.perf_counter() - started)
-                losses = [brier_by_label(Y[test], proba).mean()]
+                losses = [mean_squared_error(Y[test], proba)]
                 for criterion, loss in LOSSES.items():
                     clf.set_params(criterion=criterion)
                     losses.append(loss(Y[test], clf.predict(X[test])))

@@ -48,15 +48,8 @@ GROUPS: dict[str, dict[str, list[str]]] = {
         "Thresholds with a guarantee": ["RecallControl", "PrecisionControl", "abstain"],
     },
     "metrics": {
-        "Losses": [
-            "LOSSES",
-        ],
-        "Scores of probabilities": [
-            "brier_by_label",
-            "log_loss_by_label",
-            "reliability",
-            "Reliability",
-        ],
+        "Losses": ["LOSSES"],
+        "Reliability of probabilities": ["reliability", "Reliability"],
     },
     "model_selection": {
         "": ["MultilabelStratifiedKFold"],

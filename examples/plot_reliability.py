@@ -9,11 +9,11 @@ and yeast, which ``pip install 'pairmend[data]'`` installs.
 import argparse
 
 from matplotlib.figure import Figure
+from sklearn.metrics import log_loss, mean_squared_error
 
 from pairmend import BinaryRelevance, MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import load
-from pairmend.metrics import brier_by_label, log_loss_by_label
 from pairmend.plots import plot_reliability
 
 
@@ -34,8 +34,8 @@ def main() -> None:
         for name, clf in classifiers.items()
     }
     for name, probabilities in proba.items():
-        brier = brier_by_label(Y[test], probabilities).mean()
-        loss = log_loss_by_label(Y[test], probabilities).mean()
+        brier = mean_squared_error(Y[test], probabilities)
+        loss = log_loss(Y[test].ravel(), probabilities.ravel())
         print(f"{name}: Brier score {brier:.3f}, log loss {loss:.3f}")
 
     common = int(Y[train].sum(axis=0).argmax())

@@ -3,15 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import sparse
-from sklearn.metrics import brier_score_loss, log_loss
 
-from pairmend.metrics import (
-    LOSSES,
-    brier_by_label,
-    log_loss_by_label,
-    reliability,
-)
+from pairmend.metrics import LOSSES, reliability
 
 tables = st.tuples(st.integers(1, 6), st.integers(2, 4)).flatmap(
     lambda shape: st.tuples(
@@ -53,28 +46,13 @@ cases = st.tuples(st.integers(1, 6), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(
         arrays(np.int64, shape, elements=st.integers(0, 1)),
         arrays(np.float64, shape, elements=st.floats(0, 1)),
-        arrays(np.float64, shape[0], elements=st.floats(0.1, 3)),
     )
 )
 
 
-@given(cases)
-def test_brier_score_and_log_loss_equal_scikit_learn(cases):
-    Y, p, weights = cases
-    for given_weights in (None, weights):
-        brier = brier_by_label(Y, p, sample_weight=given_weights)
-        loss = log_loss_by_label(sparse.csr_array(Y), p, sample_weight=given_weights)
-        for k in range(Y.shape[1]):
-            options = {"sample_weight": given_weights, "labels": [0, 1]}
-            assert brier[k] == pytest.approx(
-                brier_score_loss(Y[:, k], p[:, k], **options, pos_label=1)
-            )
-            assert loss[k] == pytest.approx(log_loss(Y[:, k], p[:, k], **options))
-
-
 @given(cases, st.integers(1, 7))
 def test_reliability_equals_a_loop(cases, n_bins):
-    Y, p, _ = cases
+    Y, p = cases
     for label in (None, 0):
         pairs = list(
             zip(p.ravel(), Y.ravel(), strict=True)
@@ -94,9 +72,9 @@ def test_reliability_equals_a_loop(cases, n_bins):
 
 def test_invalid_probabilities_and_options_raise():
     with pytest.raises(ValueError, match=r"lie in \[-1, 2\]; expected \[0, 1\]"):
-        brier_by_label([[1, 0]], [[-1.0, 2.0]])
+        reliability([[1, 0]], [[-1.0, 2.0]])
     with pytest.raises(ValueError, match=r"have the shape \(1, 1\), Y_true has \(1, 2\)"):
-        log_loss_by_label([[1, 0]], [[0.5]])
+        reliability([[1, 0]], [[0.5]])
     with pytest.raises(ValueError, match="label=2, but there are 2 labels"):
         reliability([[1, 0]], [[0.5, 0.5]], label=2)
     with pytest.raises(ValueError, match="n_bins must be a whole number of at least 1, got 0"):

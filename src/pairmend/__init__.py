@@ -1,65 +1,46 @@
-"""Multi-label classification corrected by local confusion matrices, for scikit-learn."""
+"""Multi-label classification corrected by local confusion matrices, for scikit-learn.
+
+Every classifier is here, so that one import is enough to compare a method with its relatives and
+the baselines. Everything else is in a submodule, and nothing can be imported from two places.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # "as" tells type checkers that a name is public
     from pairmend.baselines import (
-        BinaryRelevance,
-        ClassifierChainEnsemble,
-        LabelPowerset,
-        MLkNN,
-        RAkEL,
+        BinaryRelevance as BinaryRelevance,
+        ClassifierChainEnsemble as ClassifierChainEnsemble,
+        LabelPowerset as LabelPowerset,
+        MLkNN as MLkNN,
+        RAkEL as RAkEL,
     )
-    from pairmend.mended.estimator import MendedClassifier
-    from pairmend.naive_bayes.estimator import RandomSubspaceNB
+    from pairmend.mended.estimator import MendedClassifier as MendedClassifier
+    from pairmend.naive_bayes.estimator import RandomSubspaceNB as RandomSubspaceNB
     from pairmend.neighbourhoods import (
-        AdaptiveNeighbourhood,
-        GaussianNeighbourhood,
-        GlobalNeighbourhood,
+        AdaptiveNeighbourhood as AdaptiveNeighbourhood,
+        GaussianNeighbourhood as GaussianNeighbourhood,
+        GlobalNeighbourhood as GlobalNeighbourhood,
     )
-    from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
+    from pairmend.pairwise.corrected import (
+        CorrectedPairwiseClassifier as CorrectedPairwiseClassifier,
+    )
     from pairmend.pairwise.family import (
-        BradleyTerryClassifier,
-        CorrectedBinaryRelevance,
-        CorrectedMulticlassClassifier,
-        FourClassPairsClassifier,
-        PairwisePerceptrons,
-        ParallelHyperplanesSVM,
-        QWeightedVoting,
-        SharedFirstClassifier,
-        TwoStageVoting,
+        BradleyTerryClassifier as BradleyTerryClassifier,
+        CorrectedBinaryRelevance as CorrectedBinaryRelevance,
+        CorrectedMulticlassClassifier as CorrectedMulticlassClassifier,
+        FourClassPairsClassifier as FourClassPairsClassifier,
+        PairwisePerceptrons as PairwisePerceptrons,
+        ParallelHyperplanesSVM as ParallelHyperplanesSVM,
+        QWeightedVoting as QWeightedVoting,
+        SharedFirstClassifier as SharedFirstClassifier,
+        TwoStageVoting as TwoStageVoting,
     )
-    from pairmend.pairwise.voting import CalibratedLabelRanking, PairwiseClassifier
-    from pairmend.thresholds.classifier import ThresholdedClassifier
+    from pairmend.pairwise.voting import CalibratedLabelRanking as CalibratedLabelRanking
+    from pairmend.pairwise.voting import PairwiseClassifier as PairwiseClassifier
+    from pairmend.thresholds.classifier import ThresholdedClassifier as ThresholdedClassifier
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "AdaptiveNeighbourhood",
-    "BinaryRelevance",
-    "BradleyTerryClassifier",
-    "CalibratedLabelRanking",
-    "ClassifierChainEnsemble",
-    "CorrectedBinaryRelevance",
-    "CorrectedMulticlassClassifier",
-    "CorrectedPairwiseClassifier",
-    "FourClassPairsClassifier",
-    "GaussianNeighbourhood",
-    "GlobalNeighbourhood",
-    "LabelPowerset",
-    "MLkNN",
-    "MendedClassifier",
-    "PairwiseClassifier",
-    "PairwisePerceptrons",
-    "ParallelHyperplanesSVM",
-    "QWeightedVoting",
-    "RAkEL",
-    "RandomSubspaceNB",
-    "SharedFirstClassifier",
-    "ThresholdedClassifier",
-    "TwoStageVoting",
-]
 
 _MODULES = {
     "AdaptiveNeighbourhood": "neighbourhoods",
@@ -87,6 +68,7 @@ _MODULES = {
     "TwoStageVoting": "pairwise.family",
 }
 """Modules of the public classes."""
+__all__ = sorted(_MODULES)
 
 _SUBMODULES = [
     "base_classifiers",

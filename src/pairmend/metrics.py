@@ -1,7 +1,4 @@
-"""Losses (LOSSES), Brier score, log loss, reliability of predicted probabilities.
-
-Lower is better.
-"""
+"""Losses of predictions (LOSSES), of which less is better; reliability of probabilities."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import xlogy
 from sklearn.metrics import f1_score, hamming_loss, zero_one_loss
 from sklearn.utils import check_array
 
@@ -17,23 +13,19 @@ from pairmend._utils.namespaces import as_numpy
 from pairmend._utils.targets import check_indicators
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
 
-__all__ = ["LOSSES", "Reliability", "brier_by_label", "log_loss_by_label", "reliability"]
+__all__ = ["LOSSES", "Reliability", "reliability"]
 
 
 def macro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Return one minus the mean F1 of the labels, as `LOSSES` describes it."""
-    return _f1_loss(y_true, y_pred, "macro")
+    truth, predicted = as_numpy(y_true), as_numpy(y_pred)
+    return 1 - float(f1_score(truth, predicted, average="macro", zero_division=1.0))
 
 
 def micro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Return one minus the F1 of all decisions, as `LOSSES` describes it."""
-    return _f1_loss(y_true, y_pred, "micro")
-
-
-def _f1_loss(y_true: ArrayLike, y_pred: ArrayLike, average: str) -> float:
-    """One minus the F1, which is 1 where there is neither a true nor a predicted positive."""
     truth, predicted = as_numpy(y_true), as_numpy(y_pred)
-    return 1 - float(f1_score(truth, predicted, average=average, zero_division=1.0))
+    return 1 - float(f1_score(truth, predicted, average="micro", zero_division=1.0))
 
 
 def _weighted_hamming(Y: BoolArray, decisions: BoolArray, weights: FloatArray) -> float:
@@ -87,66 +79,6 @@ WEIGHTED_LOSSES = {
 }
 """The same losses with row weights. They do not check the input, which would take most of the
 time, and agree with `LOSSES` up to rounding."""
-
-
-def brier_by_label(
-    Y_true: TargetLike, probabilities: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> FloatArray:
-    """Brier score of each label: the mean squared error of its probability, in [0, 1].
-
-    Parameters
-    ----------
-    Y_true : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-        True label indicators.
-    probabilities : array-like of shape (n_samples, n_labels)
-        Predicted probabilities.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
-
-    Returns
-    -------
-    ndarray of shape (n_labels,)
-        Brier scores.
-
-    Examples
-    --------
-    >>> brier_by_label([[1, 0], [0, 0]], [[1.0, 0.5], [0.5, 0.5]]).tolist()
-    [0.125, 0.25]
-    """
-    Y, p = _check(Y_true, probabilities)
-    return _mean((p - Y) ** 2, sample_weight)
-
-
-def log_loss_by_label(
-    Y_true: TargetLike, probabilities: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> FloatArray:
-    """Log loss of each label: minus the mean log-probability of the true value.
-
-    Parameters
-    ----------
-    Y_true : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-        True label indicators.
-    probabilities : array-like of shape (n_samples, n_labels)
-        Predicted probabilities. They are clipped to [eps, 1 - eps] with the machine epsilon, as
-        in scikit-learn: the loss of a certain but wrong prediction is about 36, not infinite.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
-
-    Returns
-    -------
-    ndarray of shape (n_labels,)
-        Log losses.
-
-    Examples
-    --------
-    >>> log_loss_by_label([[1, 0], [0, 0]], [[1.0, 0.5], [0.5, 0.5]]).round(3).tolist()
-    [0.347, 0.693]
-    """
-    Y, p = _check(Y_true, probabilities)
-    smallest = np.finfo(p.dtype).eps
-    p = np.clip(p, smallest, 1 - smallest)
-    losses = -(xlogy(Y, p) + xlogy(~Y, 1 - p))
-    return _mean(losses, sample_weight)
 
 
 @dataclass(frozen=True)
@@ -227,13 +159,6 @@ def reliability(
     filled = counts > 0
     sums, n_true, counts = sums[filled], n_true[filled], counts[filled]
     return Reliability(sums / counts, n_true / counts, counts)
-
-
-def _mean(losses: FloatArray, sample_weight: ArrayLike | None) -> FloatArray:
-    weights = None
-    if sample_weight is not None:
-        weights = np.asarray(as_numpy(sample_weight), dtype=np.float64)
-    return np.asarray(np.average(losses, axis=0, weights=weights))
 
 
 def _check(Y_true: TargetLike, probabilities: ArrayLike) -> tuple[BoolArray, FloatArray]:

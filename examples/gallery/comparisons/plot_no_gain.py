@@ -19,10 +19,11 @@ the feature space. If the base classifier has no such errors, there is nothing t
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from sklearn.metrics import mean_squared_error
 
 from pairmend import BinaryRelevance, MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.metrics import LOSSES, brier_by_label
+from pairmend.metrics import LOSSES
 
 coefficients = np.random.RandomState(0).randn(5, 4)
 
@@ -49,7 +50,7 @@ for kind in ("linear", "no relation", "30 rows", "curved"):
         losses = [
             {
                 "Hamming loss": LOSSES["hamming"](Y_test, model.predict(X_test)),
-                "Brier score": brier_by_label(Y_test, model.predict_proba(X_test)).mean(),
+                "Brier score": mean_squared_error(Y_test, model.predict_proba(X_test)),
             }
             for model in (base, clf)
         ]

@@ -11,12 +11,13 @@ compared here before and after the correction.
 # The data are yeast. Naive Bayes multiplies the evidence of 103 features as if they were
 # independent, so its probabilities are known to be too extreme.
 import pandas as pd
+from sklearn.metrics import log_loss, mean_squared_error
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import BinaryRelevance, MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import load
-from pairmend.metrics import brier_by_label, log_loss_by_label, reliability
+from pairmend.metrics import reliability
 from pairmend.plots import plot_reliability
 
 yeast = load("yeast")
@@ -50,13 +51,13 @@ figure = plot_reliability(Y_test, proba["logistic regression"], title="logistic 
 #
 # Scores
 # ------
-# Less is better in all three: Brier score, log loss, and the calibration error, the mean distance
-# from the diagonal.
+# Less is better in all three: Brier score (the mean squared error), log loss, and the calibration
+# error, the mean distance from the diagonal.
 pd.DataFrame(
     {
         (name, kind): {
-            "Brier score": brier_by_label(Y_test, p).mean(),
-            "log loss": log_loss_by_label(Y_test, p).mean(),
+            "Brier score": mean_squared_error(Y_test, p),
+            "log loss": log_loss(Y_test.ravel(), p.ravel()),
             "calibration error": reliability(Y_test, p).error,
         }
         for name, kinds in proba.items()

@@ -14,11 +14,12 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from lightgbm import LGBMClassifier
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import mean_squared_error
 
 from pairmend import BinaryRelevance, MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import load
-from pairmend.metrics import LOSSES, brier_by_label
+from pairmend.metrics import LOSSES
 
 yeast = load("yeast")
 X, Y = yeast.X, yeast.Y.astype(int)
@@ -48,7 +49,7 @@ for group, models in {"alone": alone, "corrected": corrected}.items():
     for name, model in models.items():
         model.fit(X_train, Y_train)
         row = rows[name, group] = {
-            "Brier score": brier_by_label(Y_test, model.predict_proba(X_test)).mean()
+            "Brier score": mean_squared_error(Y_test, model.predict_proba(X_test))
         }
         for criterion in ("micro_f1", "zero_one"):
             if group == "corrected":
