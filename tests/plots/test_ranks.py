@@ -121,10 +121,8 @@ def test_radar_can_be_read(n_algorithms, n_metrics, difference, drawn, texts_ove
 
 
 def test_diagram_joins_groups_and_writes_ranks():
-    groups = [["FCM", "FCM-O", "FCM-W"], ["FCM-W", "LPW", "FCM-O"], ["LPW"]]
-    ax = plots.critical_difference(RANKS["Hamming"], 0.777, groups)
+    ax = plots.critical_difference(RANKS["Hamming"], 0.777)
     found = bars(ax)
-    assert len(found) == 2  # a group of one has nothing to join
     for bar, (low, high) in zip(found, [(1.931, 2.707), (2.397, 2.966)], strict=True):
         np.testing.assert_allclose(bar[:, 0], [low, high], atol=0.05)
         assert bar[0, 0] < low < high < bar[1, 0]
@@ -139,9 +137,29 @@ def test_diagram_joins_groups_and_writes_ranks():
     assert any(length == pytest.approx(0.777) for length in lengths)
 
 
+@pytest.mark.parametrize("difference", [0.3, 0.8, 1.0, 2.5])
+def test_groups_are_the_largest_sets_that_do_not_differ(difference):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        values = rng.integers(4, 20, 5) / 4
+        ranks = dict(zip("abcde", np.clip(values, 1, 5), strict=True))
+        alike = [
+            frozenset(group)
+            for size in range(2, 6)
+            for group in itertools.combinations(ranks, size)
+            if np.ptp([ranks[name] for name in group]) < difference
+        ]
+        largest = [group for group in alike if not any(group < other for other in alike)]
+        found = bars(plots.critical_difference(ranks, difference))
+        ends = sorted([min(ranks[n] for n in g), max(ranks[n] for n in g)] for g in largest)
+        np.testing.assert_allclose(
+            np.reshape([bar[:, 0] for bar in found], (-1, 2)), np.reshape(ends, (-1, 2)), atol=0.06
+        )
+
+
 def test_separate_bars_share_a_line():
     ranks = dict(zip("abcd", [1.0, 1.4, 3.4, 3.9], strict=True))
-    one, other = bars(plots.critical_difference(ranks, 0.6, [["c", "d"], ["a", "b"]]))
+    one, other = bars(plots.critical_difference(ranks, 0.6))
     assert one[0, 1] == other[0, 1]
 
 
@@ -150,9 +168,7 @@ def test_separate_bars_share_a_line():
 def test_diagram_can_be_read(n_algorithms, difference, drawn, texts_overlap, cut_off):
     (ranks,) = spread_ranks(n_algorithms, 1).values()
     for table in (ranks, dict.fromkeys(ranks, (n_algorithms + 1) / 2)):
-        names = list(table)
-        groups = [names[start : start + 3] for start in range(max(1, n_algorithms - 2))]
-        ax = drawn(plots.critical_difference(table, difference, groups))
+        ax = drawn(plots.critical_difference(table, difference))
         assert not texts_overlap(ax.texts)
         assert not cut_off(ax)
 
@@ -161,7 +177,7 @@ def test_pandas_series_are_accepted():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(RANKS)
     assert explained(plots.rank_radar(frame, 0.777))[:4] == list(RANKS["Hamming"])
-    ax = plots.critical_difference(frame["Hamming"], 0.777, [["LPW", "FCM-W"]])
+    ax = plots.critical_difference(frame["Hamming"], 0.777)
     assert ax.texts[-1].get_text() == "LPW  2.97"
 
 
@@ -180,8 +196,7 @@ ONE = {"a": 1.0, "b": 2.0}
         (lambda: plots.rank_radar({"x": {"a": 1, "b": 3}}, 1), "between 1 and 2; got {'a'"),
         (lambda: plots.rank_radar({"x": {"a": 1, "b": np.nan}}, 1), "between 1 and 2"),
         (lambda: plots.rank_radar({"x": ONE}, 0), "positive number; got 0"),
-        (lambda: plots.critical_difference(ONE, np.inf, []), "positive number; got inf"),
-        (lambda: plots.critical_difference(ONE, 1, [["a", "z"]]), r"\['z'\] without a rank"),
+        (lambda: plots.critical_difference(ONE, np.inf), "positive number; got inf"),
     ],
 )
 def test_bad_input(draw, message):

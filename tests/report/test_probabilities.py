@@ -60,7 +60,7 @@ def test_folds_are_compared_with_corrected_standard_errors(record, summary):
             assert entry["difference"] == pytest.approx(difference.mean())
             assert entry["t"] == pytest.approx(difference.mean() / error)
             losses = sign * np.column_stack([first, second])
-            expected = stats.bayesian_correlated_t_test(losses, test_share=share).pairs.iloc[0]
+            expected = stats.bayesian_correlated_t_test(losses, test_share=share).iloc[0]
             assert [entry[name] for name in THREE] == pytest.approx(expected[THREE].tolist())
 
 
@@ -73,7 +73,7 @@ def test_means_of_sets_are_compared_by_the_signed_rank_test(record, summary):
                 for key in ("first", "second")
             ]
             expected = stats.bayesian_signed_rank(sign * np.transpose(means), n_samples=20_000)
-            row = expected.pairs.iloc[0]
+            row = expected.iloc[0]
             assert [entry[name] for name in THREE] == pytest.approx(row[THREE].tolist())
             assert entry["difference"] == pytest.approx(np.mean(means[0]) - np.mean(means[1]))
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairmend.stats import bergmann_hommel, exhaustive_sets, holm, shaffer
+from pairmend.stats import bergmann_hommel, holm, shaffer
+from pairmend.stats.adjustment import exhaustive_sets
 
 BELL = {2: 2, 3: 5, 4: 15, 5: 52, 6: 203, 7: 877, 8: 4140, 9: 21147}  # OEIS A000110
 

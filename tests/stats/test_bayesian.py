@@ -1,4 +1,4 @@
-"""Bayesian tests, compared with baycomp, closed forms and slow loops."""
+"""Tests over folds and Bayesian tests, compared with baycomp, closed forms and slow loops."""
 
 from itertools import combinations
 
@@ -44,7 +44,7 @@ def test_correlated_t_test_is_that_of_baycomp(rng, rope, runs):
     index = pd.MultiIndex.from_product([range(runs), range(10)], names=["repeat", "fold"])
     losses = pd.DataFrame(rng.normal(0.3, 0.02, size=(10 * runs, 3)), index=index)
     losses[1] += 0.02
-    for (first, second), row in bayesian_correlated_t_test(losses, rope=rope).pairs.iterrows():
+    for (first, second), row in bayesian_correlated_t_test(losses, rope=rope).iterrows():
         # baycomp takes scores, more being better
         scores = 1 - losses[first].to_numpy(), 1 - losses[second].to_numpy()
         reference = baycomp.two_on_single(*scores, rope=rope, runs=runs)
@@ -54,14 +54,14 @@ def test_correlated_t_test_is_that_of_baycomp(rng, rope, runs):
 
 def test_correlated_t_test_without_rope_is_half_of_the_p_value(rng):
     losses = rng.uniform(size=(8, 4))
-    found = bayesian_correlated_t_test(losses, rope=0).pairs
+    found = bayesian_correlated_t_test(losses, rope=0)
     smaller = found[["first_better", "second_better"]].min(axis=1)
-    np.testing.assert_allclose(smaller, corrected_t_test(losses).pairs["p_value"] / 2)
+    np.testing.assert_allclose(smaller, corrected_t_test(losses)["p_value"] / 2)
 
 
 def test_correlated_t_test_is_the_share_of_draws(rng):
     losses = rng.normal(0.3, 0.02, size=(10, 2))
-    (row,) = bayesian_correlated_t_test(losses).pairs[PROBABILITIES].to_numpy()
+    (row,) = bayesian_correlated_t_test(losses)[PROBABILITIES].to_numpy()
     differences = losses[:, 0] - losses[:, 1]
     scale = np.sqrt((1 / 10 + 1 / 9) * differences.var(ddof=1))
     draws = differences.mean() + scale * rng.standard_t(9, size=200_000)
@@ -75,7 +75,7 @@ def test_correlated_t_test_is_the_share_of_draws(rng):
 def test_folds_without_spread_are_certain(gap, expected):
     """Also where the gap is the rope, but for rounding error."""
     first = np.array([0.1, 0.5, 0.3, 0.7])
-    pairs = bayesian_correlated_t_test(np.column_stack([first, first + gap])).pairs
+    pairs = bayesian_correlated_t_test(np.column_stack([first, first + gap]))
     assert pairs[PROBABILITIES].iloc[0].tolist() == expected
 
 
@@ -84,7 +84,7 @@ def test_folds_without_spread_are_certain(gap, expected):
 def test_signed_rank_is_that_of_baycomp(rng, n_sets, rope):
     baycomp = pytest.importorskip("baycomp")
     losses = rng.normal([0.3, 0.32, 0.36], 0.05, size=(n_sets, 3))
-    found = bayesian_signed_rank(losses, rope=rope, n_samples=20_000).pairs
+    found = bayesian_signed_rank(losses, rope=rope, n_samples=20_000)
     for (first, second), row in found.iterrows():
         reference = baycomp.SignedRankTest.probs(
             1 - losses[:, first], 1 - losses[:, second], rope, nsamples=20_000, random_state=1
@@ -96,7 +96,7 @@ def test_signed_rank_is_that_of_baycomp(rng, n_sets, rope):
 
 def test_signed_rank_is_that_of_a_slow_loop(rng):
     losses = rng.normal(0.3, 0.03, size=(5, 3))
-    found = bayesian_signed_rank(losses, n_samples=300, prior_strength=0.8, seed=3).pairs
+    found = bayesian_signed_rank(losses, n_samples=300, prior_strength=0.8, seed=3)
     weights = np.random.default_rng(3).dirichlet([0.8, 1, 1, 1, 1, 1], 300)
     for (first, second), row in found.iterrows():
         differences = losses[:, first] - losses[:, second]
@@ -114,7 +114,7 @@ def test_probabilities_of_an_algorithm_that_always_wins_have_a_closed_form(n_set
     weight's square is below one half.
     """
     losses = np.column_stack([np.zeros(n_sets), np.linspace(0.1, 0.3, n_sets)])
-    found = bayesian_signed_rank(losses, prior_strength=strength, n_samples=40_000).pairs
+    found = bayesian_signed_rank(losses, prior_strength=strength, n_samples=40_000)
     expected = scipy_stats.beta(strength, n_sets).cdf(np.sqrt(0.5))
     assert found["first_better"].iloc[0] == pytest.approx(expected, abs=monte_carlo_error(40_000))
     assert found["second_better"].iloc[0] == 0
@@ -124,7 +124,7 @@ def test_probabilities_of_an_algorithm_that_always_wins_have_a_closed_form(n_set
 def test_sets_within_the_rope_are_equivalent(gap):
     """A difference of the rope itself lies within it, also with rounding error."""
     first = np.array([0.1, 0.5, 0.3, 0.7, 0.2])
-    found = bayesian_signed_rank(np.column_stack([first, first + gap])).pairs
+    found = bayesian_signed_rank(np.column_stack([first, first + gap]))
     assert found[PROBABILITIES].iloc[0].tolist() == [0, 1, 0]
 
 
@@ -135,7 +135,7 @@ def bayesian_tests():
 @pytest.mark.parametrize("test", bayesian_tests())
 def test_probabilities_add_up_and_exchanging_the_pair_mirrors_them(rng, test):
     losses = pd.DataFrame(rng.normal(0.3, 0.03, size=(6, 4)), columns=list("abcd"))
-    found, turned = test(losses).pairs, test(losses[list("dcba")]).pairs
+    found, turned = test(losses), test(losses[list("dcba")])
     np.testing.assert_allclose(found[PROBABILITIES].sum(axis=1), 1)
     for first, second in combinations("abcd", 2):
         expected = found.loc[(first, second), PROBABILITIES].tolist()
@@ -148,7 +148,7 @@ def test_probabilities_add_up_and_exchanging_the_pair_mirrors_them(rng, test):
 @pytest.mark.parametrize("test", bayesian_tests())
 def test_a_wider_rope_makes_equivalence_more_probable(rng, test):
     losses = rng.normal(0.3, 0.03, size=(6, 2))
-    shares = [test(losses, rope=r).pairs["equivalent"].iloc[0] for r in (0, 0.01, 0.02, 0.05, 0.2)]
+    shares = [test(losses, rope=r)["equivalent"].iloc[0] for r in (0, 0.01, 0.02, 0.05, 0.2)]
     assert shares == sorted(shares)
     assert shares[0] < shares[-1]
     assert shares[-1] > 0.9
@@ -157,20 +157,10 @@ def test_a_wider_rope_makes_equivalence_more_probable(rng, test):
 def test_results_depend_on_the_seed(rng):
     losses = rng.normal(0.3, 0.03, size=(6, 3))
     first, again, other = (
-        bayesian_signed_rank(losses, n_samples=1000, seed=seed).pairs for seed in (1, 1, 2)
+        bayesian_signed_rank(losses, n_samples=1000, seed=seed) for seed in (1, 1, 2)
     )
     pd.testing.assert_frame_equal(first, again)
     assert not first.equals(other)
-
-
-def test_representations(rng):
-    losses = rng.uniform(size=(5, 2))
-    assert str(bayesian_correlated_t_test(losses, rope=0.02)).startswith(
-        "Bayesian correlated t-tests over 5 folds that test on 0.2 of the rows, rope 0.02\n"
-    )
-    assert str(bayesian_signed_rank(losses, n_samples=200, seed=4)).startswith(
-        "Bayesian signed-rank tests on 5 sets, rope 0.01 (200 samples, seed 4)\n"
-    )
 
 
 @pytest.mark.parametrize(
@@ -196,7 +186,107 @@ def test_the_posterior_has_the_probabilities_of_the_test():
     assert samples.shape == (2000, 3)
     assert_allclose(samples.sum(axis=1), 1)
     shares = np.bincount(samples.argmax(axis=1), minlength=3) / 2000
-    found = bayesian_signed_rank(losses, n_samples=2000, seed=3).pairs.to_numpy()[0, 1:]
+    found = bayesian_signed_rank(losses, n_samples=2000, seed=3).to_numpy()[0, 1:]
     assert_allclose(shares, found, atol=1e-9)
     with pytest.raises(ValueError, match="losses has 3 columns, expected those of two"):
         signed_rank_posterior(np.column_stack([losses, losses[:, 0]]))
+
+
+def slow_t_test(differences, n_train, n_test):
+    """Nadeau and Bengio's formula, step by step."""
+    n = len(differences)
+    mean = sum(differences) / n
+    variance = sum((d - mean) ** 2 for d in differences) / (n - 1)
+    t = mean / ((1 / n + n_test / n_train) * variance) ** 0.5
+    return t, 2 * scipy_stats.t(n - 1).sf(abs(t))
+
+
+def folds_of(rng, *, repeats, folds, algorithms=3):
+    """Losses of repeated cross-validation, indexed as a study's rows are."""
+    index = pd.MultiIndex.from_product([range(repeats), range(folds)], names=["repeat", "fold"])
+    names = [f"a{n}" for n in range(algorithms)]
+    return pd.DataFrame(rng.uniform(size=(len(index), algorithms)), index=index, columns=names)
+
+
+@pytest.mark.parametrize(("repeats", "folds"), [(1, 10), (3, 5), (10, 2)])
+def test_statistics_equal_the_formula(rng, repeats, folds):
+    losses = folds_of(rng, repeats=repeats, folds=folds)
+    found = corrected_t_test(losses)
+    for (first, second), row in found.iterrows():
+        t, p = slow_t_test((losses[first] - losses[second]).tolist(), n_train=folds - 1, n_test=1)
+        assert row["statistic"] == pytest.approx(t)
+        assert row["p_value"] == pytest.approx(p)
+
+
+def test_pivoted_rows_of_a_study_are_valid_input(rng):
+    losses = folds_of(rng, repeats=2, folds=4)
+    rows = losses.reset_index().melt(["repeat", "fold"], var_name="algorithm")
+    pivoted = rows.pivot(index=["repeat", "fold"], columns="algorithm", values="value")
+    pd.testing.assert_frame_equal(
+        corrected_t_test(pivoted), corrected_t_test(losses), check_names=False
+    )
+
+
+def test_without_overlap_it_is_the_paired_t_test(rng):
+    """With a vanishing test share the correction vanishes, too."""
+    losses = rng.uniform(size=(12, 3))
+    found = corrected_t_test(losses, test_share=1e-12)
+    for (first, second), (_, row) in zip(combinations(losses.T, 2), found.iterrows(), strict=True):
+        reference = scipy_stats.ttest_rel(first, second)
+        assert row["statistic"] == pytest.approx(reference.statistic)
+        assert row["p_value"] == pytest.approx(reference.pvalue)
+
+
+def test_rows_without_names_are_the_folds_of_one_cross_validation(rng):
+    losses = rng.uniform(size=(5, 2))
+    expected = corrected_t_test(losses, test_share=0.2)
+    pd.testing.assert_frame_equal(corrected_t_test(losses), expected)
+
+
+def test_false_positives_stay_near_the_level():
+    """With correlated folds the corrected test keeps its level, the plain one does not."""
+    rng = np.random.default_rng(0)
+    n_folds, rho, n_studies = 10, 0.1, 300
+    corrected, plain = [], []
+    for _ in range(8):
+        shared = rng.normal(size=n_studies) * np.sqrt(rho)
+        differences = shared + rng.normal(size=(n_folds, n_studies)) * np.sqrt(1 - rho)
+        losses = np.column_stack([np.zeros(n_folds), differences])
+        found = corrected_t_test(losses)["p_value"].iloc[:n_studies]  # against the first
+        corrected.append((found < 0.1).mean())
+        plain.append((scipy_stats.ttest_1samp(differences, 0).pvalue < 0.1).mean())
+    # four standard errors of 2400 draws
+    assert abs(np.mean(corrected) - 0.1) < 4 * np.sqrt(0.1 * 0.9 / 2400)
+    assert np.mean(plain) > 0.2
+
+
+def test_folds_that_do_not_vary():
+    losses = pd.DataFrame({"a": [0.1, 0.5, 0.3], "b": [0.1, 0.5, 0.1 + 0.2], "c": [0.2, 0.6, 0.4]})
+    pairs = corrected_t_test(losses)
+    assert pairs.loc[("a", "b"), ["mean_difference", "statistic", "p_value"]].tolist() == [0, 0, 1]
+    assert pairs.loc[("a", "c"), ["statistic", "p_value"]].tolist() == [-np.inf, 0]
+    assert pairs.loc[("a", "c"), "standard_error"] == 0
+
+
+def test_folds_of_several_sets_are_refused(rng):
+    one = folds_of(rng, repeats=1, folds=3)
+    both = pd.concat({"yeast": one, "flags": one}, names=["set"])
+    with pytest.raises(ValueError, match=r"folds of 2 sets: .* one set; pass losses.loc\[name\]"):
+        corrected_t_test(both)
+
+
+@pytest.mark.parametrize(
+    ("losses", "options", "message"),
+    [
+        ([[1, 2]], {}, "needs at least 2 fold"),
+        ([[1, 2], [2, 1]], {"test_share": 1}, "test_share must be between 0 and 1"),
+        ([[1, 2], [2, np.nan]], {}, "needs a value on every fold"),
+        (
+            pd.DataFrame([[1, 2], [2, 1]], index=pd.Index([0, 0], name="fold")), {},
+            r"two rows of one fold: \[0\]; .* by \['repeat', 'fold'\]",
+        ),
+    ],
+)  # fmt: skip
+def test_invalid_input_is_refused(losses, options, message):
+    with pytest.raises(ValueError, match=message):
+        corrected_t_test(losses, **options)

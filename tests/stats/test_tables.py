@@ -1,4 +1,4 @@
-"""Validation of tables, for every function."""
+"""Validation of tables, for every function; ranks, ties and rounding errors."""
 
 import subprocess
 import sys
@@ -6,22 +6,30 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import rankdata
 
 from pairmend import stats
+from pairmend.stats import average_ranks
+from pairmend.stats.tables import levels, ranks_within_sets
 
 FUNCTIONS = {
     "average_ranks": stats.average_ranks,
     "friedman": stats.friedman,
-    "friedman_by_criterion": lambda losses: stats.friedman_by_criterion({"hamming": losses}),
     "nemenyi": stats.nemenyi,
     "wilcoxon": stats.wilcoxon,
     "spearman": lambda losses: stats.spearman(losses, [[1], [2], [3]]),
     "effect_sizes": stats.effect_sizes,
     "bootstrap_intervals": lambda losses: stats.bootstrap_intervals(losses, n_resamples=100),
 }
+
+
 GOOD = pd.DataFrame(
     {"a": [0.1, 0.2, 0.4], "b": [0.2, 0.1, 0.5], "c": [0.3, 0.7, 0.2]}, index=["x", "y", "z"]
 )
+
+
 every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 
 
@@ -100,6 +108,46 @@ def test_without_pandas_the_message_names_the_extra():
     assert "pip install 'pairmend[study]'" in outcome.stderr
 
 
-def test_public_names_exist():
-    for name in stats.__all__:
-        assert getattr(stats, name).__doc__
+def rank_by_counting(row):
+    """1 + how many are less, plus half of the others that are equal."""
+    return [1 + sum(b < a for b in row) + (sum(b == a for b in row) - 1) / 2 for a in row]
+
+
+@given(data=st.data())
+def test_ranks_equal_those_of_counting(loss_tables, data):
+    losses = data.draw(loss_tables)
+    expected = np.mean([rank_by_counting(row) for row in losses.tolist()], axis=0)
+    np.testing.assert_allclose(average_ranks(losses), expected)
+    np.testing.assert_allclose(average_ranks(losses), pd.DataFrame(losses).rank(axis=1).mean())
+
+
+def test_rounding_error_decides_no_rank():
+    losses = np.array([[0.1 + 0.2, 0.3, 0.2], [0.7, 0.6999999999999999, 0.9]])
+    assert losses[0, 0] != losses[0, 1]
+    assert average_ranks(losses).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_small_differences_above_rounding_error_count():
+    assert average_ranks([[1.0, 1.0 + 1e-9]]).tolist() == [1.0, 2.0]
+    assert average_ranks([[1e-20, 2e-20]]).tolist() == [1.0, 2.0]
+
+
+@given(data=st.data())
+def test_levels_keep_order_and_equality(loss_tables, data):
+    values = data.draw(loss_tables).astype(float)
+    noisy = values * 0.1 + data.draw(st.sampled_from([0, 1e-16, -1e-16])) * values
+    whole = levels(noisy, np.abs(noisy).max(axis=1, keepdims=True))
+    np.testing.assert_array_equal(rankdata(whole, axis=1), rankdata(values, axis=1))
+    assert (whole.min(axis=1) == 0).all()
+
+
+def test_names_are_kept_and_input_is_not_modified():
+    losses = pd.DataFrame({"b": [1, 2], "a": [2, 1]}, index=["x", "y"])
+    before = losses.copy()
+    assert average_ranks(losses).to_dict() == {"b": 1.5, "a": 1.5}
+    pd.testing.assert_frame_equal(losses, before)
+
+
+@pytest.mark.parametrize("values", [np.zeros((3, 4)), np.full((2, 2), 7.5)])
+def test_equal_everywhere(values):
+    assert (ranks_within_sets(values) == (values.shape[1] + 1) / 2).all()

@@ -58,19 +58,19 @@ results.pivot_table("value", "algorithm", "criterion").round(3)
 from pairmend import plots, stats
 
 losses = results[results["criterion"] == "hamming"].pivot_table("value", "set", "algorithm")
-nemenyi = stats.nemenyi(losses)
-print(f"Friedman's test: p = {stats.friedman(losses).p_value:.4f}")
-stats.wilcoxon(losses, adjust="shaffer").pairs[["p_value", "adjusted_p_value"]].round(3)
+print(f"Friedman's test: p = {stats.friedman(losses)['p_value']:.4f}")
+stats.wilcoxon(losses, adjust="shaffer")[["p_value", "adjusted_p_value"]].round(3)
 
 # %%
-ax = plots.critical_difference(nemenyi.average_ranks, nemenyi.critical_difference, nemenyi.groups)
+difference = stats.critical_difference(n_algorithms=losses.shape[1], n_sets=len(losses))
+ax = plots.critical_difference(stats.average_ranks(losses), difference)
 figure = ax.figure
 
 # %%
 # Bars join algorithms that do not differ significantly by Nemenyi's test. With six datasets and an
 # adjustment for six comparisons Wilcoxon's test cannot be significant at 0.05: its smallest p-value
 # is 2 / 2⁶ = 0.03, times 6. Bayesian tests can be read with few datasets, too:
-stats.bayesian_signed_rank(losses[["binary relevance", "corrected"]]).pairs.round(3)
+stats.bayesian_signed_rank(losses[["binary relevance", "corrected"]]).round(3)
 
 # %%
 # The report

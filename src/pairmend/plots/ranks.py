@@ -1,6 +1,7 @@
 """Plots of average ranks with the critical difference of the Nemenyi test."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping
 from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -184,13 +185,13 @@ def _rank_rows(
 def critical_difference(
     ranks: Mapping[str, float],
     critical_difference: float,
-    groups: Sequence[Sequence[str]],
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Plot a critical difference diagram: average ranks, with bars that join groups.
 
-    The algorithms of a group do not differ significantly.
+    The algorithms of a group do not differ significantly: their ranks differ by less than the
+    critical difference.
 
     Parameters
     ----------
@@ -199,8 +200,6 @@ def critical_difference(
     critical_difference : float
         Ranks that differ by at least this much are significantly different; drawn above the
         line.
-    groups : sequence of sequence of str
-        Algorithms that do not differ significantly. Groups of one are not drawn.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -217,21 +216,12 @@ def critical_difference(
     --------
     >>> from pairmend.plots import critical_difference
     >>> ranks = {"LPW": 2.97, "FCM": 1.93, "FCM-W": 2.71}
-    >>> ax = critical_difference(ranks, 0.78, groups=[["LPW", "FCM-W"], ["FCM-W", "FCM"]])
+    >>> ax = critical_difference(ranks, 0.78)
     >>> [text.get_text() for text in ax.texts if "FCM" in text.get_text()]
     ['FCM  1.93', 'FCM-W  2.71']
     """
     table = _checked(ranks, critical_difference)
-    unknown = {name for group in groups for name in group} - set(table)
-    if unknown:
-        raise ValueError(
-            f"groups has the names {sorted(unknown)} without a rank; expected some of {list(table)}"
-        )
-    bars = sorted(
-        (min(table[name] for name in group), max(table[name] for name in group))
-        for group in groups
-        if len(group) > 1
-    )
+    bars = _groups(sorted(table.values()), critical_difference)
     lanes = _lanes(bars)
     n_rows = ceil(len(table) / 2)
     first_row = 1.2 + 0.5 * (max(lanes, default=-1) + 1)
@@ -308,6 +298,17 @@ def _rings(best: float, worst: float, n_algorithms: int) -> list[float]:
     step = next(s for s in (0.5, 1, 2, 5, 10, 20, 50) if (worst - best) / s <= 6)
     last = floor(min(worst, n_algorithms) / step)
     return [step * number for number in range(ceil(best / step), last + 1)]
+
+
+def _groups(ranks: list[float], difference: float) -> list[tuple[float, float]]:
+    """Return first and last rank of the largest groups that do not differ; ranks are sorted."""
+    groups: list[tuple[float, float]] = []
+    for start, first in enumerate(ranks):
+        end = bisect_left(ranks, first + difference)
+        last = ranks[end - 1]
+        if end - start > 1 and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return groups
 
 
 def _lanes(bars: list[tuple[float, float]]) -> list[int]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pairmend.stats.ranks import levels
+from pairmend.stats.tables import levels
 
 
 def best_of(values: Mapping[str, float], *, greater_is_better: bool = False) -> list[str]:

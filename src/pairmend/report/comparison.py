@@ -1,8 +1,7 @@
 """Results of the statistical tests between algorithms, as plain data."""
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
-from math import comb, isnan
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 from pairmend import stats
@@ -61,7 +60,7 @@ def least_adjusted_p(n_sets: int, n_algorithms: int) -> float:
     # No p-value is smaller: up to 25 sets the test is exact, and all procedures used here multiply
     # the smallest p-value by the number of pairs.
     won = [[0.0, float(number)] for number in range(1, n_sets + 1)]
-    (raw,) = stats.wilcoxon(won, adjust=None).pairs["p_value"]
+    (raw,) = stats.wilcoxon(won, adjust=None)["p_value"]
     return min(1.0, float(raw) * comb(n_algorithms, 2))
 
 
@@ -80,7 +79,6 @@ def _compare_one(
         "best": best_of(ranks),
         "friedman": None,
         "critical_difference": None,
-        "groups": [],
         "nemenyi": [],
         "pairs": [],
         "procedure": "",
@@ -118,42 +116,38 @@ def _friedman(losses: Mapping[str, "pd.DataFrame"]) -> dict[str, dict[str, Any]]
     }
     if not tested:
         return {}
-    tests = stats.friedman_by_criterion(tested).table
+    tests = {criterion: stats.friedman(table) for criterion, table in tested.items()}
+    adjusted = stats.holm({criterion: test["p_value"] for criterion, test in tests.items()})
     return {
         criterion: {
-            "n_sets": len(table),
-            "chi_square": float(tests.loc[criterion, "chi_square"]),
-            "p": float(tests.loc[criterion, "p_value"]),
-            "f": float(tests.loc[criterion, "iman_davenport"]),
-            "f_p": float(tests.loc[criterion, "iman_davenport_p_value"]),
-            "adjusted": float(tests.loc[criterion, "adjusted_p_value"]),
-            "significant": bool(tests.loc[criterion, "adjusted_p_value"] < ALPHA),
+            "n_sets": len(tested[criterion]),
+            "chi_square": float(test["chi_square"]),
+            "p": float(test["p_value"]),
+            "f": float(test["iman_davenport"]),
+            "f_p": float(test["iman_davenport_p_value"]),
+            "adjusted": float(adjusted[criterion]),
+            "significant": bool(adjusted[criterion] < ALPHA),
         }
-        for criterion, table in tested.items()
+        for criterion, test in tests.items()
     }
 
 
 def _nemenyi(losses: "pd.DataFrame") -> dict[str, Any]:
-    test = stats.nemenyi(losses, alpha=ALPHA)
-    best_first = test.average_ranks.sort_values(kind="stable").index
+    best_first = stats.average_ranks(losses).sort_values(kind="stable").index
+    p_values = stats.nemenyi(losses[best_first])["p_value"]
     return {
-        "critical_difference": test.critical_difference,
-        "groups": [list(map(str, group)) for group in test.groups],
-        "nemenyi": [
-            (str(better), str(worse))
-            for better, worse in combinations(best_first, 2)
-            if test.p_values.loc[better, worse] <= ALPHA
-        ],
+        "critical_difference": stats.critical_difference(*losses.shape[::-1], alpha=ALPHA),
+        "nemenyi": [(str(a), str(b)) for (a, b), p in p_values.items() if p <= ALPHA],
     }
 
 
 def _pairs(losses: "pd.DataFrame", sign: float) -> dict[str, Any]:
     adjust = "bergmann-hommel" if losses.shape[1] <= MOST_ALGORITHMS else "shaffer"
-    tests = stats.wilcoxon(losses, adjust=adjust).pairs
-    effects = stats.effect_sizes(losses).pairs
+    tests = stats.wilcoxon(losses, adjust=adjust)
+    effects = stats.effect_sizes(losses)
     intervals = stats.bootstrap_intervals(
         sign * losses, of="mean_differences", confidence=CONFIDENCE
-    ).table
+    )
     pairs = [
         {
             "first": str(key[0]),
@@ -187,24 +181,15 @@ def _spearman(values: "pd.DataFrame", characteristics: "pd.DataFrame") -> dict[s
     if known.empty:
         return {}
     test = stats.spearman(values, known)
-    raw = {
-        (key, name): float(test.p_values.loc[name, key])
-        for key in test.rho.columns
-        for name in test.rho.index
-    }
-    defined = {key: p for key, p in raw.items() if not isnan(p)}
-    adjusted = (
-        dict(zip(defined, stats.holm(list(defined.values())), strict=True)) if defined else {}
-    )
-    return {
-        str(key): {
-            str(name): {
-                "rho": float(test.rho.loc[name, key]) if (key, name) in defined else None,
-                "p": defined.get((key, name)),
-                "adjusted": float(adjusted[key, name]) if (key, name) in defined else None,
-                "significant": bool(adjusted.get((key, name), 1.0) < ALPHA),
-            }
-            for name in test.rho.index
+    defined = test["p_value"].dropna()
+    adjusted = stats.holm(defined) if len(defined) else defined
+    found: dict[str, Any] = {}
+    for (key, name), row in test.iterrows():
+        is_defined = (key, name) in adjusted
+        found.setdefault(str(key), {})[str(name)] = {
+            "rho": float(row["rho"]) if is_defined else None,
+            "p": float(row["p_value"]) if is_defined else None,
+            "adjusted": float(adjusted[key, name]) if is_defined else None,
+            "significant": is_defined and bool(adjusted[key, name] < ALPHA),
         }
-        for key in test.rho.columns
-    }
+    return found

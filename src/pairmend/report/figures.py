@@ -60,9 +60,7 @@ def critical_differences(summary: Summary) -> list[Figure]:
     for each in summary["criteria"]:
         found = summary["comparison"][each["criterion"]]
         if found["ranks"] and not found["untested_reason"]:
-            drawing = plots.critical_difference(
-                found["ranks"], found["critical_difference"], found["groups"]
-            )
+            drawing = plots.critical_difference(found["ranks"], found["critical_difference"])
             caption = f"{each['title']}, {len(found['sets'])} sets"
             figures.append(_figure(f"ranks-{each['slug']}", caption, drawing))
     return figures

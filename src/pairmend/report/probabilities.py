@@ -80,7 +80,7 @@ def between(entries: Sequence[Mapping[str, Any]], first: str, second: str) -> di
 
 
 def _over_sets(losses: "pd.DataFrame", rope: float, sign: float) -> list[dict[str, Any]]:
-    pairs = stats.bayesian_signed_rank(losses, rope=rope, n_samples=N_SAMPLES).pairs
+    pairs = stats.bayesian_signed_rank(losses, rope=rope, n_samples=N_SAMPLES)
     return [_entry(key, row, sign) for key, row in zip(pairs.index, _rows(pairs), strict=True)]
 
 
@@ -89,8 +89,8 @@ def _on_sets(folds: "pd.DataFrame", rope: float, sign: float) -> Iterator[dict[s
         one = folds.xs(name, level="set")
         if len(one) < 2:  # a single value has no spread
             continue
-        tests = stats.corrected_t_test(one).pairs
-        pairs = stats.bayesian_correlated_t_test(one, rope=rope).pairs
+        tests = stats.corrected_t_test(one)
+        pairs = stats.bayesian_correlated_t_test(one, rope=rope)
         for key, row, test in zip(pairs.index, _rows(pairs), _rows(tests), strict=True):
             yield {
                 "set": str(name),

@@ -6,7 +6,7 @@ from typing import Any
 from pairmend import published
 from pairmend.report.summary import Summary
 from pairmend.report.table import Cell, Column, Mark, Table
-from pairmend.stats.signed_rank import MOST_EXACT
+from pairmend.stats.over_sets import MOST_EXACT
 
 _WHOLE = ("N", "d", "L")
 

@@ -1,21 +1,27 @@
-"""Bayesian tests: probabilities that one algorithm is better, equivalent or worse.
+"""Tests over the folds of one dataset, and Bayesian tests over datasets.
 
+The Bayesian tests return probabilities that one algorithm is better, equivalent or worse.
 Differences of losses within the region of practical equivalence, [-rope, rope], do not matter in
-practice. Both tests return three probabilities for each pair, which add up to 1.
+practice. The three probabilities of a pair add up to 1.
 """
 
-from dataclasses import dataclass
 from itertools import combinations
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from pairmend.stats.folds import fold_differences
-from pairmend.stats.ranks import ROUNDING_ERROR
-from pairmend.stats.tables import Table, check_whole, pairs_of, read_losses
+from pairmend.stats.tables import (
+    ROUNDING_ERROR,
+    Table,
+    check_share,
+    check_whole,
+    pairs_of,
+    read_losses,
+)
 
 ROPE = 0.01
 """Default half-width of the region of practical equivalence, for losses in [0, 1]."""
@@ -23,84 +29,64 @@ ROPE = 0.01
 _COLUMNS = ["mean_difference", "first_better", "equivalent", "second_better"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CorrelatedTTestResult:
-    """Outcome of `bayesian_correlated_t_test`.
+def corrected_t_test(losses: Table, *, test_share: float | None = None) -> pd.DataFrame:
+    """Compare all pairs of algorithms on one set by a t-test over the folds.
 
-    Attributes
+    The training sets of the folds share rows, so the folds' losses are correlated and a plain
+    t-test finds too many differences. This one divides by the corrected standard error of Nadeau
+    and Bengio, ``sqrt((1 / n + test_share / (1 - test_share)) * variance)``, with n folds and
+    n - 1 degrees of freedom. The p-values are not adjusted for the number of pairs: see
+    `pairmend.stats.holm`.
+
+    Parameters
     ----------
-    pairs : DataFrame
+    losses : DataFrame or array-like of shape (n_folds, n_algorithms)
+        The folds of one set, lower is better. Folds of repeated cross-validation are indexed by
+        repeat and fold: ``rows.pivot(index=["repeat", "fold"], columns="algorithm",
+        values="value")``.
+    test_share : float, default=None
+        ``n_test / (n_train + n_test)``. None means k-fold cross-validation, 1 / k: k is the number
+        of different values of the index level ``fold``, or the number of rows without one.
+
+    Returns
+    -------
+    DataFrame
         A row per pair of algorithms, in the order (0, 1), (0, 2), …, with the columns
-        ``mean_difference`` (first minus second, so negative where the first is better) and the
-        probabilities ``first_better``, ``equivalent`` and ``second_better``.
-    rope : float
-        Differences in [-rope, rope] count as equivalent.
-    n_folds : int
-        Number of folds compared, those of all repeats.
-    test_share : float
-        Share of the rows that a fold tests on.
+        ``mean_difference`` (first minus second, so negative where the first is better),
+        ``standard_error``, ``statistic`` and ``p_value`` (two-sided). A pair that differs on no
+        fold has p-value 1; one whose difference is the same on all folds has p-value 0.
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio (2003), Inference for the generalization error.
 
     Examples
     --------
-    >>> bayesian_correlated_t_test([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]]).n_folds
-    3
+    >>> losses = pd.DataFrame({"LPW": [0.30, 0.33, 0.29, 0.31, 0.35],
+    ...                        "FCM": [0.28, 0.30, 0.28, 0.31, 0.30]})
+    >>> corrected_t_test(losses).round(4)
+                  mean_difference  standard_error  statistic  p_value
+    first second
+    LPW   FCM               0.022          0.0129      1.705   0.1634
     """
-
-    pairs: pd.DataFrame
-    rope: float
-    n_folds: int
-    test_share: float
-
-    def __repr__(self) -> str:
-        return (
-            f"Bayesian correlated t-tests over {self.n_folds} folds that test on "
-            f"{self.test_share:.3g} of the rows, rope {self.rope:g}\n"
-            f"{self.pairs.round(4).to_string()}"
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BayesianSignedRankResult:
-    """Outcome of `bayesian_signed_rank`.
-
-    Attributes
-    ----------
-    pairs : DataFrame
-        A row per pair of algorithms, in the order (0, 1), (0, 2), …, with the columns
-        ``mean_difference`` (first minus second, so negative where the first is better) and the
-        probabilities ``first_better``, ``equivalent`` and ``second_better``.
-    rope : float
-        Differences in [-rope, rope] count as equivalent.
-    n_sets : int
-        Number of sets.
-    prior_strength : float
-        Weight of the prior, in sets.
-    n_samples, seed : int
-        Number and seed of the samples.
-
-    Examples
-    --------
-    >>> bayesian_signed_rank([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]]).n_sets
-    3
-    """
-
-    pairs: pd.DataFrame
-    rope: float
-    n_sets: int
-    prior_strength: float
-    n_samples: int
-    seed: int
-
-    def __repr__(self) -> str:
-        return (
-            f"Bayesian signed-rank tests on {self.n_sets} sets, rope {self.rope:g} "
-            f"({self.n_samples} samples, seed {self.seed})\n{self.pairs.round(3).to_string()}"
-        )
+    found = _fold_differences(losses, test_share)
+    varies = found.standard_error > 0
+    statistic = np.where(found.mean == 0, 0.0, np.copysign(np.inf, found.mean))
+    statistic[varies] = found.mean[varies] / found.standard_error[varies]
+    return pd.DataFrame(
+        {
+            "mean_difference": found.mean,
+            "standard_error": found.standard_error,
+            "statistic": statistic,
+            "p_value": 2 * stats.t.sf(np.abs(statistic), found.n_folds - 1),
+        },
+        index=found.pairs,
+    )
 
 
 def bayesian_correlated_t_test(
     losses: Table, *, rope: float = ROPE, test_share: float | None = None
-) -> CorrelatedTTestResult:
+) -> pd.DataFrame:
     """Compute how probable it is that an algorithm is better than another on one set.
 
     The posterior distribution of the mean difference is a Student distribution with n - 1 degrees
@@ -120,7 +106,10 @@ def bayesian_correlated_t_test(
 
     Returns
     -------
-    CorrelatedTTestResult
+    DataFrame
+        A row per pair of algorithms, in the order (0, 1), (0, 2), …, with the columns
+        ``mean_difference`` (first minus second, so negative where the first is better) and the
+        probabilities ``first_better``, ``equivalent`` and ``second_better``.
 
     References
     ----------
@@ -132,14 +121,13 @@ def bayesian_correlated_t_test(
     --------
     >>> losses = pd.DataFrame({"LPW": [0.30, 0.33, 0.29, 0.31, 0.35],
     ...                        "FCM": [0.28, 0.30, 0.28, 0.31, 0.30]})
-    >>> bayesian_correlated_t_test(losses)
-    Bayesian correlated t-tests over 5 folds that test on 0.2 of the rows, rope 0.01
+    >>> bayesian_correlated_t_test(losses).round(4)
                   mean_difference  first_better  equivalent  second_better
     first second
     LPW   FCM               0.022        0.0341      0.1684         0.7975
     """
     width = _check_not_negative("rope", rope)
-    found = fold_differences(losses, test_share)
+    found = _fold_differences(losses, test_share)
     with np.errstate(divide="ignore", invalid="ignore"):
         below = stats.t.cdf((-width - found.mean) / found.standard_error, found.n_folds - 1)
         above = stats.t.sf((width - found.mean) / found.standard_error, found.n_folds - 1)
@@ -148,15 +136,55 @@ def bayesian_correlated_t_test(
     outside = np.abs(found.mean) > width + found.negligible
     below[point] = (outside & (found.mean < 0))[point]
     above[point] = (outside & (found.mean > 0))[point]
-    return CorrelatedTTestResult(
-        pairs=pd.DataFrame(
-            np.column_stack([found.mean, below, 1 - below - above, above]),
-            index=found.pairs,
-            columns=_COLUMNS,
-        ),
-        rope=width,
-        n_folds=found.n_folds,
-        test_share=found.test_share,
+    return pd.DataFrame(
+        np.column_stack([found.mean, below, 1 - below - above, above]),
+        index=found.pairs,
+        columns=_COLUMNS,
+    )
+
+
+class _FoldDifferences(NamedTuple):
+    """Differences of all pairs of algorithms over folds."""
+
+    pairs: pd.MultiIndex
+    mean: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    n_folds: int
+    negligible: float
+
+
+def _fold_differences(losses: Table, test_share: float | None) -> _FoldDifferences:
+    """Return mean differences of all pairs over folds, with corrected standard errors."""
+    # The folds' differences are correlated because their training sets share rows. Nadeau and
+    # Bengio's variance of the mean is (1 / n + rho / (1 - rho)) * s**2, where s**2 is the
+    # variance over the n folds and rho is the share of the rows that a fold tests on.
+    table = read_losses(losses, row_is="fold")
+    index = table.index
+    if "set" in index.names and index.get_level_values("set").nunique() > 1:
+        raise ValueError(
+            f"losses has folds of {index.get_level_values('set').nunique()} sets: this test is for "
+            "one set; pass losses.loc[name] of each"
+        )
+    if test_share is None:
+        folds = index.get_level_values("fold") if "fold" in index.names else index
+        share = 1 / folds.nunique()
+    else:
+        share = check_share("test_share", test_share)
+    values = table.to_numpy()
+    first, second = np.triu_indices(values.shape[1], 1)
+    differences = values[:, first] - values[:, second]
+    # Differences of rounding error count as 0, in the mean and in the standard deviation.
+    negligible = ROUNDING_ERROR * np.abs(values).max()
+    differences[np.abs(differences) <= negligible] = 0.0
+    spread = differences.std(axis=0, ddof=1)
+    spread[spread <= negligible] = 0.0
+    n_folds = len(values)
+    return _FoldDifferences(
+        pairs=pairs_of(table.columns),
+        mean=differences.mean(axis=0),
+        standard_error=spread * np.sqrt(1 / n_folds + share / (1 - share)),
+        n_folds=n_folds,
+        negligible=float(negligible),
     )
 
 
@@ -167,7 +195,7 @@ def bayesian_signed_rank(
     prior_strength: float = 0.5,
     n_samples: int = 50_000,
     seed: int = 0,
-) -> BayesianSignedRankResult:
+) -> pd.DataFrame:
     """Compute how probable it is that an algorithm is better than another over sets.
 
     The sets are a sample of a population of sets. The posterior of the distribution of the
@@ -194,7 +222,10 @@ def bayesian_signed_rank(
 
     Returns
     -------
-    BayesianSignedRankResult
+    DataFrame
+        A row per pair of algorithms, in the order (0, 1), (0, 2), …, with the columns
+        ``mean_difference`` (first minus second, so negative where the first is better) and the
+        probabilities ``first_better``, ``equivalent`` and ``second_better``.
 
     References
     ----------
@@ -207,7 +238,7 @@ def bayesian_signed_rank(
     --------
     >>> losses = pd.DataFrame({"LPW": [0.31, 0.25, 0.4, 0.5], "FCM": [0.3, 0.2, 0.35, 0.41],
     ...                        "FCM-O": [0.29, 0.2, 0.37, 0.44]})
-    >>> bayesian_signed_rank(losses).pairs.round(2)
+    >>> bayesian_signed_rank(losses).round(2)
                   mean_difference  first_better  equivalent  second_better
     first second
     LPW   FCM                0.05          0.00        0.05           0.95
@@ -216,20 +247,13 @@ def bayesian_signed_rank(
     """
     table, width, weights = _sampled(losses, rope, prior_strength, n_samples, seed)
     negligible = ROUNDING_ERROR * np.abs(table.to_numpy()).max()
-    return BayesianSignedRankResult(
-        pairs=pd.DataFrame(
-            [
-                _signed_rank(first - second, width, weights, negligible)
-                for first, second in combinations(table.to_numpy().T, 2)
-            ],
-            index=pairs_of(table.columns),
-            columns=_COLUMNS,
-        ),
-        rope=width,
-        n_sets=len(table),
-        prior_strength=float(prior_strength),
-        n_samples=int(n_samples),
-        seed=int(seed),
+    return pd.DataFrame(
+        [
+            _signed_rank(first - second, width, weights, negligible)
+            for first, second in combinations(table.to_numpy().T, 2)
+        ],
+        index=pairs_of(table.columns),
+        columns=_COLUMNS,
     )
 
 

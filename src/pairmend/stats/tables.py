@@ -1,22 +1,74 @@
-"""Checks of arguments: tables of losses, p-values and options."""
+"""Checks of arguments, pairs of algorithms, and ranks without rounding errors."""
 
 from collections.abc import Hashable, Mapping
 from itertools import combinations
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from pandas.api.types import is_complex_dtype, is_numeric_dtype
+from scipy.stats import rankdata
 
 Table: TypeAlias = "pd.DataFrame | ArrayLike"
 PValues: TypeAlias = "pd.Series | Mapping[Hashable, float] | ArrayLike"
+
+ROUNDING_ERROR = 1e-12
+"""Differences up to this, relative to the largest value compared, count as rounding errors.
+
+Means over folds of equal losses can differ in their last bits, by the order of summation; such a
+difference must not decide a rank."""
 
 _ONE_ROW = {
     "set": "a row is one set: average its folds and repeats first",
     "fold": "a row is one fold: index the folds of several repeats by ['repeat', 'fold']",
 }
+
+
+def average_ranks(losses: Table) -> pd.Series:
+    """Average over the sets of the algorithms' ranks, 1 being the best.
+
+    Algorithms of equal loss on a set share the mean of their ranks. Losses that differ by rounding
+    error only (less than 1e-12 of the set's largest) are equal.
+
+    Parameters
+    ----------
+    losses : DataFrame or array-like of shape (n_sets, n_algorithms)
+        Lower is better.
+
+    Returns
+    -------
+    Series
+        One number for each algorithm.
+
+    Examples
+    --------
+    >>> losses = pd.DataFrame({"LPW": [0.3, 0.2], "FCM": [0.1, 0.2], "FCM-O": [0.2, 0.1]})
+    >>> average_ranks(losses)
+    LPW      2.75
+    FCM      1.75
+    FCM-O    1.50
+    Name: average rank, dtype: float64
+    """
+    table = read_losses(losses, algorithms=1, sets=1)
+    ranks = ranks_within_sets(table.to_numpy()).mean(axis=0)
+    return pd.Series(ranks, index=table.columns, name="average rank")
+
+
+def ranks_within_sets(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rank each row separately; equal losses share their mean rank."""
+    return rankdata(levels(values, np.abs(values).max(axis=1, keepdims=True)), axis=1)
+
+
+def levels(values: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Replace each row's values by whole numbers of the same order, without rounding error."""
+    order = np.argsort(values, axis=1)
+    ascending = np.take_along_axis(values, order, axis=1)
+    steps = np.diff(ascending, axis=1, prepend=ascending[:, :1]) > ROUNDING_ERROR * scale
+    whole = np.empty(values.shape, dtype=np.int64)
+    np.put_along_axis(whole, order, np.cumsum(steps, axis=1), axis=1)
+    return whole
 
 
 def read_losses(
@@ -35,12 +87,12 @@ def read_losses(
 def read_table(values: Table, what: str, column_is: str, row_is: str = "set") -> pd.DataFrame:
     """Return a table with a row per set as a frame of floats."""
     frame = values if isinstance(values, pd.DataFrame) else _frame_of_array(values, what)
-    _refuse_doubled(frame.columns, f"{what} has two columns of one name", "name each column once")
-    _refuse_doubled(
-        frame.index,
-        f"{what} has two rows of one {row_is}",
-        _ONE_ROW[row_is],
-    )
+    for names, found, advice in (
+        (frame.columns, f"{what} has two columns of one name", "name each column once"),
+        (frame.index, f"{what} has two rows of one {row_is}", _ONE_ROW[row_is]),
+    ):
+        if names.has_duplicates:
+            raise ValueError(f"{found}: {names[names.duplicated()].unique().tolist()}; {advice}")
     not_numeric = [
         name
         for name, dtype in frame.dtypes.items()
@@ -69,11 +121,10 @@ def read_table(values: Table, what: str, column_is: str, row_is: str = "set") ->
 def read_p_values(p_values: PValues) -> pd.Series:
     """Return p-values as a series."""
     if isinstance(p_values, Mapping):
-        index = pd.Index(list(p_values), tupleize_cols=False)
-        cells = np.asarray(list(p_values.values()))
-    else:
-        index = p_values.index if isinstance(p_values, pd.Series) else None
-        cells = np.asarray(p_values)
+        p_values = pd.Series(
+            list(p_values.values()), index=pd.Index(list(p_values), tupleize_cols=False)
+        )
+    cells = np.asarray(p_values)
     if cells.ndim != 1 or not len(cells):
         raise ValueError(
             f"p_values has shape {cells.shape}, expected a list of at least one number"
@@ -85,14 +136,13 @@ def read_p_values(p_values: PValues) -> pd.Series:
     bad = ~((numbers >= 0) & (numbers <= 1))
     if bad.any():
         raise ValueError(f"p_values has {numbers[bad].tolist()}, expected numbers in [0, 1]")
-    return pd.Series(numbers, index=index)
+    return pd.Series(numbers, index=p_values.index if isinstance(p_values, pd.Series) else None)
 
 
 def check_share(name: str, value: float) -> float:
     """Return a number after checking that it is strictly between 0 and 1."""
-    example = "0.95" if name == "confidence" else "0.05"
-    is_number = isinstance(value, float | int | np.floating | np.integer)
-    if not is_number or not 0 < value < 1:
+    if not isinstance(value, Real) or not 0 < value < 1:
+        example = "0.95" if name == "confidence" else "0.05"
         raise ValueError(f"{name} must be between 0 and 1, such as {example}, got {value!r}")
     return float(value)
 
@@ -115,14 +165,6 @@ def pairs_of(names: pd.Index) -> pd.MultiIndex:
     return pd.MultiIndex.from_tuples(combinations(names, 2), names=["first", "second"])
 
 
-def square(values: pd.Series, names: pd.Index) -> pd.DataFrame:
-    """Return the p-values of pairs as a symmetric table, 1 on the diagonal."""
-    cells = np.ones((len(names), len(names)))
-    first, second = np.triu_indices(len(names), 1)
-    cells[first, second] = cells[second, first] = values.to_numpy()
-    return pd.DataFrame(cells, index=list(names), columns=list(names))
-
-
 def _frame_of_array(values: ArrayLike, what: str) -> pd.DataFrame:
     if isinstance(values, pd.Series):
         return values.to_frame()
@@ -135,9 +177,3 @@ def _frame_of_array(values: ArrayLike, what: str) -> pd.DataFrame:
             f"{what} must be a table with two dimensions, a row per set, got shape {cells.shape}"
         )
     return pd.DataFrame(cells).infer_objects()
-
-
-def _refuse_doubled(names: pd.Index, found: str, advice: str) -> None:
-    if names.has_duplicates:
-        doubled = names[names.duplicated()].unique().tolist()
-        raise ValueError(f"{found}: {doubled}; {advice}")

@@ -1,0 +1,532 @@
+"""Friedman, Nemenyi, Wilcoxon, effect sizes, correlations and intervals."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from pairmend.stats import (
+    average_ranks,
+    bergmann_hommel,
+    bootstrap_intervals,
+    critical_difference,
+    effect_sizes,
+    friedman,
+    holm,
+    nemenyi,
+    shaffer,
+    spearman,
+    wilcoxon,
+)
+
+
+def chi_square_by_definition(losses):
+    """Kruskal-like form with ties: between-algorithm over total variance of the ranks."""
+    ranks = scipy_stats.rankdata(losses, axis=1)
+    n, k = ranks.shape
+    between = n**2 * ((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum()
+    within = ((ranks - (k + 1) / 2) ** 2).sum() / (k - 1)
+    return between / within
+
+
+@given(data=st.data())
+def test_chi_square_is_the_definition_and_scipys(loss_tables, data):
+    losses = data.draw(loss_tables)
+    assume((np.ptp(losses, axis=1) > 0).any())
+    n, k = losses.shape
+    result = friedman(losses)
+    expected = chi_square_by_definition(losses)
+    assert result["chi_square"] == pytest.approx(expected, abs=1e-9)
+    reference = scipy_stats.friedmanchisquare(*losses.T)
+    assert result["p_value"] == pytest.approx(reference.pvalue)
+
+    assume(expected < n * (k - 1) - 1e-6)
+    f = (n - 1) * expected / (n * (k - 1) - expected)
+    assert result["iman_davenport"] == pytest.approx(f, abs=1e-9)
+    # The tail of F is a regularised incomplete beta function.
+    a, b = k - 1, (k - 1) * (n - 1)
+    tail = scipy_stats.beta.cdf(b / (b + a * f), b / 2, a / 2)
+    assert result["iman_davenport_p_value"] == pytest.approx(tail)
+
+
+def test_the_table_of_demsar():
+    # J. Demšar (2006), table 6: AUC of 4 algorithms on 14 sets, more being better. He reports
+    # average ranks 3.143, 2.000, 2.893, 1.964 and chi-square 9.28, without tie correction. In the
+    # last row but one he prints 0.975 twice and ranks them 2 and 3: a digit is added to part them.
+    auc = [
+        [0.763, 0.768, 0.771, 0.798], [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967], [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898], [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685], [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875], [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962], [0.619, 0.666, 0.614, 0.669],
+        [0.972, 0.981, 0.9751, 0.975], [0.957, 0.978, 0.946, 0.970],
+    ]  # fmt: skip
+    result = friedman(-np.array(auc))
+    ranks = average_ranks(-np.array(auc))
+    np.testing.assert_allclose(ranks, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
+    untied = 12 * 14 / (4 * 5) * ((ranks**2).sum() - 4 * 25 / 4)
+    assert untied == pytest.approx(9.28, abs=5e-3)
+    assert untied < result["chi_square"] < untied * 1.15  # the tie correction raises it
+
+
+def test_all_equal_is_no_difference():
+    result = friedman(np.ones((5, 3)))
+    assert (result["chi_square"], result["p_value"]) == (0, 1)
+    assert (result["iman_davenport"], result["iman_davenport_p_value"]) == (0, 1)
+
+
+def test_perfect_agreement_has_the_largest_statistic():
+    result = friedman([[1, 2, 3]] * 7)
+    assert result["chi_square"] == pytest.approx(7 * 2)
+    assert (result["iman_davenport"], result["iman_davenport_p_value"]) == (np.inf, 0)
+
+
+# Demšar (2006), table 5: q of the two-tailed Nemenyi test for 2, 3, … 10 algorithms.
+Q = {
+    0.05: [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164],
+    0.10: [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920],
+}
+
+
+@pytest.mark.parametrize("alpha", Q)
+@pytest.mark.parametrize("k", range(2, 11))
+def test_critical_differences_are_those_of_demsars_table(alpha, k, rng):
+    expected = Q[alpha][k - 2] * np.sqrt(k * (k + 1) / (6 * 12))
+    assert critical_difference(k, 12, alpha=alpha) == pytest.approx(expected, rel=6e-4)
+    # A pair whose ranks differ by the critical difference has the p-value alpha.
+    losses = rng.uniform(size=(12, k))
+    pairs = nemenyi(losses)
+    beyond = pairs["rank_difference"].abs() >= critical_difference(k, 12, alpha=alpha)
+    assert (beyond == (pairs["p_value"] <= alpha)).all()
+
+
+@pytest.mark.parametrize("criterion", ["hamming", "zero_one"])
+def test_p_values_are_those_of_scikit_posthocs(published, criterion):
+    posthocs = pytest.importorskip("scikit_posthocs")
+    table = published[criterion]
+    reference = posthocs.posthoc_nemenyi_friedman(table)
+    np.testing.assert_allclose(
+        nemenyi(table)["p_value"], reference.to_numpy()[np.triu_indices(4, 1)], atol=1e-9
+    )
+
+
+def test_two_algorithms_are_a_normal_test(rng):
+    # The range of two normal variables is sqrt(2) times the size of one.
+    from scipy.stats import norm
+
+    losses = rng.uniform(size=(20, 2))
+    result = nemenyi(losses)
+    first, second = average_ranks(losses)
+    z = abs(first - second) / np.sqrt(2 * 3 / (6 * 20))
+    assert result["p_value"].iloc[0] == pytest.approx(2 * norm.sf(z))
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, 5, np.nan, "0.05", None])
+def test_alpha_must_be_between_0_and_1(alpha):
+    with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
+        critical_difference(3, 10, alpha=alpha)
+
+
+def normal_p_value(differences):
+    """The textbook's approximation: continuity and tie correction, zeros dropped."""
+    d = differences[differences != 0]
+    n = len(d)
+    if not n:
+        return 1.0
+    ranks = scipy_stats.rankdata(abs(d))
+    _, ties = np.unique(abs(d), return_counts=True)
+    spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24 - (ties**3 - ties).sum() / 48)
+    distance = abs(ranks[d > 0].sum() - n * (n + 1) / 4)
+    return 2 * scipy_stats.norm.sf(max(0, distance - 0.5) / spread)
+
+
+def exact_p_value(differences):
+    """The share of all sign patterns whose rank sum is as far from the middle."""
+    d = differences[differences != 0]
+    ranks = scipy_stats.rankdata(abs(d))
+    middle = ranks.sum() / 2
+    observed = abs(ranks[d > 0].sum() - middle)
+    patterns = list(product([0, 1], repeat=len(d)))
+    return np.mean([abs(np.dot(signs, ranks) - middle) >= observed - 1e-9 for signs in patterns])
+
+
+@given(data=st.data())
+def test_normal_approximation_is_the_textbooks(loss_tables, data):
+    losses = data.draw(loss_tables)
+    result = wilcoxon(losses, adjust=None, method="normal")
+    expected = [normal_p_value(a - b) for a, b in combinations(losses.T, 2)]
+    np.testing.assert_allclose(result["p_value"], expected, rtol=1e-9)
+
+
+@given(data=st.data())
+def test_exact_distribution_is_that_of_all_signs(data):
+    shape = data.draw(st.tuples(st.integers(2, 8), st.just(2)))
+    cells = st.lists(st.integers(0, 6), min_size=shape[0] * 2, max_size=shape[0] * 2)
+    losses = np.array(data.draw(cells)).reshape(shape)
+    found = wilcoxon(losses, adjust=None, method="exact")["p_value"].iloc[0]
+    assert found == pytest.approx(exact_p_value(losses[:, 0] - losses[:, 1]))
+
+
+@pytest.mark.parametrize("n_sets", [5, 12, 25])
+def test_up_to_25_sets_without_ties_are_scipys_exact(rng, n_sets):
+    losses = rng.uniform(size=(n_sets, 3))
+    pairs = wilcoxon(losses, adjust=None)
+    found = pairs["p_value"]
+    assert pairs["method"].tolist() == ["exact"] * 3
+    expected = [
+        scipy_stats.wilcoxon(a - b, method="exact").pvalue for a, b in combinations(losses.T, 2)
+    ]
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("size", [lambda n: 0.1, lambda n: 0.01 * (n + 1)])
+@pytest.mark.parametrize("n_sets", [2, 5, 9])
+def test_an_algorithm_that_always_wins_has_the_smallest_p_value(n_sets, size):
+    """All of 2**n signs but two are less extreme, whether the differences are equal or not."""
+    losses = [[0.5, 0.5 + size(n)] for n in range(n_sets)]
+    (p_value,) = wilcoxon(losses)["p_value"]
+    assert p_value == pytest.approx(2 / 2**n_sets)
+
+
+@pytest.mark.parametrize(("n_different", "method"), [(0, "exact"), (25, "exact"), (26, "normal")])
+def test_the_method_depends_on_the_number_of_different_sets(rng, n_different, method):
+    losses = np.repeat(rng.uniform(size=(40, 1)), 2, axis=1)
+    losses[:n_different, 1] += rng.uniform(size=n_different)
+    result = wilcoxon(losses, adjust=None)
+    assert result["method"].tolist() == [method]
+    same = wilcoxon(losses, adjust=None, method=method)
+    pd.testing.assert_frame_equal(result, same)
+
+
+@pytest.mark.parametrize("criterion", ["hamming", "macro_f1", "micro_f1", "zero_one"])
+def test_published_losses_have_the_p_values_of_scipy(published, thousandths, criterion):
+    found = wilcoxon(published[criterion], adjust=None, method="normal")
+    for (first, second), row in found.iterrows():
+        d = thousandths[criterion][first] - thousandths[criterion][second]
+        reference = scipy_stats.wilcoxon(d, zero_method="wilcox", correction=True, method="approx")
+        assert row["p_value"] == pytest.approx(reference.pvalue)
+        assert row["statistic"] == reference.statistic
+        assert row["n_different"] == (d != 0).sum()
+
+
+def test_holm_adjusted_table_is_that_of_scikit_posthocs(thousandths):
+    posthocs = pytest.importorskip("scikit_posthocs")
+    table = thousandths["hamming"]
+    reference = posthocs.posthoc_wilcoxon(
+        table.melt(), val_col="value", group_col="variable", method="approx",
+        zero_method="wilcox", correction=True, p_adjust="holm",
+    )  # fmt: skip
+    found = wilcoxon(table, adjust="holm", method="normal")["adjusted_p_value"]
+    np.testing.assert_allclose(found, [reference.loc[pair] for pair in found.index])
+
+
+@pytest.mark.parametrize(
+    ("adjust", "by"),
+    [
+        (None, lambda p: p), ("holm", holm), ("shaffer", shaffer),
+        ("bergmann-hommel", bergmann_hommel),
+    ],
+)  # fmt: skip
+def test_each_adjustment_is_applied(published, adjust, by):
+    result = wilcoxon(published["hamming"], adjust=adjust)
+    expected = by(result["p_value"])
+    pd.testing.assert_series_equal(result["adjusted_p_value"], expected, check_names=False)
+
+
+@pytest.mark.parametrize("method", ["auto", "normal", "exact"])
+def test_a_pair_that_never_differs_has_p_value_1(method):
+    losses = pd.DataFrame({"a": [0.1, 0.5, 0.3], "b": [0.1, 0.5, 0.3], "c": [0.2, 0.6, 0.7]})
+    result = wilcoxon(losses, method=method)
+    assert result.loc[("a", "b")].drop("method").tolist() == [0, 0, 1, 1]
+    assert result.loc[("a", "c"), "p_value"] < 1
+
+
+@given(data=st.data(), scale=st.sampled_from([1e-3, 0.1, 1 / 3, 1e6]))
+def test_the_unit_of_the_losses_does_not_matter(loss_tables, data, scale):
+    losses = data.draw(loss_tables)
+    pd.testing.assert_frame_equal(wilcoxon(losses * scale), wilcoxon(losses))
+
+
+def test_nine_algorithms_work_and_ten_are_refused(rng):
+    losses = rng.uniform(size=(15, 10))
+    assert len(wilcoxon(losses[:, :9])) == 36
+    with pytest.raises(ValueError, match="10 were given: use Shaffer.*adjust='shaffer'"):
+        wilcoxon(losses)
+    assert len(wilcoxon(losses, adjust="shaffer")) == 45
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"adjust": "bonferroni"}, "adjust must be one of None, 'holm', .* got 'bonferroni'"),
+        ({"adjust": "none"}, "adjust must be one of None, 'holm', .* got 'none'"),
+        ({"method": "asymptotic"}, "method must be one of 'auto', 'normal', 'exact'"),
+    ],
+)
+def test_unknown_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        wilcoxon([[1, 2], [2, 1]], **options)
+
+
+def rank_biserial_by_definition(first, second):
+    """Over the differences' sizes, the favourable less the unfavourable share of the ranks."""
+    d = [a - b for a, b in zip(first, second, strict=True) if a != b]
+    total = favourable = 0.0
+    for x in d:
+        rank = sum(abs(y) < abs(x) for y in d) + (sum(abs(y) == abs(x) for y in d) + 1) / 2
+        total += rank
+        favourable += rank if x < 0 else -rank
+    return favourable / total if d else 0.0
+
+
+@given(data=st.data())
+def test_effects_are_the_definitions(loss_tables, data):
+    losses = data.draw(loss_tables)
+    found = effect_sizes(losses / 10)
+    for i, j in combinations(range(losses.shape[1]), 2):
+        a, b, row = losses[:, i], losses[:, j], found.loc[(i, j)]
+        assert row["rank_biserial"] == pytest.approx(rank_biserial_by_definition(a, b))
+        assert row["median_difference"] == pytest.approx(np.median(a - b) / 10)
+        counted = (a < b).sum(), (a == b).sum(), (a > b).sum()
+        assert tuple(row[["wins", "ties", "losses"]]) == counted
+
+
+def test_a_small_table_by_hand():
+    # differences -1, -2, 3, 0: ranks 1 and 2 for the first, 3 against
+    losses = pd.DataFrame({"a": [1, 1, 5, 4], "b": [2, 3, 2, 4]})
+    row = effect_sizes(losses).loc[("a", "b")]
+    assert row.tolist() == [0.0, -0.5, 2, 1, 1]
+    better = effect_sizes(losses.assign(b=[2, 3, 5.5, 4])).loc[("a", "b")]
+    assert better["rank_biserial"] == 1
+
+
+def test_exchanging_algorithms_changes_the_sign(published):
+    table = published["hamming"]
+    there = effect_sizes(table[["LPW", "FCM"]]).iloc[0]
+    back = effect_sizes(table[["FCM", "LPW"]]).iloc[0]
+    assert there["rank_biserial"] == -back["rank_biserial"] != 0
+    assert there["median_difference"] == -back["median_difference"]
+    assert (there["wins"], there["losses"]) == (back["losses"], back["wins"])
+    assert (there["wins"], there["ties"], there["losses"]) == (8, 1, 20)  # counted in the paper
+
+
+def test_rounding_error_is_a_tie():
+    row = effect_sizes([[0.1 + 0.2, 0.3], [0.3, 0.1 + 0.2]]).iloc[0]
+    assert row.tolist() == [0, 0, 0, 2, 0]
+
+
+def rho_by_definition(a, b):
+    return np.corrcoef(scipy_stats.rankdata(a), scipy_stats.rankdata(b))[0, 1]
+
+
+@given(data=st.data())
+def test_rho_is_pearsons_of_the_ranks(loss_tables, data):
+    losses = data.draw(loss_tables)
+    assume(len(losses) > 2)
+    assume((np.ptp(losses, axis=0) > 0).all())
+    n = len(losses)
+    result = spearman(losses / 10, losses[:, :2] * 3.7)
+    for i in range(losses.shape[1]):
+        for j in range(2):
+            rho = rho_by_definition(losses[:, i], losses[:, j])
+            assert result["rho"].loc[j, i] == pytest.approx(rho, abs=1e-9)
+            if abs(rho) < 1 - 1e-9:
+                t = rho * np.sqrt((n - 2) / (1 - rho**2))
+                expected = 2 * scipy_stats.t.sf(abs(t), n - 2)
+                assert result["p_value"].loc[j, i] == pytest.approx(expected)
+
+
+def test_frames_are_matched_by_their_sets(published):
+    losses = published["hamming"]
+    known = pd.DataFrame({"x": losses["LPW"], "y": -losses["FCM"]})
+    shuffled = pd.concat([known, pd.DataFrame({"x": 1.0, "y": 2.0}, index=[99])])[::-1]
+    result = spearman(losses, shuffled)
+    assert result["rho"].loc["x", "LPW"] == pytest.approx(1)
+    assert result["rho"].loc["y", "FCM"] == pytest.approx(-1)
+    by_name = spearman(losses, known).reindex(result.index)
+    pd.testing.assert_frame_equal(result, by_name)
+
+
+def test_one_characteristic_may_be_a_series(published):
+    losses = published["hamming"]
+    result = spearman(losses, losses["FCM"].rename("mine"))
+    assert result.loc[("mine", "FCM"), "rho"] == pytest.approx(1)
+
+
+def test_a_characteristic_that_never_varies_has_no_correlation():
+    result = spearman([[1, 2], [2, 3], [4, 3]], [[7, 1], [7, 2], [7, 3]])
+    assert result.loc[0].isna().all(axis=None)
+    assert result.loc[1].notna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("losses", "characteristics", "message"),
+    [
+        ([[1, 2], [2, 1]], [[1], [2]], "2 row.* needs at least 3 set"),
+        ([[1, 2], [2, 1], [3, 1]], [[1], [2]], "losses has 3 sets and characteristics 2"),
+        ([[1], [2], [3]], [["a"], ["b"], ["c"]], "characteristics has no numbers .* \\[0\\]"),
+        ([[1], [2], [3]], [[1], [np.nan], [3]], "characteristics has 1 cell.* row 1, column 0"),
+        (
+            pd.DataFrame({"a": [1, 2, 3]}, index=list("xyz")),
+            pd.DataFrame({"L": [1, 2, 3]}, index=list("xyw")),
+            "no row for the set\\(s\\) \\['z'\\]",
+        ),
+        (
+            pd.DataFrame({"a": [1, 2, 3]}, index=list("xyz")),
+            pd.DataFrame({"L": [1, 2, 3, 4]}, index=list("xyzz")),
+            "characteristics has two rows of one set: \\['z'\\]",
+        ),
+    ],
+)
+def test_invalid_characteristics_are_refused(losses, characteristics, message):
+    with pytest.raises(ValueError, match=message):
+        spearman(losses, characteristics)
+
+
+OF = ["mean_losses", "mean_differences", "average_ranks"]
+
+
+def test_percentiles_are_those_of_a_plain_loop(published):
+    table = published["hamming"]
+    found = bootstrap_intervals(table, method="percentile", confidence=0.9, n_resamples=4000)
+    rng = np.random.default_rng(7)
+    means = [table.iloc[rng.integers(0, 29, 29)].mean() for _ in range(4000)]
+    low, high = np.quantile(means, [0.05, 0.95], axis=0)
+    width = high - low
+    assert (abs(found["low"] - low) < 0.06 * width).all()
+    assert (abs(found["high"] - high) < 0.06 * width).all()
+    np.testing.assert_allclose(found["estimate"], table.mean())
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_each_column_is_scipys(published, method):
+    table = published["zero_one"]
+    found = bootstrap_intervals(table, method=method, seed=5, n_resamples=500)
+    for name in table:
+        reference = scipy_stats.bootstrap(
+            (table[name].to_numpy(),), np.mean, n_resamples=500, method=method,
+            random_state=np.random.default_rng(5), batch=500,
+        ).confidence_interval  # fmt: skip
+        row = found.loc[name]
+        assert (row["low"], row["high"]) == pytest.approx((reference.low, reference.high))
+
+
+def test_estimates_are_the_averages(published):
+    table = published["hamming"]
+    options = {"n_resamples": 100}
+    ranks = bootstrap_intervals(table, of="average_ranks", **options)["estimate"]
+    pd.testing.assert_series_equal(ranks, average_ranks(table), check_names=False)
+    differences = bootstrap_intervals(table, of="mean_differences", **options)["estimate"]
+    assert differences[("LPW", "FCM-W")] == pytest.approx((table["LPW"] - table["FCM-W"]).mean())
+    assert len(differences) == 6
+
+
+@pytest.mark.parametrize("of", OF)
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_intervals_contain_their_estimates_and_widen_with_confidence(published, of, method):
+    narrow, wide = (
+        bootstrap_intervals(published["hamming"], of=of, method=method, confidence=c)
+        for c in (0.5, 0.99)
+    )
+    assert (narrow["low"] < narrow["estimate"]).all()
+    assert (narrow["estimate"] < narrow["high"]).all()
+    assert (wide["low"] < narrow["low"]).all()
+    assert (wide["high"] > narrow["high"]).all()
+
+
+def test_results_depend_on_the_seed(published):
+    table = published["hamming"]
+    first, again, other = (bootstrap_intervals(table, seed=s) for s in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    assert (first["low"] != other["low"]).all()
+
+
+@pytest.mark.parametrize("of", OF)
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_the_interval_of_a_constant_is_a_point(of, method):
+    losses = pd.DataFrame({"a": [0.3] * 4, "b": [0.1 + 0.2, 0.3, 0.3, 0.3], "c": [0.7] * 4})
+    table = bootstrap_intervals(losses, of=of, method=method)
+    assert (table["low"] == table["estimate"]).all()
+    assert (table["high"] == table["estimate"]).all()
+
+
+def test_a_constant_column_does_not_change_others():
+    losses = pd.DataFrame({"a": [0.3] * 5, "b": [0.1, 0.5, 0.2, 0.4, 0.9]})
+    table = bootstrap_intervals(losses)
+    assert table.loc["a"].nunique() == 1
+    assert table.loc["b", "low"] < table.loc["b", "estimate"] < table.loc["b", "high"]
+
+
+def test_coverage_of_95_per_cent_intervals():
+    rng = np.random.default_rng(3)
+    losses = rng.normal(size=(40, 300))  # 300 algorithms of true mean 0
+    table = bootstrap_intervals(losses, n_resamples=1000)
+    held = ((table["low"] < 0) & (table["high"] > 0)).mean()
+    assert 0.90 < held < 0.98
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"of": "medians"}, "of must be one of 'mean_losses'"),
+        ({"method": "BCA"}, "method must be one of 'percentile', 'bca', got 'BCA'"),
+        ({"confidence": 95}, "confidence must be between 0 and 1, such as 0.95, got 95"),
+        ({"n_resamples": 10}, "n_resamples must be a whole number of at least 100, got 10"),
+        ({"n_resamples": 1e4}, "n_resamples must be a whole number"),
+        ({"seed": None}, "seed must be a whole number of at least 0, got None"),
+    ],
+)
+def test_invalid_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        bootstrap_intervals([[1, 2], [2, 1]], **options)
+
+
+@pytest.mark.parametrize(
+    ("test", "columns"),
+    [
+        (lambda losses: wilcoxon(losses, adjust="shaffer"), ["p_value", "adjusted_p_value"]),
+        (nemenyi, ["p_value"]),
+        (effect_sizes, ["ties"]),
+    ],
+    ids=["wilcoxon", "nemenyi", "effect_sizes"],
+)
+@given(data=st.data())
+def test_permuting_algorithms_permutes_pairs(loss_tables, test, columns, data):
+    losses = pd.DataFrame(data.draw(loss_tables) / 10)
+    moved = test(losses[data.draw(st.permutations(list(losses.columns)))])
+    for (first, second), row in test(losses)[columns].iterrows():
+        pair = (first, second) if (first, second) in moved.index else (second, first)
+        np.testing.assert_allclose(moved.loc[pair, columns].astype(float), row.astype(float))
+
+
+def test_permuting_algorithms_or_sets_changes_no_friedman_test(published):
+    table = published["hamming"]
+    moved = table[["FCM-O", "LPW", "FCM-W", "FCM"]][::-1]
+    pd.testing.assert_series_equal(friedman(moved), friedman(table))
+
+
+def test_a_control_is_compared_with_each_other_algorithm(published):
+    table = published["zero_one"]
+    pairs = wilcoxon(table, adjust="holm", control="FCM")
+    assert pairs.index.tolist() == [("FCM", "LPW"), ("FCM", "FCM-W"), ("FCM", "FCM-O")]
+    of_all = wilcoxon(table, adjust=None)["p_value"]
+    raw = [of_all[("LPW", "FCM")], of_all[("FCM", "FCM-W")], of_all[("FCM", "FCM-O")]]
+    assert pairs["p_value"].tolist() == raw
+    assert pairs["adjusted_p_value"].tolist() == holm(raw).tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"control": "c", "adjust": "holm"}, "control must be one of 0, 1, got 'c'"),
+        ({"control": 0}, "adjust='bergmann-hommel' is for all pairs .* pass adjust='holm'"),
+    ],
+)
+def test_a_control_needs_a_name_and_an_adjustment_that_fits(options, message):
+    with pytest.raises(ValueError, match=message):
+        wilcoxon([[1, 2], [2, 1]], **options)
