@@ -15,10 +15,12 @@ import warnings
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 from sklearn import get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier
+from pairmend._utils.threads import in_threads, one_blas_thread, thread_count
 from public_classifiers import CLASSIFIERS, data_for, made
 
 
@@ -118,38 +120,47 @@ def test_malloc_keeps_its_settings():
     assert printed == "True"
 
 
-def shared_settings():
-    """Return settings that all threads share; OpenMP's number of threads is set by thread."""
-    libraries = (library for library in threadpool_info() if library["user_api"] == "blas")
-    blas = {library["filepath"]: library["num_threads"] for library in libraries}
-    return blas, dict(os.environ), list(sys.path), os.getcwd()
+def blas_threads():
+    return {lib["filepath"]: lib["num_threads"] for lib in threadpool_info()
+            if lib["user_api"] == "blas"}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "clf",
-    [CorrectedPairwiseClassifier(n_jobs=2, random_state=0), MendedClassifier(random_state=0)],
-    ids=lambda clf: type(clf).__name__,
-)
-def test_settings_do_not_change_during_a_fit(clf, rng):
-    X, Y = rng.rand(600, 20), rng.rand(600, 8) < 0.3
-    seen, end = [], threading.Event()
-
-    def look():
-        while not end.is_set():
-            seen.append(shared_settings())
-            end.wait(0.001)
-
+def test_threads_of_blas_are_restored_after_fits_that_overlap(rng):
+    X, Y = rng.rand(300, 20), rng.rand(300, 8) < 0.3
     with threadpool_limits(limits=2, user_api="blas"):
-        before = shared_settings()
-        other = threading.Thread(target=look)
-        other.start()
-        try:
-            while len(seen) <= 2:  # on a busy machine one fit may end before the other thread runs
-                clf.fit(X, Y).predict_proba(X)
-        finally:
-            end.set()
-            other.join()
-        assert all(settings == before for settings in seen)
+        before = blas_threads()
+        classifiers = [MendedClassifier(random_state=0), CorrectedPairwiseClassifier()] * 2
+        Parallel(n_jobs=4, backend="threading")(delayed(clf.fit)(X, Y) for clf in classifiers)
+        assert blas_threads() == before
+        with pytest.raises(ZeroDivisionError):
+            in_threads(lambda number: 1 / number, range(3), 2)
+        assert blas_threads() == before
+
+
+def test_blas_uses_one_thread_until_the_last_block_ends():
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        first, second = one_blas_thread(), one_blas_thread()
+        for block in (first, second):
+            block.__enter__()
+            assert set(blas_threads().values()) == {1}
+            assert thread_count() == 2
+        first.__exit__(None, None, None)
+        assert set(blas_threads().values()) == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_restores_the_threads_of_blas():
+    """As after a fork beside a thread that fits a classifier."""
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        with one_blas_thread():
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if blas_threads() == before else 1)
+            assert os.waitpid(child, 0)[1] == 0
 
 
 FORKS = """

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pairmend._utils.chunking import batches
 from pairmend._utils.namespaces import Array, Namespace
+from pairmend._utils.threads import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 
 TOLERANCE = 1e-10
@@ -92,6 +93,7 @@ class LogisticOptimum:
             )
 
 
+@one_blas_thread()
 def fit_logistic(
     X: Any,
     Y: BoolArray,

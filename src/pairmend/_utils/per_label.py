@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -20,9 +19,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
 from pairmend._utils.chunking import CACHED_CELLS, batches
-from pairmend._utils.products import multiply
 from pairmend._utils.progress import report, run_calls
 from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.threads import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_probabilities, class_probabilities, is_valid
 from pairmend._utils.weights import relative_weights
@@ -277,6 +276,7 @@ class StackedClassifiers:
     """Coefficients, (n_features, n_models)."""
     intercept: FloatArray
 
+    @one_blas_thread()
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of class 1, (n_rows, n_models)."""
         if type(X) is not np.ndarray or X.ndim != 2 or X.size <= CACHED_CELLS:
@@ -291,7 +291,7 @@ class StackedClassifiers:
             X = transformer.transform(X)
         if not is_valid(self.classifier, X):
             X = validate_data(self.classifier, X, accept_sparse="csr", reset=False)
-        scores = X @ self.coef if sparse.issparse(X) else multiply(X, self.coef)
+        scores = X @ self.coef
         scores += self.intercept
         return check_probabilities(expit(scores).astype(np.float64, copy=False), self.classifier)
 

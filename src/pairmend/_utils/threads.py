@@ -1,10 +1,16 @@
-"""Long numpy calls in several threads, and how many threads are used."""
+"""Long numpy calls in several threads, and how many threads are used.
+
+Meanwhile BLAS uses one thread. Its own threads would wait for each other at the end of each
+product, which takes a multiple of the time if the processors have other work.
+"""
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -22,7 +28,8 @@ def thread_count(n_jobs: int | None = None, *, nanoseconds: float = np.inf) -> i
         return 1
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
-    return max(int(effective_n_jobs(None)), _blas_threads())
+    counts = [*_limit.before.values()] or [library.num_threads or 1 for library in _blas()]
+    return max(int(effective_n_jobs(None)), *counts)
 
 
 def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int) -> None:
@@ -41,23 +48,71 @@ def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int
                 return
             work(item)
 
-    jobs = _submit(process_items, min(n_threads, len(queue)) - 1)
-    try:
-        process_items()
-    finally:
-        queue.clear()  # after an error, no thread begins another item
-        errors = [job.exception() for job in jobs if not job.cancel()]
+    with one_blas_thread():
+        jobs = _submit(process_items, min(n_threads, len(queue)) - 1)
+        try:
+            process_items()
+        finally:
+            queue.clear()  # after an error, no thread begins another item
+            errors = [job.exception() for job in jobs if not job.cancel()]
     for error in filter(None, errors):
         raise error
 
 
 def in_blocks(fill: Callable[[slice], None], n_rows: int, block: int, nanoseconds: float) -> None:
     """Call `fill` for blocks of rows, in several threads if the work takes long enough."""
-    if n_rows <= block:
-        fill(slice(0, n_rows))
-        return
     blocks = (slice(start, min(start + block, n_rows)) for start in range(0, n_rows, block))
     in_threads(fill, blocks, thread_count(nanoseconds=nanoseconds))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread, for products that are small or few.
+
+    The number of threads is a setting of the whole process. It is restored when the last of the
+    threads that are in such a block leaves it.
+    """
+    user = object()
+    try:
+        _limit.enter(user)
+        yield
+    finally:
+        _limit.leave(user)
+
+
+class _Limit:
+    """Which calls need BLAS in one thread, and its numbers of threads before the first of them."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.users: set[object] = set()
+        self.before: dict[Any, int] = {}
+
+    def enter(self, user: object) -> None:
+        with self.lock:
+            if not self.users:
+                counts = {library: library.num_threads or 1 for library in _blas()}
+                self.before = {library: count for library, count in counts.items() if count > 1}
+                for library in self.before:
+                    library.set_num_threads(1)
+            self.users.add(user)
+
+    def leave(self, user: object) -> None:
+        with self.lock:
+            self.users.discard(user)
+            if not self.users:
+                for library, count in self.before.items():
+                    library.set_num_threads(count)
+                self.before = {}
+
+    def end_in_child(self) -> None:
+        """Restore the setting in a forked process, which has none of its parent's threads."""
+        self.lock = RLock()
+        self.users.clear()
+        self.leave(None)
+
+
+_limit = _Limit()
 
 
 def _submit(function: Callable[[], None], n_jobs: int) -> "list[Future[None]]":
@@ -78,13 +133,10 @@ def _executor() -> ThreadPoolExecutor:
 
 
 @cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
+def _blas() -> list[Any]:
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-def _blas_threads() -> int:
-    return max((library.num_threads for library in _blas().lib_controllers), default=1)
-
-
-if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_executor.cache_clear)
+    os.register_at_fork(after_in_child=_limit.end_in_child)

@@ -10,7 +10,6 @@ from sklearn.utils.validation import validate_data
 from pairmend._utils.columns import column_kinds
 from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
 from pairmend._utils.namespaces import Namespace, foreign_namespace
-from pairmend._utils.products import sum_squares
 from pairmend._utils.sklearn_private import count_rows, safe_indexing
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 
@@ -94,9 +93,8 @@ def _refuse_above(largest: float, limit: float) -> None:
 
 
 def is_moderate(values: FloatArray, limit: float = LARGEST["float64"]) -> bool:
-    """Return whether the sum of squares shows that all values are finite and below a limit."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return sum_squares(values) < limit**2
+    """Return whether all values are finite and at most a limit."""
+    return values.size == 0 or bool(values.min() >= -limit and values.max() <= limit)
 
 
 def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:

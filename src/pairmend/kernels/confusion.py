@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from pairmend._utils.namespaces import Convert
-from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.pairs import LabelRows, pairs_of
@@ -161,7 +160,7 @@ def confusion_sums(
         entries = decisions.label_rows.entries(label)
         rows = decisions.label_rows.rows[entries]
         cells, others = decisions.cells(label, labels, shared=shared)
-        left = block.put(label, multiply(cells.T, weights[rows]), exclusive)
+        left = block.put(label, cells.T @ weights[rows], exclusive)
         if len(others):
             shared_pairs = block.start(label) + labels.start + others
             both[label - labels.start] = shared_pairs, left.reshape(2, len(others), n_points)

@@ -11,7 +11,6 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.lazy import lazy
-from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.kernels.confusion import p_true_given_decision
@@ -164,7 +163,7 @@ def sums_around(
             np.square(weights, out=weights)
             weights[own[is_alone], places[is_alone]] = 0
         scale = nearness_scale(weights, masses, axis=0)
-        sums = multiply(weights.T, table)
+        sums = weights.T @ table
         if len(shared):
             sums[shared] -= weights[shared_own, shared, np.newaxis] * summands[shared]
             np.maximum(sums, 0, out=sums)  # differences of nearly equal sums
@@ -271,7 +270,7 @@ class LandmarkSums:
             weights -= weights.max(axis=1, keepdims=True)
             exponential(weights)
             scale = nearness_scale(weights, table[:, -1], axis=1)
-            multiply(weights, table, out=sums[rows])
+            np.matmul(weights, table, out=sums[rows])
             if scale is not None:
                 sums[rows] *= scale[:, np.newaxis]
 
@@ -305,11 +304,8 @@ class _Points:
 
     def exponents(self, queries: Matrix) -> FloatArray:
         """Return -beta * squared distance, plus a constant for each query, (t, M)."""
-        if sparse.issparse(queries) or sparse.issparse(self.transposed):
-            exponents = queries @ self.transposed
-            if sparse.issparse(exponents):
-                exponents = exponents.toarray()
-        else:
-            exponents = multiply(queries, self.transposed)
+        exponents = queries @ self.transposed
+        if sparse.issparse(exponents):
+            exponents = exponents.toarray()
         exponents -= self.offsets
         return exponents

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import FloatArray, Matrix
 
@@ -48,7 +47,7 @@ def offsets_to(queries: Matrix, points: FloatArray, xp: Any = np) -> FloatArray:
 
     def fill(start: int) -> None:
         part = slice(start, start + at_once)
-        out = multiply(points[part], queries.T, out=offsets[part])
+        out = np.matmul(points[part], queries.T, out=offsets[part])
         out *= -2
         out += norms[part]
 

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.threads import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._utils.validation import set_feature_attributes, take_rows
 from pairmend._utils.weights import draw_rows, relative_weights
@@ -93,6 +94,7 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         self.fit_out_of_fold(X, y, [], sample_weight)
         return self
 
+    @one_blas_thread()
     def fit_out_of_fold(
         self,
         X: MatrixLike,
@@ -137,6 +139,7 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
                 proba[rows[own]] = np.clip(labels[own] - errors, 0, 1)
         return proba
 
+    @one_blas_thread()
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of labels, (n_samples, n_labels)."""
         n_rows, n_labels = count_rows(X), self.coef_.shape[1]
@@ -160,6 +163,7 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         return tags
 
 
+@one_blas_thread()
 def choose_parameters(
     X: MatrixLike, Y: BoolArray, weights: FloatArray, rng: np.random.RandomState
 ) -> dict[str, float]:

@@ -10,7 +10,6 @@ from scipy.special import softmax
 
 from pairmend._utils.chunking import batches
 from pairmend._utils.lazy import lazy
-from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.weights import SLACK
@@ -230,9 +229,8 @@ class LabelSets:
 
     def _times_members(self, scores: FloatArray) -> FloatArray:
         """Add up the probabilities of sets by label."""
-        if self._dense_members is None:
-            return np.asarray(scores @ self.members)
-        return multiply(scores, self._dense_members)
+        members = self.members if self._dense_members is None else self._dense_members
+        return np.asarray(scores @ members)
 
     def _in_blocks(self, fill: Callable[[slice], None], n_rows: int) -> None:
         """Call a function for blocks of rows, in several threads if there is enough work."""
@@ -262,7 +260,7 @@ class LabelSets:
         log_odds = np.log(p) - np.log1p(-p)
         if self._dense_members is None:
             return np.ascontiguousarray((self.members @ log_odds.T).T)
-        return multiply(log_odds, self._dense_members.T)
+        return log_odds @ self._dense_members.T
 
     def _add_prior(
         self, scores: FloatArray, prior: FloatArray, rows: slice, own: OwnSets | None

@@ -7,7 +7,6 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.lazy import lazy
-from pairmend._utils.products import multiply
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend._utils.weights import SLACK
 from pairmend.kernels.neighbourhood import exponential, squared_norms
@@ -99,7 +98,7 @@ class LocalSets:
 
     def _weights(self, queries: FloatArray) -> FloatArray:
         """Return the Gaussian weights of the rows around queries, times their masses."""
-        exponents = multiply(queries, self._points.T)
+        exponents = queries @ self._points.T
         exponents *= 2
         exponents -= squared_norms(self._points)
         exponents -= squared_norms(queries)[:, np.newaxis]

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.optimize import nnls
 
+from pairmend._utils.threads import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray
 
 RIDGE = 1e-6
 """Size of the penalty of stacking weights, if predictions are equal, relative to them."""
 
 
+@one_blas_thread()
 def fit_stacking_weights(
     predictions: Mapping[str, FloatArray], Y: BoolArray, row_weights: FloatArray
 ) -> dict[str, float]:

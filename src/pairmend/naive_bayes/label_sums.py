@@ -7,7 +7,6 @@ from scipy import sparse
 
 from pairmend._utils.chunking import batches
 from pairmend._utils.compilation import compiled, use_compiled
-from pairmend._utils.products import multiply
 from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.naive_bayes.design_matrix import MAX_DISTANCE, Design
@@ -135,7 +134,7 @@ def _count_together(Y: BoolArray) -> IntArray:
     """Count the rows of each two labels, and of each label."""
     if Y.shape[1] <= DENSE_LABELS:
         counted = Y.astype(float)
-        return multiply(counted.T, counted).astype(np.intp)
+        return (counted.T @ counted).astype(np.intp)
     row_labels = sparse.csr_array(Y, dtype=np.intp)
     return (row_labels.T @ row_labels).toarray()
 

@@ -15,7 +15,6 @@ from scipy import sparse
 
 from pairmend._utils.chunking import batches
 from pairmend._utils.lazy import lazy
-from pairmend._utils.products import LARGEST, multiply
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.kernels.rrc import fold
 from pairmend.naive_bayes.design_matrix import Design, DesignMatrix
@@ -23,8 +22,6 @@ from pairmend.naive_bayes.sums import Terms
 
 TILE = 2**16
 """Log-odds computed at once, few enough to stay in the processor's cache."""
-MIN_ROWS = 32
-"""Rows of a tile, if its scores stay in the cache: products of fewer are slow."""
 LIMIT = 700.0
 """Log-odds beyond which the exponential overflows, or leaves its fast path."""
 SMALLEST = 2.0**-115
@@ -47,7 +44,7 @@ class Scorer:
     @classmethod
     def of(cls, terms: Terms, prior: FloatArray, design: Design) -> "Scorer":
         """Combine terms with the log-priors of the classes."""
-        constants = multiply(terms.base, design.subspace_masks) + prior[:, np.newaxis]
+        constants = terms.base @ design.subspace_masks + prior[:, np.newaxis]
         n_columns, table = len(design.column_feature), design.weight_table
         columns = np.empty((n_columns + len(table) + 1, len(prior)))
         columns[:n_columns] = terms.weights.T
@@ -116,10 +113,7 @@ class ScoredRows(ABC):
 
     def tiles(self, n_classes: int) -> Iterator[slice]:
         """Cut the rows so that the scores of a tile stay in the processor's cache."""
-        return batches(self.n_rows, self._tile_size(n_classes))
-
-    def _tile_size(self, n_classes: int) -> int:
-        return max(8, TILE // (n_classes * self.n_subspaces))
+        return batches(self.n_rows, max(8, TILE // (n_classes * self.n_subspaces)))
 
     @abstractmethod
     def at(self, rows: IntArray | slice) -> "ScoredRows":
@@ -195,13 +189,8 @@ class _DenseRows(_CopiedRows):
     def n_rows(self) -> int:
         return int(self.stack.shape[1])
 
-    def _tile_size(self, n_classes: int) -> int:
-        """Return the number of rows whose products fit into one thread of BLAS, if not too few."""
-        in_one_thread = LARGEST // (n_classes * self.table.shape[1])
-        return min(super()._tile_size(n_classes), max(MIN_ROWS, in_one_thread))
-
     def scores(self, scorer: Scorer) -> FloatArray:
-        scores = multiply(scorer.by_subspace, np.take(self.stack, self.table, axis=0))
+        scores = scorer.by_subspace @ np.take(self.stack, self.table, axis=0)
         if self.absent is not None:
             scores -= self._wide(self.absent @ scorer.base)
         return scores

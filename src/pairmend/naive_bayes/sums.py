@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.products import multiply
+from pairmend._utils.threads import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.naive_bayes.design_matrix import Design, DesignMatrix
 
@@ -49,8 +49,7 @@ class Sums:
             return cls(mass, count, weighted @ rows.blocks[0], absent, n_absent)
         if weighted.nnz > DENSE_GROUPS * np.prod(groups.shape):
             weighted = weighted.toarray()
-            columns = np.hstack([multiply(weighted, block) for block in rows.blocks])
-        else:
+        with one_blas_thread():
             columns = np.hstack([weighted @ block for block in rows.blocks])
         return cls(mass, count, columns, absent, n_absent)
 
