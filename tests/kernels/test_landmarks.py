@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend._utils.namespaces import Namespace
 from pairmend.kernels import local_sums as landmarks
 from pairmend.kernels.local_sums import LandmarkSums, nearest_landmark
-from pairmend.mended import landmark_sums
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 
@@ -91,9 +89,6 @@ def test_almost_equal_distances_are_compared_in_double_precision(is_tie, form, r
     points = np.vstack([queries + shifts, nearest])
     found = nearest_landmark(FORMS[form](queries), FORMS[form](points))
     np.testing.assert_array_equal(found, np.arange(200) + (0 if is_tie else 200))
-    if form == "dense":
-        space = Namespace(np, "cpu")
-        np.testing.assert_array_equal(landmark_sums.nearest(queries, points, space), found)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -12,7 +12,7 @@ from pairmend import MendedClassifier, base_classifiers
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.mended import base
 from pairmend.mended.base import FOREST, KERNEL, LINEAR, is_better
-from pairmend.mended.stacking import fit_stacking_weights
+from pairmend.mended.corrector import fit_stacking_weights
 
 
 @pytest.fixture(autouse=True)

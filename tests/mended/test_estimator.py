@@ -28,7 +28,7 @@ from pairmend import (
     RandomSubspaceNB,
 )
 from pairmend.mended import corrector
-from pairmend.mended.stacking import fit_stacking_weights
+from pairmend.mended.corrector import fit_stacking_weights
 from pairmend.metrics import LOSSES
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, TopLabels
 

@@ -9,7 +9,7 @@ from scipy.special import logit
 from sklearn.metrics import zero_one_loss
 
 from pairmend import MendedClassifier
-from pairmend.mended import local_sets
+from pairmend.mended import label_sets
 from pairmend.mended.corrector import draw_rows_to_compare, numbers_to_draw, row_masses
 from pairmend.mended.decisions import (
     LOCAL_EXPONENTS,
@@ -17,8 +17,7 @@ from pairmend.mended.decisions import (
     DecisionScorer,
     choose_decision,
 )
-from pairmend.mended.label_sets import LabelSets, OwnSets
-from pairmend.mended.local_sets import LocalSets
+from pairmend.mended.label_sets import LabelSets, LocalSets, OwnSets
 from slow_label_sets import local_lift
 
 
@@ -73,7 +72,7 @@ def test_the_bandwidth_is_relative_to_the_median_distance(rng):
     assert found.beta == pytest.approx(8 / np.median(distances), rel=1e-9)
     same = np.full_like(proba, 0.3)
     found = LocalSets.from_rows(same, equal.sets, equal.masses, equal.counts, equal.total, rng)
-    assert found.beta == local_sets.INVERSE_SQUARED_BANDWIDTH
+    assert found.beta == label_sets.INVERSE_SQUARED_BANDWIDTH
     assert np.isfinite(found.log_lift(same)).all()
 
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from pairmend.mended import stacking
-from pairmend.mended.corrector import DrawnRows, _stacking_weights
-from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
+from pairmend.mended import corrector
+from pairmend.mended.corrector import DrawnRows, _stacking_weights, fit_stacking_weights, stack
 from pairmend.mended.validation import ValidationRows
 
 
@@ -72,14 +71,14 @@ def test_an_iteration_that_does_not_end_is_repeated_with_a_penalty(monkeypatch):
     Y = rng.rand(30, 2) < 0.4
     predictions = {name: np.clip(0.5 * Y + 0.6 * rng.rand(30, 2), 0, 1) for name in "abc"}
     expected = fit_stacking_weights(predictions, Y, np.ones(30))
-    original = stacking.nnls
+    original = corrector.nnls
 
     def unless_penalized(A, b):
         if len(A) < 2 * A.shape[1]:
             raise RuntimeError("Maximum number of iterations reached.")
         return original(A, b)
 
-    monkeypatch.setattr(stacking, "nnls", unless_penalized)
+    monkeypatch.setattr(corrector, "nnls", unless_penalized)
     assert fit_stacking_weights(predictions, Y, np.ones(30)) == pytest.approx(expected, abs=1e-6)
 
 
@@ -92,12 +91,6 @@ def test_stack_is_the_weighted_sum():
     np.testing.assert_array_equal(stack(predictions, {"a": 0.0}), [[0.0, 0.0]])
 
 
-def test_rare_labels_are_shrunk_towards_uncorrected_probabilities():
-    uncorrected, corrected = np.array([[0.1, 0.2, 0.3]]), np.array([[0.5, 0.6, 0.7]])
-    found = shrink_rare_labels(uncorrected, corrected, np.array([0.0, 10.0, 1e12]), 10.0)
-    np.testing.assert_allclose(found, [[0.1, 0.4, 0.7]])
-
-
 def test_at_most_two_local_corrections_are_stacked(rng):
     """The remaining two are the best two, by comparison with all choices of two."""
     Y = rng.rand(300, 3) < 0.4
@@ -105,7 +98,7 @@ def test_at_most_two_local_corrections_are_stacked(rng):
     terms = {name: np.clip(0.5 * Y + 0.25 + 0.2 * rng.randn(300, 3), 0, 1) for name in names}
     assert min(fit_stacking_weights(terms, Y, np.ones(300)).values()) > 0.1
     rows = ValidationRows(None, Y, terms["uncorrected"], np.ones(300))
-    drawn = DrawnRows(rows, np.ones(300), *[None] * 5)
+    drawn = DrawnRows(rows, np.ones(300), None, None, None)
     found = _stacking_weights(terms, names[1:], drawn)
     assert list(found) == names
     assert [found[name] > 0 for name in names].count(True) == 3

@@ -206,9 +206,11 @@ def is_plain(X: Any) -> bool:
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     """Select rows of an array, a frame, a CSR matrix or a list."""
     if type(X) not in (np.ndarray, EncodedFrame):
-        if isinstance(rows, slice) and foreign_namespace(X) is not None:
+        if (namespace := foreign_namespace(X)) is None:
+            return safe_indexing(X, rows)
+        if isinstance(rows, slice):
             return X[rows, ...]
-        return safe_indexing(X, rows)
+        return namespace.xp.take(X, namespace.asarray(rows), axis=0)
     if type(X) is EncodedFrame or isinstance(rows, slice) or rows.dtype.kind != "i":
         return X[rows]
     if X.ndim != 2 or X.dtype.kind != "f":

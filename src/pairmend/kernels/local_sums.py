@@ -6,6 +6,7 @@ row is left out of its own sums. Landmarks are points that represent all rows ne
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +26,8 @@ SLACK = 1e-5
 """Share of a point's mass below which what is left without a query is rounding."""
 ROUNDING = 64
 """Sums below this many units of the last place of the total are rounding of an exact zero."""
+LARGEST_MASS = 1e30
+"""Larger prior masses have the same effect, and may exceed the range of single precision."""
 
 
 def tabulate(Y: BoolArray, p_decide: FloatArray, weights: FloatArray) -> FloatArray:
@@ -82,6 +85,7 @@ def corrected_by(
     sums: FloatArray,
     towards: tuple[FloatArray, FloatArray],
     mass: float | FloatArray,
+    xp: Any = np,
 ) -> FloatArray:
     """Correct supports for labels by local confusion matrices with prior mass.
 
@@ -89,28 +93,29 @@ def corrected_by(
     :func:`~pairmend.kernels.confusion.correct` in sequence, but faster: the sums over each
     decision are columns of `sums` already. `towards` are the prior's P(true | decision), (t, L) or
     (1, L), for the decisions for and against the label; with `mass` of shape (k, 1, 1) the result
-    is (k, t, L).
+    is (k, t, L). The namespace `xp` has the functions of the array API.
     """
     n_labels = p_decide.shape[1]
     hit, on, positive = (sums[:, k * n_labels : (k + 1) * n_labels] for k in range(3))
     total = sums[:, -1:]
     off = total - on
-    off *= off > ROUNDING * np.finfo(sums.dtype).eps * total
-    missed = positive - hit
-    np.minimum(np.maximum(missed, 0, out=missed), off, out=missed)
-    mass = np.asarray(mass, dtype=np.float64)[()]  # may exceed the range of float32
-    given_on = _share(hit + mass * towards[0], on + mass, 1.0)
-    given_off = _share(missed + mass * towards[1], off + mass, 0.0)
-    corrected = given_off + p_decide * (given_on - given_off)
-    return np.minimum(np.maximum(corrected, 0, out=corrected), 1, out=corrected)
+    is_rounding = off <= ROUNDING * float(xp.finfo(sums.dtype).eps) * total
+    off = xp.where(is_rounding, xp.zeros_like(off), off)
+    missed = xp.minimum(xp.clip(positive - hit, 0.0, None), off)
+    prior = mass if isinstance(mass, np.ndarray) else min(mass, LARGEST_MASS)
+    given_on = _share(hit + prior * towards[0], on + prior, 1.0, xp)
+    given_off = _share(missed + prior * towards[1], off + prior, 0.0, xp)
+    corrected: FloatArray = xp.clip(given_off + p_decide * (given_on - given_off), 0.0, 1.0)
+    return corrected
 
 
-def _share(part: FloatArray, whole: FloatArray, undefined: float) -> FloatArray:
+def _share(part: FloatArray, whole: FloatArray, undefined: float, xp: Any) -> FloatArray:
     """Divide; where the divisor is 0 the share is `undefined`."""
-    if np.minimum.reduce(whole, axis=None, initial=1) > 0:
-        return part / whole
     defined = whole > 0
-    return np.where(defined, part / np.where(defined, whole, 1), undefined)
+    if bool(xp.all(defined)):
+        return part / whole
+    share = part / xp.where(defined, whole, xp.ones_like(whole))
+    return xp.where(defined, share, xp.full_like(share, undefined))
 
 
 def nearness_scale(weights: FloatArray, masses: FloatArray, axis: int) -> FloatArray | None:

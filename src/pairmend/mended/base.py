@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -30,8 +30,8 @@ from pairmend._utils.validation import seed_estimator, take_rows
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelForest
+from pairmend.mended.corrector import fit_stacking_weights, stack
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
-from pairmend.mended.stacking import fit_stacking_weights, stack
 from pairmend.model_selection.out_of_fold import cross_fit, first_predictions
 
 LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
@@ -156,35 +156,9 @@ class BaseRows:
         return model.fit(X, target.Y[present] if per_label else target.as_given(present), **params)
 
 
-class Base(Protocol):
-    """A base classifier that is to be fitted."""
-
-    @property
-    def weights(self) -> Mapping[str, float]:
-        """Weights of the classifiers that it consists of, after `out_of_fold`."""
-
-    @property
-    def search(self) -> Mapping[str, Sequence[Any]]:
-        """All classifiers that were compared: "classifier" and "loss"."""
-
-    def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
-        """Return the validation rows, their out-of-fold probabilities, and their splits."""
-
-    def fit_on_all(self, rows: BaseRows) -> Any:
-        """Return the classifier fitted on all rows."""
-
-
 @dataclass(frozen=True)
 class GivenBase:
-    """A base classifier without alternatives.
-
-    Attributes
-    ----------
-    model : classifier
-        Classifier of all labels.
-    name : str
-        Its name in `weights`.
-    """
+    """A base classifier without alternatives: a classifier of all labels, and its name."""
 
     model: Any
     name: str
@@ -194,10 +168,8 @@ class GivenBase:
         """The weight of the classifier, 1."""
         return {self.name: 1.0}
 
-    @property
-    def search(self) -> dict[str, list[Any]]:
-        """Nothing was compared."""
-        return {"classifier": [], "loss": []}
+    search: ClassVar[dict[str, list[Any]]] = {"classifier": [], "loss": []}
+    """Nothing was compared."""
 
     def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
         """Return the validation rows, their out-of-fold probabilities, and their splits."""
@@ -208,7 +180,7 @@ class GivenBase:
         return rows.fit_on_all(self.model)
 
 
-def base_attributes(base: Base) -> dict[str, Any]:
+def base_attributes(base: "GivenBase | ChosenBase") -> dict[str, Any]:
     """Return the attributes of a fitted `MendedClassifier` that show what was chosen."""
     search = base.search
     return {
@@ -254,7 +226,7 @@ def base_parts(model: Any, X: MatrixLike) -> dict[str, FloatArray]:
     return model.proba_by_classifier(X) if isinstance(model, StackedBase) else {}
 
 
-def base_to_fit(owner: Any, base: Any, n_labels: int, seed: int) -> Base:
+def base_to_fit(owner: Any, base: Any, n_labels: int, seed: int) -> "GivenBase | ChosenBase":
     """Return the base classifier of a `MendedClassifier`, seeded; `base` is the one it is given."""
     if is_auto(owner.estimator):
         return ChosenBase(base, seed, fits_once=isinstance(owner.cv, Integral))

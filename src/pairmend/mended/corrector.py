@@ -5,22 +5,24 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
 
 from pairmend._utils.chunking import row_chunks
 from pairmend._utils.lazy import lazy
-from pairmend._utils.namespaces import Namespace
 from pairmend._utils.progress import report
-from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
+from pairmend._utils.targets import Target
+from pairmend._utils.threads import one_blas_thread
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend._utils.weights import draw_rows
 from pairmend.kernels.confusion import p_true_given_decision
 from pairmend.kernels.local_sums import LandmarkSums, corrected_by
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
-from pairmend.mended.distances import Scaling
-from pairmend.mended.label_sets import LabelSets, OwnSets
-from pairmend.mended.local_sets import LocalSets
+from pairmend.mended.distances import Scaling, fit_scalings
+from pairmend.mended.label_sets import LabelSets, LocalSets, OwnSets
 from pairmend.mended.search import (
+    SHRINKAGES,
     Correction,
     Neighbourhoods,
     best_by_scaling,
@@ -28,9 +30,16 @@ from pairmend.mended.search import (
     correct_globally,
     search_global,
 )
-from pairmend.mended.stacking import fit_stacking_weights, shrink_rare_labels, stack
-from pairmend.mended.validation import GlobalSums, LandmarkTables, ValidationRows
+from pairmend.mended.validation import (
+    GlobalSums,
+    LandmarkTables,
+    OutOfFoldRows,
+    ValidationRows,
+    draw_landmarks,
+    own_landmarks,
+)
 
+COMPARED_REFERENCES = ("identity", "beta")
 N_SEARCH_ROWS = 1000
 """Largest number of rows on which corrections are scored; more rows do not change the choice. With
 sample weights, heavier rows are more likely to be drawn."""
@@ -47,29 +56,8 @@ RARE_LABEL_MASS = 10.0
 uncorrected probability of a label have the same weight."""
 LIFT_EXPONENTS = (0.0, 0.25, 0.5, 1.0)
 """Grid of the exponents of the lift of label sets."""
-
-
-@dataclass(frozen=True)
-class SearchSpace:
-    """Fixed and searched parameters of a corrector.
-
-    Attributes
-    ----------
-    beta : float or None
-        Inverse squared bandwidth; None means to search.
-    shrinkages : sequence of float
-        Prior masses to compare.
-    guard : bool
-        Whether uncorrected and globally corrected probabilities are stacked with local
-        corrections; else the best local correction is used alone.
-    use_label_sets : bool
-        Whether the marginals of label sets are stacked with the probabilities of labels.
-    """
-
-    beta: float | None
-    shrinkages: Sequence[float]
-    guard: bool
-    use_label_sets: bool
+RIDGE = 1e-6
+"""Size of the penalty of stacking weights, if predictions are equal, relative to them."""
 
 
 @dataclass(frozen=True)
@@ -115,26 +103,31 @@ class LabelCorrector:
 
     def terms(self, X: MatrixLike, proba: FloatArray) -> dict[str, FloatArray]:
         """Return uncorrected probabilities, and each correction whose stacking weight is not 0."""
-        terms = {"uncorrected": proba, **self._local_terms(X, proba)}
-        if self.stacking_weights.get("global", 0) != 0:
-            reference = self.corrections["global"].reference
-            p_decide, p_true = REFERENCES[reference](proba), self._p_true[reference]
-            terms["global"] = p_decide * p_true[0] + (1 - p_decide) * p_true[1]
-        return terms
-
-    def _local_terms(self, X: MatrixLike, proba: FloatArray) -> dict[str, FloatArray]:
-        """Return the local corrections whose stacking weight is not 0."""
-        names = self._local_names
-        p_decide = {
-            reference: REFERENCES[reference](proba)
-            for reference in {self.corrections[name].reference for name in names}
+        sums = {
+            name: self._sums[name].around(self.scalings[name].points(X, proba))
+            for name in self.local_names
         }
-        terms = {}
-        for name in names:
-            correction = self.corrections[name]
-            sums = self._sums[name].around(self.scalings[name].points(X, proba))
-            given = p_decide[correction.reference], sums, self._p_true[correction.reference]
-            terms[name] = corrected_by(*given, correction.shrinkage)
+        return self.terms_of_sums(proba, sums, self.p_true)
+
+    def terms_of_sums(
+        self, proba: Any, sums: Mapping[str, Any], p_true: Mapping[str, Any], xp: Any = np
+    ) -> dict[str, Any]:
+        """Return the terms, given the confusion sums around rows by scaling.
+
+        `p_true` are P(true | decision) over all validation rows by reference. All are arrays of the
+        namespace `xp`, which has the functions of the array API.
+        """
+        used = [name for name, weight in self.stacking_weights.items() if weight != 0]
+        references = {self.corrections[name].reference for name in used if name != "uncorrected"}
+        p_decide = {name: REFERENCES[name](proba, xp) for name in references}
+        terms = {"uncorrected": proba}
+        for name, around in sums.items():
+            reference, mass = self.corrections[name].reference, self.corrections[name].shrinkage
+            terms[name] = corrected_by(p_decide[reference], around, p_true[reference], mass, xp)
+        if "global" in used:
+            reference = self.corrections["global"].reference
+            on, off = p_true[reference]
+            terms["global"] = p_decide[reference] * on + (1 - p_decide[reference]) * off
         return terms
 
     def landmark_weights(self, name: str, X: MatrixLike, proba: FloatArray) -> FloatArray:
@@ -146,11 +139,12 @@ class LabelCorrector:
         corrected = stack(terms, self.stacking_weights)
         if not self.guard:
             return corrected
-        n_examples = self._n_examples
-        return shrink_rare_labels(terms["uncorrected"], corrected, n_examples, RARE_LABEL_MASS)
+        # Rare labels are shrunk towards uncorrected probabilities.
+        share = self._n_examples / (self._n_examples + RARE_LABEL_MASS)
+        return share * corrected + (1 - share) * terms["uncorrected"]
 
     @lazy
-    def _p_true(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+    def p_true(self) -> dict[str, tuple[FloatArray, FloatArray]]:
         """P(true | decision) over all validation rows, by reference."""
         return {name: p_true_given_decision(self.total.confusion(name)) for name in self.total.sums}
 
@@ -160,7 +154,7 @@ class LabelCorrector:
         return self.total.n_examples
 
     @lazy
-    def _local_names(self) -> list[str]:
+    def local_names(self) -> list[str]:
         """Names of the scalings whose stacking weight is not 0."""
         weights = self.stacking_weights
         return [name for name in self.scalings if weights.get(name, 0) != 0]
@@ -170,9 +164,7 @@ class LabelCorrector:
         """Sums around rows, by scaling."""
         return {
             name: LandmarkSums(
-                scaling.neighbourhood.points_,
-                self.tables[name],
-                self.corrections[name].beta,
+                scaling.neighbourhood.points_, self.tables[name], self.corrections[name].beta
             )
             for name, scaling in self.scalings.items()
         }
@@ -229,28 +221,17 @@ class DrawnRows:
         Weights of the rows in a mean over all validation rows.
     searched : ndarray of int
         Positions of the rows of the search.
+    search_rows : ValidationRows
+        The rows of the search.
     search_weights : ndarray of float
         Weights of these rows in a mean over all validation rows.
-    own : mapping of ndarray of int, shape (n_rows,)
-        The landmark of each row, by scaling.
-    own_sets : OwnSets
-        The label set of each row.
-    folds : ndarray of int, shape (n_rows,)
-        The fold of each row.
     """
 
     rows: ValidationRows
     weights: FloatArray
     searched: IntArray
+    search_rows: ValidationRows
     search_weights: FloatArray
-    own: Mapping[str, IntArray]
-    own_sets: OwnSets
-    folds: IntArray
-
-    @lazy
-    def search_rows(self) -> ValidationRows:
-        """The rows of the search."""
-        return self.rows.take(self.searched)
 
 
 def draw_rows_to_compare(
@@ -287,72 +268,106 @@ def row_masses(weights: FloatArray, n_landmarks: int) -> FloatArray:
 
 
 def fit_corrector(
-    landmarks: ValidationRows,
-    landmark_weights: FloatArray,
-    tables: LandmarkTables,
-    drawn: DrawnRows,
-    label_sets: LabelSets,
-    space: SearchSpace,
-    rng: np.random.RandomState,
-    namespace: Namespace | None = None,
-) -> tuple[Corrector, list[Correction], OutOfFoldPredictions]:
-    """Search for the best corrections, and stack them.
+    owner: Any, validation: OutOfFoldRows, target: Target, rng: np.random.RandomState
+) -> tuple[Corrector, list[Correction], OutOfFoldPredictions, IntArray]:
+    """Search for the best corrections with the parameters of a `MendedClassifier`, and stack them.
 
-    `landmark_weights` are those of `draw_landmarks`; sums are computed in `namespace`, None means
-    numpy. Also returned are all corrections that were scored, and the out-of-fold predictions on
-    which to choose a decision.
+    Of `target` only its classes are used. Also returned are all corrections that were scored, the
+    out-of-fold predictions on which to choose a decision, and the numbers of the landmarks.
     """
+    landmarks, landmark_weights = draw_landmarks(validation.weights, owner.max_landmarks, rng)
+    n_rows = len(validation.weights)
+    report(owner, f"validation set: {n_rows} rows, {len(landmarks)} of them landmarks")
+    rows, weights, searched, search_weights = draw_rows_to_compare(
+        validation.weights, len(landmarks), rng
+    )
+    at, compared, folds = validation.gather(landmarks, rows)
+    drawn = DrawnRows(compared, weights, searched, compared.take(searched), search_weights)
+    y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
+    given = at.X, at.proba, y, landmark_weights
+    scalings = fit_scalings(owner.scaling, owner.transformer, *given)
+    references = COMPARED_REFERENCES if owner.reference == "auto" else (owner.reference,)
+    tables = LandmarkTables.from_landmarks(at, scalings, references)
+    label_sets, sets = validation.label_sets(rows, compared)
+    own = own_landmarks(compared, rows, landmarks, scalings)
+    tables = validation.add_others(tables, landmarks)
     neighbourhoods = {
-        scaling.name: Neighbourhoods(
-            scaling,
-            tables.tables[scaling.name],
-            tables.total,
-            drawn.own[scaling.name],
-            namespace,
-        )
-        for scaling in tables.scalings
+        each.name: Neighbourhoods(each, tables.tables[each.name], tables.total, own[each.name])
+        for each in scalings
     }
-    search = _search(neighbourhoods, landmark_weights, tables.total, space, drawn, rng)
+    search = _search(owner, neighbourhoods, landmark_weights, tables.total, drawn, rng)
+    by_label, stacked = _stack_corrections(owner, at, neighbourhoods, tables.total, search, drawn)
+    corrector = Corrector(by_label, label_sets, {"labels": 1.0})
+    own_sets = OwnSets(sets, compared.weights, np.arange(len(sets)))
+    if target.multilabel:
+        masses = row_masses(weights, len(landmarks))
+        local = LocalSets.from_rows(
+            stacked, sets, masses, label_sets.counts, tables.total.n_rows, rng
+        )
+        corrector = replace(corrector, label_sets=replace(label_sets, local=local))
+        corrector, corrected = _fit_label_sets(corrector, stacked, own_sets, drawn)
+    else:
+        corrected = corrector.with_label_sets(stacked, own_sets)
+    _report_corrector(owner, corrector, search)
+    parts = [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
+    predictions = OutOfFoldPredictions(compared.Y, weights, parts, corrected)
+    return corrector, search, predictions, landmarks
+
+
+def _search(
+    owner: Any,
+    neighbourhoods: Mapping[str, Neighbourhoods],
+    landmark_weights: FloatArray,
+    total: GlobalSums,
+    drawn: DrawnRows,
+    rng: np.random.RandomState,
+) -> list[Correction]:
+    """Score all corrections that the parameters of a `MendedClassifier` allow."""
+    rows, weights = drawn.search_rows, drawn.search_weights
+    shrinkages = SHRINKAGES if owner.shrinkage == "auto" else (float(owner.shrinkage),)
+    search = search_global(rows, total, weights) if owner.guard else []
+    for neighbourhood in neighbourhoods.values():
+        distance = neighbourhood.scaling.median_squared_distance(rng, landmark_weights)
+        # If all rows are equal, every beta gives the same weights.
+        betas = beta_grid(distance or 1.0) if owner.beta == "auto" else [float(owner.beta)]
+        search += neighbourhood.take(drawn.searched).search(rows, weights, betas, shrinkages)
+    return search
+
+
+def _stack_corrections(
+    owner: Any,
+    landmarks: ValidationRows,
+    neighbourhoods: Mapping[str, Neighbourhoods],
+    total: GlobalSums,
+    search: Sequence[Correction],
+    drawn: DrawnRows,
+) -> tuple[LabelCorrector, FloatArray]:
+    """Stack the best corrections; return the probabilities of the drawn rows, too."""
     best = best_by_scaling(search)
-    if not space.guard:
+    if not owner.guard:
         only = min(best.values(), key=lambda correction: correction.loss)
         best = {only.scaling: only}
     terms = {"uncorrected": drawn.rows.proba}
     for name, correction in best.items():
         if name == "global":
-            terms[name] = correct_globally(drawn.rows, tables.total, correction.reference)
+            terms[name] = correct_globally(drawn.rows, total, correction.reference)
             continue
         neighbourhoods[name].scaling.neighbourhood.set_params(beta=correction.beta)
         terms[name] = neighbourhoods[name].corrected(drawn.rows, correction)
-    stacking_weights = (
-        _stacking_weights(terms, list(neighbourhoods), drawn)
-        if space.guard
-        else dict.fromkeys(best, 1.0)
-    )
+    stacking_weights = dict.fromkeys(best, 1.0)
+    if owner.guard:
+        stacking_weights = _stacking_weights(terms, list(neighbourhoods), drawn)
     used = [name for name in best if stacking_weights[name] > 0 and name in neighbourhoods]
     by_label = LabelCorrector(
-        landmarks.without_features(),
+        replace(landmarks, X=None),
         {name: neighbourhoods[name].scaling for name in used},
-        {name: tables.tables[name][best[name].reference] for name in used},
-        tables.total,
+        {name: neighbourhoods[name].tables[best[name].reference] for name in used},
+        total,
         best,
         stacking_weights,
-        space.guard,
+        owner.guard,
     )
-    corrector = Corrector(by_label, label_sets, {"labels": 1.0})
-    stacked = by_label.stacked(terms)
-    if space.use_label_sets:
-        masses = row_masses(drawn.weights, len(landmarks))
-        local = LocalSets.from_rows(
-            stacked, drawn.own_sets.indices, masses, label_sets.counts, tables.total.n_rows, rng
-        )
-        corrector = replace(corrector, label_sets=replace(label_sets, local=local))
-        corrector, corrected = _fit_label_sets(corrector, stacked, drawn)
-    else:
-        corrected = corrector.with_label_sets(stacked, drawn.own_sets)
-    folds = [np.flatnonzero(drawn.folds == fold) for fold in np.unique(drawn.folds)]
-    predictions = OutOfFoldPredictions(drawn.rows.Y, drawn.weights, folds, corrected)
-    return corrector, search, predictions
+    return by_label, by_label.stacked(terms)
 
 
 def _stacking_weights(
@@ -377,50 +392,83 @@ def _stacking_weights(
     return dict.fromkeys(terms, 0.0) | weights
 
 
-def _search(
-    neighbourhoods: Mapping[str, Neighbourhoods],
-    landmark_weights: FloatArray,
-    total: GlobalSums,
-    space: SearchSpace,
-    drawn: DrawnRows,
-    rng: np.random.RandomState,
-) -> list[Correction]:
-    """Score all corrections of the search space."""
-    rows, weights = drawn.search_rows, drawn.search_weights
-    search = search_global(rows, total, weights) if space.guard else []
-    for neighbourhood in neighbourhoods.values():
-        distance = neighbourhood.scaling.median_squared_distance(rng, landmark_weights)
-        # If all rows are equal, every beta gives the same weights.
-        betas = beta_grid(distance or 1.0) if space.beta is None else [space.beta]
-        search += neighbourhood.take(drawn.searched).search(rows, weights, betas, space.shrinkages)
-    return search
-
-
 def _fit_label_sets(
-    corrector: Corrector, by_label: FloatArray, drawn: DrawnRows
+    corrector: Corrector, by_label: FloatArray, own: OwnSets, drawn: DrawnRows
 ) -> tuple[Corrector, CorrectedProba]:
     """Search for the exponent of the lift, and stack labels with the marginals of label sets."""
-    label_sets, own, searched = corrector.label_sets, drawn.own_sets, drawn.searched
+    label_sets, searched = corrector.label_sets, drawn.searched
 
     def loss(exponent: float) -> float:
+        """Return the loss, rounded so that rounding does not decide between equal exponents."""
         sets = replace(label_sets, lift_exponent=exponent)
         marginals = sets.marginals(by_label[searched], own.take(searched))
         parts = {"labels": by_label[searched], "sets": marginals}
         both = fit_stacking_weights(parts, drawn.search_rows.Y, drawn.search_weights)
-        return drawn.search_rows.brier_score(stack(parts, both), drawn.search_weights)
+        score = drawn.search_rows.brier_score(stack(parts, both), drawn.search_weights)
+        return round(score, 12)
 
-    def rounded_loss(exponent: float) -> float:
-        """Round the loss, so that rounding does not decide between equal exponents."""
-        return round(loss(exponent), 12)
-
-    best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=rounded_loss))
+    best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=loss))
     parts = {"labels": by_label, "sets": best.marginals(by_label, own)}
     both = fit_stacking_weights(parts, drawn.rows.Y, drawn.weights)
     corrected = CorrectedProba(stack(parts, both), by_label, own)
     return replace(corrector, label_sets=best, label_set_weights=both), corrected
 
 
-def report_corrector(owner: Any, corrector: Corrector, search: Sequence[Correction]) -> None:
+@one_blas_thread()
+def fit_stacking_weights(
+    predictions: Mapping[str, FloatArray], Y: BoolArray, row_weights: FloatArray
+) -> dict[str, float]:
+    """Return weights >= 0 of sum <= 1 that minimize the squared error of the weighted sum."""
+    columns = list(predictions.values())
+    weighted = [column * row_weights[:, np.newaxis] for column in columns]
+    products = np.array([[np.vdot(a, b) for b in columns] for a in weighted])
+    weights = _least_squares(products, np.array([np.vdot(a, Y) for a in weighted]))
+    return dict(zip(predictions, weights.tolist(), strict=True))
+
+
+def _least_squares(products: FloatArray, target: FloatArray) -> FloatArray:
+    """Minimize w'Pw - 2w't over w >= 0 whose sum is at most 1."""
+    values, vectors = np.linalg.eigh(products)
+    positive = values > len(values) * np.finfo(np.float64).eps * values[-1]
+    if not positive.any():  # all predictions are 0
+        return np.zeros_like(target)
+    # With the square root A of the products, the objective is |Aw - b|^2 up to a constant.
+    roots = np.sqrt(values[positive])
+    A, b = roots[:, np.newaxis] * vectors[:, positive].T, vectors[:, positive].T @ target / roots
+    scale = roots.max()
+    A, b = A / scale, b / scale
+    weights = _non_negative(A, b)
+    if weights.sum() <= 1:
+        return weights
+    # The minimum lies where weights sum to 1, and there Aw - b = (A - b1')w. Its shortest vector
+    # has the direction of the least |(A - b1')w|^2 + (1'w - 1)^2, constrained by w >= 0 only.
+    weights = _non_negative(
+        np.vstack([A - b[:, np.newaxis], np.ones(len(target))]), np.r_[0 * b, 1.0]
+    )
+    return weights / weights.sum()
+
+
+def _non_negative(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the w >= 0 of least |Aw - b|^2."""
+    try:
+        weights: FloatArray = nnls(A, b)[0]
+    except RuntimeError:
+        # With equal columns, scipy's iteration may not end. A tiny penalty makes them unequal.
+        n_columns = A.shape[1]
+        penalty = RIDGE * np.linalg.norm(A) * np.eye(n_columns)
+        weights = nnls(np.vstack([A, penalty]), np.r_[b, np.zeros(n_columns)])[0]
+    return weights
+
+
+def stack(predictions: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
+    """Return the weighted sum of predictions; those of weight 0 may be missing."""
+    total = sum(weight * predictions[name] for name, weight in weights.items() if weight > 0)
+    if np.ndim(total):
+        return np.minimum(np.maximum(total, 0), 1)
+    return np.zeros_like(next(iter(predictions.values())))
+
+
+def _report_corrector(owner: Any, corrector: Corrector, search: Sequence[Correction]) -> None:
     """Report the best of the compared corrections in each scaling, and the stacking weights."""
     report(owner, f"{len(search)} corrections compared")
     for name, best in corrector.by_label.corrections.items():

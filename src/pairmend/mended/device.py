@@ -1,23 +1,25 @@
-"""MendedClassifier on arrays of any library and device.
+"""MendedClassifier on arrays of other libraries than numpy: what is computed on their device.
 
-Base classifiers are trained and predict on the device of X, and so are the Gaussian sums of
-predictions computed. Everything else is small and stays with numpy: the search of corrections, of
-a bounded number of rows, stacking weights, label sets and thresholds.
+Base classifiers are trained and predict on the device of X. There the nearest landmarks of training
+rows are found, and predictions corrected. The search of corrections, of a bounded number of
+rows, stacking weights, label sets and thresholds are computed with numpy.
 """
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._logistic_solver import fit_logistic
 from pairmend._utils.chunking import batches
-from pairmend._utils.fit_params import take_params
 from pairmend._utils.namespaces import (
     Array,
     Namespace,
@@ -27,60 +29,35 @@ from pairmend._utils.namespaces import (
 )
 from pairmend._utils.parameters import is_auto
 from pairmend._utils.per_label import smoothed_share, varying_labels
-from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import check_params
 from pairmend._utils.targets import numpy_target
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend._utils.validation import (
-    check_magnitude,
-    check_probabilities,
-    seed_estimator,
-)
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import check_magnitude, check_probabilities, seed_estimator
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.kernels.rrc import REFERENCES
-from pairmend.mended.base import LINEAR, BaseRows, GivenBase
-from pairmend.mended.corrector import Corrector, LabelCorrector
+from pairmend.kernels.local_sums import TIE, TOLERANCE
+from pairmend.mended.base import LINEAR, GivenBase
+from pairmend.mended.corrector import Corrector, LabelCorrector, stack
 from pairmend.mended.decisions import CorrectedProba
-from pairmend.mended.distances import PROBA_MARGIN
-from pairmend.mended.label_sets import PROBA_MARGIN as SET_MARGIN
-from pairmend.mended.landmark_sums import (
-    DenseLandmarks,
-    corrected_by,
-    log_odds,
-    sums_by_landmark,
-)
+from pairmend.mended.distances import Scaling, log_odds
+from pairmend.mended.label_sets import PROBA_MARGIN, LabelSets
 from pairmend.mended.rows import RowEncoder
-from pairmend.mended.stacking import stack
-from pairmend.mended.validation import GlobalSums, LandmarkTables, OutOfFoldRows
-from pairmend.model_selection.out_of_fold import first_predictions
+from pairmend.mended.validation import LandmarkTables, OutOfFoldRows
 
-MARGINAL_ARRAYS = 4
-"""Number of arrays of the scores of label sets of a chunk in memory at once."""
+ARRAYS = 4
+"""Number of arrays of the size of a chunk's weights, or scores, in memory at once."""
 
 
 @dataclass(frozen=True)
 class DeviceRows(OutOfFoldRows):
-    """Validation rows in memory, whose nearest landmarks and sums are computed on a device."""
+    """Validation rows in memory, whose nearest landmarks are found on a device."""
 
     namespace: Namespace
 
     def add_others(self, tables: LandmarkTables, landmarks: IntArray) -> LandmarkTables:
         """Return the sums with those of all rows that are no landmarks."""
-        is_other = np.ones(len(self.validation), dtype=bool)
-        is_other[landmarks] = False
-        scalings = {
-            scaling.name: (*affine, scaling.neighbourhood.points_)
-            for scaling in tables.scalings
-            if (affine := scaling.affine_map()) is not None
-        }
-        if not is_other.any() or len(scalings) < len(tables.scalings):
-            return super().add_others(tables, landmarks)
-        others = self.validation.take(np.flatnonzero(is_other))
-        given = others.X, others.Y, others.proba, others.weights
-        references = list(tables.total.sums)
-        total, sums = sums_by_landmark(*given, scalings, references, PROBA_MARGIN, self.namespace)
-        return tables.plus(LandmarkTables(tables.scalings, GlobalSums(total), sums))
+        find = partial(nearest_landmark, namespace=self.namespace)
+        return tables.with_others(self.validation, landmarks, find)
 
 
 class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -102,9 +79,8 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    mean_, scale_ : array of shape (n_features,)
-        Mean and standard deviation of the features; 1 for constant ones. If features are not
-        standardized, 0 and 1.
+    scaler_ : StandardScaler or None
+        Standardizes features.
     coef_ : array of shape (n_features, n_labels)
         Coefficients of the standardized features.
     intercept_ : array of shape (n_labels,)
@@ -134,7 +110,7 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
         ----------
         X : array of shape (n_samples, n_features)
             Rows without missing values, of any array library.
-        Y : ndarray of bool, shape (n_samples, n_labels)
+        Y : ndarray of shape (n_samples, n_labels)
             Label indicators.
         sample_weight : ndarray of shape (n_samples,), default=None
             Weights of rows.
@@ -147,32 +123,21 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
         space = Namespace.of(X)
         xp = space.xp
         mass = np.ones(len(Y)) if sample_weight is None else relative_weights(sample_weight)
-        weights = space.asarray(mass)
-        X = xp.astype(X, space.float64)
-        mean, scale = self._mean_and_scale(X, weights / float(mass.sum()), space)
+        X, Y = xp.astype(X, space.float64), np.asarray(Y, dtype=bool)
+        self.scaler_ = None
+        if self.standardize:
+            with np.errstate(invalid="ignore"):  # of a constant feature, in array-api-strict
+                self.scaler_ = StandardScaler().fit(X, sample_weight=space.asarray(mass))
         varying = varying_labels(Y)
         shares = smoothed_share(Y, mass)
         coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.log(shares) - np.log1p(-shares)
-        scaled = (X - mean) / scale
-        optimum = fit_logistic(scaled, Y[:, varying], mass, self.C, self.max_iter, overwrite=True)
+        given = self._scaled(X), Y[:, varying], mass
+        optimum = fit_logistic(*given, self.C, self.max_iter, overwrite=True)
         optimum.warn_unless_converged()
         coef[:, varying], intercept[varying] = optimum.coef, optimum.intercept
-        self.mean_, self.scale_ = mean, scale
         self.coef_, self.intercept_ = space.asarray(coef), space.asarray(intercept)
         self.classes_ = np.arange(Y.shape[1])
         return self
-
-    def _mean_and_scale(self, X: Array, share: Array, namespace: Namespace) -> tuple[Array, Array]:
-        """Return what is subtracted from the features, and what they are divided by."""
-        xp = namespace.xp
-        mean = xp.sum(X * share[:, None], axis=0)
-        if not self.standardize:
-            return xp.zeros_like(mean), xp.ones_like(mean)
-        variance = xp.sum((X - mean) ** 2 * share[:, None], axis=0)
-        # The variance of a constant feature is rounding, with the bound of `StandardScaler`.
-        rounding = X.shape[0] * float(xp.finfo(X.dtype).eps)
-        is_constant = variance <= rounding * variance + (rounding * mean) ** 2
-        return mean, xp.where(is_constant, xp.ones_like(mean), xp.sqrt(variance))
 
     def predict_proba(self, X: Array) -> Array:
         """Return the probabilities of labels.
@@ -189,20 +154,18 @@ class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         xp = Namespace.of(self.coef_).xp
-        Z = (xp.astype(X, self.mean_.dtype) - self.mean_) / self.scale_
-        return _logistic(Z @ self.coef_ + self.intercept_, xp)
+        scores = self._scaled(xp.astype(X, self.coef_.dtype)) @ self.coef_
+        with np.errstate(over="ignore"):  # an exponential that overflows gives 0
+            return 1 / (1 + xp.exp(-(scores + self.intercept_)))
+
+    def _scaled(self, X: Array) -> Array:
+        return X if self.scaler_ is None else self.scaler_.transform(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.array_api_support = True
         return tags
-
-
-def _logistic(scores: Array, xp: Any) -> Array:
-    """Return the logistic function; an exponential that overflows gives 0."""
-    with np.errstate(over="ignore"):
-        return 1 / (1 + xp.exp(-scores))
 
 
 class ArrayPerLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -233,36 +196,41 @@ class ArrayPerLabelClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Array) -> Array:
         """Return the probabilities of labels, (n_rows, n_labels)."""
         space = Namespace.of(X)
-        X = space.xp.astype(X, space.float64)
+        xp, X = space.xp, space.xp.astype(X, space.float64)
         found = {}
         for label, model in zip(self.varying_, self.models_, strict=True):
             place = as_numpy(model.classes_).tolist().index(1)
-            found[label] = space.xp.astype(model.predict_proba(X)[:, place], space.float64)
-        constant = space.xp.ones(X.shape[0], dtype=space.float64, device=space.device)
+            found[label] = xp.astype(model.predict_proba(X)[:, place], space.float64)
+        constant = xp.ones(X.shape[0], dtype=space.float64, device=space.device)
         columns = [found.get(label, constant * own) for label, own in enumerate(self.share_)]
-        return space.xp.stack(columns, axis=1)
+        proba = xp.stack(columns, axis=1)
+        if bool(xp.all((proba >= 0) & (proba <= 1))):
+            return proba
+        return space.asarray(check_probabilities(space.numpy(proba), self.estimator))
 
 
-def _classifier_for_arrays(base: Any, seed: int, *, mostly_zeros: bool) -> Any:
-    """Return the classifier of all labels that is trained on a device; an error if there is none.
+def base_for_arrays(owner: Any, base: Any, seed: int, *, mostly_zeros: bool) -> GivenBase:
+    """Return the base classifier that is trained on a device, seeded; an error if there is none.
 
     The logistic regression of the library is fitted for all labels at once. It standardizes
     features unless the rows are `mostly_zeros`.
     """
+    name = LINEAR if is_auto(owner.estimator) else type(base).__name__
     if type(base) is ScaledLogisticRegression and base.class_weight is None:
         check_params(LogisticRegression(), base.get_params(deep=False))
-        return LabelLogisticRegression(base.C, max_iter=base.max_iter, standardize=not mostly_zeros)
+        own = LabelLogisticRegression(base.C, max_iter=base.max_iter, standardize=not mostly_zeros)
+        return GivenBase(own, name)
     if not get_tags(base).array_api_support:
         raise ValueError(
             f"The base classifier {base} takes arrays of numpy only. Pass these, or a base "
             "classifier that supports the array API, such as LogisticRegression or GaussianNB of "
             "scikit-learn."
         )
-    return ArrayPerLabelClassifier(seed_estimator(base, seed))
+    return GivenBase(ArrayPerLabelClassifier(seed_estimator(base, seed)), name)
 
 
 def takes_arrays(model: Any) -> bool:
-    """Return whether a fitted base classifier is one of `_classifier_for_arrays`."""
+    """Return whether a fitted base classifier is one of `base_for_arrays`."""
     return isinstance(model, LabelLogisticRegression | ArrayPerLabelClassifier)
 
 
@@ -283,47 +251,6 @@ def rows_of_device(
     return X, namespace.numpy(X).astype(np.float64), numpy_target(y), params
 
 
-@dataclass(frozen=True)
-class DeviceBase(GivenBase):
-    """A base classifier that is trained on a device, one split after the other.
-
-    Attributes
-    ----------
-    X : array of shape (n_samples, n_features)
-        Rows on the device.
-    """
-
-    X: Array
-
-    @classmethod
-    def of(cls, owner: Any, base: Any, seed: int, X: Array, *, mostly_zeros: bool) -> "DeviceBase":
-        """Return the base classifier of a `MendedClassifier`, seeded."""
-        name = LINEAR if is_auto(owner.estimator) else type(base).__name__
-        return cls(_classifier_for_arrays(base, seed, mostly_zeros=mostly_zeros), name, X)
-
-    def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
-        """Return the validation rows, their out-of-fold probabilities, and their splits."""
-        parts = []
-        for train, test in rows.splits:
-            proba = self._fit(rows, train).predict_proba(self._take(test))
-            base = getattr(self.model, "estimator", self.model)
-            parts.append(check_probabilities(Namespace.of(self.X).numpy(proba), base))
-            report(rows.owner, f"out-of-fold predictions of {len(test)} rows")
-        return first_predictions([test for _, test in rows.splits], parts, rows.target.Y.shape[1])
-
-    def fit_on_all(self, rows: BaseRows) -> Any:
-        """Return the classifier fitted on all rows."""
-        return self._fit(rows, np.flatnonzero(rows.weights > 0))
-
-    def _fit(self, rows: BaseRows, chosen: IntArray) -> Any:
-        params = take_params(rows.X, rows.params, chosen)
-        return clone(self.model).fit(self._take(chosen), rows.target.Y[chosen], **params)
-
-    def _take(self, chosen: IntArray) -> Array:
-        namespace = Namespace.of(self.X)
-        return namespace.xp.take(self.X, namespace.asarray(chosen), axis=0)
-
-
 def warn_of_other_scalings(corrector: Corrector, namespace: Namespace) -> None:
     """Warn of scalings whose distances are not computed on the device."""
     scalings = corrector.by_label.scalings
@@ -337,112 +264,104 @@ def warn_of_other_scalings(corrector: Corrector, namespace: Namespace) -> None:
 
 
 def corrected_on_device(
-    corrector: LabelCorrector, model: Any, encoder: RowEncoder, X: Array, namespace: Namespace
-) -> FloatArray:
-    """Return corrected probabilities of labels, computed on the device of X, as numpy's.
+    corrector: Corrector, model: Any, encoder: RowEncoder, X: Array, namespace: Namespace
+) -> CorrectedProba:
+    """Return corrected probabilities, computed on the device of X, as numpy's.
 
-    `encoder` encodes rows for distances that are computed with numpy.
+    If a scaling is no affine function of dense rows, rows are encoded and corrected with numpy.
     """
-    xp = namespace.xp
-    single = X.dtype == xp.float32
+    xp, by_label = namespace.xp, corrector.by_label
     X = check_device_rows(X, namespace)
-    proba = xp.astype(model.predict_proba(X), namespace.float64)
-    if not bool(xp.all((proba >= 0) & (proba <= 1))):
-        base = getattr(model, "estimator", model)
-        proba = namespace.asarray(check_probabilities(namespace.numpy(proba), base))
-    cache: dict[Any, Any] = corrector.__dict__.setdefault("_on_device", {})
-    key = namespace.xp.__name__, str(namespace.device)
-    if key not in cache:
-        cache.clear()
-        cache[key] = _DeviceCorrector.of(corrector, namespace)
-    found = cache[key].terms(X, proba, xp.float32 if single else namespace.float64, namespace)
-    terms = {name: namespace.numpy(term) for name, term in found.items()}
-    missing = [name for name in corrector._local_names if name not in terms]
-    if missing:  # scalings that are no affine functions of dense rows
+    proba = model.predict_proba(X)
+    if any(by_label.scalings[name].affine_map() is None for name in by_label.local_names):
         _, rows = encoder.encode(namespace.numpy(X).astype(np.float64))
-        found = corrector.terms(rows, terms["uncorrected"])
-        terms |= {name: found[name] for name in missing}
-    return corrector.stacked(terms)
+        return corrector.corrected_proba(rows, namespace.numpy(proba))
+    sums = {name: sums_around(by_label, name, X, proba, namespace) for name in by_label.local_names}
+    p_true = {
+        name: (namespace.asarray(on), namespace.asarray(off))
+        for name, (on, off) in by_label.p_true.items()
+    }
+    terms = by_label.terms_of_sums(proba, sums, p_true, xp)
+    corrected = by_label.stacked({name: namespace.numpy(term) for name, term in terms.items()})
+    parts = {"labels": corrected}
+    if corrector.label_set_weights.get("sets", 0.0) != 0:
+        found = marginals(namespace.asarray(corrected), corrector.label_sets, namespace)
+        parts["sets"] = namespace.numpy(found)
+    return CorrectedProba(stack(parts, corrector.label_set_weights), corrected)
 
 
-def with_label_sets(corrector: Corrector, by_label: FloatArray, namespace: Namespace) -> Any:
-    """Stack probabilities of labels with the marginals of label sets, computed on a device."""
-    sets = corrector.label_sets
-    if corrector.label_set_weights.get("sets", 0.0) == 0 or sets.local_exponent != 0:
-        return corrector.with_label_sets(by_label, None)
-    members = np.asarray(sets.members.toarray(), dtype=np.float64)
-    found = marginals(namespace.asarray(by_label), members, sets._prior, SET_MARGIN, namespace)
-    parts = {"labels": by_label, "sets": namespace.numpy(found)}
-    return CorrectedProba(stack(parts, corrector.label_set_weights), by_label, None)
-
-
-def marginals(
-    proba: Array,
-    members: np.ndarray[Any, Any],
-    prior: np.ndarray[Any, Any],
-    margin: float,
-    namespace: Namespace,
+def sums_around(
+    corrector: LabelCorrector, name: str, X: Array, proba: Array, namespace: Namespace
 ) -> Array:
-    """Return the probability of each label over all sets, (n_rows, n_labels).
+    """Return the sums over the landmarks in one scaling, see `kernels.local_sums.LandmarkSums`.
 
-    `members`, (n_sets, n_labels), are the indicators of the sets, `prior` the logarithms of their
-    factors. Probabilities are clipped to `margin` from 0 and 1.
+    Weights have the precision of X, unless rows are so far from the landmarks' mean that their
+    distances would lose their digits.
     """
-    xp = namespace.xp
-    sets, factors = namespace.asarray(members), namespace.asarray(prior)
-    step = max(1, namespace.max_bytes // (8 * MARGINAL_ARRAYS * len(prior)))
+    xp, scaling, beta = namespace.xp, corrector.scalings[name], corrector.corrections[name].beta
+    given = log_odds(proba, xp=xp) if name == "log_odds" else xp.astype(X, namespace.float64)
+    affine = scaling.affine_map()
+    assert affine is not None
+    mean, factor = (namespace.asarray(part) for part in affine)
+    queries = (given - mean) * factor
+    points = namespace.asarray(scaling.neighbourhood.points_)
+    table = namespace.asarray(corrector.tables[name])
+    rounding = beta * xp.max(xp.sum(queries * queries, axis=1)) * float(xp.finfo(X.dtype).eps)
+    dtype = X.dtype if bool(rounding <= TOLERANCE) else namespace.float64
+    offsets = xp.astype(beta * xp.sum(points * points, axis=1), dtype)
+    # The nearest row has the weight 1; of light rows, see `kernels.local_sums.nearness_scale`.
+    capped = xp.astype(xp.clip(table[:, -1], 0.0, 1.0), dtype)
+    points, table = xp.astype(2 * beta * points, dtype), xp.astype(table, dtype)
     found = []
-    for rows in batches(proba.shape[0], step):
-        p = xp.clip(proba[rows, :], margin, 1 - margin)
-        scores = xp.log(p / (1 - p)) @ sets.T
-        scores += factors
-        scores -= xp.max(scores, axis=1, keepdims=True)
-        scores = xp.exp(scores)
-        scores /= xp.sum(scores, axis=1, keepdims=True)
-        found.append(xp.clip(scores @ sets, 0.0, 1.0))
+    for rows in batches(
+        queries.shape[0], _chunk_size(len(scaling.neighbourhood.points_), namespace)
+    ):
+        weights = xp.astype(queries[rows, :], dtype) @ points.T
+        weights -= offsets
+        weights -= xp.max(weights, axis=1, keepdims=True)
+        weights = xp.exp(weights)
+        found.append(weights @ table / xp.max(weights * capped, axis=1, keepdims=True))
     return xp.concat(found, axis=0)
 
 
-@dataclass(frozen=True)
-class _DeviceCorrector:
-    """The corrections of a `LabelCorrector` whose points are affine functions of dense rows."""
+def nearest_landmark(
+    scaling: Scaling, X: MatrixLike, proba: FloatArray, namespace: Namespace
+) -> IntArray:
+    """Return the nearest landmark of each row, as `Scaling.nearest` does."""
+    points = scaling.points(X, proba)
+    if sparse.issparse(points):
+        return scaling.nearest(X, proba)
+    xp, landmarks = namespace.xp, namespace.asarray(scaling.neighbourhood.points_)
+    squares = xp.sum(landmarks * landmarks, axis=1)
+    found = []
+    for rows in batches(len(points), _chunk_size(landmarks.shape[0], namespace)):
+        queries = namespace.asarray(points[rows])
+        exponents = queries @ landmarks.T - 0.5 * squares
+        best = xp.sqrt(xp.take(squares, xp.argmax(exponents, axis=1)))
+        slack = TIE * best * (xp.sqrt(xp.sum(queries * queries, axis=1)) + best / 2)
+        least = xp.max(exponents, axis=1) - slack
+        # The first of the ties: argmax of the array API takes numbers only.
+        first = xp.argmax(xp.astype(exponents >= least[:, None], xp.float32), axis=1)
+        found.append(namespace.numpy(first))
+    return np.concatenate(found)
 
-    corrector: LabelCorrector
-    local: dict[str, tuple[Array, Array, DenseLandmarks]]
-    p_true: dict[str, tuple[Array, Array]]
 
-    @classmethod
-    def of(cls, corrector: LabelCorrector, namespace: Namespace) -> "_DeviceCorrector":
-        """Move what corrections need to a device."""
-        local = {}
-        for name in corrector._local_names:
-            scaling = corrector.scalings[name]
-            if (affine := scaling.affine_map()) is None:
-                continue
-            points = namespace.asarray(scaling.neighbourhood.points_)
-            table = namespace.asarray(corrector.tables[name])
-            landmarks = DenseLandmarks(points, table, corrector.corrections[name].beta)
-            local[name] = (*(namespace.asarray(part) for part in affine), landmarks)
-        p_true = {
-            name: (namespace.asarray(on), namespace.asarray(off))
-            for name, (on, off) in corrector._p_true.items()
-        }
-        return cls(corrector, local, p_true)
+def marginals(proba: Array, label_sets: LabelSets, namespace: Namespace) -> Array:
+    """Return the probability of each label over all sets, see `LabelSets.marginals`."""
+    xp = namespace.xp
+    members = namespace.asarray(np.asarray(label_sets.members.toarray(), dtype=np.float64))
+    prior = namespace.asarray(label_sets.prior)
+    found = []
+    for rows in batches(proba.shape[0], _chunk_size(prior.shape[0], namespace)):
+        scores = log_odds(proba[rows, :], PROBA_MARGIN, xp) @ members.T
+        scores += prior
+        scores -= xp.max(scores, axis=1, keepdims=True)
+        scores = xp.exp(scores)
+        scores /= xp.sum(scores, axis=1, keepdims=True)
+        found.append(xp.clip(scores @ members, 0.0, 1.0))
+    return xp.concat(found, axis=0)
 
-    def terms(self, X: Array, proba: Array, dtype: Any, namespace: Namespace) -> dict[str, Array]:
-        """Return uncorrected probabilities, and corrections whose stacking weight is not 0."""
-        xp, corrector = namespace.xp, self.corrector
-        terms = {"uncorrected": proba}
-        for name, (mean, factor, landmarks) in self.local.items():
-            correction = corrector.corrections[name]
-            given = log_odds(proba, PROBA_MARGIN) if name == "log_odds" else X
-            queries = (xp.astype(given, namespace.float64) - mean) * factor
-            sums = landmarks.sums(queries, dtype, namespace)
-            towards, mass = self.p_true[correction.reference], correction.shrinkage
-            terms[name] = corrected_by(proba, sums, towards, mass, correction.reference, dtype)
-        if corrector.stacking_weights.get("global", 0) != 0:
-            reference = corrector.corrections["global"].reference
-            decided = REFERENCES[reference](proba, xp)
-            on, off = self.p_true[reference]
-            terms["global"] = decided * on + (1 - decided) * off
-        return terms
+
+def _chunk_size(n_columns: int, namespace: Namespace) -> int:
+    """Return the number of rows whose arrays with these columns fit into memory."""
+    return max(1, int(namespace.max_bytes) // (8 * ARRAYS * n_columns))

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logit
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
@@ -28,9 +27,11 @@ MAX_ROWS = 250
 """Number of rows from whose distances the median is taken."""
 
 
-def log_odds(proba: FloatArray) -> FloatArray:
-    """Return the log-odds of clipped probabilities."""
-    return np.asarray(logit(np.minimum(np.maximum(proba, PROBA_MARGIN), 1 - PROBA_MARGIN)))
+def log_odds(proba: FloatArray, margin: float = PROBA_MARGIN, xp: Any = np) -> FloatArray:
+    """Return the log-odds of probabilities that are clipped to a distance from 0 and 1."""
+    clipped = xp.clip(proba, margin, 1 - margin)
+    logarithms: FloatArray = xp.log(clipped / (1 - clipped))
+    return logarithms
 
 
 def median_squared_distance(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.fit_params import route_fit_params
-from pairmend._utils.namespaces import Namespace, as_numpy, foreign_namespace, like_rows
+from pairmend._utils.namespaces import as_numpy, foreign_namespace, like_rows
 from pairmend._utils.parameters import is_auto, same_parameters
 from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.predictions import label_scores
@@ -41,15 +41,14 @@ from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.pairs import sum_to_one
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.mended.base import BaseRows, base_attributes, base_to_fit
-from pairmend.mended.corrector import (
-    Corrector,
-    DrawnRows,
-    SearchSpace,
-    draw_rows_to_compare,
-    fit_corrector,
-    report_corrector,
+from pairmend.mended.base import (
+    BaseRows,
+    ChosenBase,
+    GivenBase,
+    base_attributes,
+    base_to_fit,
 )
+from pairmend.mended.corrector import Corrector, fit_corrector
 from pairmend.mended.decisions import (
     CorrectedProba,
     Decision,
@@ -62,31 +61,20 @@ from pairmend.mended.decisions import (
     report_decision,
 )
 from pairmend.mended.device import (
-    DeviceBase,
     DeviceRows,
+    base_for_arrays,
     corrected_on_device,
     rows_of_device,
     takes_arrays,
     warn_of_other_scalings,
-    with_label_sets,
 )
-from pairmend.mended.distances import SCALINGS, fit_scalings
+from pairmend.mended.distances import SCALINGS
 from pairmend.mended.explain import ExplainMixin
-from pairmend.mended.label_sets import OwnSets
 from pairmend.mended.rows import RowEncoder, takes_sparse_rows
-from pairmend.mended.search import SHRINKAGES, Correction, as_columns
-from pairmend.mended.validation import (
-    MAX_LANDMARKS,
-    LandmarkTables,
-    OutOfFoldRows,
-    ValidationRows,
-    draw_landmarks,
-    own_landmarks,
-)
+from pairmend.mended.search import as_columns
+from pairmend.mended.validation import MAX_LANDMARKS, OutOfFoldRows, ValidationRows
 from pairmend.model_selection.out_of_fold import split_rows
 from pairmend.thresholds.strategies import FixedThreshold
-
-COMPARED_REFERENCES = ("identity", "beta")
 
 
 class MendedClassifier(ExplainMixin, MultiLabelClassifier):
@@ -366,16 +354,19 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         base_rows, distance_rows = encoder.encode(X)
         rng = check_random_state(self.random_state)
         seed = new_seed(rng)
+        chosen: GivenBase | ChosenBase
         if namespace is None:
             chosen = base_to_fit(self, base, len(target.classes), seed)
         else:
             is_sparse = encoder.sparse_rows is not None
-            chosen = DeviceBase.of(self, base, seed, given, mostly_zeros=is_sparse)
+            base_rows = given
+            chosen = base_for_arrays(self, base, seed, mostly_zeros=is_sparse)
         # Each of 1-D classes is a label, of which every row has one.
         labels = replace(target, multilabel=True)
         splits = split_rows(self.cv, X, target, row_weights > 0, new_seed(rng))
-        base_rows = BaseRows(base_rows, labels, params, row_weights, splits, self.n_jobs, self)
-        rows, proba, folds = chosen.out_of_fold(base_rows)
+        n_jobs = self.n_jobs if namespace is None else None
+        training = BaseRows(base_rows, labels, params, row_weights, splits, n_jobs, self)
+        rows, proba, folds = chosen.out_of_fold(training)
         validation = ValidationRows(
             distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows),
             target.Y[rows], proba, relative_weights(row_weights)[rows],
@@ -383,9 +374,9 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         local = OutOfFoldRows(validation, folds)
         if namespace is not None:
             local = DeviceRows(validation, folds, namespace)
-        fitted = self._fit_correction(local, rows, target, rng, namespace)
+        fitted = self._fit_correction(local, rows, target, rng)
         del validation, local, proba  # before the largest training
-        model = chosen.fit_on_all(base_rows)
+        model = chosen.fit_on_all(training)
         if namespace is not None:
             warn_of_other_scalings(fitted["_corrector"], namespace)
             for name in ("validation_indices_", "landmark_indices_"):
@@ -508,19 +499,13 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         indices: IntArray,
         target: Target,
         rng: np.random.RandomState,
-        namespace: Namespace | None = None,
     ) -> dict[str, Any]:
         """Return the fitted attributes of the correction and of the decision.
 
         `indices` are the rows of the validation set among all rows. Of `target` only its classes
-        are used. Sums are computed in `namespace`; None means numpy.
+        are used.
         """
-        landmarks, weights = draw_landmarks(validation.weights, self.max_landmarks, rng)
-        report(self, f"validation set: {len(indices)} rows, {len(landmarks)} of them landmarks")
-        corrector, search, out_of_fold = self._fit_corrector(
-            validation, landmarks, weights, target, rng, namespace
-        )
-        report_corrector(self, corrector, search)
+        corrector, search, out_of_fold, landmarks = fit_corrector(self, validation, target, rng)
         decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
             decision = self._choose_decision(out_of_fold, corrector)
@@ -539,41 +524,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
             "_fitted_decision": decision,
             "_fitted_parameters": (self.criterion, self.decision, threshold),
         }
-
-    def _fit_corrector(
-        self,
-        validation: OutOfFoldRows,
-        landmarks: IntArray,
-        landmark_weights: FloatArray,
-        target: Target,
-        rng: np.random.RandomState,
-        namespace: Namespace | None,
-    ) -> tuple[Corrector, list[Correction], OutOfFoldPredictions]:
-        """Choose and stack corrections."""
-        rows, weights, searched, search_weights = draw_rows_to_compare(
-            validation.weights, len(landmarks), rng
-        )
-        at, compared, folds = validation.gather(landmarks, rows)
-        y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
-        scalings = fit_scalings(self.scaling, self.transformer, at.X, at.proba, y, landmark_weights)
-        references = COMPARED_REFERENCES if self.reference == "auto" else (self.reference,)
-        tables = LandmarkTables.from_landmarks(at, scalings, references)
-        label_sets, sets = validation.label_sets(rows, compared)
-        drawn = DrawnRows(
-            compared, weights, searched, search_weights,
-            own=own_landmarks(compared, rows, landmarks, scalings),
-            own_sets=OwnSets(sets, compared.weights, np.arange(len(sets))),
-            folds=folds,
-        )  # fmt: skip
-        space = SearchSpace(
-            beta=None if self.beta == "auto" else float(self.beta),
-            shrinkages=SHRINKAGES if self.shrinkage == "auto" else (float(self.shrinkage),),
-            guard=self.guard,
-            use_label_sets=target.multilabel,
-        )
-        tables = validation.add_others(tables, landmarks)
-        given = at, landmark_weights, tables, drawn, label_sets, space, rng
-        return fit_corrector(*given, namespace=namespace)
 
     @property
     def _is_movable(self) -> bool:
@@ -625,10 +575,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     def _corrected(self, X: MatrixLike) -> CorrectedProba:
         if (namespace := foreign_namespace(X)) is not None:
-            corrector, X = self._current_corrector(), check_features(self, X)
-            given = corrector.by_label, self.estimator_, self._row_encoder
-            by_label = corrected_on_device(*given, X, namespace)
-            return with_label_sets(corrector, by_label, namespace)
+            given = self._current_corrector(), self.estimator_, self._row_encoder
+            return corrected_on_device(*given, check_features(self, X), namespace)
         base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
         return self._current_corrector().corrected_proba(distance_rows, self._base_proba(base_rows))
 

@@ -27,10 +27,9 @@ from pairmend.kernels.local_sums import confusion_from_sums, shrink
 from pairmend.kernels.pairs import sum_to_one, vote
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.base import base_parts
-from pairmend.mended.corrector import Corrector, LabelCorrector
+from pairmend.mended.corrector import Corrector, LabelCorrector, stack
 from pairmend.mended.decisions import CorrectedProba, Decision
 from pairmend.mended.label_sets import LabelSets
-from pairmend.mended.stacking import stack
 from pairmend.thresholds.risk_control import RiskControl
 from pairmend.thresholds.strategies import (
     BatchF1Thresholds,

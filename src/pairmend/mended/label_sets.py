@@ -13,7 +13,8 @@ from pairmend._utils.lazy import lazy
 from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.weights import SLACK
-from pairmend.mended.local_sets import LocalSets
+from pairmend.kernels.neighbourhood import exponential, squared_norms
+from pairmend.mended.distances import log_odds, median_squared_distance
 
 PROBA_MARGIN = 1e-6
 """Probabilities are clipped to this distance from 0 and 1, so that one label excludes no set."""
@@ -26,6 +27,121 @@ BLOCK = 64
 """Rows at once: their scores stay in the processor's cache."""
 NANOSECONDS = 10.0
 """Time of one score, from which the number of threads follows."""
+INVERSE_SQUARED_BANDWIDTH = 8.0
+"""Beta of the Gaussian weights times the median squared distance of rows."""
+PRIOR_MASS = 5.0
+"""Mass of the frequencies of sets in all rows, in rows."""
+
+
+@dataclass(frozen=True)
+class LocalSets:
+    """The label sets of validation rows, weighted by the similarity of their probabilities.
+
+    The local lift of a set at a row is the ratio of two frequencies: that among the validation
+    rows, with Gaussian weights of the distance between log-odds and with a prior mass of the
+    frequency in all rows, and that in all rows.
+
+    Attributes
+    ----------
+    proba : ndarray of shape (n_rows, n_labels)
+        Corrected out-of-fold probabilities of the validation rows.
+    sets : ndarray of int, shape (n_rows,)
+        The number of the label set of each row, -1 if it is not kept.
+    masses : ndarray of shape (n_rows,)
+        Weights of the rows, in rows.
+    counts : ndarray of shape (n_sets,)
+        Weights of the sets in all rows, of which the validation rows may be a part.
+    total : float
+        Weight of all rows.
+    beta : float
+        Inverse squared bandwidth.
+    """
+
+    proba: FloatArray
+    sets: IntArray
+    masses: FloatArray
+    counts: FloatArray
+    total: float
+    beta: float
+
+    @classmethod
+    def from_rows(
+        cls,
+        proba: FloatArray,
+        sets: IntArray,
+        masses: FloatArray,
+        counts: FloatArray,
+        total: float,
+        rng: np.random.RandomState,
+    ) -> "LocalSets":
+        """Return the sets of validation rows, with a bandwidth by the median distance."""
+        distance = median_squared_distance(log_odds(proba), rng, masses)
+        # If all rows are equal, so are the weights.
+        beta = INVERSE_SQUARED_BANDWIDTH / (distance or 1.0)
+        return cls(proba, sets, masses, counts, total, beta)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without what is computed at first access."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def log_lift(
+        self,
+        proba: FloatArray,
+        own: IntArray | None = None,
+        own_weights: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the logarithm of the local lift of each set at each row, (n_rows, n_sets).
+
+        `own` are numbers among the validation rows: each row is left out, with its weight.
+        """
+        members = self._members
+        weights = self._weights(log_odds(proba))
+        counts, total = self.counts[np.newaxis], np.full((1, 1), self.total)
+        if own is not None and own_weights is not None:
+            weights[np.arange(len(own)), own] = 0
+            counts = np.repeat(counts, len(own), axis=0)
+            kept = np.flatnonzero(self.sets[own] >= 0)
+            counts[kept, self.sets[own[kept]]] -= own_weights[kept]
+            total = total - own_weights[:, np.newaxis]
+        lift = np.ascontiguousarray((members @ weights.T).T)
+        lift *= total
+        # Without other rows a set has the probability 0, whatever its local lift.
+        lift /= np.where(counts > SLACK * self.total, counts, np.inf)
+        lift += PRIOR_MASS
+        lift /= weights.sum(axis=1, keepdims=True) + PRIOR_MASS
+        return np.log(lift, out=lift)
+
+    def _weights(self, queries: FloatArray) -> FloatArray:
+        """Return the Gaussian weights of the rows around queries, times their masses."""
+        exponents = queries @ self._points.T
+        exponents *= 2
+        exponents -= squared_norms(self._points)
+        exponents -= squared_norms(queries)[:, np.newaxis]
+        exponents *= self.beta
+        weights = exponential(np.minimum(exponents, 0, out=exponents))
+        weights *= self.masses
+        return weights
+
+    @lazy
+    def _points(self) -> FloatArray:
+        """The log-odds of the rows."""
+        return log_odds(self.proba)
+
+    @lazy
+    def _members(self) -> Any:
+        """Which rows have each set, (n_sets, n_rows). A model file may hold anything."""
+        n_rows, n_sets = len(self.proba), len(self.counts)
+        largest = np.max(self.sets, initial=-1)
+        if not self.sets.shape == self.masses.shape == (n_rows,) or largest >= n_sets:
+            raise ValueError(
+                f"{n_rows} rows with label sets of shape {self.sets.shape}, the largest of number "
+                f"{largest}, and weights of shape {self.masses.shape}; expected a set and a weight "
+                f"for each row, and numbers below {n_sets}. The model is damaged: fit the "
+                "classifier again."
+            )
+        kept = np.flatnonzero(self.sets >= 0)
+        places = (self.sets[kept], kept)
+        return sparse.csr_array((np.ones(len(kept)), places), shape=(n_sets, n_rows))
 
 
 @dataclass(frozen=True)
@@ -148,7 +264,7 @@ class LabelSets:
         """
         best = np.empty((len(exponents), len(proba)), dtype=np.int64)
         variants = [replace(self, lift_exponent=exponent) for exponent in exponents]
-        priors = [sets._prior for sets in variants]
+        priors = [sets.prior for sets in variants]
 
         def fill(rows: slice) -> None:
             sums = self._sums_of_log_odds(rows, proba)
@@ -204,7 +320,7 @@ class LabelSets:
         return self.members.toarray() if self.members.shape[1] <= MAX_DENSE_LABELS else None
 
     @lazy
-    def _prior(self) -> FloatArray:
+    def prior(self) -> FloatArray:
         """Logarithm of the factor of each set that does not depend on the row.
 
         A model file may hold anything: more sets than a fit keeps would need too much memory.
@@ -239,7 +355,7 @@ class LabelSets:
 
     def _log_scores(self, rows: slice, proba: FloatArray, own: OwnSets | None) -> FloatArray:
         """Return the log-probabilities of sets, up to a constant per row, (n_rows, n_sets)."""
-        prior = self._prior
+        prior = self.prior
         scores = self._add_prior(self._sums_of_log_odds(rows, proba), prior, rows, own)
         if self.local is not None and self.local_exponent != 0:
             scores += self.local_exponent * self._local_log_lift(rows, proba, own)
@@ -255,12 +371,11 @@ class LabelSets:
 
     def _sums_of_log_odds(self, rows: slice, proba: FloatArray) -> FloatArray:
         """Return the sum of the log-odds of the labels of each set, (n_rows, n_sets)."""
-        p = np.minimum(np.maximum(proba[rows], PROBA_MARGIN), 1 - PROBA_MARGIN)
         # The product of all complements is a constant per row: only log-odds are added.
-        log_odds = np.log(p) - np.log1p(-p)
+        summands = log_odds(proba[rows], PROBA_MARGIN)
         if self._dense_members is None:
-            return np.ascontiguousarray((self.members @ log_odds.T).T)
-        return log_odds @ self._dense_members.T
+            return np.ascontiguousarray((self.members @ summands.T).T)
+        return summands @ self._dense_members.T
 
     def _add_prior(
         self, scores: FloatArray, prior: FloatArray, rows: slice, own: OwnSets | None

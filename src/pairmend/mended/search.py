@@ -1,21 +1,18 @@
 """Grid search of beta, shrinkage and reference, each row left out of its own neighbourhood."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from pairmend._utils.chunking import row_chunks
-from pairmend._utils.namespaces import Namespace
 from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend._utils.validation import LARGEST
 from pairmend.kernels.local_sums import corrected_by, sums_around
 from pairmend.mended.distances import Scaling
-from pairmend.mended.landmark_sums import LeaveOneOutSums
 from pairmend.mended.validation import GlobalSums, ValidationRows
 
 SMALLEST_BETA = 0.5
@@ -69,15 +66,12 @@ class Neighbourhoods:
         Confusion sums over all validation rows.
     own : ndarray of int, shape (n_rows,)
         The landmark to which each of the rows was added.
-    namespace : Namespace or None
-        The device on which sums of dense landmarks are computed; None means numpy.
     """
 
     scaling: Scaling
     tables: Mapping[str, FloatArray]
     total: GlobalSums
     own: IntArray
-    namespace: Namespace | None
 
     def take(self, rows: IntArray) -> "Neighbourhoods":
         """Select rows."""
@@ -94,36 +88,15 @@ class Neighbourhoods:
 
         Sums are computed in single precision: it suffices for a choice, in half the time.
         """
-        names, n_labels = list(self.tables), validation.Y.shape[1]
-        # The last columns do not depend on the reference: they are summed once.
-        table = _side_by_side([self.tables[name] for name in names], n_labels)
-        shared = np.arange(2 * n_labels * len(names), table.shape[1])
-        columns = [
-            np.r_[np.arange(2 * n_labels) + 2 * n_labels * k, shared] for k in range(len(names))
-        ]
-        sums_around = self._sums_over(table)
-        masses = np.array(shrinkages, dtype=np.float64)[:, np.newaxis, np.newaxis]
+        names = list(self.tables)
         errors = np.empty((len(names), len(betas), len(shrinkages), len(validation)))
 
-        def fill(chunk: slice) -> None:
-            here = validation.take(chunk)
-            summands = [here.summands(name) for name in names]
-            p_decide = [here.p_decide(name) for name in names]
-            p_true = [
-                self.total.p_true_without(name, own)
-                for name, own in zip(names, summands, strict=True)
-            ]
-            sums_by_beta = sums_around(
-                self._queries(here, table.dtype), self.own[chunk],
-                _side_by_side(summands, n_labels),
-                beta=betas[0], n_doublings=len(betas) - 1,
-            )  # fmt: skip
-            for b, sums in enumerate(sums_by_beta):
-                for r, own in enumerate(columns):
-                    corrected = corrected_by(p_decide[r], sums[:, own], p_true[r], masses)
-                    errors[r, b, :, chunk] = here.squared_errors(corrected)
+        def score(chunk: slice, name: str, b: int, corrected: FloatArray) -> None:
+            errors[names.index(name), b, :, chunk] = validation.take(chunk).squared_errors(
+                corrected
+            )
 
-        self._in_chunks(fill, len(validation), len(betas) * table.shape[1])
+        self._correct(validation, names, betas, shrinkages, np.float32, score)
         losses = np.average(errors, axis=3, weights=weights)
         return [
             Correction(self.scaling.name, beta, mass, name, float(losses[r, b, m]))
@@ -134,35 +107,57 @@ class Neighbourhoods:
 
     def corrected(self, validation: ValidationRows, correction: Correction) -> FloatArray:
         """Correct the probabilities of rows by all other rows."""
-        reference = correction.reference
-        corrected = np.empty(validation.Y.shape)
-        table = self.tables[reference]
-        sums_around = self._sums_over(table)
+        found = np.empty(validation.Y.shape)
+
+        def keep(chunk: slice, name: str, b: int, corrected: FloatArray) -> None:
+            found[chunk] = corrected[0]
+
+        chosen = [correction.reference], [correction.beta], [correction.shrinkage]
+        self._correct(validation, *chosen, np.float64, keep)
+        return found
+
+    def _correct(
+        self,
+        validation: ValidationRows,
+        names: Sequence[str],
+        betas: Sequence[float],
+        shrinkages: Sequence[float],
+        dtype: type,
+        use: Callable[[slice, str, int, FloatArray], None],
+    ) -> None:
+        """Pass corrected probabilities, (n_shrinkages, n_rows, n_labels), to a function.
+
+        It gets those of each chunk of rows, each of the references `names`, and each beta by its
+        number. Chunks are computed in several threads if there is enough work.
+        """
+        n_labels = validation.Y.shape[1]
+        # The last columns do not depend on the reference: they are summed once.
+        table = _side_by_side([self.tables[name] for name in names], n_labels, dtype)
+        shared = np.arange(2 * n_labels * len(names), table.shape[1])
+        landmarks = self.scaling.neighbourhood.points_.astype(dtype, copy=False)
+        masses = np.array(shrinkages, dtype=np.float64)[:, np.newaxis, np.newaxis]
 
         def fill(chunk: slice) -> None:
             here = validation.take(chunk)
-            summands = here.summands(reference)
-            (sums,) = sums_around(
-                self._queries(here, table.dtype), self.own[chunk], summands, beta=correction.beta
-            )
-            corrected[chunk] = corrected_by(
-                here.p_decide(reference),
-                sums,
-                self.total.p_true_without(reference, summands),
-                correction.shrinkage,
-            )
+            p_decide = {name: here.p_decide(name) for name in names}
+            summands = {name: here.summands(name) for name in names}
+            p_true = {name: self.total.p_true_without(name, own) for name, own in summands.items()}
+            sums_by_beta = sums_around(
+                self._queries(here, dtype), self.own[chunk],
+                _side_by_side(list(summands.values()), n_labels, dtype),
+                landmarks, table, betas[0], n_doublings=len(betas) - 1,
+            )  # fmt: skip
+            for b, sums in enumerate(sums_by_beta):
+                for k, name in enumerate(names):
+                    columns = np.r_[2 * n_labels * k : 2 * n_labels * (k + 1), shared]
+                    given = p_decide[name], sums[:, columns], p_true[name]
+                    use(chunk, name, b, corrected_by(*given, masses))
 
-        self._in_chunks(fill, len(validation), table.shape[1])
-        return corrected
+        # The weights of a chunk stay in the processor's cache.
+        work = NANOSECONDS * len(validation) * self.scaling.n_points * len(betas) * table.shape[1]
+        in_blocks(fill, len(validation), BLOCK, work)
 
-    def _sums_over(self, table: FloatArray) -> Callable[..., Iterator[FloatArray]]:
-        """Return `sums_around` of the landmarks and a table, in the precision of the table."""
-        landmarks = self.scaling.neighbourhood.points_.astype(table.dtype, copy=False)
-        if self.namespace is not None and isinstance(landmarks, np.ndarray):
-            return LeaveOneOutSums(landmarks, table, self.namespace)
-        return partial(sums_around, points=landmarks, table=table)
-
-    def _queries(self, validation: ValidationRows, dtype: Any) -> Matrix:
+    def _queries(self, validation: ValidationRows, dtype: type) -> Matrix:
         """Return rows as points in a precision."""
         points = self.scaling.points(validation.X, validation.proba)
         # At such a distance from the landmarks, only the direction matters.
@@ -172,19 +167,11 @@ class Neighbourhoods:
             return points.astype(dtype, copy=False)
         return points.clip(-largest, largest).astype(dtype, copy=False)
 
-    def _in_chunks(self, fill: Callable[[slice], None], n_rows: int, n_columns: int) -> None:
-        """Call a function for chunks of rows, in several threads if there is enough work.
 
-        The weights of a chunk stay in the processor's cache.
-        """
-        work = NANOSECONDS * n_rows * self.scaling.n_points * n_columns
-        in_blocks(fill, n_rows, BLOCK, work if self.namespace is None else 0)
-
-
-def _side_by_side(tables: Sequence[FloatArray], n_labels: int) -> FloatArray:
+def _side_by_side(tables: Sequence[FloatArray], n_labels: int, dtype: type) -> FloatArray:
     """Return tables of several references as one; the columns that they share come last, once."""
     parts = [table[:, : 2 * n_labels] for table in tables]
-    return np.hstack([*parts, tables[0][:, 2 * n_labels :]], dtype=np.float32)
+    return np.hstack([*parts, tables[0][:, 2 * n_labels :]], dtype=dtype)
 
 
 def search_global(

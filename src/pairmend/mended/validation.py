@@ -5,8 +5,9 @@ set. All other validation rows are added to the confusion sums of their nearest 
 lost, and only the place of a row's error is rounded to its landmark.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +21,9 @@ from pairmend.kernels.local_sums import global_confusion, tabulate
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.distances import Scaling
 from pairmend.mended.label_sets import LabelSets
+
+Nearest: TypeAlias = Callable[[Scaling, MatrixLike, FloatArray], IntArray]
+"""Returns the nearest landmark of each row in a scaling, given rows and their probabilities."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,6 @@ class ValidationRows:
         """Select rows."""
         X = take_rows(self.X, rows)
         return ValidationRows(X, self.Y[rows], self.proba[rows], self.weights[rows])
-
-    def without_features(self) -> "ValidationRows":
-        """Return the same without X."""
-        return replace(self, X=None)
 
     def p_decide(self, reference: str) -> FloatArray:
         """Return the probability that a reference classifier decides for each label."""
@@ -157,9 +157,12 @@ class LandmarkTables:
         total = GlobalSums({name: table.sum(axis=0, keepdims=True) for name, table in own.items()})
         return cls(scalings, total, {scaling.name: own for scaling in scalings})
 
-    def with_rows(self, validation: ValidationRows, rows: IntArray) -> "LandmarkTables":
-        """Return the sums with further validation rows, each added to its nearest landmarks."""
-        return self if len(rows) == 0 else self.plus(self.sums_of(validation, rows))
+    def with_others(
+        self, validation: ValidationRows, landmarks: IntArray, nearest: Nearest = Scaling.nearest
+    ) -> "LandmarkTables":
+        """Return the sums with all rows that are no landmarks, each added to its nearest ones."""
+        others = np.setdiff1d(np.arange(len(validation)), landmarks)
+        return self.plus(self.sums_of(validation, others, nearest)) if len(others) else self
 
     def plus(self, sums: "LandmarkTables") -> "LandmarkTables":
         """Return the sums over the rows of both, which have the same landmarks."""
@@ -170,7 +173,9 @@ class LandmarkTables:
         }
         return LandmarkTables(self.scalings, GlobalSums(total), tables)
 
-    def sums_of(self, validation: ValidationRows, rows: IntArray) -> "LandmarkTables":
+    def sums_of(
+        self, validation: ValidationRows, rows: IntArray, nearest: Nearest = Scaling.nearest
+    ) -> "LandmarkTables":
         """Return the sums over these rows alone, with the same landmarks."""
         total = {name: np.zeros_like(own) for name, own in self.total.sums.items()}
         tables = {
@@ -184,7 +189,7 @@ class LandmarkTables:
             for name, own in summands.items():
                 total[name] += own.sum(axis=0)
             for scaling in self.scalings:
-                assigned = _indicators(scaling.nearest(part.X, part.proba), scaling.n_points)
+                assigned = _indicators(nearest(scaling, part.X, part.proba), scaling.n_points)
                 for name, own in summands.items():
                     tables[scaling.name][name] += assigned @ own
         return LandmarkTables(self.scalings, GlobalSums(total), tables)
@@ -247,9 +252,7 @@ class OutOfFoldRows:
 
     def add_others(self, tables: LandmarkTables, landmarks: IntArray) -> LandmarkTables:
         """Return the sums with those of all rows that are no landmarks."""
-        is_other = np.ones(len(self.validation), dtype=bool)
-        is_other[landmarks] = False
-        return tables.with_rows(self.validation, np.flatnonzero(is_other))
+        return tables.with_others(self.validation, landmarks)
 
     def label_sets(self, compared: IntArray, rows: ValidationRows) -> tuple[LabelSets, IntArray]:
         """Return the label sets of all rows, and the indices of the sets of the compared rows."""
