@@ -48,7 +48,7 @@ PAIRWISE = {
 """Set, algorithm, number of folds; "all" is LPW and one fit for FCM, FCM-W and FCM-O."""
 MENDED = {"mended-yeast": "yeast", "mended-80000": "80000"}
 TASKS = ["import", *PAIRWISE, *MENDED]
-VARIANTS = [{}, {"balance": "labels"}, {"overlap": 0.5}]
+VARIANTS = [{}, {"balance": "labels"}, {"balance": None, "overlap": 0.5}]
 
 
 @cache
@@ -90,7 +90,8 @@ def run_pairwise(X: Any, Y: Any, folds: list, algorithm: str) -> None:
             corrected.fit(X[train], Y[train]).predict(X[test])
         if algorithm == "all":
             corrected = CorrectedPairwiseClassifier(random_state=0).fit(X[train], Y[train])
-            corrected.predict_each(X[test], VARIANTS)
+            for variant in VARIANTS:
+                corrected.set_params(**variant).predict(X[test])
 
 
 def task(name: str, folder: str) -> dict[str, Callable[[], Any]]:

@@ -117,7 +117,8 @@ def run_fold(X, Y, train, test) -> None:
     rows = take(X, Y, train)
     PairwiseClassifier(random_state=0).fit(*rows).predict(queries)
     corrected = CorrectedPairwiseClassifier(random_state=0).fit(*rows)
-    corrected.predict_each(queries, SETTINGS)
+    for setting in SETTINGS:
+        corrected.set_params(**setting).predict(queries)
 
 
 def now() -> np.ndarray:

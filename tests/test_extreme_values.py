@@ -13,7 +13,6 @@ from sklearn.naive_bayes import GaussianNB
 
 import pairmend
 import pairmend.baselines
-import pairmend.pairwise.family
 from pairmend import BinaryRelevance, MLkNN, PairwisePerceptrons, RandomSubspaceNB
 
 MULTICLASS = {"CorrectedMulticlassClassifier", "RandomSubspaceNB"}
@@ -21,7 +20,7 @@ MULTICLASS = {"CorrectedMulticlassClassifier", "RandomSubspaceNB"}
 
 
 def _public_classifiers():
-    for module in (pairmend, pairmend.pairwise.family, pairmend.baselines):
+    for module in (pairmend, pairmend.baselines):
         for name in module.__all__:
             found = getattr(module, name)
             if inspect.isclass(found) and hasattr(found, "fit") and hasattr(found, "predict"):

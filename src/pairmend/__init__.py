@@ -1,74 +1,91 @@
-"""Multi-label classification corrected by local confusion matrices, for scikit-learn.
-
-Every classifier is here, so that one import is enough to compare a method with its relatives and
-the baselines. Everything else is in a submodule, and nothing can be imported from two places.
-"""
+"""Multi-label classification corrected by local confusion matrices, for scikit-learn."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # "as" tells type checkers that a name is public
+if TYPE_CHECKING:
     from pairmend.baselines import (
-        BinaryRelevance as BinaryRelevance,
-        ClassifierChainEnsemble as ClassifierChainEnsemble,
-        LabelPowerset as LabelPowerset,
-        MLkNN as MLkNN,
-        RAkEL as RAkEL,
+        BinaryRelevance,
+        ClassifierChainEnsemble,
+        LabelPowerset,
+        MLkNN,
+        RAkEL,
     )
-    from pairmend.mended.estimator import MendedClassifier as MendedClassifier
-    from pairmend.naive_bayes.estimator import RandomSubspaceNB as RandomSubspaceNB
+    from pairmend.mended.estimator import MendedClassifier
+    from pairmend.naive_bayes.estimator import RandomSubspaceNB
     from pairmend.neighbourhoods import (
-        AdaptiveNeighbourhood as AdaptiveNeighbourhood,
-        GaussianNeighbourhood as GaussianNeighbourhood,
-        GlobalNeighbourhood as GlobalNeighbourhood,
+        AdaptiveNeighbourhood,
+        GaussianNeighbourhood,
+        GlobalNeighbourhood,
     )
-    from pairmend.pairwise.corrected import (
-        CorrectedPairwiseClassifier as CorrectedPairwiseClassifier,
+    from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
+    from pairmend.pairwise.family.bradley_terry import BradleyTerryClassifier
+    from pairmend.pairwise.family.four_classes import FourClassPairsClassifier
+    from pairmend.pairwise.family.locally_corrected import (
+        CorrectedBinaryRelevance,
+        CorrectedMulticlassClassifier,
     )
-    from pairmend.pairwise.family import (
-        BradleyTerryClassifier as BradleyTerryClassifier,
-        CorrectedBinaryRelevance as CorrectedBinaryRelevance,
-        CorrectedMulticlassClassifier as CorrectedMulticlassClassifier,
-        FourClassPairsClassifier as FourClassPairsClassifier,
-        PairwisePerceptrons as PairwisePerceptrons,
-        ParallelHyperplanesSVM as ParallelHyperplanesSVM,
-        QWeightedVoting as QWeightedVoting,
-        SharedFirstClassifier as SharedFirstClassifier,
-        TwoStageVoting as TwoStageVoting,
-    )
-    from pairmend.pairwise.voting import CalibratedLabelRanking as CalibratedLabelRanking
-    from pairmend.pairwise.voting import PairwiseClassifier as PairwiseClassifier
-    from pairmend.thresholds.classifier import ThresholdedClassifier as ThresholdedClassifier
+    from pairmend.pairwise.family.parallel_hyperplanes import ParallelHyperplanesSVM
+    from pairmend.pairwise.family.perceptrons import PairwisePerceptrons
+    from pairmend.pairwise.family.selective import QWeightedVoting, TwoStageVoting
+    from pairmend.pairwise.family.shared_first import SharedFirstClassifier
+    from pairmend.pairwise.voting import CalibratedLabelRanking, PairwiseClassifier
+    from pairmend.thresholds.classifier import ThresholdedClassifier
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "AdaptiveNeighbourhood",
+    "BinaryRelevance",
+    "BradleyTerryClassifier",
+    "CalibratedLabelRanking",
+    "ClassifierChainEnsemble",
+    "CorrectedBinaryRelevance",
+    "CorrectedMulticlassClassifier",
+    "CorrectedPairwiseClassifier",
+    "FourClassPairsClassifier",
+    "GaussianNeighbourhood",
+    "GlobalNeighbourhood",
+    "LabelPowerset",
+    "MLkNN",
+    "MendedClassifier",
+    "PairwiseClassifier",
+    "PairwisePerceptrons",
+    "ParallelHyperplanesSVM",
+    "QWeightedVoting",
+    "RAkEL",
+    "RandomSubspaceNB",
+    "SharedFirstClassifier",
+    "ThresholdedClassifier",
+    "TwoStageVoting",
+]
 
 _MODULES = {
     "AdaptiveNeighbourhood": "neighbourhoods",
     "BinaryRelevance": "baselines",
-    "BradleyTerryClassifier": "pairwise.family",
+    "BradleyTerryClassifier": "pairwise.family.bradley_terry",
     "CalibratedLabelRanking": "pairwise.voting",
     "ClassifierChainEnsemble": "baselines",
-    "CorrectedBinaryRelevance": "pairwise.family",
-    "CorrectedMulticlassClassifier": "pairwise.family",
+    "CorrectedBinaryRelevance": "pairwise.family.locally_corrected",
+    "CorrectedMulticlassClassifier": "pairwise.family.locally_corrected",
     "CorrectedPairwiseClassifier": "pairwise.corrected",
-    "FourClassPairsClassifier": "pairwise.family",
+    "FourClassPairsClassifier": "pairwise.family.four_classes",
     "GaussianNeighbourhood": "neighbourhoods",
     "GlobalNeighbourhood": "neighbourhoods",
     "LabelPowerset": "baselines",
     "MLkNN": "baselines",
     "MendedClassifier": "mended.estimator",
     "PairwiseClassifier": "pairwise.voting",
-    "PairwisePerceptrons": "pairwise.family",
-    "ParallelHyperplanesSVM": "pairwise.family",
-    "QWeightedVoting": "pairwise.family",
+    "PairwisePerceptrons": "pairwise.family.perceptrons",
+    "ParallelHyperplanesSVM": "pairwise.family.parallel_hyperplanes",
+    "QWeightedVoting": "pairwise.family.selective",
     "RAkEL": "baselines",
     "RandomSubspaceNB": "naive_bayes.estimator",
-    "SharedFirstClassifier": "pairwise.family",
+    "SharedFirstClassifier": "pairwise.family.shared_first",
     "ThresholdedClassifier": "thresholds.classifier",
-    "TwoStageVoting": "pairwise.family",
+    "TwoStageVoting": "pairwise.family.selective",
 }
 """Modules of the public classes."""
-__all__ = sorted(_MODULES)
 
 _SUBMODULES = [
     "base_classifiers",

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
 from pairmend._utils.chunking import BLOCK_ARRAYS, FLOAT_BYTES, pair_blocks, row_chunks
 from pairmend.kernels.pairs import pairs_between, pairs_of
-from pairmend.pairwise.learners import GenericPairLearner
+from pairmend.pairwise.learners.generic import GenericPairLearner
 
 MIB = 2**20
 

@@ -72,8 +72,9 @@ def test_predictions_are_the_same(problem, setting, layout, given_to_fit):
             plain = PairwiseClassifier(random_state=0).fit(X, Y, **given_to_fit)
             clf = CorrectedPairwiseClassifier(random_state=0, **setting)
             clf.fit(X, Y, **given_to_fit)
-            each = clf.predict_each(X, [{}, {"balance": "labels"}, {"overlap": 0.5}])
-            found.append([plain.pair_support(X), clf.pair_corrected(X), clf.confusion(X), *each])
+            found.append([plain.pair_support(X), clf.pair_corrected(X), clf.confusion(X)])
+            for variant in ({}, {"balance": "labels"}, {"overlap": 0.5}):
+                found[-1].append(clf.set_params(**variant).predict(X))
     for loops, arrays_ in zip(*found, strict=True):
         np.testing.assert_allclose(loops, arrays_, rtol=0, atol=1e-9)
 

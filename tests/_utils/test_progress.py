@@ -16,7 +16,7 @@ from pairmend import (
     ThresholdedClassifier,
 )
 from pairmend._utils.progress import MAX_MESSAGES, collect, fitted_text, messages_to, report
-from pairmend.pairwise.learners import GenericPairLearner
+from pairmend.pairwise.learners.generic import GenericPairLearner
 from pairmend.thresholds import F1Thresholds, NeverEmpty
 from public_classifiers import CLASSIFIERS, data_for, made, rows
 

@@ -119,10 +119,11 @@ def test_several_settings_share_a_fit(mixed_set):
     library, (X, Y, queries) = Library("strict"), mixed_set
     ours, theirs = fitted_both(VARIANTS["fcm"], X, Y, library)
     settings = [{}, {"balance": "labels"}, {"overlap": 0.5}, {"voting": "votes"}]
-    with dispatched():
-        found = theirs.predict_each(library(queries), settings)
-    for part, expected in zip(found, ours.predict_each(queries, settings), strict=True):
-        np.testing.assert_array_equal(library.numpy(part), expected)
+    for setting in settings:
+        expected = ours.set_params(**setting).predict(queries)
+        with dispatched():
+            found = theirs.set_params(**setting).predict(library(queries))
+        np.testing.assert_array_equal(library.numpy(found), expected)
 
 
 def test_a_label_that_is_nearly_always_shared_keeps_its_variance():

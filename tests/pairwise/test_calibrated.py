@@ -135,11 +135,12 @@ def test_the_number_of_labels_is_right_where_the_plain_vote_takes_half(small_set
 def test_settings_of_prediction(small_set):
     X, Y = small_set
     clf = CalibratedLabelRanking(random_state=0).fit(X, Y)
-    soft, votes = clf.predict_each(X, [{}, {"voting": "votes"}])
-    np.testing.assert_array_equal(soft, clf.predict(X))
-    np.testing.assert_array_equal(votes, clf.set_params(voting="votes").predict(X))
-    with pytest.raises(ValueError, match="threshold.*take effect at prediction"):
-        clf.predict_each(X, [{"threshold": 0.4}])
+    soft = clf.predict_proba(X)
+    votes = CalibratedLabelRanking(voting="votes", random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(
+        clf.set_params(voting="votes").predict_proba(X), votes.predict_proba(X)
+    )
+    assert (soft != votes.predict_proba(X)).any()
 
 
 def test_a_failing_binary_problem_is_named(small_set):

@@ -19,7 +19,7 @@ from pairmend import (
 )
 from pairmend.kernels.pairs import label_pairs
 from pairmend.model_selection.splits import given_split
-from pairmend.pairwise.learners import SubspaceNBPairLearner
+from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 from pairmend.persistence import load_model, save_model
 
 BASE = RandomSubspaceNB(5, 0.5)

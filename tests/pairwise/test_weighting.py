@@ -53,14 +53,10 @@ def test_it_takes_effect_at_prediction(calibration_label, small_set):
     X, _ = small_set
     clf = fit(small_set, calibration_label=calibration_label)
     plain, corrected = clf.predict_proba(X), clf.pair_corrected(X)
-    settings = [{"weighting": "information"}, {}, {"weighting": "information", "voting": "votes"}]
-    each = clf.predict_each(X, settings)
     clf.set_params(weighting="information")
     assert np.abs(clf.predict_proba(X) - plain).max() > 0.01
-    np.testing.assert_array_equal(clf.predict(X), each[0])
     np.testing.assert_array_equal(clf.pair_corrected(X), corrected)
     clf.set_params(voting="votes")
-    np.testing.assert_array_equal(clf.predict(X), each[2])
     refitted = fit(
         small_set, weighting="information", voting="votes", calibration_label=calibration_label
     )

@@ -51,7 +51,7 @@ from pairmend.mended.rows import ColumnSums, RowEncoder
 from pairmend.mended.validation import LandmarkTables, OutOfFoldRows, ValidationRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
-from pairmend.pairwise.learners import SubspaceNBPairLearner
+from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 from pairmend.pairwise.voting import CalibratedLabelRanking, PairwiseClassifier
 from pairmend.thresholds.classifier import ThresholdedClassifier, scoring_method
 

@@ -21,7 +21,7 @@ from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.feature_statistics import DistinctValues, FeatureStatistics
 from pairmend.naive_bayes.sums import LabelSums, Sums, sum_exclusive
-from pairmend.pairwise.learners import SubspaceNBPairLearner
+from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 
 NO_ENCODER = RowEncoder(None, for_base=False, for_distances=False)
 MOST_GROUPS = 64

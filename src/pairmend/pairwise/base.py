@@ -1,10 +1,12 @@
-"""PairwiseVoting: training input with virtual label, blocks of pairs, scores, their rounding."""
+"""How pairwise and locally corrected classifiers are fitted and vote.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass
-from itertools import repeat
-from numbers import Integral
+`LearnerClassifier` checks the input of fit, `LocallyCorrected` is the fit with a validation set,
+`PairwiseVoting` the vote of all pairs.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,38 +14,39 @@ from sklearn.utils import check_random_state
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.chunking import BLOCK_ARRAYS, pair_blocks, row_chunks
-from pairmend._utils.fit_params import route_fit_params
+from pairmend._utils.fit_params import fit_with_weights, route_fit_params
 from pairmend._utils.namespaces import (
+    Namespace,
     as_numpy,
     check_device_rows,
     foreign_namespace,
     warn_of_n_jobs,
 )
-from pairmend._utils.sklearn_private import (
-    HAS_ARRAY_API,
-    check_params,
-    count_rows,
-    fit_context,
-)
+from pairmend._utils.progress import report
+from pairmend._utils.sklearn_private import HAS_ARRAY_API, count_rows, fit_context
 from pairmend._utils.targets import Target, check_target, numpy_target
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
     check_base_classifier,
     check_training_rows,
     new_seed,
+    seed_estimator,
     take_rows,
 )
+from pairmend._utils.weights import all_equal
 from pairmend.kernels.pairs import DIGITS, label_pairs, round_scores, sum_supports, vote
+from pairmend.model_selection.splits import given_split, validation_split
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.pairwise.learners import (
-    DevicePairLearner,
-    PairLearner,
-    TrainingRows,
-    make_pair_learner,
-)
+from pairmend.neighbourhoods import GaussianNeighbourhood, checked_weights
+from pairmend.pairwise.learners import PairLearner, TrainingRows
+from pairmend.pairwise.learners.device import DevicePairLearner
+from pairmend.pairwise.learners.generic import GenericPairLearner
+from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 
 Blocks = Iterator[tuple[slice, FloatArray]]
 """Blocks of pairs by their first labels, each with an array (rows, pairs of the block, ...)."""
+Split = tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]
+"""Training rows, validation rows, and folds of the validation rows (none without cross-fitting)."""
 
 
 @dataclass(frozen=True)
@@ -57,63 +60,59 @@ class TrainingInput:
     fit_params: dict[str, Any]
     row_weights: FloatArray
     rng: np.random.RandomState
-    shares_rng: bool
     seed: int
 
 
-class PairwiseVoting(MultiLabelClassifier):
-    """A classifier that scores labels by the supports, or votes, of all pairs of labels.
-
-    This class fits one classifier per pair and sums their uncorrected supports. Subclasses override
-    :meth:`_votes` to correct the supports.
-    """
+class LearnerClassifier(MultiLabelClassifier):
+    """A classifier whose supports come from models that are trained on (parts of) the rows."""
 
     estimator: Any
-    voting: str
     n_jobs: int | None
     random_state: Any
-    learner_: Any
-    pairs_: IntArray
 
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": RandomSubspaceNB}
     needs_probabilities: bool = True
     """Whether the base classifier must have predict_proba; else its predictions are votes."""
     takes_arrays: bool = False
     """Whether arrays of other libraries than numpy are taken, with RandomSubspaceNB."""
-    _array_attribute = "pairs_"
-
-    @property
-    def _is_movable(self) -> bool:
-        return isinstance(self.learner_, DevicePairLearner)
 
     @property
     def has_virtual_label(self) -> bool:
         """Whether the next fit adds a virtual label, after all others, to the vote."""
         return False
 
+    @property
+    def _min_labels(self) -> int:
+        """Smallest number of labels."""
+        return 1
+
+    @property
+    def _space(self) -> Namespace:
+        """Array library and device of the supports."""
+        return Namespace(np, "cpu")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        base = self._base_classifier()
-        takes_arrays = self.takes_arrays and type(base) is RandomSubspaceNB
+        takes_arrays = self.takes_arrays and type(self._base_classifier()) is RandomSubspaceNB
         tags.array_api_support = HAS_ARRAY_API and takes_arrays
         return tags
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
-        """Train a base classifier for each pair of labels.
+        """Train the base classifiers, and estimate their errors on the validation set, if any.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows: whatever the base classifier takes.
-        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1, or the tags of each row, as lists or sets of strings.
-            A 1-D array of classes is learnt as one-vs-one
-            classification.
+            Rows: whatever the base classifier, and the neighbourhood, take.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
+            Label indicators, 0 or 1, or the tags of each row, as lists or sets of strings, where
+            the classifier takes them, or a 1-D array of classes, which pairwise classifiers learn
+            as one-vs-one classification.
         **fit_params : dict
             Parameters of the base classifier's ``fit``; those with one value a row, such as
-            ``sample_weight``, are cut to each pair's rows. With metadata routing enabled,
-            those the base classifier requests.
+            ``sample_weight``, are cut to the rows trained on. With metadata routing enabled,
+            those the base classifier requests. Sample weights also weigh validation rows.
 
         Returns
         -------
@@ -122,82 +121,9 @@ class PairwiseVoting(MultiLabelClassifier):
         data = self._check_fit(X, y, fit_params)
         return self._fit_rows(data, TrainingRows(data.X, data.target.Y, data.fit_params))
 
-    def predict_each(
-        self, X: MatrixLike, settings: Iterable[Mapping[str, Any]]
-    ) -> list[np.ndarray[Any, Any]]:
-        """Predict with several settings of the parameters that take effect at prediction.
-
-        The same as ``set_params`` and :meth:`predict` for each, but what the settings have in
-        common is computed once.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        settings : iterable of mappings
-            Values of some of the ``prediction_parameters``; the others are as they are.
-
-        Returns
-        -------
-        list of ndarray
-            The predictions with each setting.
-
-        Examples
-        --------
-        >>> from pairmend import CorrectedPairwiseClassifier
-        >>> from sklearn.datasets import make_multilabel_classification
-        >>> X, Y = make_multilabel_classification(random_state=0)
-        >>> clf = CorrectedPairwiseClassifier(random_state=0).fit(X, Y)
-        >>> fcm, fcm_w, fcm_o = clf.predict_each(X, [{}, {"balance": "labels"}, {"overlap": 0.5}])
-        >>> bool((fcm_o == clf.set_params(overlap=0.5).predict(X)).all())
-        True
-        """
-        self._check_namespace(X, "predict_each")
-        variants = [self._with_params(setting) for setting in settings]
-        scores = self._scores_each(X, variants)
-        return [variant._decide(part) for variant, part in zip(variants, scores, strict=True)]
-
-    def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the scores of the labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels)
-            The mean support of a label's pairs for it, in [0, 1]. Scores rank labels; they are
-            not calibrated probabilities, and their mean over all labels is 1/2. With a virtual
-            label, (1 + mean - mean of the virtual label) / 2. After a fit on 1-D classes they
-            are scaled to sum to 1 in each row.
-        """
-        self._check_namespace(X, "predict_proba")
-        return self._scores(X)
-
-    def pair_support(self, X: MatrixLike) -> FloatArray:
-        """Return the uncorrected supports of all pairs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_pairs)
-            Support of each pair for its first label; the second has the complement.
-        """
-        self._check_namespace(X, "pair_support")
-        return self._collect(X, self._supports)
-
-    def _votes(
-        self, X: MatrixLike, variants: Sequence[Any]
-    ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
-        """Yield the supports that vote in each variant, for a chunk of rows, block by block."""
-        for labels, supports in self._supports(X):
-            yield labels, repeat(supports, len(variants))
+    @abstractmethod
+    def _fit_rows(self, data: TrainingInput, rows: Any) -> Self:
+        """Fit on `TrainingRows`, or rows in blocks."""
 
     def _check_fit(self, X: MatrixLike, y: TargetLike, fit_params: dict[str, Any]) -> TrainingInput:
         """Check the input of fit; the classifier is not changed."""
@@ -216,71 +142,246 @@ class PairwiseVoting(MultiLabelClassifier):
             X, y = check_device_rows(X, namespace, self), numpy_target(y)
             fit_params = {name: as_numpy(value) for name, value in fit_params.items()}
         X = check_training_rows(X)
-        target = check_target(self, X, y, min_labels=self._min_labels)
+        target = self._read_target(X, y)
         params, row_weights = route_fit_params(self, base, X, fit_params)
         return self._training_input(X, target, params, row_weights)
+
+    def _read_target(self, X: MatrixLike, y: TargetLike) -> Target:
+        return check_target(self, X, y, min_labels=self._min_labels)
 
     def _training_input(
         self, X: MatrixLike, target: Target, fit_params: dict[str, Any], row_weights: FloatArray
     ) -> TrainingInput:
-        base = self._base_classifier()
         n_labels = len(target.classes) + self.has_virtual_label  # a virtual label is the last one
-        pairs = label_pairs(n_labels)
-        rng = check_random_state(self.random_state)
-        shares_rng = not isinstance(self.random_state, Integral)
-        seed = new_seed(rng)
-        return TrainingInput(base, X, target, pairs, fit_params, row_weights, rng, shares_rng, seed)
+        pairs, rng = label_pairs(n_labels), check_random_state(self.random_state)
+        base, seed = self._base_classifier(), new_seed(rng)
+        return TrainingInput(base, X, target, pairs, fit_params, row_weights, rng, seed)
+
+    def _row_size(self) -> int:
+        """Return the number of floats that prediction needs for each row."""
+        return 2 * getattr(self, "n_features_in_", 0)
+
+    def _chunks(self, X: MatrixLike) -> Iterator[slice]:
+        return row_chunks(count_rows(X), self._row_size(), self._space.max_bytes)
+
+    def _collect(self, X: MatrixLike, blocks: Callable[[MatrixLike], Blocks]) -> FloatArray:
+        """Concatenate the blocks of all chunks of checked rows to an array (n_samples, ...)."""
+        xp = self._space.xp
+        parts = [
+            xp.concat([part for _, part in blocks(take_rows(X, rows))], axis=1)
+            for rows in self._chunks(X)
+        ]
+        return xp.concat(parts, axis=0)
+
+
+class LocallyCorrected(LearnerClassifier):
+    """A classifier whose decisions on a validation set correct its supports around each row.
+
+    A fit trains models, lets them decide on validation rows that they were not trained on, and
+    keeps the decisions. A prediction weighs the validation rows around a row, sums their decisions
+    to confusion matrices, and corrects the supports by these.
+    """
+
+    validation: Any
+    reference: str
+    learner_: Any
+    neighbourhood_: Any
+    train_indices_: IntArray
+    validation_indices_: IntArray
+    _decisions: Any
+    _reference: str
+    _row_weights: FloatArray
+
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
+        **LearnerClassifier._default_parts,
+        "neighbourhood": GaussianNeighbourhood,
+    }
+    _row_numbers: ClassVar[tuple[str, ...]] = ("train_indices_", "validation_indices_")
+
+    @abstractmethod
+    def _train(self, data: TrainingInput, rows: Any, parts: list[IntArray]) -> Iterator[Any]:
+        """Yield a model trained on each part of the rows."""
+
+    @abstractmethod
+    def _decide_at(self, validation: Any, folds: list[IntArray], models: Iterator[Any]) -> Any:
+        """Return the decisions at validation rows, those at each of the folds by another model.
+
+        Without folds there is one model for all validation rows.
+        """
+
+    @abstractmethod
+    def _confusion_shares(self, X: MatrixLike) -> Blocks:
+        """Yield the local confusion matrices of blocks as shares of the neighbourhoods."""
+
+    def _fit_rows(
+        self, data: TrainingInput, rows: Any, split: Split | None = None, learner: Any = None
+    ) -> Self:
+        """Fit on `TrainingRows`, or rows in blocks; a given learner is trained already."""
+        split = split or self._split(data)
+        train, validation_indices, folds = split
+        # Distances are fitted first, so that an error occurs before the costly training.
+        validation = rows.take(validation_indices)
+        neighbourhood = seed_estimator(self._part("neighbourhood"), data.seed)
+        row_weights = data.row_weights[validation_indices]
+        labels = replace(data.target, Y=validation.Y).as_given(np.arange(len(validation.Y)))
+        weights = None if all_equal(row_weights) else row_weights
+        fit_with_weights(neighbourhood, (validation.X, labels), weights)
+
+        parts = [train, *(validation_indices[rest] for rest, _ in folds)]
+        models = self._train(data, rows, parts)
+        learner = next(models) if learner is None else learner
+        decisions = self._decide_at(
+            validation, [fold for _, fold in folds], models if folds else iter([learner])
+        )
+        report(self, f"validation set of {len(validation_indices)} rows predicted")
+        space = getattr(learner, "namespace", Namespace(np, "cpu"))
+        return self._set_fitted(
+            data.X,
+            data.target,
+            learner_=learner,
+            neighbourhood_=neighbourhood,
+            train_indices_=space.asarray(train),
+            validation_indices_=space.asarray(validation_indices),
+            _decisions=decisions,
+            _reference=self.reference,
+            _row_weights=space.asarray(row_weights),
+            **self._further_attributes(data, learner, split, validation),
+        )
+
+    def _further_attributes(
+        self, data: TrainingInput, learner: Any, split: Split, validation: Any
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of subclasses."""
+        return {}
+
+    def _split(self, data: TrainingInput) -> Split:
+        """Return training rows, validation rows, and folds of the validation rows."""
+        present = np.flatnonzero(data.row_weights > 0)
+        if isinstance(self.validation, tuple):
+            train, validation = given_split(self.validation, len(data.row_weights))
+            return np.intersect1d(train, present), np.intersect1d(validation, present), []
+        return validation_split(present, self.validation, data.rng)
+
+    def confusion(self, X: MatrixLike) -> FloatArray:
+        """Return the local fuzzy confusion matrices, of all pairs if pairs are corrected.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, ..., n_decisions, n_decisions)
+            ``[..., truth, decision]``: the share of the neighbourhood of the row that each cell
+            holds. For pairs the shape is (n_samples, n_pairs, 2, 2), index 0 standing for the
+            pair's first label.
+        """
+        self._check_namespace(X, "confusion")
+        return self._collect(self._check_predict(X), self._confusion_shares)
+
+    def _row_size(self) -> int:
+        # Weights, squared distances and their exponents.
+        return super()._row_size() + 4 * self._row_weights.shape[0]
+
+    def _weights(self, X: MatrixLike) -> FloatArray:
+        """Return the weights of the validation rows around rows, (n, n_validation_rows)."""
+        xp, of_rows = self._space.xp, self._row_weights
+        weights = checked_weights(self.neighbourhood_, X, of_rows.shape[0], xp)
+        return weights if bool(xp.all(of_rows == 1)) else weights * of_rows
+
+
+class PairwiseVoting(LearnerClassifier):
+    """A classifier that scores labels by the supports, or votes, of all pairs of labels.
+
+    This class fits one classifier per pair and sums their uncorrected supports. Subclasses override
+    :meth:`_votes` to correct the supports.
+    """
+
+    voting: str
+    learner_: Any
+    pairs_: IntArray
+    _array_attribute = "pairs_"
+
+    @property
+    def _is_movable(self) -> bool:
+        return isinstance(self.learner_, DevicePairLearner)
+
+    @property
+    def _space(self) -> Namespace:
+        return self.learner_.namespace
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the scores of the labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The mean support of a label's pairs for it, in [0, 1]. Scores rank labels; they are
+            not calibrated probabilities, and their mean over all labels is 1/2. With a virtual
+            label, (1 + mean - mean of the virtual label) / 2. After a fit on 1-D classes they
+            are scaled to sum to 1 in each row.
+        """
+        self._check_namespace(X, "predict_proba")
+        return self._scores(self._check_predict(X))
+
+    def pair_support(self, X: MatrixLike) -> FloatArray:
+        """Return the uncorrected supports of all pairs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_pairs)
+            Support of each pair for its first label; the second has the complement.
+        """
+        self._check_namespace(X, "pair_support")
+        return self._collect(self._check_predict(X), self._supports)
+
+    def _votes(self, X: MatrixLike) -> Blocks:
+        """Yield the votes of pairs for their first labels, block by block."""
+        for labels, supports in self._supports(X):
+            yield labels, self._pair_votes(supports)
 
     def _fit_rows(self, data: TrainingInput, rows: Any) -> Self:
-        """Fit on `TrainingRows`, or rows in blocks."""
         learner = rows.train(self._new_learner(data), data.pairs, self)
         pairs = learner.namespace.asarray(data.pairs)
         return self._set_fitted(data.X, data.target, pairs_=pairs, learner_=learner)
 
     def _new_learner(self, data: TrainingInput) -> PairLearner:
-        return make_pair_learner(data.base, data.X, n_jobs=self.n_jobs, seed=data.seed)
+        """Return the learner for the base classifier and the kind of rows."""
+        if type(data.base) is not RandomSubspaceNB:  # a subclass may behave differently
+            return GenericPairLearner(data.base, n_jobs=self.n_jobs, seed=data.seed)
+        if foreign_namespace(data.X) is not None:
+            return DevicePairLearner(data.base, seed=data.seed)
+        return SubspaceNBPairLearner(data.base, n_jobs=self.n_jobs, seed=data.seed)
 
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
         X = super()._check_predict(X)
         namespace = foreign_namespace(X)
         return X if namespace is None else check_device_rows(X, namespace, self)
 
-    def _with_params(self, setting: Mapping[str, Any]) -> Self:
-        """Return a copy with other values of parameters that take effect at prediction."""
-        if unknown := set(setting) - set(self.prediction_parameters):
-            raise ValueError(
-                f"{sorted(unknown)} are no parameters of {type(self).__name__} that take effect at "
-                f"prediction; these are {', '.join(self.prediction_parameters)}."
-            )
-        check_params(self, dict(setting))
-        variant = copy(self)
-        for name, value in setting.items():
-            setattr(variant, name, value)
-        return variant
-
     def _scores(self, X: MatrixLike) -> FloatArray:
-        return self._scores_each(X, [self])[0]
-
-    def _scores_each(self, X: MatrixLike, variants: Sequence[Any]) -> list[FloatArray]:
-        """Return the scores of the labels in each variant."""
-        X, space = self._check_predict(X), self.learner_.namespace
-        n_labels = self._n_voting_labels
-        chunks: list[list[Any]] = [[] for _ in variants]
+        n_labels, parts = self._n_voting_labels, []
         for rows in self._chunks(X):
-            totals: list[Any] = [0.0] * len(variants)
-            for labels, votes in self._votes(take_rows(X, rows), variants):
-                for k, supports in enumerate(votes):
-                    found = variants[k]._pair_votes(supports)
-                    totals[k] = totals[k] + sum_supports(found, labels, n_labels, space)
-            for total, parts in zip(totals, chunks, strict=True):
-                parts.append(total)
-        joined = (space.xp.concat(parts, axis=0) for parts in chunks)
-        scores = [self._scale(total / (n_labels - 1)) for total in joined]
-        return [self._round(part) if self.multilabel_ else part for part in scores]
+            total: Any = 0.0
+            for labels, votes in self._votes(take_rows(X, rows)):
+                total = total + sum_supports(votes, labels, n_labels, self._space)
+            parts.append(total)
+        scores = self._scale(self._space.xp.concat(parts, axis=0) / (n_labels - 1))
+        return self._round(scores) if self.multilabel_ else scores
 
     def _pair_votes(self, supports: FloatArray) -> FloatArray:
         """Return the votes of pairs for their first labels."""
-        return vote(supports, self.learner_.namespace.xp) if self.voting == "votes" else supports
+        return vote(supports, self._space.xp) if self.voting == "votes" else supports
 
     @property
     def _digits(self) -> int:
@@ -304,7 +405,7 @@ class PairwiseVoting(MultiLabelClassifier):
 
     def _scaling(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return factor and summand, for each row, that turn mean supports into scores."""
-        xp = self.learner_.namespace.xp
+        xp = self._space.xp
         zeros = xp.zeros_like(means[:, :1])
         ones = zeros + 1
         if self._n_voting_labels == len(self.classes_):
@@ -317,32 +418,18 @@ class PairwiseVoting(MultiLabelClassifier):
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
         return super()._decide(scores if self.multilabel_ else self._round(scores))
 
-    def _chunks(self, X: MatrixLike) -> Iterator[slice]:
-        return row_chunks(count_rows(X), self._row_size(), self.learner_.namespace.max_bytes)
-
     def _row_size(self) -> int:
-        """Return the number of floats that prediction needs for each row."""
-        pairs = BLOCK_ARRAYS * self._n_voting_labels
-        return pairs + 2 * getattr(self, "n_features_in_", 0) + self.learner_.row_size
+        size = super()._row_size() + BLOCK_ARRAYS * self._n_voting_labels
+        return int(size + self.learner_.row_size)
 
     def _blocks(self, X: MatrixLike) -> list[slice]:
-        learner, n_labels = self.learner_, self._n_voting_labels
-        max_bytes = learner.namespace.max_bytes
-        return list(pair_blocks(n_labels, count_rows(X), learner.pair_size, max_bytes))
+        sizes = count_rows(X), self.learner_.pair_size, self._space.max_bytes
+        return list(pair_blocks(self._n_voting_labels, *sizes))
 
     def _supports(self, X: MatrixLike) -> Blocks:
         blocks = self._blocks(X)
         return zip(blocks, self.learner_.supports(X, blocks), strict=True)
 
-    def _collect(self, X: MatrixLike, blocks: Any) -> FloatArray:
-        """Concatenate the blocks of all chunks to an array (n_samples, n_pairs, ...)."""
-        X, xp = self._check_predict(X), self.learner_.namespace.xp
-        parts = [
-            xp.concat([part for _, part in blocks(take_rows(X, rows))], axis=1)
-            for rows in self._chunks(X)
-        ]
-        return xp.concat(parts, axis=0)
-
     def _round(self, scores: FloatArray) -> FloatArray:
         """Round scores, so that ties do not depend on the order of labels or the size of blocks."""
-        return round_scores(scores, self._digits, self.learner_.namespace.xp)
+        return round_scores(scores, self._digits, self._space.xp)

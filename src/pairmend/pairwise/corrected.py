@@ -1,20 +1,15 @@
 """CorrectedPairwiseClassifier: pairwise voting corrected by local confusion matrices."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import count
+from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pairmend._utils.fit_params import fit_with_weights
 from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.progress import report
-from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
-from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._utils.validation import seed_estimator
-from pairmend._utils.weights import all_equal
+from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.explanation import Explanations
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.confusion import (
@@ -26,12 +21,10 @@ from pairmend.kernels.confusion import (
 )
 from pairmend.kernels.pairs import LabelRows, pairs_between
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.model_selection.splits import given_split, validation_split
-from pairmend.neighbourhoods import GaussianNeighbourhood, checked_weights
 from pairmend.pairwise.base import Blocks, TrainingInput
 from pairmend.pairwise.explain import explain_rows
-from pairmend.pairwise.incremental import IncrementalState, IncrementalVoting, Split
-from pairmend.pairwise.learners import DevicePairLearner, PairLearner, TrainingRows
+from pairmend.pairwise.incremental import IncrementalVoting
+from pairmend.pairwise.learners import PairLearner, TrainingRows
 
 
 class CorrectedPairwiseClassifier(IncrementalVoting):
@@ -194,10 +187,6 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         "random_state": ["random_state"],
     }
 
-    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
-        **IncrementalVoting._default_parts,
-        "neighbourhood": GaussianNeighbourhood,
-    }
     prediction_parameters: ClassVar[tuple[str, ...]] = (
         "balance",
         "overlap",
@@ -246,101 +235,33 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         """Whether the next fit adds a virtual label to the vote."""
         return bool(self.calibration_label)
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
-        """Train a base classifier for each pair and estimate its errors on the validation set.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows: whatever the base classifier and the neighbourhood take.
-        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1, or the tags of each row, as lists or sets of strings.
-            A 1-D array of classes is learnt as one-vs-one
-            classification.
-        **fit_params : dict
-            Parameters of the base classifier's ``fit``; those with one value a row, such as
-            ``sample_weight``, are cut to each pair's rows. With metadata routing enabled,
-            those the base classifier requests. Sample weights also weigh the validation rows.
-
-        Returns
-        -------
-        self
-        """
-        data = self._check_fit(X, y, fit_params)
-        return self._fit_rows(data, TrainingRows(data.X, data.target.Y, data.fit_params))
-
-    def _fit_rows(
-        self,
-        data: TrainingInput,
-        rows: Any,
-        split: Split | None = None,
-        learner: PairLearner | None = None,
-    ) -> Self:
-        """Fit on `TrainingRows`, or rows in blocks; a given learner is trained already."""
-        train_indices, validation_indices, folds = split or self._split(data)
-        # Distances are fitted first, so that an error occurs before the costly training.
-        validation = rows.take(validation_indices)
-        neighbourhood = seed_estimator(self._part("neighbourhood"), data.seed)
-        row_weights = data.row_weights[validation_indices]
-        labels = replace(data.target, Y=validation.Y).as_given(np.arange(len(validation.Y)))
-        weights = None if all_equal(row_weights) else row_weights
-        fit_with_weights(neighbourhood, (validation.X, labels), weights)
-
-        n_trainings, numbers = 1 + len(folds), count(1)
-
-        def train(part: TrainingRows) -> PairLearner:
-            training = f"(training {next(numbers)} of {n_trainings})"
-            report(self, f"{training} {len(data.pairs)} pairs on {len(part.Y)} rows")
-            return part.train(self._new_learner(data), data.pairs, self)
-
-        if learner is None:
-            learner = train(rows.take(train_indices))
-        decisions = self._decide_at(validation, learner, folds, train)
-        report(self, f"validation set of {len(validation_indices)} rows predicted")
-        state = None
-        if not folds:
-            indices = train_indices, validation_indices
-            state = IncrementalState.after_fit(learner, data, indices, validation.X, validation.Y)
-        space = learner.namespace
-        return self._set_fitted(
-            data.X,
-            data.target,
-            pairs_=space.asarray(data.pairs),
-            learner_=learner,
-            neighbourhood_=neighbourhood,
-            train_indices_=space.asarray(train_indices),
-            validation_indices_=space.asarray(validation_indices),
-            _reference=self.reference,
-            _decisions=decisions,
-            _row_weights=space.asarray(row_weights),
-            _state=state,
-        )
+    def _train(
+        self, data: TrainingInput, rows: Any, parts: list[IntArray]
+    ) -> Iterator[PairLearner]:
+        for number, part in enumerate(parts, 1):
+            training = f"(training {number} of {len(parts)})"
+            report(self, f"{training} {len(data.pairs)} pairs on {len(part)} rows")
+            yield rows.take(part).train(self._new_learner(data), data.pairs, self)
 
     def _decide_at(
-        self,
-        validation: TrainingRows,
-        learner: PairLearner,
-        folds: Sequence[tuple[IntArray, IntArray]],
-        train: Callable[[TrainingRows], PairLearner],
+        self, validation: TrainingRows, folds: list[IntArray], models: Iterator[PairLearner]
     ) -> ValidationDecisions:
-        """Return the decisions of pairs at validation rows that they were not trained on."""
-        Y, xp = validation.Y, learner.namespace.xp
-        reference = REFERENCES[self.reference]
+        Y, reference = validation.Y, REFERENCES[self.reference]
         label_rows = LabelRows.of(Y, has_virtual=self.has_virtual_label)
         if self.has_virtual_label:
             Y = np.column_stack([Y, np.zeros(len(Y), dtype=bool)])
         if not folds:
-            found = learner.decide(validation.X, label_rows, reference)
+            found = next(models).decide(validation.X, label_rows, reference)
             return ValidationDecisions(label_rows, Y, found)
         parts, entries = [], []
-        for rest, fold in folds:
+        for fold, learner in zip(folds, models, strict=True):
             here, chosen = label_rows.among(fold, len(Y))
-            trained = train(validation.take(rest))
-            parts.append(trained.decide(validation.take(fold).X, here, reference))
+            parts.append(learner.decide(validation.take(fold).X, here, reference))
             entries.append(np.flatnonzero(chosen))
-        place = learner.namespace.asarray(np.argsort(np.concatenate(entries)))
-        return ValidationDecisions(label_rows, Y, xp.take(xp.concat(parts, axis=0), place, axis=0))
+            space = learner.namespace
+        place = space.asarray(np.argsort(np.concatenate(entries)))
+        found = space.xp.take(space.xp.concat(parts, axis=0), place, axis=0)
+        return ValidationDecisions(label_rows, Y, found)
 
     def pair_corrected(self, X: MatrixLike) -> FloatArray:
         """Return the corrected supports of all pairs.
@@ -356,24 +277,7 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             Support of each pair for its first label; the second has the complement.
         """
         self._check_namespace(X, "pair_corrected")
-        return self._collect(X, self._corrected)
-
-    def confusion(self, X: MatrixLike) -> FloatArray:
-        """Return the local fuzzy confusion matrices of all pairs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_pairs, 2, 2)
-            ``[..., truth, decision]``, index 0 standing for the pair's first label: the share
-            of the neighbourhood of the row that each cell holds.
-        """
-        self._check_namespace(X, "confusion")
-        return self._collect(X, self._confusion_shares)
+        return self._collect(self._check_predict(X), self._corrected)
 
     def explain(
         self,
@@ -406,88 +310,50 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
             :func:`pairmend.plots.plot_explanation` draws it.
         """
         refuse_arrays(X, "explain", "Fit the classifier on arrays of numpy.")
-        if isinstance(getattr(self, "learner_", None), DevicePairLearner):
+        if hasattr(self, "learner_") and self._is_movable:
             raise ValueError(
                 "explain needs a classifier that was fitted on arrays of numpy; this one was "
                 "fitted on those of another library. Fit it again."
             )
         return explain_rows(self, X, training, n_neighbors=n_neighbors, n_problems=n_problems)
 
-    def _split(self, data: TrainingInput) -> Split:
-        """Return training rows, validation rows, and folds of the validation rows."""
-        present = np.flatnonzero(data.row_weights > 0)
-        if isinstance(self.validation, tuple):
-            train, validation = given_split(self.validation, len(data.row_weights))
-            return np.intersect1d(train, present), np.intersect1d(validation, present), []
-        return validation_split(present, self.validation, data.rng)
-
-    def _weights(self, X: MatrixLike) -> FloatArray:
-        """Return the weights of the validation rows around rows."""
-        xp = self.learner_.namespace.xp
-        return checked_weights(self.neighbourhood_, X, self._row_weights.shape[0], xp)
-
-    def _row_size(self) -> int:
-        # Weights, squared distances and their exponents.
-        return super()._row_size() + 4 * self._row_weights.shape[0]
-
-    def _votes(
-        self, X: MatrixLike, variants: Sequence[Any]
-    ) -> Iterator[tuple[slice, Iterator[FloatArray]]]:
-        overlaps = {float(variant.overlap) for variant in variants}
-        by_row = self._by_row(self._weights(X))
-        for labels, supports in self._supports(X):
-            p_decide = REFERENCES[self._reference](supports, self.learner_.namespace.xp)
-            sums = self.learner_.confusion(by_row, self._decisions, labels, overlaps)
-            yield labels, (variant._correct(p_decide, sums, labels) for variant in variants)
-
-    def _correct(self, p_decide: FloatArray, sums: Any, labels: slice) -> FloatArray:
-        """Return corrected supports, or weighted votes if `weighting` is not None."""
-        xp = self.learner_.namespace.xp
-        confusion = self._confusion(sums, labels)
-        corrected = correct(p_decide, confusion, xp)
-        if self.weighting is None:
-            return corrected
-        return weigh(super()._pair_votes(corrected), WEIGHTINGS[self.weighting](confusion, xp))
-
-    def _pair_votes(self, supports: FloatArray) -> FloatArray:
-        return super()._pair_votes(supports) if self.weighting is None else supports
+    def _votes(self, X: MatrixLike) -> Blocks:
+        for labels, corrected, confusion in self._correct(X):
+            votes = self._pair_votes(corrected)
+            if self.weighting is not None:
+                votes = weigh(votes, WEIGHTINGS[self.weighting](confusion, self._space.xp))
+            yield labels, votes
 
     def _corrected(self, X: MatrixLike) -> Blocks:
-        for labels, (corrected,) in self._votes(X, [self._with_params({"weighting": None})]):
+        for labels, corrected, _ in self._correct(X):
             yield labels, corrected
 
-    def _vote_blocks(self, X: MatrixLike) -> Blocks:
-        for labels, (supports,) in self._votes(X, [self]):
-            yield labels, self._pair_votes(supports)
+    def _correct(self, X: MatrixLike) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Yield the corrected supports of blocks of pairs, and the local confusion matrices."""
+        xp, by_row = self._space.xp, self._weights(X).T
+        for labels, supports in self._supports(X):
+            p_decide = REFERENCES[self._reference](supports, xp)
+            confusion = self._confusion(by_row, labels)
+            yield labels, correct(p_decide, confusion, xp), confusion
 
     def _confusion_shares(self, X: MatrixLike) -> Blocks:
-        space = self.learner_.namespace
-        weights = self._weights(X)
-        size = weights @ self._row_weights
-        size = space.xp.where(size > 0, size, 1.0)[:, None, None, None]
-        by_row = self._by_row(weights)
+        xp, weights = self._space.xp, self._weights(X)
+        size = xp.sum(weights, axis=1)
+        size = xp.where(size > 0, size, 1.0)[:, None, None, None]
         for labels in self._blocks(X):
-            overlaps = {float(self.overlap)}
-            sums = self.learner_.confusion(by_row, self._decisions, labels, overlaps)
-            yield labels, self._confusion(sums, labels) / size
+            yield labels, self._confusion(weights.T, labels) / size
 
-    def _by_row(self, weights: FloatArray) -> FloatArray:
-        """Return weights times sample weights, of shape (n_validation_rows, n_samples)."""
-        if bool(self.learner_.namespace.xp.all(self._row_weights == 1)):
-            return weights.T
-        return weights.T * self._row_weights[:, None]
-
-    def _confusion(self, sums: Any, labels: slice) -> FloatArray:
-        """Return the confusion matrices with `balance` and `overlap` applied."""
-        confusion: FloatArray = sums.confusion(float(self.overlap), self._balance(labels))
-        return confusion
+    def _confusion(self, by_row: FloatArray, labels: slice) -> FloatArray:
+        """Return the confusion matrices of a block for weights (n_validation_rows, n_samples)."""
+        variant = {"overlap": float(self.overlap), "balance": self._balance(labels)}
+        return self.learner_.confusion(by_row, self._decisions, labels, **variant)
 
     def _balance(self, labels: slice) -> tuple[FloatArray, FloatArray] | None:
         """Return the class weights of the pairs of a block; None without `balance`."""
         if self.balance is None:
             return None
         first, second = pairs_between(labels, self._n_voting_labels)
-        row_weights = self.learner_.namespace.numpy(self._row_weights)
+        row_weights = self._space.numpy(self._row_weights)
         if self.balance == "labels":
             Y = self._decisions.Y
             sizes, without = (row_weights @ rows for rows in (Y, ~Y))

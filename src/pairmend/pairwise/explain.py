@@ -1,7 +1,6 @@
 """CorrectedPairwiseClassifier.explain."""
 
-from collections.abc import Iterator
-from itertools import count
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -42,12 +41,13 @@ def explain_rows(
     numbers = _validation_numbers(classifier, training)
     position = {row: k for k, row in enumerate(numbers.tolist())}
     before, after = classifier.pair_support(X), classifier.pair_corrected(X)
-    labels = _explain_labels(classifier, X, before, after)
+    labels = _explain_labels(classifier, X, before)
     problems = _PairExplainer(classifier, numbers, n_neighbors)
     n_pairs = len(classifier.pairs_)
     turned = vote(before) != vote(after)
     explanations = []
-    for row, weights in zip(count(), _weights(classifier, X)):
+    chunks = (classifier._weights(take_rows(X, rows)) for rows in classifier._chunks(X))
+    for row, weights in enumerate(chain.from_iterable(chunks)):
         pairs = np.arange(n_pairs)
         if n_problems is not None and n_problems < n_pairs:
             moved = np.abs(after[row] - before[row])
@@ -101,27 +101,15 @@ def _check_number(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
 
 
-def _weights(classifier: Any, X: MatrixLike) -> Iterator[FloatArray]:
-    """Yield the weights of the validation rows around each row."""
-    for rows in classifier._chunks(X):
-        weights = classifier._weights(take_rows(X, rows))
-        for around in weights:
-            yield around * classifier._row_weights
-
-
 def _explain_labels(
-    classifier: Any, X: MatrixLike, before: FloatArray, after: FloatArray
+    classifier: Any, X: MatrixLike, before: FloatArray
 ) -> list[list[LabelExplanation]]:
     """Add up the scores of all labels of all rows."""
     n_labels, n_ranked = len(classifier.classes_), classifier._n_voting_labels
     names = [str(name) for name in classifier.classes_.tolist()]
-    plain = classifier._with_params({"weighting": None})
-    supports = (
-        after if classifier.weighting is None else classifier._collect(X, classifier._vote_blocks)
-    )
     votes = [
-        votes.astype(np.float64)
-        for votes in (plain._pair_votes(before), classifier._pair_votes(supports))
+        each.astype(np.float64)
+        for each in (classifier._pair_votes(before), classifier._collect(X, classifier._votes))
     ]
     means = [
         sum_supports(each, slice(0, n_ranked - 1), n_ranked) / (n_ranked - 1) for each in votes

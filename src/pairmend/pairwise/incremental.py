@@ -1,16 +1,15 @@
 """Incremental learning of corrected pairwise classifiers: ``partial_fit``."""
 
-from abc import abstractmethod
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from pairmend._utils.fit_params import route_fit_params, take_params
+from pairmend._utils.fit_params import route_fit_params
 from pairmend._utils.frames import has_categories, is_frame, is_pandas, pack_frame, unpack_frame
 from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import fit_context
@@ -18,50 +17,22 @@ from pairmend._utils.targets import check_further_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import check_features, check_training_rows, take_rows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.pairwise.base import PairwiseVoting, TrainingInput
-from pairmend.pairwise.learners import PairLearner, TrainingRows
-
-Split: TypeAlias = tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]
-"""Training rows, validation rows, and folds of the validation rows (none without cross-fitting)."""
+from pairmend.pairwise.base import LocallyCorrected, PairwiseVoting, Split, TrainingInput
+from pairmend.pairwise.learners import TrainingRows
 
 NEGLIGIBLE = 1e-6
 """Rows whose decayed weight is below this share of the largest weight are dropped."""
 
 
 @dataclass(frozen=True)
-class RowSubset:
-    """Positions, ascending, and decayed weights of some of the rows of all calls."""
-
-    indices: IntArray
-    weights: FloatArray
-
-    @classmethod
-    def empty(cls) -> "RowSubset":
-        """Return a subset without rows."""
-        return cls(np.empty(0, dtype=np.intp), np.empty(0))
-
-    def decayed(self, decay: float, smallest: float) -> tuple["RowSubset", BoolArray]:
-        """Return the subset with decayed weights, and the mask of the rows that are kept."""
-        weights = self.weights * decay
-        kept = weights >= smallest if decay < 1 else np.ones(len(weights), dtype=bool)
-        return RowSubset(self.indices[kept], weights[kept]), kept
-
-    def appended(self, indices: IntArray, weights: FloatArray) -> "RowSubset":
-        """Return the subset with later rows appended."""
-        return RowSubset(
-            np.concatenate([self.indices, indices]), np.concatenate([self.weights, weights])
-        )
-
-
-@dataclass(frozen=True)
 class IncrementalState:
-    """What ``partial_fit`` keeps between calls: the pairs and the validation set (X, Y)."""
+    """What ``partial_fit`` keeps between calls: which rows were given, and the validation set."""
 
-    learner: Any
-    train: RowSubset
-    validation: RowSubset
-    X: MatrixLike
-    Y: BoolArray
+    numbers: IntArray  # positions of the rows among those of all calls
+    weights: FloatArray  # their decayed weights
+    is_validation: BoolArray
+    X: MatrixLike  # the validation rows, in the order of their numbers
+    Y: BoolArray  # and their labels
     n_rows: int
     max_weight: float
     rng: np.random.RandomState
@@ -76,124 +47,87 @@ class IncrementalState:
         self.__dict__.update({**state, "X": unpack_frame(state["X"]) if packed else state["X"]})
 
     @classmethod
-    def empty(cls, learner: Any, data: TrainingInput) -> Self:
-        """Return the state before the first call."""
+    def of(
+        cls,
+        data: TrainingInput,
+        train: IntArray,
+        validation: IntArray,
+        X: MatrixLike,
+        Y: BoolArray,
+    ) -> Self:
+        """Return the state after a fit with the validation set (X, Y)."""
+        numbers, weights = np.concatenate([train, validation]), data.row_weights
         return cls(
-            learner=learner,
-            train=RowSubset.empty(),
-            validation=RowSubset.empty(),
-            X=None,
-            Y=data.target.Y[:0],
-            n_rows=0,
-            max_weight=0.0,
+            numbers=numbers,
+            weights=weights[numbers],
+            is_validation=np.arange(len(numbers)) >= len(train),
+            X=X,
+            Y=Y,
+            n_rows=len(weights),
+            max_weight=float(weights.max(initial=0)),
             rng=deepcopy(data.rng),
             seed=data.seed,
         )
 
-    @classmethod
-    def after_fit(
-        cls,
-        learner: Any,
-        data: TrainingInput,
-        split: tuple[IntArray, IntArray],
-        X: MatrixLike,
-        Y: BoolArray,
-    ) -> Self | None:
-        """Return the state after a fit with the validation set (X, Y), if it can be continued."""
-        if not hasattr(learner, "partial_fit") or (is_frame(X) and not is_pandas(X)):
-            return None
-        train, validation = (RowSubset(indices, data.row_weights[indices]) for indices in split)
-        return cls(
-            learner=learner,
-            train=train,
-            validation=validation,
-            X=X,
-            Y=Y,
-            n_rows=len(data.row_weights),
-            max_weight=float(data.row_weights.max()),
-            rng=deepcopy(data.rng) if data.shares_rng else data.rng,
-            seed=data.seed,
-        )
+    def updated(
+        self, data: TrainingInput, share: float, decay: float
+    ) -> tuple["IncrementalState", IntArray]:
+        """Return the state after further rows, and which of them are training rows.
 
-    def updated(self, data: TrainingInput, share: float, decay: float) -> Self:
-        """Return the state after further rows; each is a training row with probability `share`."""
+        Each is a training row with probability `share`.
+        """
         rng = deepcopy(self.rng)
         present = np.flatnonzero(data.row_weights > 0)
-        drawn = rng.random_sample(len(present)) < share
-        train, validation = present[drawn], present[~drawn]
+        is_validation = rng.random_sample(len(present)) >= share
         max_weight = max(self.max_weight, float(data.row_weights.max()))
-        smallest = NEGLIGIBLE * max_weight
-        validation_set, kept = self.validation.decayed(decay, smallest)
-        weights, Y = data.row_weights, data.target.Y
+        weights, chosen = self.weights * decay, present[is_validation]
+        kept = (weights >= NEGLIGIBLE * max_weight) | (decay == 1)
+        kept_set, X = kept[self.is_validation], take_rows(data.X, chosen)
+        if self.n_rows:
+            X = append_rows(take_rows(self.X, np.flatnonzero(kept_set)), X)
         state = replace(
             self,
-            learner=copy(self.learner),
-            train=self.train.decayed(decay, smallest)[0].appended(
-                self.n_rows + train, weights[train]
-            ),
-            validation=validation_set.appended(self.n_rows + validation, weights[validation]),
-            X=append_rows(
-                None if self.X is None else take_rows(self.X, np.flatnonzero(kept)),
-                take_rows(data.X, validation),
-            ),
-            Y=np.concatenate([self.Y[kept], Y[validation]]),
-            n_rows=self.n_rows + len(Y),
+            numbers=np.concatenate([self.numbers[kept], self.n_rows + present]),
+            weights=np.concatenate([weights[kept], data.row_weights[present]]),
+            is_validation=np.concatenate([self.is_validation[kept], is_validation]),
+            X=X,
+            Y=np.concatenate([self.Y[kept_set], data.target.Y[chosen]]),
+            n_rows=self.n_rows + len(data.row_weights),
             max_weight=max_weight,
             rng=rng,
         )
-        state._check_parts(share)
-        state.learner.partial_fit(
-            take_rows(data.X, train),
-            Y[train],
-            data.pairs,
-            take_params(data.X, data.fit_params, train),
-            decay=decay,
-            min_mass=smallest,
-        )
-        return state
-
-    def training_input(self, data: TrainingInput) -> TrainingInput:
-        """Return the training input with the validation set in place of the rows."""
-        target = replace(data.target, Y=self.Y)
-        return replace(
-            data, X=self.X, target=target, row_weights=self.validation.weights, seed=self.seed
-        )
-
-    def _check_parts(self, share: float) -> None:
-        for name, part in (("training", self.train), ("validation", self.validation)):
-            if not len(part.indices):
+        for name, part in (("training", ~state.is_validation), ("validation", state.is_validation)):
+            if not part.any():
                 raise ValueError(
-                    f"validation={share} leaves the {name} part of {self.n_rows} sample(s) empty. "
+                    f"validation={share} leaves the {name} part of {state.n_rows} sample(s) empty. "
                     "Give the first call more samples, or another share."
                 )
+        return state, present[~is_validation]
 
 
 def append_rows(X: MatrixLike, more: MatrixLike) -> MatrixLike:
-    """Return the rows of X, which may be None, followed by further rows, in the form of X."""
-    if X is None:
-        return more
+    """Return rows followed by further rows, in the form of the former."""
     if is_pandas(X) != is_pandas(more):
         kinds = ["no DataFrame", "a DataFrame"]
         raise ValueError(
             f"X is {kinds[is_pandas(more)]}, but was {kinds[is_pandas(X)]} in the first call."
         )
     if is_pandas(X):
-        return _append_frame(X, more)
+        for name in X.columns:
+            if has_categories(X[name]) and X[name].dtype != more[name].dtype:
+                raise ValueError(
+                    f"Column {name!r} is of the dtype {more[name].dtype!r}, but was "
+                    f"{X[name].dtype!r} in the first call. Give it the same categories."
+                )
+        from pandas import concat
+
+        return concat([X, more], ignore_index=True)
     if sparse.issparse(X):
         return sparse.vstack([X, sparse.csr_array(more)], format="csr")
     return np.concatenate([X, more.toarray() if sparse.issparse(more) else more])
 
 
-def _append_frame(X: Any, more: Any) -> Any:
-    from pandas import concat
-
-    for name in X.columns:
-        if has_categories(X[name]) and X[name].dtype != more[name].dtype:
-            raise ValueError(
-                f"Column {name!r} is of the dtype {more[name].dtype!r}, but was "
-                f"{X[name].dtype!r} in the first call. Give it the same categories."
-            )
-    return concat([X, more], ignore_index=True)
+_NONE = np.empty(0, dtype=np.intp)
 
 
 def _has_partial_fit(classifier: PairwiseVoting) -> bool:
@@ -207,26 +141,21 @@ def _has_partial_fit(classifier: PairwiseVoting) -> bool:
     return True
 
 
-class IncrementalVoting(PairwiseVoting):
-    """A pairwise classifier with a validation set and ``partial_fit``."""
+class IncrementalVoting(LocallyCorrected, PairwiseVoting):
+    """A corrected pairwise classifier with ``partial_fit``."""
 
-    validation: Any
     decay: float
-    train_indices_: IntArray
-    validation_indices_: IntArray
     _state: IncrementalState | None
-    _row_numbers: ClassVar[tuple[str, ...]] = ("train_indices_", "validation_indices_")
     _update_state: ClassVar[tuple[str, ...]] = ("_state",)
 
-    @abstractmethod
-    def _fit_rows(
-        self,
-        data: TrainingInput,
-        rows: Any,
-        split: Split | None = None,
-        learner: PairLearner | None = None,
-    ) -> Self:
-        """Fit on `TrainingRows`, or rows in blocks; a given learner is trained already."""
+    def _further_attributes(
+        self, data: TrainingInput, learner: Any, split: Split, validation: Any
+    ) -> dict[str, Any]:
+        train, numbers, folds = split
+        state, X = None, validation.X if hasattr(learner, "partial_fit") and not folds else None
+        if X is not None and (not is_frame(X) or is_pandas(X)):
+            state = IncrementalState.of(data, train, numbers, X, validation.Y)
+        return {"pairs_": learner.namespace.asarray(data.pairs), "_state": state}
 
     @available_if(_has_partial_fit)
     @fit_context(prefer_skip_nested_validation=False)
@@ -280,16 +209,25 @@ class IncrementalVoting(PairwiseVoting):
         data = self._check_partial_fit(X, y, classes, fit_params)
         state = getattr(self, "_state", None)
         if state is None:
-            state = IncrementalState.empty(self._new_learner(data), data)
-        state = state.updated(data, float(self.validation), float(self.decay))
-        self._fit_rows(
-            state.training_input(data),
-            TrainingRows(state.X, state.Y, {}),
-            (np.arange(0), np.arange(len(state.Y)), []),
-            state.learner,
+            no_rows = replace(data, row_weights=np.empty(0))
+            state = IncrementalState.of(no_rows, _NONE, _NONE, None, data.target.Y[:0])
+        learner: Any = copy(self.learner_) if hasattr(self, "learner_") else self._new_learner(data)
+        state, train = state.updated(data, float(self.validation), float(self.decay))
+        rows = TrainingRows(data.X, data.target.Y, data.fit_params).take(train)
+        learner.partial_fit(
+            rows.X,
+            rows.Y,
+            data.pairs,
+            rows.fit_params,
+            decay=float(self.decay),
+            min_mass=NEGLIGIBLE * state.max_weight,
         )
-        self.train_indices_ = state.train.indices
-        self.validation_indices_ = state.validation.indices
+        validation = TrainingRows(state.X, state.Y, {})
+        split: Split = np.arange(0), np.arange(len(state.Y)), []
+        data = replace(data, row_weights=state.weights[state.is_validation], seed=state.seed)
+        self._fit_rows(data, validation, split, learner)
+        self.train_indices_ = state.numbers[~state.is_validation]
+        self.validation_indices_ = state.numbers[state.is_validation]
         self._state = state
         return self
 

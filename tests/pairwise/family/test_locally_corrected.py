@@ -219,8 +219,8 @@ def test_classes_that_a_part_lacks(rng):
     )
     clf = CorrectedMulticlassClassifier(LOGISTIC, random_state=seed).fit(X[:10], two)
     pair = CorrectedPairwiseClassifier(LOGISTIC, random_state=seed).fit(X[:10], two)
-    assert clf.model_.classifier is None
-    np.testing.assert_allclose(clf.model_.shares, [7 / 8, 1 / 8])
+    assert clf.learner_.classifier is None
+    np.testing.assert_allclose(clf.learner_.shares, [7 / 8, 1 / 8])
     np.testing.assert_allclose(clf.predict_proba(X), pair.predict_proba(X), atol=1e-12)
 
 
@@ -228,7 +228,7 @@ def test_the_base_sees_the_names_of_classes(classes):
     X, y = classes
     weighted = LogisticRegression(class_weight={"ant": 1.0, "bee": 100.0, "cat": 1.0})
     clf = CorrectedMulticlassClassifier(weighted, random_state=0).fit(X, y)
-    assert (clf.model_.classifier.predict(X) == "bee").mean() > 0.8
+    assert (clf.learner_.classifier.predict(X) == "bee").mean() > 0.8
 
 
 @BOTH

@@ -194,10 +194,6 @@ def test_one_label_is_its_binary_problem(small_set):
     assert (counted.n_evaluated == 1).all()
 
 
-def test_there_is_no_other_voting(small_set):
-    with pytest.raises(ValueError, match="voting.*take effect at prediction"):
-        QWeightedVoting(GaussianNB()).fit(*small_set).predict_each(
-            small_set[0], [{"voting": "soft"}]
-        )
+def test_a_base_that_is_no_classifier_is_refused(small_set):
     with pytest.raises(ValueError, match="'estimator' parameter of QWeightedVoting"):
         QWeightedVoting("svm").fit(*small_set)

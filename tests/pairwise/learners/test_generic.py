@@ -7,7 +7,7 @@ from pairmend import RandomSubspaceNB
 from pairmend._utils.constant_classifier import ConstantClassifier
 from pairmend.kernels.pairs import LabelRows, label_pairs
 from pairmend.kernels.rrc import unfold
-from pairmend.pairwise.learners import GenericPairLearner
+from pairmend.pairwise.learners.generic import GenericPairLearner
 
 
 class RecordingClassifier(ClassifierMixin, BaseEstimator):

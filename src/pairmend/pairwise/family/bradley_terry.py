@@ -10,7 +10,7 @@ from pairmend._utils.sklearn_private import HasMethods, Interval
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend.kernels.bradley_terry import bradley_terry
 from pairmend.kernels.pairs import label_pairs
-from pairmend.pairwise.family.two_supports import (
+from pairmend.pairwise.family.shared_first import (
     TwoSupportVoting,
     rows_of_pair,
     train_clones,

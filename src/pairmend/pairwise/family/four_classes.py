@@ -12,7 +12,7 @@ from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_features, take_rows
 from pairmend.kernels.pairs import label_pairs, round_scores
-from pairmend.pairwise.family.two_supports import train_clones
+from pairmend.pairwise.family.shared_first import train_clones
 from pairmend.pairwise.learners.generic import SmallProblem, predict_models, relevance_problem
 
 

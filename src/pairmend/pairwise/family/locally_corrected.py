@@ -1,40 +1,20 @@
 """Local correction without pairs: CorrectedBinaryRelevance, CorrectedMulticlassClassifier."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
 
-from pairmend._base import MultiLabelClassifier
-from pairmend._utils.chunking import row_chunks
-from pairmend._utils.fit_params import fit_with_weights, route_fit_params, take_params
-from pairmend._utils.namespaces import refuse_arrays
-from pairmend._utils.sklearn_private import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    count_rows,
-    fit_context,
-)
+from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, count_rows
 from pairmend._utils.targets import Target, check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._utils.validation import (
-    check_base_classifier,
-    check_features,
-    check_training_rows,
-    class_probabilities,
-    new_seed,
-    seed_estimator,
-    take_rows,
-)
-from pairmend._utils.weights import all_equal, unit_weight
+from pairmend._utils.validation import class_probabilities, seed_estimator
+from pairmend._utils.weights import unit_weight
 from pairmend.baselines import BinaryRelevance
 from pairmend.kernels.confusion import (
     class_confusion,
@@ -44,13 +24,11 @@ from pairmend.kernels.confusion import (
     label_confusion,
 )
 from pairmend.kernels.rrc import CLASS_REFERENCES, REFERENCES, decide, fold_rounded
-from pairmend.model_selection.splits import validation_split
-from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.neighbourhoods import GaussianNeighbourhood, checked_weights
+from pairmend.pairwise.base import Blocks, LocallyCorrected, TrainingInput
 
 
-class LocallyCorrected(MultiLabelClassifier):
-    """A base classifier whose supports for labels are corrected around each point."""
+class CorrectedWithoutPairs(LocallyCorrected):
+    """A base classifier whose supports for all labels are corrected around each point."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit"]), None],
@@ -62,17 +40,6 @@ class LocallyCorrected(MultiLabelClassifier):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
-
-    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
-        "estimator": RandomSubspaceNB,
-        "neighbourhood": GaussianNeighbourhood,
-    }
-
-    model_: Any
-    neighbourhood_: Any
-    train_indices_: IntArray
-    validation_indices_: IntArray
-    _row_numbers: ClassVar[tuple[str, ...]] = ("train_indices_", "validation_indices_")
 
     def __init__(
         self,
@@ -92,23 +59,12 @@ class LocallyCorrected(MultiLabelClassifier):
         self.random_state = random_state
 
     @abstractmethod
-    def _train(
-        self,
-        base: Any,
-        X: MatrixLike,
-        target: Target,
-        fit_params: dict[str, Any],
-        parts: list[IntArray],
-    ) -> list[Any]:
-        """Return a model for each part of the rows."""
-
-    @abstractmethod
-    def _supports_of(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
+    def _supports(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
         """Return a model's supports for labels, of shape (n, L), in [0, 1]."""
 
     @abstractmethod
-    def _validation_attributes(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
-        """Return the fitted attributes that hold the validation set."""
+    def _decisions_of(self, Y: BoolArray, supports: FloatArray) -> Any:
+        """Return what `_confusion` needs of the decisions at validation rows."""
 
     @abstractmethod
     def _confusion(self, weights: FloatArray) -> FloatArray:
@@ -118,111 +74,30 @@ class LocallyCorrected(MultiLabelClassifier):
     def _correct(self, supports: FloatArray, confusion: FloatArray) -> FloatArray:
         """Return corrected supports."""
 
-    def _read_target(self, X: MatrixLike, y: TargetLike) -> Target:
-        return check_target(self, X, y, min_labels=1)
+    def _decide_at(self, validation: Any, folds: list[IntArray], models: Iterator[Any]) -> Any:
+        Y = validation.Y
+        supports = np.empty(Y.shape)
+        for fold, model in zip(folds or [np.arange(len(Y))], models, strict=True):
+            supports[fold] = self._supports(model, validation.take(fold).X, Y.shape[1])
+        return self._decisions_of(Y, supports)
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
-        """Train the base classifier and estimate its errors on the validation set.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows: whatever the base classifier and the neighbourhood take.
-        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Label indicators, 0 or 1, where the classifier takes them, or a 1-D array of classes.
-        **fit_params : dict
-            Parameters of the base classifier's ``fit``; those with one value a row, such as
-            ``sample_weight``, are cut to the rows trained on. With metadata routing enabled,
-            those the base classifier requests. Sample weights also weigh the validation rows.
-
-        Returns
-        -------
-        self
-        """
-        refuse_arrays(X, f"{type(self).__name__}.fit")
-        X = check_training_rows(X)
-        target = self._read_target(X, y)
-        base = self._base_classifier()
-        check_base_classifier(base)
-        params, row_weights = route_fit_params(self, base, X, fit_params)
-        rng = check_random_state(self.random_state)
-        seed = new_seed(rng)
-        present = np.flatnonzero(row_weights > 0)
-        train, validation, folds = validation_split(present, self.validation, rng)
-
-        # Distances are fitted first, so that an error occurs before the costly training.
-        X_validation = take_rows(X, validation)
-        neighbourhood = seed_estimator(self._part("neighbourhood"), seed)
-        weights = row_weights[validation]
-        given = X_validation, target.as_given(validation)
-        fit_with_weights(neighbourhood, given, None if all_equal(weights) else weights)
-
-        parts = [train, *(validation[rest] for rest, _ in folds)]
-        models = self._train(seed_estimator(base, seed), X, target, params, parts)
-        supports = np.empty((len(validation), len(target.classes)))
-        # Parts of the validation set, each predicted by a model that was not trained on it.
-        folds_predicted = [fold for _, fold in folds] or [np.arange(len(validation))]
-        for model, rows in zip(models[1:] or models, folds_predicted, strict=True):
-            supports[rows] = self._supports_of(
-                model, take_rows(X_validation, rows), supports.shape[1]
-            )
-        return self._set_fitted(
-            X,
-            target,
-            model_=models[0],
-            neighbourhood_=neighbourhood,
-            train_indices_=train,
-            validation_indices_=validation,
-            _row_weights=weights,
-            _reference=self.reference,
-            **self._validation_attributes(target.Y[validation], supports),
-        )
-
-    def confusion(self, X: MatrixLike) -> FloatArray:
-        """Return local fuzzy confusion matrices.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, ..., n_decisions, n_decisions)
-            ``[..., truth, decision]``: the share of the neighbourhood of the row that each
-            cell holds.
-        """
-        check_is_fitted(self)
-        X = check_features(self, X)
-        parts = []
-        for rows in self._chunks(X):
-            found = self._confusion(self._weights(take_rows(X, rows)))
-            size = found.sum(axis=(-2, -1), keepdims=True)
-            parts.append(found / np.where(size > 0, size, 1))
-        return np.concatenate(parts)
+    def _confusion_shares(self, X: MatrixLike) -> Blocks:
+        found = self._confusion(self._weights(X))
+        size = found.sum(axis=(-2, -1), keepdims=True)
+        yield slice(None), found / np.where(size > 0, size, 1)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
-        parts = []
-        for rows in self._chunks(X):
-            here = take_rows(X, rows)
-            supports = self._supports_of(self.model_, here, len(self.classes_))
-            parts.append(self._correct(supports, self._confusion(self._weights(here))))
-        return np.clip(np.concatenate(parts), 0, 1)
+        def corrected(X: MatrixLike) -> Blocks:
+            supports = self._supports(self.learner_, X, len(self.classes_))
+            yield slice(None), self._correct(supports, self._confusion(self._weights(X)))
 
-    def _chunks(self, X: MatrixLike) -> Any:
-        """Return chunks of rows for which weights and confusion matrices fit into memory."""
-        size = 4 * len(self._row_weights) + 4 * len(self.classes_) ** 2
-        return row_chunks(count_rows(X), size)
+        return np.clip(self._collect(X, corrected), 0, 1)
 
-    def _weights(self, X: MatrixLike) -> FloatArray:
-        weights = checked_weights(self.neighbourhood_, X, len(self._row_weights))
-        if (self._row_weights == 1).all():
-            return weights
-        return weights * self._row_weights
+    def _row_size(self) -> int:
+        return super()._row_size() + 4 * len(self.classes_) ** 2
 
 
-class CorrectedBinaryRelevance(LocallyCorrected):
+class CorrectedBinaryRelevance(CorrectedWithoutPairs):
     """Binary relevance corrected by local fuzzy confusion matrices.
 
     The probability of each label is corrected by the local confusion matrix of its binary
@@ -252,7 +127,7 @@ class CorrectedBinaryRelevance(LocallyCorrected):
 
     Attributes
     ----------
-    model_ : BinaryRelevance
+    learner_ : BinaryRelevance
         The trained classifiers.
     neighbourhood_ : neighbourhood
         The fitted neighbourhood.
@@ -295,36 +170,24 @@ class CorrectedBinaryRelevance(LocallyCorrected):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LocallyCorrected._parameter_constraints,
+        **CorrectedWithoutPairs._parameter_constraints,
         "reference": [StrOptions(set(REFERENCES))],
     }
 
-    def _train(
-        self,
-        base: Any,
-        X: MatrixLike,
-        target: Target,
-        fit_params: dict[str, Any],
-        parts: list[IntArray],
-    ) -> list[Any]:
-        return [
-            BinaryRelevance(base, n_jobs=self.n_jobs, random_state=0).fit(
-                take_rows(X, rows),
-                target.Y[rows].astype(np.int64),
-                **take_params(X, fit_params, rows),
-            )
-            for rows in parts
-        ]
+    def _train(self, data: TrainingInput, rows: Any, parts: list[IntArray]) -> Iterator[Any]:
+        base = seed_estimator(data.base, data.seed)
+        for part in map(rows.take, parts):
+            model = BinaryRelevance(base, n_jobs=self.n_jobs, random_state=0)
+            yield model.fit(part.X, part.Y.astype(np.int64), **part.fit_params)
 
-    def _supports_of(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
+    def _supports(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
         return np.clip(model.predict_proba(X), 0, 1)
 
-    def _validation_attributes(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
-        decisions = decide(fold_rounded(supports), REFERENCES[self.reference])
-        return {"_cells": label_cells(Y, decisions)}
+    def _decisions_of(self, Y: BoolArray, supports: FloatArray) -> FloatArray:
+        return label_cells(Y, decide(fold_rounded(supports), REFERENCES[self.reference]))
 
     def _confusion(self, weights: FloatArray) -> FloatArray:
-        return label_confusion(weights, self._cells)
+        return label_confusion(weights, self._decisions)
 
     def _correct(self, supports: FloatArray, confusion: FloatArray) -> FloatArray:
         return correct(REFERENCES[self._reference](supports), confusion)
@@ -349,7 +212,7 @@ class ClassModel:
     shares: FloatArray
 
 
-class CorrectedMulticlassClassifier(LocallyCorrected):
+class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
     """Multiclass classification corrected by local fuzzy confusion matrices.
 
     One base classifier is trained on all C classes. A C x C local fuzzy confusion matrix, estimated
@@ -380,8 +243,8 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
 
     Attributes
     ----------
-    model_ : ClassModel
-        The trained base classifier, as ``model_.classifier``.
+    learner_ : ClassModel
+        The trained base classifier, as ``learner_.classifier``.
     neighbourhood_ : neighbourhood
         The fitted neighbourhood.
     train_indices_, validation_indices_ : ndarray of int
@@ -422,7 +285,7 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LocallyCorrected._parameter_constraints,
+        **CorrectedWithoutPairs._parameter_constraints,
         "reference": [StrOptions(set(CLASS_REFERENCES))],
     }
 
@@ -441,21 +304,13 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
             )
         return target
 
-    def _train(
-        self,
-        base: Any,
-        X: MatrixLike,
-        target: Target,
-        fit_params: dict[str, Any],
-        parts: list[IntArray],
-    ) -> list[Any]:
-        return list(
-            Parallel(n_jobs=self.n_jobs)(
-                delayed(_train_classes)(base, X, target, fit_params, rows) for rows in parts
-            )
+    def _train(self, data: TrainingInput, rows: Any, parts: list[IntArray]) -> Iterator[Any]:
+        base, classes = seed_estimator(data.base, data.seed), data.target.classes
+        yield from Parallel(n_jobs=self.n_jobs)(
+            delayed(_train_classes)(base, rows.take(part), classes) for part in parts
         )
 
-    def _supports_of(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
+    def _supports(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
         if model.classifier is None:
             return np.tile(model.shares, (count_rows(X), 1))
         supports = np.zeros((count_rows(X), n_labels))
@@ -463,26 +318,23 @@ class CorrectedMulticlassClassifier(LocallyCorrected):
         total = supports.sum(axis=1, keepdims=True)
         return np.where(total > 0, supports / np.where(total > 0, total, 1), 1 / n_labels)
 
-    def _validation_attributes(self, Y: BoolArray, supports: FloatArray) -> dict[str, Any]:
-        return {"_Y": Y, "_p_decide": CLASS_REFERENCES[self.reference](supports)}
+    def _decisions_of(self, Y: BoolArray, supports: FloatArray) -> tuple[BoolArray, FloatArray]:
+        return Y, CLASS_REFERENCES[self.reference](supports)
 
     def _confusion(self, weights: FloatArray) -> FloatArray:
-        return class_confusion(weights, self._Y, self._p_decide)
+        return class_confusion(weights, *self._decisions)
 
     def _correct(self, supports: FloatArray, confusion: FloatArray) -> FloatArray:
         return correct_classes(CLASS_REFERENCES[self._reference](supports), confusion)
 
 
-def _train_classes(
-    base: Any, X: MatrixLike, target: Target, fit_params: dict[str, Any], rows: IntArray
-) -> ClassModel:
-    params = take_params(X, fit_params, rows)
-    weights = params.get("sample_weight", np.ones(len(rows)))
-    counts = weights @ target.Y[rows] / unit_weight(weights)
+def _train_classes(base: Any, rows: Any, classes: np.ndarray[Any, Any]) -> ClassModel:
+    weights = rows.fit_params.get("sample_weight", np.ones(len(rows.Y)))
+    counts = weights @ rows.Y / unit_weight(weights)
     shares = (counts + 1) / (counts.sum() + len(counts))
     seen = np.flatnonzero(counts)
     if len(seen) == 1:
         return ClassModel(None, seen, shares)
-    y = target.as_given(rows)
-    classifier = clone(base, safe=False).fit(take_rows(X, rows), y, **params)
-    return ClassModel(classifier, np.searchsorted(target.classes, classifier.classes_), shares)
+    y = classes[rows.Y.argmax(axis=1)]
+    classifier = clone(base, safe=False).fit(rows.X, y, **rows.fit_params)
+    return ClassModel(classifier, np.searchsorted(classes, classifier.classes_), shares)

@@ -20,7 +20,7 @@ from pairmend._utils.validation import check_magnitude, check_training_rows
 from pairmend._utils.weights import relative_weights
 from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
-from pairmend.pairwise.family.two_supports import TwoSupportVoting
+from pairmend.pairwise.family.shared_first import TwoSupportVoting
 
 
 class ParallelHyperplanesSVM(TwoSupportVoting):

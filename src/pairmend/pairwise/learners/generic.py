@@ -20,7 +20,7 @@ from pairmend._utils.weights import unit_weight
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import fold_rounded
-from pairmend.pairwise.learners.base import PairLearner
+from pairmend.pairwise.learners import PairLearner
 
 
 @dataclass(frozen=True)

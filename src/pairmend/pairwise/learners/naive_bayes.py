@@ -21,7 +21,7 @@ from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.label_sums import add_up_labels
 from pairmend.naive_bayes.scoring import ScoredRows, Scorer
 from pairmend.naive_bayes.sums import LabelSums, Terms
-from pairmend.pairwise.learners.base import PairLearner
+from pairmend.pairwise.learners import PairLearner
 
 TERMS = 2**19
 """Terms of pairs computed at once."""
