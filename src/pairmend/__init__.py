@@ -1,64 +1,54 @@
-"""Multi-label classification corrected by local confusion matrices, for scikit-learn."""
+"""Multi-label classification corrected by local confusion matrices, for scikit-learn.
+
+Every classifier is here, so that one import is enough to compare a method with its relatives and
+the baselines. Everything else is in a submodule, and nothing can be imported from two places.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # "as" tells type checkers that a name is public
     from pairmend.baselines import (
-        BinaryRelevance,
-        ClassifierChainEnsemble,
-        LabelPowerset,
-        MLkNN,
-        RAkEL,
+        BinaryRelevance as BinaryRelevance,
+        ClassifierChainEnsemble as ClassifierChainEnsemble,
+        LabelPowerset as LabelPowerset,
+        MLkNN as MLkNN,
+        RAkEL as RAkEL,
     )
-    from pairmend.mended.estimator import MendedClassifier
-    from pairmend.naive_bayes.estimator import RandomSubspaceNB
+    from pairmend.mended.estimator import MendedClassifier as MendedClassifier
+    from pairmend.naive_bayes.estimator import RandomSubspaceNB as RandomSubspaceNB
     from pairmend.neighbourhoods import (
-        AdaptiveNeighbourhood,
-        GaussianNeighbourhood,
-        GlobalNeighbourhood,
+        AdaptiveNeighbourhood as AdaptiveNeighbourhood,
+        GaussianNeighbourhood as GaussianNeighbourhood,
+        GlobalNeighbourhood as GlobalNeighbourhood,
     )
-    from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
-    from pairmend.pairwise.family.bradley_terry import BradleyTerryClassifier
-    from pairmend.pairwise.family.four_classes import FourClassPairsClassifier
+    from pairmend.pairwise.corrected import (
+        CorrectedPairwiseClassifier as CorrectedPairwiseClassifier,
+    )
+    from pairmend.pairwise.family.bradley_terry import (
+        BradleyTerryClassifier as BradleyTerryClassifier,
+    )
+    from pairmend.pairwise.family.four_classes import (
+        FourClassPairsClassifier as FourClassPairsClassifier,
+    )
     from pairmend.pairwise.family.locally_corrected import (
-        CorrectedBinaryRelevance,
-        CorrectedMulticlassClassifier,
+        CorrectedBinaryRelevance as CorrectedBinaryRelevance,
+        CorrectedMulticlassClassifier as CorrectedMulticlassClassifier,
     )
-    from pairmend.pairwise.family.parallel_hyperplanes import ParallelHyperplanesSVM
-    from pairmend.pairwise.family.perceptrons import PairwisePerceptrons
-    from pairmend.pairwise.family.selective import QWeightedVoting, TwoStageVoting
-    from pairmend.pairwise.family.shared_first import SharedFirstClassifier
-    from pairmend.pairwise.voting import CalibratedLabelRanking, PairwiseClassifier
-    from pairmend.thresholds.classifier import ThresholdedClassifier
+    from pairmend.pairwise.family.parallel_hyperplanes import (
+        ParallelHyperplanesSVM as ParallelHyperplanesSVM,
+    )
+    from pairmend.pairwise.family.perceptrons import PairwisePerceptrons as PairwisePerceptrons
+    from pairmend.pairwise.family.selective import (
+        QWeightedVoting as QWeightedVoting,
+        TwoStageVoting as TwoStageVoting,
+    )
+    from pairmend.pairwise.family.shared_first import SharedFirstClassifier as SharedFirstClassifier
+    from pairmend.pairwise.voting import CalibratedLabelRanking as CalibratedLabelRanking
+    from pairmend.pairwise.voting import PairwiseClassifier as PairwiseClassifier
+    from pairmend.thresholds.classifier import ThresholdedClassifier as ThresholdedClassifier
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "AdaptiveNeighbourhood",
-    "BinaryRelevance",
-    "BradleyTerryClassifier",
-    "CalibratedLabelRanking",
-    "ClassifierChainEnsemble",
-    "CorrectedBinaryRelevance",
-    "CorrectedMulticlassClassifier",
-    "CorrectedPairwiseClassifier",
-    "FourClassPairsClassifier",
-    "GaussianNeighbourhood",
-    "GlobalNeighbourhood",
-    "LabelPowerset",
-    "MLkNN",
-    "MendedClassifier",
-    "PairwiseClassifier",
-    "PairwisePerceptrons",
-    "ParallelHyperplanesSVM",
-    "QWeightedVoting",
-    "RAkEL",
-    "RandomSubspaceNB",
-    "SharedFirstClassifier",
-    "ThresholdedClassifier",
-    "TwoStageVoting",
-]
 
 _MODULES = {
     "AdaptiveNeighbourhood": "neighbourhoods",
@@ -86,6 +76,7 @@ _MODULES = {
     "TwoStageVoting": "pairwise.family.selective",
 }
 """Modules of the public classes."""
+__all__ = sorted(_MODULES)
 
 _SUBMODULES = [
     "base_classifiers",

@@ -19,11 +19,8 @@ from pairmend.kernels.pairs import LabelRows, label_pairs
 from pairmend.kernels.rrc import unfold
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.label_sums import add_up_labels
-from pairmend.pairwise.learners import (
-    GenericPairLearner,
-    SubspaceNBPairLearner,
-    make_pair_learner,
-)
+from pairmend.pairwise.learners.generic import GenericPairLearner
+from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 
 
 def dense(X):
@@ -303,7 +300,7 @@ def test_closed_form_is_used_for_exactly_this_base_classifier():
         pass
 
     def learner(base):
-        return type(make_pair_learner(base, np.eye(2), n_jobs=None, seed=0))
+        return type(PairwiseClassifier(base).fit(np.eye(4), np.eye(4)[:, :2]).learner_)
 
     assert learner(RandomSubspaceNB()) is SubspaceNBPairLearner
     assert learner(Other()) is learner(GaussianNB()) is GenericPairLearner
