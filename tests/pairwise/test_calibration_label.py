@@ -33,6 +33,11 @@ SETTINGS = [
 ]
 
 
+def changed(clf, **setting):
+    """Return the classifier with other parameters of prediction."""
+    return copy(clf).set_params(**setting)
+
+
 def fitted(X, Y, base=BASE, weights=None, **parameters):
     fit_params = {} if weights is None else {"sample_weight": weights}
     return CorrectedPairwiseClassifier(
@@ -71,14 +76,12 @@ def test_overlap_plays_no_role_against_the_virtual_label(small_set):
     clf = fitted(X, Y)
     virtual = clf.pairs_[:, 1] == 4
     for setting in ({}, {"balance": "labels"}, {"balance": "pairs"}):
-        without, overlapping = (
-            clf._with_params({**setting, "overlap": overlap}) for overlap in (0.0, 1.0)
-        )
+        without, overlapping = (changed(clf, overlap=overlap, **setting) for overlap in (0.0, 1.0))
         for method in ("confusion", "pair_corrected"):
             one, other = (getattr(each, method)(X) for each in (without, overlapping))
             np.testing.assert_array_equal(one[:, virtual], other[:, virtual])
             assert (one[:, ~virtual] != other[:, ~virtual]).any()
-    one, other = (clf._with_params({"balance": how}).confusion(X) for how in ("labels", "pairs"))
+    one, other = (changed(clf, balance=how).confusion(X) for how in ("labels", "pairs"))
     np.testing.assert_allclose(one[:, virtual], other[:, virtual])
     assert not np.allclose(one[:, ~virtual], other[:, ~virtual])
 
@@ -91,7 +94,7 @@ def test_pairs_of_labels_are_corrected_as_without_it(small_set):
         real = clf.pairs_[:, 1] < 4
         assert clf.pairs_[real].tolist() == plain.pairs_.tolist()
         for setting in SETTINGS[:4]:
-            one, other = (each._with_params(setting).pair_corrected(X) for each in (clf, plain))
+            one, other = (changed(each, **setting).pair_corrected(X) for each in (clf, plain))
             np.testing.assert_allclose(one[:, real], other, atol=1e-10)
 
 
@@ -160,10 +163,10 @@ def test_parameters_of_prediction_need_no_new_fit(small_set):
     clf = fitted(X, Y)
     found = set()
     for setting in SETTINGS:
-        changed = copy(clf).set_params(**setting).predict(X)
+        at_prediction = changed(clf, **setting).predict(X)
         singly = clone(clf).set_params(**setting).fit(X, Y)
-        np.testing.assert_array_equal(changed, singly.predict(X))
-        found.add(changed.tobytes())
+        np.testing.assert_array_equal(at_prediction, singly.predict(X))
+        found.add(at_prediction.tobytes())
     assert len(found) > 3
 
 
@@ -212,7 +215,7 @@ def test_whole_sample_weights_are_repetitions_of_validation_rows(small_set):
             overlap=setting.get("overlap", 0.0), how=setting.get("balance"),
         )  # fmt: skip
         shares = e / around.sum(axis=1)[:, None, None, None]
-        np.testing.assert_allclose(clf._with_params(setting).confusion(X[:5]), shares, atol=1e-10)
+        np.testing.assert_allclose(changed(clf, **setting).confusion(X[:5]), shares, atol=1e-10)
 
 
 @pytest.mark.parametrize("base", [None, LogisticRegression(max_iter=1000)], ids=["nb", "logistic"])
