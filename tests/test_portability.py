@@ -14,8 +14,7 @@ import pytest
 
 from pairmend._utils import files
 from pairmend._utils.files import replace_file, written
-from pairmend.cli import display, study
-from pairmend.cli.standard_streams import utf8_output
+from pairmend.cli import main, studies
 from pairmend.datasets import MultiLabelData, load_table
 from pairmend.study import workers
 from pairmend.study.sources import open_cached_set, put_into_cache
@@ -141,8 +140,8 @@ def test_sqlite_finds_files_with_special_characters_and_on_servers(path, uri):
     ],
 )
 def test_commands_are_quoted_for_the_shell_of_the_system(platform, line, monkeypatch):
-    monkeypatch.setattr(study, "sys", SimpleNamespace(platform=platform))
-    assert study._command_line(["pairmend", "study", "--out", "my results"]) == line
+    monkeypatch.setattr(studies, "sys", SimpleNamespace(platform=platform))
+    assert studies.command_line(["pairmend", "study", "--out", "my results"]) == line
 
 
 def test_on_windows_workers_are_killed_with_their_children(monkeypatch):
@@ -170,24 +169,21 @@ def test_causes_of_the_end_of_a_worker(code, cause):
     assert workers._cause(code) == cause
 
 
-def test_predictions_on_standard_output_are_the_bytes_of_a_file(monkeypatch):
+def test_predictions_on_standard_output_are_the_bytes_of_a_file(monkeypatch, tmp_path):
     """Also if the encoding of the output has not all characters, as on Windows."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{n / 8},{n % 2},{n % 3 // 2}\n" for n in range(30))
+    Path("x.csv").write_text(f"size,海,sun\n{rows}", encoding="utf-8")
     buffer = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="cp1252", newline="\r\n"))
-    with utf8_output() as file:
-        file.write("海\n")
-    print("ä")
-    sys.stdout.flush()
-    assert buffer.getvalue() == "海\n".encode() + b"\xe4\r\n"
-
-
-def test_messages_with_characters_that_the_output_does_not_have(monkeypatch):
-    buffer = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="cp1252", newline=""))
-    with display.any_characters():
-        display.show_text("label 海")
-    assert sys.stdout.errors == "strict"
-    assert buffer.getvalue() == b"label \\u6d77\n"
+    words = ["--labels", "海", "sun", "--method", "binary-relevance", "--model", "m.model"]
+    assert main(["fit", "x.csv", *words, "--json", "-"]) == 0
+    assert main(["datasets", "describe", "x.csv", "--labels", "2", "--quiet"]) == 0
+    assert b"\\u6d77" in buffer.getvalue()
+    buffer.truncate(0)
+    for out in ("p.csv", "-"):
+        assert main(["predict", "m.model", "x.csv", "--out", out, "--quiet"]) == 0
+    assert buffer.getvalue().lstrip(b"\0") == Path("p.csv").read_bytes()
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="reads /proc of Linux")

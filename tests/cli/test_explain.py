@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pairmend.cli import main
-from pairmend.cli.display import output_of_command, show_note
+from pairmend.cli.output import output_of_command, show_note
 from pairmend.datasets import load_table
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")

@@ -21,7 +21,7 @@ def test_version(capsys):
 
 
 @pytest.mark.parametrize(
-    "words", [["study", "--folds", "1"], ["study", "--folds", "x"], ["dance"], []]
+    "words", [["study", "--folds", "-1"], ["study", "--folds", "x"], ["dance"], []]
 )
 def test_invalid_arguments_print_the_usage(words, capsys):
     with pytest.raises(SystemExit) as caught:
@@ -34,7 +34,7 @@ def test_an_interrupt_prints_the_command_that_continues(monkeypatch, capsys, tmp
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pairmend.cli.study.run_study", interrupted)
+    monkeypatch.setattr("pairmend.cli.studies.run_study", interrupted)
     monkeypatch.setattr(sys, "argv", ["/usr/bin/pairmend"])
     monkeypatch.chdir(tmp_path)
     assert main(["study", "--sets", "simplehc", "--out", "a b"]) == 130
@@ -44,7 +44,7 @@ def test_an_interrupt_prints_the_command_that_continues(monkeypatch, capsys, tmp
 
 
 def test_without_rich_tables_are_plain(monkeypatch, capsys):
-    monkeypatch.setattr("pairmend.cli.display.HAS_RICH", False)
+    monkeypatch.setattr("pairmend.cli.output.find_spec", lambda name: None)
     assert main(["datasets", "list"]) == 0
     assert "yeast" in capsys.readouterr().out
 
@@ -72,6 +72,7 @@ def test_a_closed_output_is_no_traceback(tmp_path):
         ["study", "--sets", "azotobacter", "--dry-run"],
         ["study", "--sets", "simplehc", "--out", __file__, "--dry-run"],
         ["study", "--sets", "simplehc", "--out", __file__],
+        ["study", "--folds", "1"],
         ["study", "--trust"],
         ["study", "--resume"],
         ["study", "--time-limit", "0"],

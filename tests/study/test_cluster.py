@@ -125,9 +125,8 @@ def test_the_option_dask_is_the_address_of_a_scheduler(cluster, tmp_path, monkey
     words = ["study", str(file), "--dask", address, "--out", str(out)]
     assert main(words) == 0
     assert len(read_study(out).tasks) == 2
-    with pytest.raises(SystemExit):
-        main([*words, "--jobs", "2"])
-    assert "not allowed with" in capsys.readouterr().err
+    assert main([*words, "--jobs", "2"]) == 2
+    assert "give jobs or dask, not both" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere"])

@@ -4,34 +4,43 @@ import sys
 from collections.abc import Sequence
 
 from pairmend._utils.interrupts import interrupts_restored
-from pairmend.cli.display import any_characters, output_of_command
-from pairmend.cli.importing import import_object
-from pairmend.cli.parsers import parse_words
+from pairmend.cli.methods import import_object
+from pairmend.cli.options import parse
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0, 1 if tasks of a study failed, 2 after an error, 130 if stopped."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    options = parse_words(words)
-    options.words = words
     try:
-        output = output_of_command(
-            quiet=getattr(options, "quiet", False),
-            only_json=str(getattr(options, "json", None)) == "-",
-        )
-        with interrupts_restored(), any_characters(), output:
-            status: int | None = import_object(options.run)(options)
-            sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+        options = parse(words)
+        options.words = words
+        # The usage needs no code of commands, and is printed sooner without it.
+        from pairmend.cli.output import STANDARD, message, output_of_command, write_json
+    except ImportError as error:
+        print(f"pairmend: {error}", file=sys.stderr)
+        return 2
+    try:
+        with (
+            interrupts_restored(),
+            output_of_command(quiet=options.quiet, only_json=options.json == STANDARD),
+        ):
+            found = import_object(f"pairmend.cli.{options.path}")(options)
+            write_json(options.json, found)
+    except KeyboardInterrupt as interrupt:
+        print(str(interrupt) or "stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of the output has closed it
         sys.stdout = None
         return 1
-    except (OSError, ValueError, LookupError, ImportError, RuntimeError) as error:
-        message = str(error)
-        if isinstance(error, FileNotFoundError) and error.filename:
-            message = f"there is no file {error.filename}"
-        print(f"pairmend: {message}", file=sys.stderr)
+    except MemoryError:
+        print(
+            "pairmend: the memory is not sufficient; choose fewer rows or columns", file=sys.stderr
+        )
         return 2
-    return status or 0
+    except (OSError, ValueError, LookupError, ImportError, RuntimeError) as error:
+        text = str(error)
+        if isinstance(error, FileNotFoundError) and error.filename:
+            text = f"there is no file {error.filename}"
+        print(f"pairmend: {message(text)}", file=sys.stderr)
+        return 2
+    return 1 if isinstance(found, dict) and found.get("failed") else 0

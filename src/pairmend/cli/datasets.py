@@ -1,78 +1,64 @@
 """``pairmend datasets list | info | describe | fetch | convert``."""
 
 import argparse
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from pairmend._utils.files import written
 from pairmend._utils.text import counted
-from pairmend.cli.display import progress, show_status, show_table, show_text
-from pairmend.cli.input_files import read_training
-from pairmend.cli.limits import limits_of
-from pairmend.cli.standard_streams import write_json
+from pairmend.cli.inputs import read_labelled
+from pairmend.cli.output import progress, show_status, show_table, show_text
 from pairmend.datasets import (
-    CatalogueEntry,
     MultiLabelData,
     catalogue,
-    describe,
     fetch,
     find_entry,
     is_available,
-    load_file,
     save_file,
 )
 
 MAX_SHOWN = 60
 """Rows of a table that `describe` prints."""
+SIZES = {
+    "rows": "rows", "features": "features", "labels": "labels", "cardinality": "labels per row"
+}  # fmt: skip
+"""Titles of the sizes of a set."""
 
 
-def list_sets(options: argparse.Namespace) -> None:
+def list_sets(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Show the sets of the catalogue."""
-    headings = ["name", "rows", "features", "labels", "labels per row", "available"]
-    rows = [[entry.name, *_sizes(entry), _where(entry)] for entry in catalogue().values()]
-    show_table("Sets of the catalogue", headings, rows, numbers=range(1, 5))
-    write_json(options.json, [dict(zip(headings, row, strict=True)) for row in rows])
+    rows = []
+    for entry in catalogue().values():
+        where: str = entry.status
+        if where == "files":
+            where = "on disk" if is_available(entry.name) else "by download"
+        sizes = {title: getattr(entry, size) or 0 for size, title in SIZES.items()}
+        rows.append({"name": entry.name, **sizes, "available": where})
+    show_table("Sets of the catalogue", rows)
+    return rows
 
 
-def _where(entry: CatalogueEntry) -> str:
-    if entry.status != "files":
-        return entry.status
-    return "on disk" if is_available(entry.name) else "by download"
-
-
-def _sizes(entry: CatalogueEntry) -> list[str]:
-    numbers = (entry.rows, entry.features, entry.labels, entry.cardinality)
-    return ["" if number is None else f"{number:g}" for number in numbers]
-
-
-def show_info(options: argparse.Namespace) -> None:
+def info(options: argparse.Namespace) -> dict[str, Any]:
     """Show what the catalogue has of a set."""
     entry = find_entry(options.name)
-    rows, features, labels, cardinality = _sizes(entry)
-    facts = {
-        "name": entry.name,
-        "number in the paper": ", ".join(map(str, entry.paper_numbers)),
-        "rows": rows,
-        "features": features,
-        "labels": labels,
-        "labels per row": cardinality,
-        "format": entry.format or entry.status,
-        "files": ", ".join(file.name for file in entry.files),
-        "repository": entry.repository,
-        "commit": entry.commit,
-        "licence": entry.licence,
-        "preparation": entry.preparation,
-        "notes": entry.notes,
-        "citation": entry.citation,
-    }
-    show_table(entry.title, ["", ""], [[fact, text] for fact, text in facts.items() if text])
-    write_json(options.json, facts)
+    facts = asdict(entry)
+    facts["files"] = [file.name for file in entry.files]
+    for fact, value in facts.items():
+        if value not in (None, "", (), []):
+            text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+            show_text(f"{fact}: {text}")
+    return facts
 
 
-def describe_file(options: argparse.Namespace) -> None:
+def describe(options: argparse.Namespace) -> dict[str, Any]:
     """Describe a file."""
+    from pairmend.datasets import describe
+
     if options.out is not None and options.out.suffix.lower() != ".html":
         raise ValueError(f"{options.out}: a description is written as .html")
-    data = _read(options)
+    data = read_labelled(options)
     page = describe(data)
     if options.out is not None:
         with written(options.out) as file:
@@ -85,51 +71,42 @@ def describe_file(options: argparse.Namespace) -> None:
             ("Labels", page.labels),
             ("Labels per row", page.labels_per_row),
         ):
-            rows = [list(map(_cell, row)) for row in frame.head(MAX_SHOWN).itertuples()]
-            show_table(title, [frame.index.name or "", *frame], rows, numbers=[])
-    write_json(
-        options.json,
-        {
-            **page.characteristics["value"].to_dict(),
-            "labels": page.labels.reset_index(names="name").to_dict("records"),
-        },
-    )
+            named = frame.rename_axis(frame.index.name or "")
+            show_table(title, named.head(MAX_SHOWN).reset_index().to_dict("records"))
+    return {
+        **page.characteristics["value"].to_dict(),
+        "labels": page.labels.reset_index(names="name").to_dict("records"),
+    }
 
 
-def _cell(value: Any) -> str:
-    return f"{value:,.3f}" if isinstance(value, float) else str(value)
-
-
-def fetch_sets(options: argparse.Namespace) -> None:
+def fetch_sets(options: argparse.Namespace) -> dict[str, list[str]]:
     """Download sets of the catalogue."""
-    entries = [find_entry(name) for name in options.names]  # before the first download
+    entries = [find_entry(name) for name in options.name]  # before the first download
+    found = {}
     for entry in entries:
         with progress(f"fetching {entry.name}") as update:
-
-            def show(file: str, n_bytes: int, size: int, update: Any = update) -> None:
-                update(n_bytes / size, f"fetching {file}")
-
-            paths = fetch(entry.name, progress=show)
-        for path in paths:
-            show_text(str(path))
+            paths = fetch(entry.name, progress=partial(_show_fetched, update))
+        found[entry.name] = list(map(str, paths))
+        for path in found[entry.name]:
+            show_text(path)
         if not paths:
             show_text(f"{entry.name} is {entry.status}; there is nothing to fetch")
+    return found
 
 
-def convert_file(options: argparse.Namespace) -> None:
+def _show_fetched(update: Callable[..., None], file: str, n_bytes: int, size: int) -> None:
+    update(f"fetching {file}", n_bytes / size)
+
+
+def convert(options: argparse.Namespace) -> dict[str, Any]:
     """Convert a file to another format."""
-    data = _read(options)
+    data = read_labelled(options)
     save_file(data, options.out, xml=options.out_xml)
     show_status(f"wrote {options.out}: {_size(data)}")
+    return {"out": str(options.out), "rows": len(data.Y), "labels": list(data.label_names)}
 
 
 def _size(data: MultiLabelData) -> str:
     n_rows, n_labels = data.Y.shape
     sizes = (n_rows, "row"), (data.X.shape[1], "feature"), (n_labels, "label")
     return ", ".join(counted(number, thing) for number, thing in sizes)
-
-
-def _read(options: argparse.Namespace) -> MultiLabelData:
-    if options.data.suffix.lower() == ".mat":
-        return load_file(options.data, limits=limits_of(options))
-    return read_training(options)

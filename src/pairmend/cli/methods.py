@@ -1,63 +1,73 @@
-"""Methods and base classifiers by the names that commands use; the first is the default."""
+"""Classifiers by the names that commands use, or by the path of a class."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import argparse
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from pairmend.cli.importing import import_object
-
-
-@dataclass(frozen=True)
-class Method:
-    """Import path, description and parameters of a multi-label classifier."""
-
-    path: str
-    about: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    bases: tuple[str, ...] = ()
-    """Base classifiers that only this method has, the default first."""
-
-
 # The first is the default.
 METHODS = {
-    "mended": Method(
+    "mended": (
         "pairmend.MendedClassifier",
         "binary relevance with local correction, for a chosen metric",
-        bases=("auto",),
     ),
-    "corrected": Method(
+    "corrected": (
         "pairmend.CorrectedPairwiseClassifier",
         "pairwise voting with local correction",
-        {"validation": 5},
     ),
-    "calibrated": Method(
-        "pairmend.CalibratedLabelRanking", "pairwise voting with a virtual label as threshold"
+    "calibrated": (
+        "pairmend.CalibratedLabelRanking",
+        "pairwise voting with a virtual label as threshold",
     ),
-    "pairwise": Method("pairmend.PairwiseClassifier", "pairwise voting"),
-    "binary-relevance": Method("pairmend.BinaryRelevance", "one classifier per label"),
-    "chains": Method("pairmend.ClassifierChainEnsemble", "ensemble of classifier chains"),
-    "powerset": Method("pairmend.LabelPowerset", "label sets as classes"),
-    "rakel": Method("pairmend.RAkEL", "subsets of labels as classes"),
-    "ml-knn": Method("pairmend.MLkNN", "nearest neighbours"),
+    "pairwise": ("pairmend.PairwiseClassifier", "pairwise voting"),
+    "binary-relevance": ("pairmend.BinaryRelevance", "one classifier per label"),
+    "chains": ("pairmend.ClassifierChainEnsemble", "ensemble of classifier chains"),
+    "powerset": ("pairmend.LabelPowerset", "label sets as classes"),
+    "rakel": ("pairmend.RAkEL", "subsets of labels as classes"),
+    "ml-knn": ("pairmend.MLkNN", "nearest neighbours"),
 }
-
-BASES: dict[str, Callable[[], Any]] = {
-    "auto": lambda: "auto",
-    "logistic": lambda: import_object("pairmend.base_classifiers.ScaledLogisticRegression")(),
-    "naive-bayes": lambda: import_object("pairmend.RandomSubspaceNB")(),
-    "tree": lambda: import_object("sklearn.tree.DecisionTreeClassifier")(min_samples_leaf=5),
-    "forest": lambda: import_object("sklearn.ensemble.RandomForestClassifier")(),
+"""Path of the class and description of each method; others have the name of their class only."""
+ESTIMATORS = {
+    "auto": "",
+    "logistic": "pairmend.base_classifiers.ScaledLogisticRegression",
+    "naive-bayes": "pairmend.RandomSubspaceNB",
+    "tree": "sklearn.tree.DecisionTreeClassifier",
+    "forest": "sklearn.ensemble.RandomForestClassifier",
 }
-"""Base classifiers."""
-DEFAULT_BASE = "logistic"
-"""The base classifier of methods without one of their own."""
+"""Paths of base classifiers."""
+PARAMS: dict[str, dict[str, Any]] = {
+    "pairmend.CorrectedPairwiseClassifier": {"validation": 5},
+    "sklearn.tree.DecisionTreeClassifier": {"min_samples_leaf": 5},
+}
+"""Parameters other than the defaults of a class."""
 
 
-def make_classifier(
-    method: str, base: str | None, *, criterion: str | None, seed: int, for_frames: bool
-) -> Any:
-    """Return an unfitted classifier.
+def import_object(path: str) -> Any:
+    """Return the object of a path such as ``pairmend.BinaryRelevance``."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def _find_class(path: str) -> Any:
+    """Return the class of a path that a user has given."""
+    try:
+        found = import_object(path)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"there is no class {path!r}: {error}") from error
+    if not hasattr(found, "fit"):
+        raise ValueError(
+            f"{path} has no method fit; give the path of a class of scikit-learn's kind"
+        )
+    return found
+
+
+def method_name(options: argparse.Namespace) -> str:
+    """Return the name of the chosen method."""
+    return options.method or next(iter(METHODS))
+
+
+def make_classifier(options: argparse.Namespace, method: str, *, for_frames: bool) -> Any:
+    """Return an unfitted classifier of the options, for frames or for arrays.
 
     For arrays, missing values are filled with means first. Frames are encoded by the classifier,
     or by the base classifier's scaler, where that takes numbers only.
@@ -65,31 +75,72 @@ def make_classifier(
     from sklearn.impute import SimpleImputer  # the parser needs the names above only
     from sklearn.pipeline import make_pipeline
 
-    chosen = METHODS[method]
-    cls = import_object(chosen.path)
+    path = METHODS[method][0] if method in METHODS else method
+    cls = _find_class(path if "." in path else f"pairmend.{path}")
     known = signature(cls).parameters
-    params = dict(chosen.params)
-    for option, value in (("estimator", base), ("criterion", criterion)):
-        if value is not None and option not in known:
-            flag = "--base" if option == "estimator" else "--criterion"
-            raise ValueError(f"the method {method!r} has no {flag}; leave it out")
+    params = {**PARAMS.get(path, {})}
+    for name in ("estimator", "criterion"):
+        if getattr(options, name) is not None and name not in known:
+            raise ValueError(f"the method {method!r} has no --{name}; leave it out")
     if "estimator" in known:
-        base = base or (*chosen.bases, DEFAULT_BASE)[0]
-        if base not in chosen.bases and any(base in each.bases for each in METHODS.values()):
-            others = ", ".join(name for name in BASES if name != base)
-            raise ValueError(f"the method {method!r} has no base {base!r}; choose from {others}")
-        estimator = BASES[base]()
-        encodes = isinstance(estimator, str) or hasattr(estimator, "takes_encoded_frames")
-        params["estimator"] = estimator if encodes or not for_frames else _with_scaler(estimator)
-    if criterion is not None:
-        params["criterion"] = criterion
+        params["estimator"] = _base(options.estimator, method, known, for_frames=for_frames)
+    if options.criterion is not None:
+        params["criterion"] = options.criterion
     if "random_state" in known:
-        params["random_state"] = seed
+        params["random_state"] = options.seed or 0
     classifier = cls(**params)
+    is_own = cls.__module__.startswith("pairmend.")
+    encodes = is_own and "estimator" in known and getattr(cls, "encodes_frames", True)
+    if for_frames and not encodes:
+        classifier = _with_scaler(classifier)
+    if (threshold := _threshold(options)) is not None:
+        classifier = import_object("pairmend.ThresholdedClassifier")(
+            classifier, threshold, random_state=options.seed or 0
+        )
     if not for_frames:
         return make_pipeline(SimpleImputer(keep_empty_features=True), classifier)
-    encodes = "estimator" in known and getattr(cls, "encodes_frames", True)
-    return classifier if encodes else _with_scaler(classifier)
+    return classifier
+
+
+def _base(name: str | None, method: str, known: Any, *, for_frames: bool) -> Any:
+    """Return the base classifier of a method."""
+    has_auto = known["estimator"].default == "auto"
+    name = name or ("auto" if has_auto else "logistic")
+    if name == "auto":
+        if not has_auto:
+            others = ", ".join(each for each in ESTIMATORS if each != "auto")
+            raise ValueError(
+                f"the method {method!r} has no estimator 'auto'; choose from {others}, or give the "
+                "path of a class"
+            )
+        return name
+    path = ESTIMATORS.get(name, name)
+    estimator = _find_class(path)(**PARAMS.get(path, {}))
+    if for_frames and not hasattr(estimator, "takes_encoded_frames"):
+        return _with_scaler(estimator)
+    return estimator
+
+
+def _threshold(options: argparse.Namespace) -> Any:
+    """Return the threshold of the options, None for that of the method."""
+    given = {
+        name: value
+        for name in ("threshold", "recall", "precision")
+        if (value := getattr(options, name)) is not None
+    }
+    if len(given) > 1:
+        raise ValueError(f"--{' and --'.join(given)} are different thresholds; give one of them")
+    match given:
+        case {"recall": target}:
+            return import_object("pairmend.thresholds.RecallControl")(target)
+        case {"precision": target}:
+            return import_object("pairmend.thresholds.PrecisionControl")(target)
+        case {"threshold": text}:
+            try:
+                return float(text)
+            except ValueError:
+                return _find_class(f"pairmend.thresholds.{text}")()
+    return None
 
 
 def _with_scaler(classifier: Any) -> Any:
