@@ -73,7 +73,7 @@ STAGES = {
         ("design_matrix.py", "from_rows"),
         ("scoring.py", "of"),
     ],
-    "sums": [("sums.py", "over"), ("label_sums.py", "add_up_labels")],
+    "sums": [("sums.py", "over")],
     "terms": [("naive_bayes.py", "_update_scorers")],
     "supports": [
         ("scoring.py", "scores"),

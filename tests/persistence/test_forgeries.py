@@ -90,8 +90,8 @@ def test_row_numbers_out_of_range_are_an_error():
 
 def test_column_numbers_out_of_range_are_an_error():
     def change(found):
-        for scorer in found["Scorer"]:
-            scorer.table[:] = 10**9
-        return found["Scorer"]
+        for design in found["Design"]:
+            design.weight_table[:] = 10**9
+        return found["Design"]
 
     forged_pairs(change)

@@ -12,9 +12,6 @@ times of numpy divided by times of compiled code, medians of alternating runs, N
 ``forests.trees``                  prediction of a forest, medical       2.5
                                    the same, plant                       1.6
                                    the same, yeast                       0.9
-``naive_bayes.label_sums``         fit of LPW, yeast                     1.4
-                                   the same, plant                       1.2
-                                   the same, medical                     1.0
 =================================  ====================================  ====
 """
 

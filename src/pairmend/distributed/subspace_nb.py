@@ -6,21 +6,20 @@ from typing import Any
 import dask
 import numpy as np
 from dask import delayed
+from scipy import sparse
 from sklearn.base import clone
 
-from pairmend._utils.cells import Cells
 from pairmend._utils.frames import EncodedFrame, has_categories
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend._utils.validation import seed_estimator
+from pairmend._utils.validation import seed_estimator, set_feature_attributes
 from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree
 from pairmend.frames import FrameEncoder
 from pairmend.frames.kinds import MAX_CATEGORIES
 from pairmend.mended.rows import RowEncoder
-from pairmend.naive_bayes.class_sums import ClassSums
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.feature_statistics import DistinctValues, FeatureStatistics
-from pairmend.naive_bayes.sums import LabelSums, Sums, sum_exclusive
+from pairmend.naive_bayes.sums import LabelSets, LabelSums, Sums
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 
 NO_ENCODER = RowEncoder(None, for_base=False, for_distances=False)
@@ -42,7 +41,7 @@ def train_pairs(
     n_labels, task = int(pairs.max()) + 1, as_task(design)
     sums = in_a_tree(numbers.map(_sum_labels, task, n_labels)).compute().with_exclusive_numbers()
     if len(sums.exclusive_pairs):
-        parts = numbers.map(_sum_exclusive, task, sums.exclusive_pairs)
+        parts = numbers.map(_sum_exclusive, task, n_labels, sums.exclusive_pairs)
         sums = replace(sums, exclusive=in_a_tree(parts).compute())
     return learner.set_sums(pairs, design, sums)
 
@@ -57,11 +56,16 @@ def train_labels(
     if not len(labels):
         return []
     numbers = _Numbers.of(seeded, rows, encoder, train)
-    sums = in_a_tree(numbers.map(_sum_classes, as_task(numbers.features), labels)).compute()
-    return [
-        clone(seeded)._set_sums(numbers.like, [0, 1], sums.at(place), numbers.features)
-        for place in range(len(labels))
-    ]
+    # Centres need only be near the means.
+    design = delayed(_design)(numbers.blocks[0], as_task(numbers.features)).compute()
+    sums = in_a_tree(numbers.map(_sum_classes, as_task(design), labels)).compute()
+    trained = []
+    for place in range(len(labels)):
+        classifier = clone(seeded)
+        set_feature_attributes(classifier, numbers.like)
+        both = sums.at(slice(2 * place, 2 * place + 2))
+        trained.append(classifier._set_sums([0, 1], both, design))
+    return trained
 
 
 def check_frame(like: Any, encoder: FrameEncoder | None) -> None:
@@ -175,15 +179,22 @@ def _design(block: Block, features: FeatureStatistics) -> Design:
     return Design.from_rows(features, block.X)
 
 
-def _sum_classes(block: Block, features: FeatureStatistics, labels: IntArray) -> ClassSums:
-    cells, Y = Cells.of(block.X), block.Y[:, labels].T.astype(np.int64)
-    return ClassSums.stack([ClassSums.over(cells, y, block.all_weights, 2, features) for y in Y])
+def _sum_classes(block: Block, design: Design, labels: IntArray) -> Sums:
+    """Sum the rows without each label, and those with it."""
+    Y = block.Y[:, labels].astype(bool)
+    classes = sparse.csr_array(np.stack([~Y.T, Y.T], axis=1).reshape(-1, len(Y)), dtype=float)
+    return Sums.over(classes, block.weights, design.expand(block.X))
+
+
+def _label_sets(block: Block, design: Design, n_labels: int) -> LabelSets:
+    has_virtual = block.Y.shape[1] < n_labels
+    return LabelSets.of(block.Y, block.weights, design.expand(block.X), has_virtual=has_virtual)
 
 
 def _sum_labels(block: Block, design: Design, n_labels: int) -> LabelSums:
     has_virtual = block.Y.shape[1] < n_labels
-    return LabelSums.part(block.Y, block.weights, design.expand(block.X), has_virtual=has_virtual)
+    return LabelSums.part(_label_sets(block, design, n_labels), has_virtual=has_virtual)
 
 
-def _sum_exclusive(block: Block, design: Design, pairs: IntArray) -> Sums:
-    return sum_exclusive(pairs, block.Y, block.weights, design.expand(block.X))
+def _sum_exclusive(block: Block, design: Design, n_labels: int, pairs: IntArray) -> Sums:
+    return _label_sets(block, design, n_labels).lacking(pairs)

@@ -18,7 +18,7 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pairmend._utils.cells import Cells, by_density
+from pairmend._utils.cells import by_density
 from pairmend._utils.columns import column_kinds
 from pairmend._utils.fit_params import check_sample_weight
 from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
@@ -31,7 +31,8 @@ from pairmend._utils.sklearn_private import (
     fit_context,
 )
 from pairmend._utils.targets import check_row_order
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._utils.threads import one_blas_thread
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
     check_columns,
     check_magnitude,
@@ -40,15 +41,14 @@ from pairmend._utils.validation import (
 )
 from pairmend._utils.weights import unit_weight, without_negligible
 from pairmend.frames import FrameEncoder
-from pairmend.naive_bayes.class_sums import ClassSums
+from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.feature_statistics import (
     DistinctValues,
     FeatureStatistics,
     compute_feature_statistics,
 )
-
-_MAX_DISTANCE = 1e100
-"""Distances from the mean, in standard deviations, are clipped to this."""
+from pairmend.naive_bayes.scoring import ScoredRows, Scorer, Terms
+from pairmend.naive_bayes.sums import Sums
 
 
 class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
@@ -84,7 +84,8 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
     class_log_prior_ : ndarray of shape (n_classes,)
         Log of the smoothed class frequencies.
     mean_, scale_ : ndarray of shape (n_classes, n_features)
-        Mean and standard deviation of the numeric features in each class.
+        Mean and standard deviation of the numeric features in each class; NaN for categorical
+        ones.
     value_log_prob_ : ndarray of shape (n_classes, n_values)
         Log of the smoothed frequencies of the categorical features' values, in the order of
         ``feature_statistics_.values``.
@@ -299,13 +300,11 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
             present.any() and not present.all()
         ):  # a class that only occurs in rows of weight 0 is no class
             numbers, y, weights = numbers[present], np.asarray(y)[present], weights[present]
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.feature_statistics_ = feature_statistics
-        n_classes = len(self.classes_)
-        self._estimate(
-            ClassSums.over(Cells.of(numbers), codes, weights, n_classes, feature_statistics)
-        )
-        return self
+        classes, codes = np.unique(y, return_inverse=True)
+        design = Design.from_rows(feature_statistics, numbers)
+        members = sparse.csr_array(codes == np.arange(len(classes))[:, np.newaxis], dtype=float)
+        sums = Sums.over(members, weights, design.expand(numbers)).at(slice(None))
+        return self._set_sums(classes, sums, design)
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the class probabilities, averaged over the subspaces.
@@ -328,14 +327,12 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         numbers = self._read(X, self.feature_statistics_.encoder, reset=False)
-        subspaces = self._subspace_masks()
-        joint = np.stack(
-            [
-                self._log_likelihood(c, numbers, subspaces) + self.class_log_prior_[c]
-                for c in range(len(self.classes_))
-            ]
-        )
-        probabilities: FloatArray = softmax(joint, axis=0).mean(axis=2).T
+        rows = ScoredRows.of(self._design.expand(numbers), self._design)
+        probabilities = np.empty((rows.n_rows, len(self.classes_)))
+        with one_blas_thread():
+            for tile in rows.tiles(len(self.classes_)):
+                joint = rows.at(tile).scores(self._scorer)
+                probabilities[tile] = softmax(joint, axis=1).mean(axis=0).T
         return probabilities
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
@@ -470,63 +467,18 @@ class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
         drawn = [rng.permutation(n_features)[:size] for _ in range(self.n_subspaces)]
         return np.sort(drawn, axis=1)
 
-    def _set_sums(
-        self, X: MatrixLike, classes: Any, sums: ClassSums, feature_statistics: FeatureStatistics
-    ) -> Self:
-        """Fit from sums that were computed elsewhere; X has the columns, and may have no rows."""
-        set_feature_attributes(self, X)
-        self.classes_, self.feature_statistics_ = np.asarray(classes), feature_statistics
-        self._estimate(sums)
-        return self
-
-    def _estimate(self, sums: ClassSums) -> None:
-        """Estimate all parameters."""
-        feature_statistics = self.feature_statistics_
-        variance = sums.squares / np.where(sums.count > 0, sums.count, 1)
-        self.mean_ = sums.mean
-        self.scale_ = np.maximum(np.sqrt(variance), feature_statistics.floor)
-        # A numeric feature that has no value in some class is ignored.
-        self._usable = feature_statistics.categorical | (sums.count > 0).all(axis=0)
+    def _set_sums(self, classes: Any, sums: Sums, design: Design) -> Self:
+        """Fit from sums over the rows of classes."""
+        terms = Terms.of(sums, design)
+        self.classes_, self.feature_statistics_ = np.asarray(classes), design.feature_statistics
         self.class_log_prior_ = np.log((sums.mass + 1) / (sums.mass.sum() + len(sums.mass)))
-        n_of_feature = np.diff(feature_statistics.offsets)
-        feature = np.repeat(np.arange(len(n_of_feature)), n_of_feature)
-        total = np.stack([np.bincount(feature, weights=row) for row in sums.values])
-        smoothed = (sums.values + 1) / (total[:, feature] + n_of_feature[feature])
-        self.value_log_prob_ = np.log(smoothed)
-
-    def _subspace_masks(self) -> FloatArray:
-        """Return which usable features are in which subspace, (n_features, n_subspaces)."""
-        subspaces = self.feature_statistics_.subspaces
-        masks = np.zeros((len(self._usable), len(subspaces)))
-        np.put_along_axis(masks, subspaces.T, 1.0, axis=0)
-        return masks * self._usable[:, np.newaxis]
-
-    def _log_likelihood(self, c: int, X: Matrix, subspaces: FloatArray) -> FloatArray:
-        """Return the log-likelihood of class c by subspace, up to a constant, (n, n_subspaces)."""
-        features = np.arange(X.shape[1])
-        if not sparse.issparse(X):
-            return self._cell_log_likelihood(c, features, X) @ subspaces
-        # The log-likelihood of a row of zeros, plus the changes by the stored cells.
-        zero = self._cell_log_likelihood(c, features, np.zeros(len(features)))
-        change = self._cell_log_likelihood(c, X.indices, X.data) - zero[X.indices]
-        return sparse.csr_array((change, X.indices, X.indptr), X.shape) @ subspaces + (
-            zero @ subspaces
-        )
-
-    def _cell_log_likelihood(self, c: int, column: IntArray, value: FloatArray) -> FloatArray:
-        """Return the log-likelihood of cells; the last axis of `value` belongs to `column`."""
-        feature_statistics = self.feature_statistics_
-        mean, scale = self.mean_[c][column], self.scale_[c][column]
-        # Clipped, because squares of larger distances overflow.
-        with np.errstate(over="ignore"):
-            distance = np.clip((value - mean) / scale, -_MAX_DISTANCE, _MAX_DISTANCE)
-        log_density = -np.log(scale) - distance**2 / 2
-        counted = feature_statistics.categorical[column]
-        if counted.any():
-            with_unknown = np.append(self.value_log_prob_[c], 0.0)
-            places = feature_statistics.positions(column[counted], value[..., counted])
-            log_density[..., counted] = with_unknown[places]
-        return np.where(np.isnan(value), 0.0, log_density)
+        self.mean_, self.scale_ = terms.gaussians(design)
+        self.value_log_prob_ = terms.value_log_prob(design)
+        if terms.usable is not None:  # a numeric feature without values in a class is ignored
+            terms = terms.where(np.tile(terms.usable.all(axis=0), (len(classes), 1)), design)
+        self._design = design
+        self._scorer = Scorer.of(terms, self.class_log_prior_, design)
+        return self
 
 
 def read_numbers(estimator: RandomSubspaceNB, X: MatrixLike, encoder: FrameEncoder | None) -> Any:

@@ -1,11 +1,10 @@
-"""Scores of rows under many classes, in all subspaces at once.
+"""Log-likelihoods of rows under many classes, in all subspaces at once, and supports from them.
 
-There are two implementations of the same result. For dense rows, the columns of each subspace are
+They are linear in the columns of the design. For dense rows, the columns of each subspace are
 gathered, and scores are a batch of matrix products. Sparse rows become one tall sparse matrix with
 a row for each row and subspace, and scores are one product with it.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,13 +14,19 @@ from scipy import sparse
 
 from pairmend._utils.chunking import batches
 from pairmend._utils.lazy import lazy
-from pairmend._utils.typing import FloatArray, IntArray
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.rrc import fold
 from pairmend.naive_bayes.design_matrix import Design, DesignMatrix
-from pairmend.naive_bayes.sums import Terms
+from pairmend.naive_bayes.sums import Sums
 
-TILE = 2**16
-"""Log-odds computed at once, few enough to stay in the processor's cache."""
+TILE = 2**15
+"""Scores computed at once, few enough to stay in the processor's cache."""
+GATHERED = 2**17
+"""Values gathered at once for them."""
+MIN_ROWS = 8
+"""Rows of a tile: products of fewer are slow."""
+LOWEST = -650.0
+"""Smallest logarithm of a relative likelihood: ratios of smaller ones would lose digits."""
 LIMIT = 700.0
 """Log-odds beyond which the exponential overflows, or leaves its fast path."""
 SMALLEST = 2.0**-115
@@ -32,196 +37,283 @@ that are no subnormal numbers, and its square root is in the range of single pre
 
 
 @dataclass(frozen=True)
+class Terms:
+    """Coefficients of the design's columns in the log-likelihoods of classes, up to a constant."""
+
+    weights: FloatArray  # (n_classes, n_columns)
+    base: FloatArray  # (n_classes, d), of each feature, for a row that is zero in all columns
+    usable: Any  # bool (n_classes, d), features with a value in the class; None if all
+
+    @classmethod
+    def of(cls, sums: Sums, design: Design) -> "Terms":
+        """Estimate Gaussians and Laplace-smoothed frequencies from sums over classes."""
+        feature_statistics, numeric = design.feature_statistics, design.numeric
+        n, m = len(numeric), len(sums.mass)
+        mass = sums.mass[:, np.newaxis]  # weight of the rows that have a value
+        usable = None
+        if sums.absent is not None:
+            usable = feature_statistics.categorical | (sums.count[:, np.newaxis] > sums.n_absent)
+            mass = np.maximum(mass - sums.absent, 0)
+        weights = np.empty(sums.columns.shape)
+        base = np.zeros((m, len(feature_statistics.categorical)))
+        if n:
+            divisor = mass if mass.shape[1] == 1 else mass[:, numeric]
+            divisor = np.where(divisor > 0, divisor, 1)
+            mean = np.divide(sums.columns[:, :n], divisor, out=weights[:, :n])
+            square = mean * mean
+            # The floor is the unit, so the variance is at least 1, far above rounding.
+            variance = sums.columns[:, n : 2 * n] / divisor
+            np.maximum(np.subtract(variance, square, out=variance), 1, out=variance)
+            inverse = np.divide(1, variance, out=weights[:, n : 2 * n])
+            square *= inverse
+            square += np.log(variance, out=variance)
+            square *= -0.5
+            base[:, numeric] = square
+            mean *= inverse
+            inverse *= -0.5
+        if feature_statistics.categorical.any():
+            _count_values(sums.columns[:, 2 * n :], mass, design, weights[:, 2 * n :], base)
+        return cls(weights, base, usable)
+
+    def at(self, classes: slice) -> "Terms":
+        """Return the terms of some classes."""
+        usable = None if self.usable is None else self.usable[classes]
+        return Terms(self.weights[classes], self.base[classes], usable)
+
+    def minus(self, other: "Terms", design: Design) -> "Terms":
+        """Subtract the terms of other classes, over features usable in both: those of log-odds."""
+        odds = Terms(self.weights - other.weights, self.base - other.base, None)
+        return odds if self.usable is None else odds.where(self.usable & other.usable, design)
+
+    def where(self, usable: BoolArray, design: Design) -> "Terms":
+        """Set the terms of all other features to 0, in place."""
+        self.base[~usable] = 0
+        self.weights[~usable[:, design.column_feature]] = 0
+        return self
+
+    def gaussians(self, design: Design) -> tuple[FloatArray, FloatArray]:
+        """Return means and standard deviations, (n_classes, d), NaN for categorical features."""
+        numeric = design.numeric
+        mean, scale = np.full((2, *self.base.shape), np.nan)
+        by_value, by_square = np.split(self.weights[:, : 2 * len(numeric)], 2, axis=1)
+        mean[:, numeric] = design.centre - by_value / by_square / 2 / design.unit
+        scale[:, numeric] = 1 / np.sqrt(-2 * by_square) / design.unit
+        return mean, scale
+
+    def value_log_prob(self, design: Design) -> FloatArray:
+        """Return log-probabilities of the values of categorical features, (n_classes, n_values)."""
+        sizes = np.diff(design.feature_statistics.offsets)
+        log_prob = np.repeat(self.base, sizes, axis=1)
+        shown = design.value_column >= 0
+        log_prob[:, shown] += self.weights[:, design.value_column[shown]]
+        return log_prob
+
+
+def _count_values(
+    counts: FloatArray, mass: FloatArray, design: Design, weights: FloatArray, base: FloatArray
+) -> None:
+    """Fill in the terms of categorical features from the counts of all values but the base."""
+    feature_statistics = design.feature_statistics
+    features = np.flatnonzero(design.base >= 0)
+    own = design.column_feature[2 * len(design.numeric) :]
+    total = mass if mass.shape[1] == 1 else mass[:, features]
+    counts = np.maximum(counts, 0)
+    log_base = np.empty((len(counts), len(features)))
+    log_base[:] = total
+    if len(own):
+        starts = np.flatnonzero(np.diff(own, prepend=-1))
+        others = counts if len(starts) == len(own) else np.add.reduceat(counts, starts, axis=1)
+        log_base[:, np.searchsorted(features, own[starts])] -= others
+    np.maximum(log_base, 0, out=log_base)
+    log_base += 1
+    np.log(log_base, out=log_base)
+    counts += 1
+    np.log(counts, out=weights)
+    of_column = np.searchsorted(features, own)
+    weights -= np.take(log_base, of_column, axis=1, mode="clip")
+    # Few distinct numbers of values: take each logarithm once.
+    sizes, which = np.unique(np.diff(feature_statistics.offsets)[features], return_inverse=True)
+    if total.shape[1] == 1:
+        log_total = np.log(total + sizes)[:, which]
+    else:
+        log_total = np.log(total + sizes[which])
+    log_base -= log_total
+    base[:, features] = log_base
+
+
+@dataclass(frozen=True)
 class Scorer:
     """Terms of c classes, laid out to score rows."""
 
     # (n_columns + n_subspaces + 1, c): weights, constants of the subspaces, zeros
     columns: FloatArray
     base: FloatArray  # (d, c), contribution of a feature beside the columns, unless it is absent
-    # (n_subspaces, width + 1), rows of `columns` of each subspace, padded with zeros
-    table: IntArray
+    design: Design
 
     @classmethod
     def of(cls, terms: Terms, prior: FloatArray, design: Design) -> "Scorer":
         """Combine terms with the log-priors of the classes."""
         constants = terms.base @ design.subspace_masks + prior[:, np.newaxis]
-        n_columns, table = len(design.column_feature), design.weight_table
-        columns = np.empty((n_columns + len(table) + 1, len(prior)))
-        columns[:n_columns] = terms.weights.T
-        columns[n_columns:-1] = constants.T
-        columns[-1] = 0
-        return cls(columns, np.ascontiguousarray(terms.base.T), table)
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.columns.shape[1]
+        zeros = np.zeros((1, len(prior)))
+        columns = np.concatenate([terms.weights.T, constants.T, zeros])
+        return cls(columns, np.ascontiguousarray(terms.base.T), design)
 
     def at(self, classes: IntArray, sign: FloatArray) -> "Scorer":
         """Return some of the classes, their scores multiplied by signs."""
         columns, base = (np.take(part, classes, axis=1) for part in (self.columns, self.base))
         columns *= sign
         base *= sign
-        return Scorer(columns, base, self.table)
+        return Scorer(columns, base, self.design)
 
     @lazy
     def by_subspace(self) -> FloatArray:
         """Weights in each subspace, (n_subspaces, c, width + 1)."""
-        return np.take(self.columns, self.table, axis=0).transpose(0, 2, 1)
+        return np.take(self.columns, self.design.weight_table, axis=0).transpose(0, 2, 1)
 
     @lazy
     def with_absent(self) -> FloatArray:
         """All weights in one array, followed by those of absent features."""
-        n_columns, n_features = len(self.columns), len(self.base)
-        weights = np.empty((n_columns + n_features, self.n_classes))
-        weights[:n_columns] = self.columns
-        np.negative(self.base, out=weights[n_columns:])
-        return weights
+        return np.concatenate([self.columns, -self.base])
 
 
 @dataclass(frozen=True)
-class ScoredRows(ABC):
+class ScoredRows:
     """Rows to be scored."""
 
-    stack: Any  # the rows, dense or CSR
-    absent: Any  # CSR (n * n_subspaces, d), absent features; None if there are none
-    n_subspaces: int
-    table: IntArray  # (n_subspaces, width + 1), rows of a dense stack of each subspace
+    # dense (n_columns + 1, n), a one after the columns, or CSR (n * n_subspaces, columns of a
+    # scorer and absent features)
+    stack: Any
+    absent: Any  # of dense rows: CSR (n * n_subspaces, d), absent features; None if there are none
+    design: Design
 
-    @staticmethod
-    def of(rows: DesignMatrix, design: Design) -> "ScoredRows":
+    @classmethod
+    def of(cls, rows: DesignMatrix, design: Design) -> "ScoredRows":
         """Prepare rows of a design matrix."""
-        n_columns, n_subspaces = len(design.column_feature), len(design.subspace_table)
-        absent = rows.absent
+        absent, first = rows.absent, rows.blocks[0]
         if absent is not None:
             absent = _tall(absent, np.arange(absent.shape[1]), design)
-        n_rows = rows.blocks[0].shape[0]
-        if sparse.issparse(rows.blocks[0]):
-            which = np.tile(np.arange(n_subspaces), n_rows)
-            constant = sparse.csr_array(
-                (np.ones(len(which)), which, np.arange(len(which) + 1)),
-                shape=(len(which), n_subspaces + 1),
-            )
-            parts = [_tall(rows.blocks[0], design.column_feature, design), constant]
-            parts += [] if absent is None else [absent]
-            stack = sparse.hstack(parts, format="csr")
-            return _SparseRows(stack, absent, n_subspaces, design.subspace_table)
-        stack = np.empty((n_columns + 1, n_rows))
-        np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
-        stack[-1] = 1  # for the constant; padding has the weight 0
-        return _DenseRows(stack, absent, n_subspaces, design.value_table)
+        if not sparse.issparse(first):
+            ones = np.ones((1, len(first)))
+            return cls(np.concatenate([*(block.T for block in rows.blocks), ones]), absent, design)
+        n_subspaces = len(design.feature_statistics.subspaces)
+        which = np.tile(np.arange(n_subspaces), first.shape[0])
+        constant = sparse.csr_array(
+            (np.ones(len(which)), which, np.arange(len(which) + 1)),
+            shape=(len(which), n_subspaces + 1),
+        )
+        parts = [_tall(first, design.column_feature, design), constant]
+        parts += [] if absent is None else [absent]
+        return cls(sparse.hstack(parts, format="csr"), None, design)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        n, n_subspaces = self.stack.shape, len(self.design.feature_statistics.subspaces)
+        return int(n[0] // n_subspaces if sparse.issparse(self.stack) else n[1])
 
     def tiles(self, n_classes: int) -> Iterator[slice]:
         """Cut the rows so that the scores of a tile stay in the processor's cache."""
-        return batches(self.n_rows, max(8, TILE // (n_classes * self.n_subspaces)))
+        table = self.design.weight_table
+        size = TILE // (n_classes * len(table))
+        if not sparse.issparse(self.stack):
+            size = min(size, GATHERED // table.size)
+        return batches(self.n_rows, max(MIN_ROWS, size))
 
-    @abstractmethod
     def at(self, rows: IntArray | slice) -> "ScoredRows":
         """Return some of the rows."""
+        if sparse.issparse(self.stack):
+            return replace(self, stack=self._tall_at(self.stack, rows))
+        absent = None if self.absent is None else self._tall_at(self.absent, rows)
+        is_slice = isinstance(rows, slice)
+        stack = self.stack[:, rows] if is_slice else self.stack.take(rows, axis=1)
+        return ScoredRows(stack, absent, self.design)
 
-    @property
-    @abstractmethod
-    def n_rows(self) -> int:
-        """Number of rows."""
-
-    @abstractmethod
     def scores(self, scorer: Scorer) -> FloatArray:
         """Return the scores of rows, (n_subspaces, c, n), in any memory layout."""
-
-    def supports(self, scorer: Scorer, *, folded: bool = False) -> FloatArray:
-        """Return supports (c, n) with scores as log-odds against, averaged over the subspaces.
-
-        They may be folded, see :mod:`pairmend.kernels.rrc`.
-        """
-        return (folded_mean_logistic if folded else mean_logistic)(self.scores(scorer))
-
-    def supports_of_pairs(
-        self, scores: FloatArray, first: IntArray, second: IntArray, *, folded: bool = False
-    ) -> FloatArray:
-        """Return the mean supports (n_pairs, n) for first labels of pairs.
-
-        Log-odds are differences of the scores, (n_subspaces, L, n), of two labels. Pairs with the
-        same first label are consecutive.
-        """
-        mean = folded_mean_logistic if folded else mean_logistic
-        starts = np.flatnonzero(np.diff(first, prepend=-1))
-        out = np.empty((len(first), scores.shape[2]))
-        for low, high in zip(starts, [*starts[1:], len(first)], strict=True):
-            others: Any = second[low:high]
-            if others[-1] - others[0] == high - low - 1:  # a slice, without a copy
-                others = slice(others[0], others[-1] + 1)
-            out[low:high] = mean(scores[:, others] - scores[:, first[low], np.newaxis])
-        return out
-
-    def folded_supports_at(self, scores: FloatArray, label: IntArray, row: IntArray) -> FloatArray:
-        """Return the folded mean supports (m, L) for labels at rows against all labels."""
-        against = scores[:, :, row]
-        against -= against[:, label, np.arange(len(label))][:, np.newaxis]
-        return folded_mean_logistic(against).T
-
-
-class _CopiedRows(ScoredRows):
-    """Rows of which parts are copied."""
-
-    def at(self, rows: IntArray | slice) -> ScoredRows:
-        absent = None if self.absent is None else self._tall_at(self.absent, rows)
-        return replace(self, stack=self._stack_at(rows), absent=absent)
-
-    @abstractmethod
-    def _stack_at(self, rows: IntArray | slice) -> Any: ...
+        if sparse.issparse(self.stack):
+            is_complete = self.stack.shape[1] == len(scorer.columns)
+            return self._wide(self.stack @ (scorer.columns if is_complete else scorer.with_absent))
+        columns = np.take(self.stack, self.design.value_table, axis=0)
+        scores = scorer.by_subspace @ columns
+        if self.absent is not None:
+            scores -= self._wide(self.absent @ scorer.base)
+        return scores
 
     def _tall_at(self, tall: Any, rows: IntArray | slice) -> Any:
-        n = self.n_subspaces
+        n = len(self.design.feature_statistics.subspaces)
         if isinstance(rows, slice):
             return tall[rows.start * n : rows.stop * n]
         return tall[(rows[:, np.newaxis] * n + np.arange(n)).ravel()]
 
     def _wide(self, products: FloatArray) -> FloatArray:
         """Reshape a product with a tall matrix to the shape of scores."""
-        shape = (-1, self.n_subspaces, products.shape[1])
-        return products.reshape(shape).transpose(1, 2, 0)
-
-
-class _DenseRows(_CopiedRows):
-    """Rows as an array (n_columns + 1, n), a one after the columns."""
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.stack.shape[1])
-
-    def scores(self, scorer: Scorer) -> FloatArray:
-        scores = scorer.by_subspace @ np.take(self.stack, self.table, axis=0)
-        if self.absent is not None:
-            scores -= self._wide(self.absent @ scorer.base)
-        return scores
-
-    def _stack_at(self, rows: IntArray | slice) -> Any:
-        return self.stack[:, rows] if isinstance(rows, slice) else self.stack.take(rows, axis=1)
-
-
-class _SparseRows(_CopiedRows):
-    """Rows as CSR (n * n_subspaces, columns of a scorer and absent features)."""
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.stack.shape[0]) // self.n_subspaces
-
-    def scores(self, scorer: Scorer) -> FloatArray:
-        columns = scorer.columns if self.absent is None else scorer.with_absent
-        return self._wide(self.stack @ columns)
-
-    def _stack_at(self, rows: IntArray | slice) -> Any:
-        return self._tall_at(self.stack, rows)
+        n_subspaces = len(self.design.feature_statistics.subspaces)
+        return products.reshape(-1, n_subspaces, products.shape[1]).transpose(1, 2, 0)
 
 
 def _tall(matrix: Any, features: IntArray, design: Design) -> Any:
     """Return a sparse matrix with a row for each row and subspace, restricted to the subspace."""
-    n_subspaces = len(design.subspace_table)
+    n_subspaces = len(design.feature_statistics.subspaces)
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     cell, subspace = np.nonzero(design.subspace_masks[features[matrix.indices]])
     cells = (matrix.data[cell], (row[cell] * n_subspaces + subspace, matrix.indices[cell]))
     shape = (matrix.shape[0] * n_subspaces, matrix.shape[1])
     return sparse.coo_array(cells, shape=shape).tocsr()
+
+
+@dataclass(frozen=True)
+class LabelScores:
+    """Scores of rows under labels, of which pairs without a model of their own need no others."""
+
+    # (n_subspaces, L, n), log-likelihoods, or likelihoods relative to the largest
+    scores: FloatArray
+    are_likelihoods: bool
+
+    @classmethod
+    def of(cls, scores: FloatArray) -> "LabelScores":
+        """Exponentiate once for each label instead of once for each pair, if none vanishes."""
+        relative = scores - scores.max(axis=1, keepdims=True)
+        if relative.min(initial=0) < LOWEST:
+            return cls(np.ascontiguousarray(scores), False)
+        return cls(np.exp(relative, order="C"), True)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.scores.shape[2]
+
+    def supports_of_pairs(
+        self, first: IntArray, second: IntArray, *, folded: bool = False
+    ) -> FloatArray:
+        """Return the mean supports (n_pairs, n) for first labels of pairs.
+
+        Pairs with the same first label are consecutive.
+        """
+        starts = np.flatnonzero(np.diff(first, prepend=-1))
+        out = np.empty((len(first), self.n_rows))
+        for low, high in zip(starts, [*starts[1:], len(first)], strict=True):
+            others: Any = second[low:high]
+            if others[-1] - others[0] == high - low - 1:  # a slice, without a copy
+                others = slice(others[0], others[-1] + 1)
+            own = self.scores[:, first[low], np.newaxis]
+            out[low:high] = self._mean(own, self.scores[:, others], folded=folded)
+        return out
+
+    def folded_supports_at(self, label: IntArray, row: IntArray) -> FloatArray:
+        """Return the folded mean supports (m, L) for labels at rows against all labels."""
+        own = self.scores[:, label[np.newaxis], row]
+        return self._mean(own, self.scores[:, :, row], folded=True).T
+
+    def _mean(self, own: FloatArray, others: FloatArray, *, folded: bool) -> FloatArray:
+        """Return the mean supports for labels against others, (n_others, n)."""
+        if not self.are_likelihoods:
+            return (folded_mean_logistic if folded else mean_logistic)(others - own)
+        total = own + others
+        if not folded:
+            return np.add.reduce(np.divide(own, total, out=total), axis=0) / len(own)
+        share = np.divide(1 / len(own), total, out=total)
+        first, second = (np.einsum("skn,skn->kn", share, part) for part in (own, others))
+        return np.where(first <= second, np.maximum(first, SMALLEST), -np.maximum(second, SMALLEST))
 
 
 def mean_logistic(against: FloatArray) -> FloatArray:

@@ -14,11 +14,10 @@ from sklearn.naive_bayes import GaussianNB
 
 from pairmend import PairwiseClassifier, RandomSubspaceNB
 from pairmend._utils.chunking import row_chunks
-from pairmend._utils.compilation import has_numba
 from pairmend.kernels.pairs import LabelRows, label_pairs
 from pairmend.kernels.rrc import unfold
 from pairmend.naive_bayes.design_matrix import Design
-from pairmend.naive_bayes.label_sums import add_up_labels
+from pairmend.naive_bayes.sums import LabelSums
 from pairmend.pairwise.learners.generic import GenericPairLearner
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 
@@ -59,29 +58,10 @@ LIMITS = [
         "pairwise.learners.naive_bayes.CACHED_TERMS": 0,
         "pairwise.learners.naive_bayes.TERMS": 1,
         "naive_bayes.scoring.TILE": 1,
+        "naive_bayes.scoring.LOWEST": 1.0,
         "naive_bayes.sums.DENSE_GROUPS": 2.0,
     },
 ]
-COMPILED = [
-    {
-        **limits,
-        **limits_of_sums,
-        "_utils.compilation.WORTHWHILE": 0,
-    }
-    for limits, limits_of_sums in zip(
-        LIMITS,
-        [
-            {
-                "naive_bayes.label_sums.AT_ONCE": 2,
-                "naive_bayes.label_sums.thread_count": lambda nanoseconds: 3,
-            },
-            {"naive_bayes.label_sums.DENSE_LABELS": 0},
-            {"naive_bayes.label_sums.MOST_SHARED": 0},
-        ],
-        strict=True,
-    )
-]
-LIMITS += COMPILED if has_numba() else []
 """Limits that choose between implementations of the same result."""
 
 
@@ -229,7 +209,7 @@ def test_sums_over_few_exclusive_rows_keep_their_digits(rng):
     X[-3:] = X[:1] + 1e-3 * rng.randn(3, 4)
     base = RandomSubspaceNB(3, 0.5)
     design = Design.from_rows(base.feature_statistics(X), X)
-    sums = add_up_labels(X, Y, None, design, has_virtual=False)
+    sums = LabelSums.over(Y, None, design.expand(X))
     only = sums.only(np.array([0]), np.array([1]))
     assert only.count[0] == 3
     u = (X[-3:] - design.centre) / design.feature_statistics.floor
@@ -264,7 +244,7 @@ def test_size_of_the_model_depends_on_labels_that_share_rows(rng):
     Y[0, :3] = True
     X = rng.rand(400, 6)
     design = Design.from_rows(RandomSubspaceNB().feature_statistics(X), X)
-    sums = add_up_labels(X, Y, None, design, has_virtual=False)
+    sums = LabelSums.over(Y, None, design.expand(X))
     assert sums.labels.columns.shape == (40, 12)
     assert sums.shared.columns.shape[0] <= 5  # pairs of the labels of one row
 

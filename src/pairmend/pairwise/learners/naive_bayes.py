@@ -18,9 +18,15 @@ from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import fold
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
-from pairmend.naive_bayes.label_sums import add_up_labels
-from pairmend.naive_bayes.scoring import ScoredRows, Scorer
-from pairmend.naive_bayes.sums import LabelSums, Terms
+from pairmend.naive_bayes.scoring import (
+    LabelScores,
+    ScoredRows,
+    Scorer,
+    Terms,
+    folded_mean_logistic,
+    mean_logistic,
+)
+from pairmend.naive_bayes.sums import LabelSums
 from pairmend.pairwise.learners import PairLearner
 
 TERMS = 2**19
@@ -76,7 +82,7 @@ class SubspaceNBPairLearner(PairLearner):
         numbers, Y, weights = _positive_rows(numbers, Y, weights, feature_statistics.unit)
         design = Design.from_rows(feature_statistics, numbers)
         has_virtual = Y.shape[1] in pairs
-        sums = add_up_labels(numbers, Y, weights, design, has_virtual=has_virtual)
+        sums = LabelSums.over(Y, weights, design.expand(numbers), has_virtual=has_virtual)
         report(owner, f"{len(pairs)} pairs trained in closed form")
         return self.set_sums(pairs, design, sums)
 
@@ -147,7 +153,7 @@ class SubspaceNBPairLearner(PairLearner):
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
         rows = ScoredRows.of(self._design.expand(self._read_numbers(X)), self._design)
-        scores: list[FloatArray] = []
+        scores: list[LabelScores] = []
         for labels in blocks:
             yield self._all_rows(pairs_of(labels, len(self._separable)), rows, scores).T
 
@@ -205,7 +211,7 @@ class SubspaceNBPairLearner(PairLearner):
             out[label_rows.entries(label), constant] = folded[label, constant]
 
     def _all_rows(
-        self, block: slice, rows: ScoredRows, scores: list[FloatArray], *, folded: bool = False
+        self, block: slice, rows: ScoredRows, scores: list[LabelScores], *, folded: bool = False
     ) -> FloatArray:
         """Return the supports of a block of pairs, (n_pairs, n).
 
@@ -217,15 +223,15 @@ class SubspaceNBPairLearner(PairLearner):
         if separable.any():
             if not scores:
                 scores += self._label_scores(rows)
-            stops = np.cumsum([tile.shape[2] for tile in scores]).tolist()
+            stops = np.cumsum([tile.n_rows for tile in scores]).tolist()
             chosen_pairs = np.flatnonzero(separable)
             n_parts = min(-(-PARTS // len(scores)), len(chosen_pairs))
 
-            def fill(part: tuple[FloatArray, int, IntArray]) -> None:
+            def fill(part: tuple[LabelScores, int, IntArray]) -> None:
                 tile, stop, chosen = part
-                here = slice(stop - tile.shape[2], stop)
-                supports[chosen, here] = rows.supports_of_pairs(
-                    tile, first[chosen], second[chosen], folded=folded
+                here = slice(stop - tile.n_rows, stop)
+                supports[chosen, here] = tile.supports_of_pairs(
+                    first[chosen], second[chosen], folded=folded
                 )
 
             parts = [
@@ -233,7 +239,7 @@ class SubspaceNBPairLearner(PairLearner):
                 for tile, stop in zip(scores, stops, strict=True)
                 for chosen in np.array_split(chosen_pairs, n_parts)
             ]
-            self._in_threads(fill, parts, 2 * supports.size * rows.n_subspaces)
+            self._in_threads(fill, parts, 2 * supports.size * self._n_subspaces)
         where = np.flatnonzero(~separable)
         for part in batches(len(where), self._pairs_at_once):
             here = where[part]
@@ -259,6 +265,10 @@ class SubspaceNBPairLearner(PairLearner):
         n_subspaces, width = self._design.subspace_table.shape
         columns, n_labels = len(self._design.column_feature), len(self._separable)
         return columns + n_subspaces * (width + 1 + n_labels)
+
+    @property
+    def _n_subspaces(self) -> int:
+        return len(self.feature_statistics_.subspaces)
 
     @property
     def _pairs_at_once(self) -> int:
@@ -291,11 +301,14 @@ class SubspaceNBPairLearner(PairLearner):
         self, first: IntArray, second: IntArray, rows: ScoredRows, *, folded: bool = False
     ) -> FloatArray:
         """Return the supports for first labels of pairs with models of their own, (n_pairs, n)."""
-        scorer = self._scorer_of(first, second)
+        scorer, mean = (
+            self._scorer_of(first, second),
+            folded_mean_logistic if folded else mean_logistic,
+        )
         supports = np.empty((len(first), rows.n_rows))
 
         def fill(tile: slice) -> None:
-            supports[:, tile] = rows.at(tile).supports(scorer, folded=folded)
+            supports[:, tile] = mean(rows.at(tile).scores(scorer))
 
         self._in_threads(fill, list(rows.tiles(len(first))))
         return supports
@@ -305,16 +318,18 @@ class SubspaceNBPairLearner(PairLearner):
     ) -> None:
         in_threads(work, items, thread_count(self.n_jobs, nanoseconds=nanoseconds))
 
-    def _label_scores(self, rows: ScoredRows) -> list[FloatArray]:
-        """Return the log-likelihoods of rows under labels, (n_subspaces, L, n), by tiles."""
-        n_labels = self._labels.n_classes
+    def _label_scores(self, rows: ScoredRows) -> list[LabelScores]:
+        """Return the scores of rows under labels, by tiles."""
+        n_labels = len(self._separable)
         tiles = list(rows.tiles(n_labels))
         scores: list[Any] = [None] * len(tiles)
 
         def fill(number: int) -> None:
-            scores[number] = np.ascontiguousarray(rows.at(tiles[number]).scores(self._labels))
+            scores[number] = LabelScores.of(rows.at(tiles[number]).scores(self._labels))
 
-        self._in_threads(fill, range(len(tiles)), 0.1 * rows.n_rows * n_labels * rows.table.size)
+        self._in_threads(
+            fill, range(len(tiles)), 0.1 * rows.n_rows * n_labels * self._design.subspace_table.size
+        )
         return scores
 
     def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, label_rows: LabelRows) -> None:
@@ -322,17 +337,17 @@ class SubspaceNBPairLearner(PairLearner):
         by_row = np.argsort(label_rows.rows, kind="stable")
         ordered, label = label_rows.rows[by_row], label_rows.label[by_row]
         scores = self._label_scores(rows)
-        starts = np.cumsum([0, *(tile.shape[2] for tile in scores)])
+        starts = np.cumsum([0, *(tile.n_rows for tile in scores)])
         bounds = np.searchsorted(ordered, starts)
 
         def fill(number: int) -> None:
             tile, start = scores[number], starts[number]
-            for part in batches(int(bounds[number + 1] - bounds[number]), tile.shape[2]):
+            for part in batches(int(bounds[number + 1] - bounds[number]), tile.n_rows):
                 here = slice(bounds[number] + part.start, bounds[number] + part.stop)
-                found = rows.folded_supports_at(tile, label[here], ordered[here] - start)
+                found = tile.folded_supports_at(label[here], ordered[here] - start)
                 out[by_row[here]] = found
 
-        self._in_threads(fill, range(len(scores)), 2 * out.size * rows.n_subspaces)
+        self._in_threads(fill, range(len(scores)), 2 * out.size * self._n_subspaces)
 
 
 def _positive_rows(
