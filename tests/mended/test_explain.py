@@ -331,7 +331,7 @@ def test_chunks_change_nothing(rings, monkeypatch):
             assert replace(a, before=0, after=0) == replace(b, before=0, after=0)
             assert [a.before, a.after] == pytest.approx([b.before, b.after], abs=1e-12)
         for a, b in zip(one.labels, other.labels, strict=True):
-            assert a.after == b.after
+            assert a.after == pytest.approx(b.after, abs=1e-12)
             got = [step.total_after for step in b.steps]
             assert got == pytest.approx([step.total_after for step in a.steps], abs=1e-12)
         for a, b in zip(one.problems, other.problems, strict=True):

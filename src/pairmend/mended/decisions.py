@@ -113,10 +113,8 @@ class _StoredPredictions(ClassifierMixin, BaseEstimator):
         return True
 
 
-DECISION_EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0)
-"""Exponents of the lift of label sets that are compared as decisions."""
 LOCAL_EXPONENTS = (0.25, 0.5)
-"""Exponents of the lift and of the local lift of one further decision."""
+"""Exponents of the lift and of the local lift of a decision on label sets."""
 BATCH_PRIOR_MASSES = (300.0, 30.0)
 """Prior masses of thresholds for macro F1. The larger one suits calibrated probabilities; with the
 smaller one, the rows decide more."""
@@ -256,17 +254,13 @@ def choose_decision(
     candidates = []
     for kind in kinds:
         if kind == "sets":
-            # Of equal losses, the exponent that suits the probabilities is used.
-            exponents = list(dict.fromkeys([label_sets.lift_exponent, *DECISION_EXPONENTS]))
-            found = label_sets.most_likely_by_exponent(corrected.by_label, exponents, corrected.own)
-            for exponent, numbers in zip(exponents, found, strict=True):
-                loss = scorer.loss(label_sets.indicators(numbers), corrected.proba)
-                candidates.append(Decision(kind, None, loss, exponent, 0.0))
-            if label_sets.local is not None:
-                local_sets = label_sets.with_exponents(*LOCAL_EXPONENTS)
-                decisions = local_sets.most_likely(corrected.by_label, corrected.own)
+            variants = [(label_sets.lift_exponent, 0.0)]
+            variants += [LOCAL_EXPONENTS] if label_sets.local is not None else []
+            for exponents in variants:
+                sets = label_sets.with_exponents(*exponents)
+                decisions = sets.most_likely(corrected.by_label, corrected.own)
                 loss = scorer.loss(decisions, corrected.proba)
-                candidates.append(Decision(kind, None, loss, *LOCAL_EXPONENTS))
+                candidates.append(Decision(kind, None, loss, *exponents))
             continue
         for threshold in thresholds:
             decisions = _cross_fitted_decisions(threshold, corrected.proba, scorer)

@@ -1,10 +1,10 @@
 """MendedClassifier.explain."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.chunking import row_chunks
@@ -29,14 +29,7 @@ from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.base import base_parts
 from pairmend.mended.corrector import Corrector, LabelCorrector, stack
 from pairmend.mended.decisions import CorrectedProba, Decision
-from pairmend.mended.label_sets import LabelSets
-from pairmend.thresholds.risk_control import RiskControl
-from pairmend.thresholds.strategies import (
-    BatchF1Thresholds,
-    CardinalityThreshold,
-    F1Thresholds,
-    FixedThreshold,
-)
+from pairmend.thresholds.strategies import fitted_cuts
 
 BELOW_ZERO = float(np.nextafter(0, -1))
 """A threshold that every probability exceeds, 0 included."""
@@ -102,18 +95,21 @@ class ExplainMixin:
         """
         check_is_fitted(self)
         refuse_arrays(X, "explain", "Move the classifier to numpy, see docs/gpu.md.")
+        for name, value in (("n_neighbors", n_neighbors), ("n_problems", n_problems or 0)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+                raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
         classifier: Any = self
         classifier._check_namespace(X, "explain")
         rows = check_features(classifier, X)
-        base_rows, distance_rows = classifier._row_encoder.encode(rows)
         if training is not None:
             training = check_features(classifier, training)
-        explained = explain_rows(
-            classifier, distance_rows, classifier._base_proba(base_rows),
-            base_parts(classifier.estimator_, base_rows),
-            numbers=_landmark_numbers(classifier, training), n_neighbors=n_neighbors,
-            n_problems=n_problems,
-        )  # fmt: skip
+        numbers = _landmark_numbers(classifier, training)
+        corrector: Corrector = classifier._current_corrector()
+        row_size = 4 * len(corrector.by_label.landmarks) + 4 * len(corrector.label_sets.counts)
+        explained: list[Explanation] = []
+        for chunk in row_chunks(count_rows(rows), row_size + 12 * len(classifier.classes_)):
+            given = classifier, take_rows(rows, chunk), chunk.start, numbers
+            explained += _explain_chunk(*given, n_neighbors, n_problems)
         names = getattr(self, "feature_names_in_", ())
         return Explanations(add_features(explained, rows, training, names=names))
 
@@ -124,149 +120,111 @@ def _landmark_numbers(classifier: Any, training: MatrixLike | None) -> IntArray:
 
     def points_of(rows: IntArray) -> tuple[Matrix, Matrix] | None:
         base_rows, distance_rows = classifier._row_encoder.encode(take_rows(training, rows))
-        found = _points(corrector, distance_rows, classifier._base_proba(base_rows))
-        return None if found is None else (found.rows, found.landmarks)
+        return _points(corrector, distance_rows, classifier._base_proba(base_rows))
 
     known = getattr(classifier, "landmark_indices_", None)
     n_training = None if training is None else count_rows(training)
-    return row_numbers(known, len(corrector.landmarks.Y), n_training, points_of)
+    return row_numbers(known, len(corrector.landmarks), n_training, points_of)
 
 
-def explain_rows(
-    classifier: Any,
-    X: MatrixLike,
-    proba: FloatArray,
-    parts: Mapping[str, FloatArray],
-    *,
-    numbers: IntArray,
-    n_neighbors: int,
-    n_problems: int | None,
-) -> list[Explanation]:
-    """Explain the predictions of a fitted MendedClassifier, given its base's probabilities.
-
-    `parts` are the probabilities by each of several base classifiers; it is empty if there is one.
-    `numbers` are those of the landmarks among the training rows.
-    """
-    for name, value in (("n_neighbors", n_neighbors), ("n_problems", n_problems or 0)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-            raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
-    corrector: Corrector = classifier._current_corrector()
-    n_landmarks, n_labels = corrector.by_label.landmarks.Y.shape
-    decision = _DecisionRule(classifier._decision()[0])
-    names = [str(name) for name in classifier.classes_.tolist()]
-    problems = _ProblemExplainer(corrector.by_label, names, numbers, n_neighbors, n_problems)
-    corrected = corrector.corrected_proba(X, proba)
-    position = {row: k for k, row in enumerate(numbers.tolist())}
-    has_label = corrector.by_label.landmarks.Y
-    explained: list[Explanation] = []
-    for rows in row_chunks(len(proba), 4 * n_landmarks + 12 * n_labels):
-        terms = corrector.by_label.terms(take_rows(X, rows), proba[rows])
-        part = CorrectedProba(corrected.proba[rows], corrected.by_label[rows])
-        by_base = {
-            name: (classifier.base_weights_[name], each[rows]) for name, each in parts.items()
-        }
-        labels = _explain_labels(corrector, names, by_base, terms, part, decision)
-        sets = _explain_sets(names, terms["uncorrected"], part, decision)
-        points = _points(corrector.by_label, take_rows(X, rows), proba[rows])
-        for k, found in enumerate(problems.explain(take_rows(X, rows), terms)):
-            neighbours = list_training_rows(found[0], lambda row: has_label[position[row]])
-            same: tuple[int, ...] = ()
-            if points is not None and neighbours:
-                listed = np.array([position[each.row] for each in neighbours])
-                equal = equal_points(points.landmarks[listed], points.rows[[k]])
-                same = tuple(sorted(neighbours[at].row for at in np.flatnonzero(equal)))
-            explained.append(
-                Explanation(
-                    rows.start + k, labels[k], *found, sets[k],
-                    training_rows=neighbours, same_rows=same,
-                )
-            )  # fmt: skip
-    return explained
-
-
-@dataclass(frozen=True)
-class _Points:
-    """Rows and landmarks as points by their features."""
-
-    rows: Matrix
-    landmarks: Matrix
-
-
-def _points(corrector: LabelCorrector, X: MatrixLike, proba: FloatArray) -> _Points | None:
-    """Return the points of rows in a scaling of features; None if there is none."""
+def _points(
+    corrector: LabelCorrector, X: MatrixLike, proba: FloatArray
+) -> tuple[Matrix, Matrix] | None:
+    """Return rows and landmarks as points by their features; None if distances use none."""
     for name, scaling in corrector.scalings.items():
         if name != "log_odds":
-            return _Points(scaling.points(X, proba), scaling.neighbourhood.points_)
+            return scaling.points(X, proba), scaling.neighbourhood.points_
     return None
 
 
-@dataclass(frozen=True)
-class _DecisionRule:
-    """The fitted decision of a classifier."""
+def _explain_chunk(
+    classifier: Any,
+    X: MatrixLike,
+    first: int,
+    numbers: IntArray,
+    n_neighbors: int,
+    n_problems: int | None,
+) -> Iterator[Explanation]:
+    """Explain the predictions of rows, of which the first has this number.
 
-    decision: Decision
+    `numbers` are those of the landmarks among the training rows.
+    """
+    corrector: Corrector = classifier._current_corrector()
+    decision: Decision = classifier._decision()[0]
+    names = [str(name) for name in classifier.classes_.tolist()]
+    base_rows, X = classifier._row_encoder.encode(X)
+    proba = classifier._base_proba(base_rows)
+    by_base = {
+        name: (classifier.base_weights_[name], part)
+        for name, part in base_parts(classifier.estimator_, base_rows).items()
+    }
+    terms = corrector.by_label.terms(X, proba)
+    corrected = corrector.with_label_sets(corrector.by_label.stacked(terms), None)
+    labels = _explain_labels(corrector, names, by_base, terms, corrected, decision)
+    sets = _explain_sets(names, proba, corrected, decision)
+    points = _points(corrector.by_label, X, proba)
+    position = {row: k for k, row in enumerate(numbers.tolist())}
+    has_label = corrector.by_label.landmarks.Y
+    problems = _explain_problems(
+        corrector.by_label, names, numbers, X, terms, n_neighbors, n_problems
+    )
+    for k, found in enumerate(problems):
+        neighbours = list_training_rows(found[0], lambda row: has_label[position[row]])
+        same: tuple[int, ...] = ()
+        if points is not None and neighbours:
+            listed = np.array([position[each.row] for each in neighbours])
+            equal = equal_points(points[1][listed], points[0][[k]])
+            same = tuple(sorted(neighbours[at].row for at in np.flatnonzero(equal)))
+        yield Explanation(
+            first + k, labels[k], *found, sets[k], training_rows=neighbours, same_rows=same
+        )
 
-    @property
-    def kind(self) -> str:
-        """Kind of the decision."""
-        return self.decision.kind
 
-    def accepted(self, proba: FloatArray, by_label: FloatArray) -> BoolArray:
-        """Return which labels are predicted, (n_rows, n_labels)."""
-        if self.kind == "classes":
-            return np.asarray(np.argmax(proba, axis=1)[:, np.newaxis] == np.arange(proba.shape[1]))
-        return self.decision.decide(proba, by_label) == 1
+def _accepted(decision: Decision, proba: FloatArray, by_label: FloatArray) -> BoolArray:
+    """Return which labels are predicted, (n_rows, n_labels)."""
+    if decision.kind == "classes":
+        return np.asarray(np.argmax(proba, axis=1)[:, np.newaxis] == np.arange(proba.shape[1]))
+    return decision.decide(proba, by_label) == 1
 
-    @property
-    def label_sets(self) -> LabelSets:
-        """Label sets of a decision on sets."""
-        assert self.decision.label_sets is not None
-        return self.decision.label_sets
 
-    def thresholds(self, n_labels: int) -> list[float | None]:
-        """Return the threshold of each label, None where the decision has no fixed one."""
-        match self.decision.threshold:
-            case (
-                FixedThreshold(value=cut)
-                | CardinalityThreshold(threshold_=cut)
-                | RiskControl(threshold_=cut)
-            ):
-                found = np.full(n_labels, cut, dtype=np.float64)
-            case F1Thresholds(thresholds_=cuts) | BatchF1Thresholds(thresholds_=cuts):
-                found = np.asarray(cuts, dtype=np.float64)
-            case _:
-                return [None] * n_labels
-        # JSON has no infinities. Probabilities lie in [0, 1]: a threshold of 1 accepts none, as
-        # infinity does, and one below 0 accepts all, as minus infinity does.
-        return np.clip(found, BELOW_ZERO, 1.0).tolist()
+def _thresholds(decision: Decision, n_labels: int) -> list[float | None]:
+    """Return the threshold of each label, None where the decision has no fixed one."""
+    cuts = fitted_cuts(decision.threshold)
+    if cuts is None:
+        return [None] * n_labels
+    # JSON has no infinities. Probabilities lie in [0, 1]: a threshold of 1 accepts none, as
+    # infinity does, and one below 0 accepts all, as minus infinity does.
+    found = np.broadcast_to(np.asarray(cuts, dtype=np.float64), n_labels)
+    return np.clip(found, BELOW_ZERO, 1.0).tolist()
 
 
 def _explain_labels(
     corrector: Corrector,
     names: list[str],
     by_base: Mapping[str, tuple[float, FloatArray]],
-    terms: dict[str, FloatArray],
+    terms: Mapping[str, FloatArray],
     corrected: CorrectedProba,
-    decision: _DecisionRule,
+    decision: Decision,
 ) -> list[tuple[LabelExplanation, ...]]:
-    """List the steps that add up to the probability of each label of each row."""
-    base = terms["uncorrected"]
-    before, after = base, corrected.proba
-    zeros = np.zeros_like(base)
+    """List the steps that add up to the probability of each label of each row.
+
+    `by_base` are the weights and the probabilities of each of several base classifiers; it is empty
+    if there is one.
+    """
+    base, stacking_weights = terms["uncorrected"], corrector.by_label.stacking_weights
+    before, after, zeros = base, corrected.proba, np.zeros_like(base)
     # Name, kind and stacking weight of each step, and its summand before and after.
     steps: list[tuple[str, str, float | None, FloatArray, FloatArray]] = []
-    for term in ("uncorrected", *(name for name in terms if name != "uncorrected")):
-        weight = corrector.by_label.stacking_weights.get(term, 0.0)
-        if term == "uncorrected" and by_base:
-            for name, (share, proba) in by_base.items():
-                part = share * proba
-                own_name = f"{UNCORRECTED} ({name})"
-                steps.append((own_name, "term", weight * share, part, weight * part))
-            continue
-        first = base if term == "uncorrected" else zeros
-        steps.append((step_name(term), "term", weight, first, weight * terms[term]))
+    weight = stacking_weights.get("uncorrected", 0.0)
+    for name, (share, proba) in (by_base or {"": (1.0, base)}).items():
+        own_name = f"{UNCORRECTED} ({name})" if name else UNCORRECTED
+        steps.append((own_name, "term", weight * share, share * proba, weight * share * proba))
+    for name, term in terms.items():
+        if name != "uncorrected":
+            weight = stacking_weights.get(name, 0.0)
+            steps.append((step_name(name), "term", weight, zeros, weight * term))
     if corrector.by_label.guard:
-        change = corrected.by_label - stack(terms, corrector.by_label.stacking_weights)
+        change = corrected.by_label - stack(terms, stacking_weights)
         steps.append((RARE_LABELS, "change", None, zeros, change))
     if corrector.label_set_weights != {"labels": 1.0}:
         name = LABEL_SETS if corrector.label_set_weights.get("sets", 0.0) > 0 else SCALED
@@ -274,11 +232,11 @@ def _explain_labels(
     if decision.kind == "classes":
         before, after = sum_to_one(base), sum_to_one(corrected.proba)
         steps.append((SUM_TO_ONE, "change", None, before - base, after - corrected.proba))
-    accepted_before = decision.accepted(base, base)
-    accepted = decision.accepted(corrected.proba, corrected.by_label)
+    accepted_before = _accepted(decision, base, base)
+    accepted = _accepted(decision, corrected.proba, corrected.by_label)
     step_names, kinds, weights, *_ = zip(*steps, strict=True)
     against: list[tuple[int | None, str]] = [(None, name) for name in step_names]
-    thresholds = decision.thresholds(len(names))
+    thresholds = _thresholds(decision, len(names))
     return [
         tuple(
             LabelExplanation.of(
@@ -300,116 +258,76 @@ def _explain_labels(
 
 
 def _explain_sets(
-    names: list[str],
-    base: FloatArray,
-    corrected: CorrectedProba,
-    decision: _DecisionRule,
+    names: list[str], base: FloatArray, corrected: CorrectedProba, decision: Decision
 ) -> list[tuple[SetExplanation, ...]]:
     """Return the two most likely label sets of each row, and the one predicted uncorrected."""
-    if decision.kind != "sets":
+    if (sets := decision.label_sets) is None:
         return [()] * len(base)
-    sets = decision.label_sets
-    best_before = sets.top_sets(base, 1)
-    listed = np.hstack([sets.top_sets(corrected.by_label, 2), best_before])
-    before = sets.proba_of_sets(listed, base)
-    after = sets.proba_of_sets(listed, corrected.by_label)
+    scores = [sets.log_scores(proba) for proba in (base, corrected.by_label)]
+    before, after = (softmax(each, axis=1) for each in scores)
+    first = scores[0].argmax(axis=1)
+    ranked = np.argsort(-scores[1], axis=1, kind="stable")[:, :2]
     explained = []
-    for row, indices in enumerate(listed.tolist()):
-        found: dict[int, SetExplanation] = {}
-        for place, index in enumerate(indices):
-            labels = tuple(np.flatnonzero(sets.members[[index]].toarray()[0]).tolist())
-            found.setdefault(
-                index,
-                SetExplanation(
-                    labels,
-                    tuple(names[label] for label in labels),
-                    float(before[row, place]),
-                    float(after[row, place]),
-                    index == indices[-1],
-                    place == 0,
-                ),
-            )
-        explained.append(tuple(found.values()))
+    for row, listed in enumerate(np.column_stack([ranked, first]).tolist()):
+        found = []
+        for number in dict.fromkeys(listed):
+            labels = tuple(np.flatnonzero(sets.members[[number]].toarray()[0]).tolist())
+            proba = float(before[row, number]), float(after[row, number])
+            accepted = number == first[row], number == ranked[row, 0]
+            own_names = tuple(names[label] for label in labels)
+            found.append(SetExplanation(labels, own_names, *proba, *map(bool, accepted)))
+        explained.append(tuple(found))
     return explained
 
 
-class _ProblemExplainer:
-    """Explains local corrections; what does not depend on the row is computed once."""
+def _explain_problems(
+    corrector: LabelCorrector,
+    names: list[str],
+    numbers: IntArray,
+    X: MatrixLike,
+    terms: Mapping[str, FloatArray],
+    n_neighbors: int,
+    n_problems: int | None,
+) -> Iterator[tuple[tuple[ProblemExplanation, ...], int, int]]:
+    """Yield for each row its problems, their number, and how many changed their vote."""
+    base = terms["uncorrected"]
+    weights, confusion, p_decide, p_decide_there, prior = {}, {}, {}, {}, {}
+    for name in corrector.scalings:
+        correction = corrector.corrections[name]
+        weights[name] = corrector.landmark_weights(name, X, base)
+        confusion[name] = confusion_from_sums(weights[name] @ corrector.tables[name])
+        p_decide[name] = REFERENCES[correction.reference](base)
+        p_decide_there[name] = corrector.landmarks.p_decide(correction.reference)
+        everywhere = corrector.total.confusion(correction.reference)
+        prior[name] = shrink(np.zeros_like(everywhere), everywhere, correction.shrinkage)[0]
 
-    def __init__(
-        self,
-        corrector: LabelCorrector,
-        names: list[str],
-        rows: Any,
-        n_neighbors: int,
-        n_problems: int | None,
-    ):
-        self.corrector, self.names, self.rows = corrector, names, rows
-        self.n_neighbors, self.n_problems = n_neighbors, n_problems
-        self.landmark_p_decide: dict[str, FloatArray] = {}
-        self.prior_masses: dict[str, FloatArray] = {}
-        for name in corrector.scalings:
-            correction = corrector.corrections[name]
-            self.landmark_p_decide[name] = corrector.landmarks.p_decide(correction.reference)
-            everywhere = corrector.total.confusion(correction.reference)
-            self.prior_masses[name] = shrink(
-                np.zeros_like(everywhere), everywhere, correction.shrinkage
-            )[0]
-
-    def explain(
-        self, X: MatrixLike, terms: dict[str, FloatArray]
-    ) -> Iterator[tuple[tuple[ProblemExplanation, ...], int, int]]:
-        """Yield for each row its problems, their number, and how many changed their vote."""
-        corrector, base = self.corrector, terms["uncorrected"]
-        scalings = list(corrector.scalings)
-        weights = {name: corrector.landmark_weights(name, X, base) for name in scalings}
-        confusion = {
-            name: confusion_from_sums(weights[name] @ corrector.tables[name]) for name in scalings
-        }
-        p_decide = {
-            name: REFERENCES[corrector.corrections[name].reference](base) for name in scalings
-        }
-        # Label by label, and within a label scaling by scaling.
-        every = [(label, name) for label in range(len(self.names)) for name in scalings]
-        for row in range(len(base)):
-            before = np.array([base[row, label] for label, _ in every])
-            after = np.array([terms[name][row, label] for label, name in every])
-            changed = vote(before) != vote(after)
-            chosen = np.arange(len(every))
-            if self.n_problems is not None:
-                change = np.abs(after - before)
-                chosen = np.sort(np.lexsort((-change, ~changed))[: self.n_problems])
-            problems = tuple(
-                self._problem(
-                    *every[k],
-                    before=float(before[k]),
-                    after=float(after[k]),
-                    p_decide=float(p_decide[every[k][1]][row, every[k][0]]),
-                    weights=weights[every[k][1]][row],
-                    confusion=confusion[every[k][1]][row, every[k][0]],
-                )
-                for k in chosen.tolist()
-            )
-            yield problems, len(every), int(np.count_nonzero(changed))
-
-    def _problem(
-        self, label: int, name: str, *, before: float, after: float, p_decide: float,
-        weights: FloatArray, confusion: FloatArray,
-    ) -> ProblemExplanation:  # fmt: skip
-        has_label = self.corrector.landmarks.Y[:, label]
+    def explain(row: int, label: int, name: str) -> ProblemExplanation:
+        has_label = corrector.landmarks.Y[:, label]
         return explain_problem(
             (label, None),
-            (self.names[label], f"not {self.names[label]}"),
-            before=before,
-            p_decide=p_decide,
-            weights=weights * self.corrector.tables[name][:, -1],
+            (names[label], f"not {names[label]}"),
+            before=float(base[row, label]),
+            p_decide=float(p_decide[name][row, label]),
+            weights=weights[name][row] * corrector.tables[name][:, -1],
             truth=np.column_stack([has_label, ~has_label]),
-            decisions=self.landmark_p_decide[name][:, label],
-            confusion=confusion,
-            rows=self.rows,
-            shrinkage=self.prior_masses[name][label],
-            after=after,
-            n_neighbors=self.n_neighbors,
+            decisions=p_decide_there[name][:, label],
+            confusion=confusion[name][row, label],
+            rows=numbers,
+            shrinkage=prior[name][label],
+            after=float(terms[name][row, label]),
+            n_neighbors=n_neighbors,
             correction=step_name(name),
-            reference=self.corrector.corrections[name].reference,
+            reference=corrector.corrections[name].reference,
         )
+
+    # Label by label, and within a label scaling by scaling.
+    every = [(label, name) for label in range(len(names)) for name in corrector.scalings]
+    for row in range(len(base)):
+        before = np.array([base[row, label] for label, _ in every])
+        after = np.array([terms[name][row, label] for label, name in every])
+        changed = vote(before) != vote(after)
+        chosen = np.arange(len(every))
+        if n_problems is not None:
+            chosen = np.sort(np.lexsort((-np.abs(after - before), ~changed))[:n_problems])
+        problems = tuple(explain(row, *every[k]) for k in chosen.tolist())
+        yield problems, len(every), int(np.count_nonzero(changed))

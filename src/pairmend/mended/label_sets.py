@@ -1,14 +1,12 @@
 """Label powerset decoding: label sets seen in training, their lift and probabilities."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import softmax
 
-from pairmend._utils.chunking import batches
 from pairmend._utils.lazy import lazy
 from pairmend._utils.threads import in_blocks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
@@ -84,25 +82,21 @@ class LocalSets:
         """Return the fields without what is computed at first access."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def log_lift(
-        self,
-        proba: FloatArray,
-        own: IntArray | None = None,
-        own_weights: FloatArray | None = None,
-    ) -> FloatArray:
+    def log_lift(self, proba: FloatArray, own: "OwnSets | None" = None) -> FloatArray:
         """Return the logarithm of the local lift of each set at each row, (n_rows, n_sets).
 
-        `own` are numbers among the validation rows: each row is left out, with its weight.
+        `own` is given for rows that are among the validation rows: each is left out.
         """
         members = self._members
         weights = self._weights(log_odds(proba))
         counts, total = self.counts[np.newaxis], np.full((1, 1), self.total)
-        if own is not None and own_weights is not None:
-            weights[np.arange(len(own)), own] = 0
-            counts = np.repeat(counts, len(own), axis=0)
-            kept = np.flatnonzero(self.sets[own] >= 0)
-            counts[kept, self.sets[own[kept]]] -= own_weights[kept]
-            total = total - own_weights[:, np.newaxis]
+        if own is not None:
+            assert own.places is not None
+            weights[np.arange(len(own.places)), own.places] = 0
+            counts = np.repeat(counts, len(own.places), axis=0)
+            kept = np.flatnonzero(own.indices >= 0)
+            counts[kept, own.indices[kept]] -= own.weights[kept]
+            total = total - own.weights[:, np.newaxis]
         lift = np.ascontiguousarray((members @ weights.T).T)
         lift *= total
         # Without other rows a set has the probability 0, whatever its local lift.
@@ -212,34 +206,19 @@ class LabelSets:
         weights = np.ones(len(Y)) if weights is None else weights
         distinct, indices = distinct_rows(Y)
         counts: FloatArray = np.bincount(indices, weights, len(distinct)).astype(np.float64)
-        kept = most_frequent(counts, MAX_SETS)
+        # Of equal counts, the first are kept.
+        kept = np.sort(np.argsort(-counts, kind="stable")[:MAX_SETS])
         places = np.full(len(distinct), -1)
         places[kept] = np.arange(len(kept))
         members = sparse.csr_array(distinct[kept].astype(np.float64))
-        sets = cls.from_counts(members, counts[kept], weights @ Y, weights.sum())
-        return sets, places[indices]
-
-    @classmethod
-    def from_counts(
-        cls, members: Any, counts: FloatArray, label_counts: FloatArray, total: float
-    ) -> "LabelSets":
-        """Return label sets, given the weights of rows with each set, of each label, and of all."""
-        share = (label_counts + 1) / (total + 2)
+        share = (weights @ Y + 1) / (weights.sum() + 2)
         independent = members @ (np.log(share) - np.log1p(-share)) + np.log1p(-share).sum()
-        log_lift = np.log(counts / total) - independent
-        return cls(members, counts, log_lift)
+        log_lift = np.log(counts[kept] / weights.sum()) - independent
+        return cls(members, counts[kept], log_lift), places[indices]
 
     def with_exponents(self, lift_exponent: float, local_exponent: float) -> "LabelSets":
         """Return the same sets with other exponents."""
         return replace(self, lift_exponent=lift_exponent, local_exponent=local_exponent)
-
-    def indices_of(self, Y: BoolArray) -> IntArray:
-        """Return the index of the label set of each row, -1 for a set that is not kept."""
-        n_sets = len(self.counts)
-        found, indices = distinct_rows(np.vstack([self.members.toarray() > 0, Y]))
-        places = np.full(len(found), -1)
-        places[indices[:n_sets]] = np.arange(n_sets)
-        return places[indices[n_sets:]]
 
     def most_likely(self, proba: FloatArray, own: OwnSets | None = None) -> IntArray:
         """Return the indicators of the most likely set of each row, (n_rows, n_labels).
@@ -250,65 +229,44 @@ class LabelSets:
         best = np.empty(len(proba), dtype=np.int64)
 
         def fill(rows: slice) -> None:
-            best[rows] = self._log_scores(rows, proba, own).argmax(axis=1)
+            here = None if own is None else own.take(rows)
+            best[rows] = self.log_scores(proba[rows], here).argmax(axis=1)
 
         self._in_blocks(fill, len(proba))
-        return self.indicators(best)
-
-    def most_likely_by_exponent(
-        self, proba: FloatArray, exponents: Sequence[float], own: OwnSets | None = None
-    ) -> IntArray:
-        """Return the number of the most likely set for each of several exponents of the lift.
-
-        The result has the shape (n_exponents, n_rows); `indicators` returns the labels of sets.
-        """
-        best = np.empty((len(exponents), len(proba)), dtype=np.int64)
-        variants = [replace(self, lift_exponent=exponent) for exponent in exponents]
-        priors = [sets.prior for sets in variants]
-
-        def fill(rows: slice) -> None:
-            sums = self._sums_of_log_odds(rows, proba)
-            for k, (sets, prior) in enumerate(zip(variants, priors, strict=True)):
-                best[k, rows] = sets._add_prior(sums.copy(), prior, rows, own).argmax(axis=1)
-
-        self._in_blocks(fill, len(proba))
-        return best
-
-    def indicators(self, numbers: IntArray) -> IntArray:
-        """Return the label indicators of sets, (n, n_labels)."""
-        return np.asarray(self.members[numbers].toarray()).astype(np.int64)
+        return np.asarray(self.members[best].toarray()).astype(np.int64)
 
     def marginals(self, proba: FloatArray, own: OwnSets | None = None) -> FloatArray:
         """Return the probability of each label over all sets; `own` as in `most_likely`."""
         out = np.empty(proba.shape)
+        members = self.members if self._dense_members is None else self._dense_members
 
         def fill(rows: slice) -> None:
-            scores = self._log_scores(rows, proba, own)
+            scores = self.log_scores(proba[rows], None if own is None else own.take(rows))
             scores -= np.maximum.reduce(scores, axis=1, keepdims=True)
             np.exp(scores, out=scores)
             scores /= np.add.reduce(scores, axis=1, keepdims=True)
-            out[rows] = self._times_members(scores)
+            out[rows] = scores @ members
 
         self._in_blocks(fill, len(proba))
         return np.minimum(np.maximum(out, 0, out=out), 1, out=out)
 
-    def top_sets(self, proba: FloatArray, n_sets: int) -> IntArray:
-        """Return the indices of the most likely sets of each row, the most likely first."""
-        found = [
-            np.argsort(-self._log_scores(rows, proba, None), axis=1, kind="stable")[:, :n_sets]
-            for rows in batches(len(proba), BLOCK)
-        ]
-        return np.concatenate(found)
-
-    def proba_of_sets(self, indices: IntArray, proba: FloatArray) -> FloatArray:
-        """Return the probabilities of some sets of each row; both have the shape (n_rows, k)."""
-        found = [
-            np.take_along_axis(
-                softmax(self._log_scores(rows, proba, None), axis=1), indices[rows], axis=1
-            )
-            for rows in batches(len(proba), BLOCK)
-        ]
-        return np.concatenate(found)
+    def log_scores(self, proba: FloatArray, own: OwnSets | None = None) -> FloatArray:
+        """Return the log-probabilities of sets, up to a constant per row, (n_rows, n_sets)."""
+        prior = self.prior  # checks the sizes of the sets
+        # The product of all complements is a constant per row: only log-odds are added.
+        summands = log_odds(proba, PROBA_MARGIN)
+        if self._dense_members is None:
+            scores = np.ascontiguousarray((self.members @ summands.T).T)
+        else:
+            scores = summands @ self._dense_members.T
+        scores += prior
+        if own is not None and len(self.counts) > 1:
+            found = np.flatnonzero(own.indices >= 0)
+            here = own.take(found)
+            scores[found, here.indices] += self._leave_out(here)
+        if self.local is not None and self.local_exponent != 0:
+            scores += self.local_exponent * self.local.log_lift(proba, own)
+        return scores
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields without what is computed at first access."""
@@ -343,51 +301,10 @@ class LabelSets:
         # A set of less than one row counts in proportion to its weight.
         return self.lift_exponent * self.log_lift + np.log(np.minimum(self.counts, 1.0))
 
-    def _times_members(self, scores: FloatArray) -> FloatArray:
-        """Add up the probabilities of sets by label."""
-        members = self.members if self._dense_members is None else self._dense_members
-        return np.asarray(scores @ members)
-
     def _in_blocks(self, fill: Callable[[slice], None], n_rows: int) -> None:
         """Call a function for blocks of rows, in several threads if there is enough work."""
         n_local = 0 if self.local is None or self.local_exponent == 0 else len(self.local.proba)
         in_blocks(fill, n_rows, BLOCK, NANOSECONDS * n_rows * (self.members.shape[0] + n_local))
-
-    def _log_scores(self, rows: slice, proba: FloatArray, own: OwnSets | None) -> FloatArray:
-        """Return the log-probabilities of sets, up to a constant per row, (n_rows, n_sets)."""
-        prior = self.prior
-        scores = self._add_prior(self._sums_of_log_odds(rows, proba), prior, rows, own)
-        if self.local is not None and self.local_exponent != 0:
-            scores += self.local_exponent * self._local_log_lift(rows, proba, own)
-        return scores
-
-    def _local_log_lift(self, rows: slice, proba: FloatArray, own: OwnSets | None) -> FloatArray:
-        """Return the logarithm of the local lift of each set, (n_rows, n_sets)."""
-        assert self.local is not None
-        if own is None:
-            return self.local.log_lift(proba[rows])
-        here = own.take(rows)
-        return self.local.log_lift(proba[rows], here.places, here.weights)
-
-    def _sums_of_log_odds(self, rows: slice, proba: FloatArray) -> FloatArray:
-        """Return the sum of the log-odds of the labels of each set, (n_rows, n_sets)."""
-        # The product of all complements is a constant per row: only log-odds are added.
-        summands = log_odds(proba[rows], PROBA_MARGIN)
-        if self._dense_members is None:
-            return np.ascontiguousarray((self.members @ summands.T).T)
-        return summands @ self._dense_members.T
-
-    def _add_prior(
-        self, scores: FloatArray, prior: FloatArray, rows: slice, own: OwnSets | None
-    ) -> FloatArray:
-        """Add the factor of each set that does not depend on the row, in place."""
-        scores += prior
-        if own is not None and len(self.counts) > 1:
-            here = own.take(rows)
-            found = np.flatnonzero(here.indices >= 0)
-            here = here.take(found)
-            scores[found, here.indices] += self._leave_out(here)
-        return scores
 
     def _leave_out(self, own: OwnSets) -> FloatArray:
         """Return the change of the score of each row's own set when the row is left out."""
@@ -399,13 +316,6 @@ class LabelSets:
         return np.where(has_others, self.lift_exponent * np.log(left) + change, -np.inf)
 
 
-def most_frequent(counts: FloatArray, n_sets: int) -> IntArray:
-    """Return the numbers of the label sets of largest counts, ascending; of equals the first."""
-    if len(counts) <= n_sets:
-        return np.arange(len(counts))
-    return np.sort(np.argsort(-counts, kind="stable")[:n_sets])
-
-
 def distinct_rows(Y: BoolArray) -> tuple[BoolArray, IntArray]:
     """Return the distinct rows in ascending order, and the index of each row among them.
 
@@ -413,12 +323,6 @@ def distinct_rows(Y: BoolArray) -> tuple[BoolArray, IntArray]:
     packed bits.
     """
     packed = np.packbits(Y, axis=1)
-    n_bytes = packed.shape[1]
-    if n_bytes <= 8:
-        words = np.zeros((len(Y), 8), dtype=np.uint8)
-        words[:, :n_bytes] = packed
-        keys: Any = words.view(">u8").ravel().astype(np.uint64)
-    else:
-        keys = np.ascontiguousarray(packed).view(np.dtype((np.void, n_bytes))).ravel()
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, indices = np.unique(keys, return_index=True, return_inverse=True)
-    return Y[first], indices.ravel()
+    return Y[first], indices

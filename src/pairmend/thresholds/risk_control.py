@@ -15,7 +15,12 @@ from pairmend.kernels.threshold import (
     precision_cut,
     recall_cut,
 )
-from pairmend.thresholds.strategies import Threshold, check_probabilities, check_scores
+from pairmend.thresholds.strategies import (
+    Threshold,
+    check_probabilities,
+    check_scores,
+    fitted_cuts,
+)
 
 STARTS = np.arange(9, 0, -1) / 10
 """Probabilities at which the tests of `PrecisionControl` start, fixed before data are seen."""
@@ -256,10 +261,9 @@ def abstain(scores: ArrayLike, low: Any, high: Any) -> IntArray:
 
 def _bound(name: str, bound: Any, n_labels: int) -> FloatArray:
     """Return a threshold for each label."""
-    for attribute in ("thresholds_", "threshold_"):
-        bound = getattr(bound, attribute, bound)
+    cuts = fitted_cuts(bound)
     try:
-        values = np.asarray(bound, dtype=np.float64)
+        values = np.asarray(bound if cuts is None else cuts, dtype=np.float64)
     except (TypeError, ValueError):
         values = np.full(1, np.nan)
     if values.shape not in ((), (n_labels,)) or np.isnan(values).any():

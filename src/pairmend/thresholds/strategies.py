@@ -100,7 +100,7 @@ class Threshold(BaseEstimator, ABC):
 
     def _decide(self, scores: FloatArray) -> IntArray:
         """Return 0/1 indicators of checked scores: of those above the fitted threshold."""
-        cut = self.thresholds_ if hasattr(self, "thresholds_") else self.threshold_
+        cut = fitted_cuts(self)
         if np.ndim(cut) and len(cut) != scores.shape[1]:
             raise ValueError(
                 f"scores have {scores.shape[1]} labels, but {type(self).__name__} was fitted on "
@@ -133,9 +133,6 @@ class FixedThreshold(Threshold):
 
     def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         """Do nothing: the threshold is given."""
-
-    def _decide(self, scores: FloatArray) -> IntArray:
-        return accept(scores, self.value)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -416,6 +413,15 @@ class NeverEmpty(Threshold):
         empty = ~decisions.any(axis=1)
         decisions[empty] = top_labels(scores[empty], 1)
         return decisions
+
+
+def fitted_cuts(threshold: Any) -> Any:
+    """Return the number, or the numbers of labels, that scores must exceed; None without any."""
+    for name in ("thresholds_", "threshold_", "value"):
+        cuts = getattr(threshold, name, None)
+        if isinstance(cuts, Real | np.ndarray):
+            return cuts
+    return None
 
 
 def _finite(thresholds: Any, lowest: Any) -> Any:
