@@ -1,6 +1,5 @@
 """Every public classifier on values at the limits of floating point: probabilities or an error."""
 
-import inspect
 import warnings
 from functools import cache
 
@@ -11,32 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-import pairmend
-import pairmend.baselines
 from pairmend import BinaryRelevance, MLkNN, PairwisePerceptrons, RandomSubspaceNB
+from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL, made
 
-MULTICLASS = {"CorrectedMulticlassClassifier", "RandomSubspaceNB"}
-"""Classifiers of 1-D classes only."""
-
-
-def _public_classifiers():
-    for module in (pairmend, pairmend.baselines):
-        for name in module.__all__:
-            found = getattr(module, name)
-            if inspect.isclass(found) and hasattr(found, "fit") and hasattr(found, "predict"):
-                yield name, found
-
-
-CLASSIFIERS = dict(_public_classifiers())
-
-
-def _make(name):
-    cls = CLASSIFIERS[name]
-    params = inspect.signature(cls).parameters
-    given = {"random_state": 0} if "random_state" in params else {}
-    if name == "ThresholdedClassifier":
-        return cls(BinaryRelevance(random_state=0))
-    return cls(**given)
+every = pytest.mark.parametrize("name", CLASSIFIERS)
 
 
 @cache
@@ -52,12 +29,6 @@ def _scaled_to(largest):
     return X / np.abs(X).max() * largest
 
 
-def _one_huge():
-    X = _data()[0].copy()
-    X[-1] = 1e308
-    return X
-
-
 def _mixed(large, small):
     X = _data()[0] * [large, small, 1e-320, 0.0]
     X[:, 3] = large
@@ -68,7 +39,7 @@ TRAINING = {
     "1e99": lambda: _scaled_to(1e99),
     "1e155": lambda: _scaled_to(1e155),
     "signed maximum": lambda: np.sign(_data()[0]) * np.finfo(float).max,
-    "one huge row": _one_huge,
+    "one huge row": lambda: np.vstack([_data()[0][:-1], np.full((1, 4), 1e308)]),
     "1e-300": lambda: _scaled_to(1e-300),
     "denormal": lambda: _scaled_to(1e-320),
     "zeros": lambda: np.zeros((60, 4)),
@@ -87,48 +58,51 @@ QUERIES = {
 }
 
 
-def _check_probabilities_or_error(classifier, X, y, queries, **fit_params):
+def _target(name):
+    Y = _data()[1]
+    return Y.sum(axis=1) if name in ONE_DIMENSIONAL else Y
+
+
+def _raises_advice(function, *rows):
+    """Call a function; return whether it raises an error on large values, with advice."""
+    try:
+        function(*rows)
+    except ValueError as error:
+        if "expected at most" not in str(error):
+            raise
+        return True
+    return False
+
+
+def _check_probabilities_or_error(name, X, queries):
     """Fit and predict: probabilities, or an error with advice; no warning of numpy."""
+    classifier = made(name)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
-        try:
-            classifier.fit(X, y, **fit_params)
-        except ValueError as error:
-            if "expected at most" not in str(error):
-                raise
+        if _raises_advice(classifier.fit, X, _target(name)):
             return
         for rows in queries:
-            try:
-                proba, predicted = classifier.predict_proba(rows), classifier.predict(rows)
-            except ValueError as error:
-                if "expected at most" not in str(error):
-                    raise
-                continue
-            assert ((proba >= 0) & (proba <= 1)).all()
-            assert len(predicted) == rows.shape[0]
+            if not _raises_advice(classifier.predict_proba, rows):
+                proba = classifier.predict_proba(rows)
+                assert ((proba >= 0) & (proba <= 1)).all()
+                assert len(classifier.predict(rows)) == rows.shape[0]
 
 
-@pytest.mark.parametrize(
-    ("training", "layout"),
-    [(name, np.asarray) for name in TRAINING]
-    + [(name, sparse.csr_array) for name in SPARSE_TRAINING],
-)
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_extreme_training_rows(name, training, layout):
-    X, y = TRAINING[training](), _data()[1]
-    if name in MULTICLASS:
-        y = y.sum(axis=1)
-    _check_probabilities_or_error(_make(name), layout(X), y, [layout(X)])
+@every
+@pytest.mark.parametrize("training", TRAINING)
+def test_extreme_training_rows(training, name):
+    X = TRAINING[training]()
+    for layout in (np.asarray, sparse.csr_array) if training in SPARSE_TRAINING else (np.asarray,):
+        _check_probabilities_or_error(name, layout(X), [layout(X)])
 
 
+@every
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_extreme_queries(name, layout):
-    y = _data()[1].sum(axis=1) if name in MULTICLASS else _data()[1]
+def test_extreme_queries(layout, name):
     queries = [layout(make()) for make in QUERIES.values()]
     for X in (_data()[0], _mixed(1e99, 1e-99)):
-        _check_probabilities_or_error(_make(name), layout(X), y, queries)
+        _check_probabilities_or_error(name, layout(X), queries)
 
 
 def test_error_names_value_limit_and_advice():

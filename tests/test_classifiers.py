@@ -1,0 +1,254 @@
+"""Every public classifier passes the own checks and those of scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import classifier_checks as checks
+from pairmend import (
+    AdaptiveNeighbourhood,
+    BinaryRelevance,
+    BradleyTerryClassifier,
+    CalibratedLabelRanking,
+    ClassifierChainEnsemble,
+    CorrectedBinaryRelevance,
+    CorrectedMulticlassClassifier,
+    CorrectedPairwiseClassifier,
+    FourClassPairsClassifier,
+    GaussianNeighbourhood,
+    GlobalNeighbourhood,
+    LabelPowerset,
+    MendedClassifier,
+    MLkNN,
+    PairwiseClassifier,
+    PairwisePerceptrons,
+    ParallelHyperplanesSVM,
+    QWeightedVoting,
+    RAkEL,
+    RandomSubspaceNB,
+    SharedFirstClassifier,
+    ThresholdedClassifier,
+    TwoStageVoting,
+)
+from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.forests.estimator import MultiLabelForest
+from pairmend.thresholds import F1Thresholds
+from public_classifiers import CLASSIFIERS
+
+BASES = {
+    "nb": RandomSubspaceNB(5, 0.5),
+    "gaussian": GaussianNB(),
+    "multinomial": MultinomialNB(),
+    "tree": DecisionTreeClassifier(max_depth=3),
+    "forest": RandomForestClassifier(5, max_depth=3),
+    "logistic": LogisticRegression(C=0.1, tol=1e-10, max_iter=1000),
+    "scaled": ScaledLogisticRegression(),
+}
+PAIRWISE = {
+    "lpw": PairwiseClassifier(),
+    "clr": CalibratedLabelRanking(),
+    "clr-votes": CalibratedLabelRanking(voting="votes"),
+    "qweighted": QWeightedVoting(),
+    "two-stage": TwoStageVoting(),
+    "fcm": CorrectedPairwiseClassifier(),
+    "fcm-w": CorrectedPairwiseClassifier(balance="labels"),
+    "fcm-w-pairs-o": CorrectedPairwiseClassifier(balance="pairs", overlap=0.3),
+    "overlap": CorrectedPairwiseClassifier(
+        balance="labels", overlap=0.5, calibration_label=True, weighting="information",
+        neighbourhood=GaussianNeighbourhood(scale="standard"),
+    ),
+    "crossed": CorrectedPairwiseClassifier(
+        overlap=0.5, validation=3, neighbourhood=AdaptiveNeighbourhood()
+    ),
+    "weighted": CorrectedPairwiseClassifier(weighting="information"),
+    "global-crisp": CorrectedPairwiseClassifier(
+        neighbourhood=GlobalNeighbourhood(), reference="crisp"
+    ),
+    "virtual-crossed": CorrectedPairwiseClassifier(
+        calibration_label=True, balance="labels", overlap=0.5, validation=3
+    ),
+    "bradley-terry": BradleyTerryClassifier(),
+    "shared-first": SharedFirstClassifier(),
+    "four-classes": FourClassPairsClassifier(),
+}  # fmt: skip
+OTHERS = {
+    "corrected-relevance": CorrectedBinaryRelevance(validation=3),
+    "corrected-classes": CorrectedMulticlassClassifier(),
+    "relevance": BinaryRelevance(),
+    "powerset": LabelPowerset(),
+    "chains": ClassifierChainEnsemble(n_chains=2, max_samples=1.0),
+    "rakel": RAkEL(k=2),
+}
+WITHOUT_BASE = {
+    "naive-bayes": RandomSubspaceNB(5, 0.5, random_state=0),
+    "perceptrons": PairwisePerceptrons(average=True, voting="soft", random_state=0),
+    "svm": ParallelHyperplanesSVM(0.1, tol=1e-9, voting="soft"),
+    "thresholded": ThresholdedClassifier(BinaryRelevance(GaussianNB()), random_state=0),
+    "thresholded-f1": ThresholdedClassifier(
+        CalibratedLabelRanking(GaussianNB()), F1Thresholds(shrinkage=5.0), random_state=0
+    ),
+}
+
+
+def with_base(name, base):
+    clf = clone({**PAIRWISE, **OTHERS}[name])
+    return clf.set_params(estimator=clone(BASES[base]), random_state=0)
+
+
+FIXED = {"cv": 2, "beta": 1.0, "shrinkage": 1.0, "random_state": 0}  # little to search for
+CHECKED = {
+    **{f"{name}-nb": with_base(name, "nb") for name in {**PAIRWISE, **OTHERS}},
+    **{
+        f"{name}-{base}": with_base(name, base)
+        for name in ("lpw", "fcm")
+        for base in ("multinomial", "forest", "logistic")
+    },
+    **WITHOUT_BASE,
+    "virtual-crossed-multinomial": with_base("virtual-crossed", "multinomial"),
+    "mlpp": PairwisePerceptrons(calibration_label=False, random_state=0),
+    "cmlpp": PairwisePerceptrons(random_state=0),
+    "ml-knn": MLkNN(5),
+    "mended": MendedClassifier(cv=2, random_state=0),
+    "mended-nb": MendedClassifier(RandomSubspaceNB(4), scaling="range", **FIXED),
+    "mended-forest": MendedClassifier(
+        RandomForestClassifier(3, max_depth=3), criterion="micro_f1", scaling="standard", **FIXED
+    ),
+    "mended-ranking": MendedClassifier(
+        CalibratedLabelRanking(RandomSubspaceNB(4)), scaling="log_odds", guard=False, **FIXED
+    ),
+}
+MENDED = {
+    "hamming": {},
+    "zero-one": {"criterion": "zero_one"},
+    "micro": {"criterion": "micro_f1"},
+    "macro": {"criterion": "macro_f1"},
+    "scorer": {"criterion": "accuracy", "decision": "labels"},
+}
+# Two copies of a row are in one neighbourhood, and each is left out of its own alone: where
+# corrections are compared, twice the weight is not two rows. "mended-fixed" compares none.
+WEIGHED = {
+    **{
+        f"{name}-{base}": with_base(name, base)
+        for name in [
+            "lpw", "clr", "qweighted", "two-stage", "fcm", "overlap", "bradley-terry",
+            "shared-first", "four-classes", *OTHERS,
+        ]
+        for base in ("gaussian", "nb", "tree", "scaled")
+    },
+    **WITHOUT_BASE,
+    **{
+        f"mended-{name}-{base}": MendedClassifier(BASES[base], cv=3, random_state=0, **own)
+        for base in ("gaussian", "nb", "tree")
+        for name, own in MENDED.items()
+    },
+    "mended-scaled": MendedClassifier(BASES["scaled"], cv=2, random_state=0),
+    "mended-own-forest": MendedClassifier(MultiLabelForest(random_state=0), cv=2, random_state=0),
+    "mended-fixed": MendedClassifier(
+        GaussianNB(), cv=3, beta=2.0, scaling="standard", shrinkage=1.0, guard=False,
+        reference="beta", decision="labels", threshold=0.5, random_state=0,
+    ),
+}  # fmt: skip
+WITH_PAIRS = (*PAIRWISE, "mlpp", "cmlpp", "perceptrons", "svm")
+OF_CLASSES = ("corrected-classes", "naive-bayes")
+NOT_FOR = {
+    # Labels in another order are drawn, and cut into folds, in another order.
+    "label_permutation_permutes_the_output":
+        ("mended", "thresholded", "chains", "rakel", *OF_CLASSES),
+    # Weights of pairs by their information.
+    "pairs_without_rows": ("overlap",),
+    "labels_that_never_or_always_occur": ("overlap", *OF_CLASSES),
+    "frames_and_forms_of_targets": OF_CLASSES,
+    "one_dimensional_classes": OF_CLASSES,
+    # The default base scales dense rows only.
+    "sparse_rows": ("mended",),
+    # A margin of 0, or a distance, that rounding moves.
+    "float32": ("mlpp", "cmlpp", "perceptrons", "ml-knn"),
+    # Corrected relevance and classes take no splits; a perceptron's step of twice the size is not
+    # two steps; the variance floor of GaussianNB, which its weights do not change, shows in chains.
+    "weight_two_equals_the_row_twice":
+        ("corrected-", "perceptrons", "chains-gaussian", *(f"mended-{name}" for name in MENDED),
+         "mended-scaled", "mended-own-forest"),
+}  # fmt: skip
+
+
+def cases():
+    for check in checks.CHECKS:
+        of_check = check.__name__.removeprefix("check_")
+        for name in WEIGHED if check in checks.OF_WEIGHTS else CHECKED:
+            without_pairs = check in checks.OF_PAIRS_ONLY and not name.startswith(WITH_PAIRS)
+            excluded = NOT_FOR.get(of_check, ())
+            if not without_pairs and not (name.startswith(excluded) if excluded else False):
+                yield pytest.param(check, name, id=f"{of_check}-{name}")
+
+
+@pytest.mark.parametrize(("check", "name"), cases())
+def test_own_check(check, name):
+    check(clone({**CHECKED, **WEIGHED}[name]))
+
+
+SCIKIT_LEARNS = [
+    BinaryRelevance(),
+    BradleyTerryClassifier(GaussianNB()),
+    CalibratedLabelRanking(),
+    ClassifierChainEnsemble(LogisticRegression(), n_chains=2),
+    CorrectedBinaryRelevance(GaussianNB(), validation=3),
+    CorrectedMulticlassClassifier(),
+    CorrectedPairwiseClassifier(),
+    FourClassPairsClassifier(GaussianNB()),
+    LabelPowerset(),
+    MLkNN(),
+    MendedClassifier(cv=2),
+    PairwiseClassifier(GaussianNB()),
+    PairwisePerceptrons(),
+    ParallelHyperplanesSVM(),
+    QWeightedVoting(GaussianNB()),
+    RAkEL(GaussianNB()),
+    RandomSubspaceNB(),
+    SharedFirstClassifier(GaussianNB()),
+    ThresholdedClassifier(CalibratedLabelRanking(GaussianNB())),
+    TwoStageVoting(GaussianNB()),
+    ScaledLogisticRegression(),
+]
+
+
+def expected_failures(estimator):
+    if not isinstance(estimator, PairwisePerceptrons):
+        return {}
+    return dict.fromkeys(
+        [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")],
+        "a step of twice the size is not two steps",
+    )
+
+
+@parametrize_with_checks(SCIKIT_LEARNS, expected_failed_checks=expected_failures)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def test_every_public_classifier_is_checked():
+    classifiers = set(CLASSIFIERS.values())
+    assert classifiers == {type(clf) for clf in CHECKED.values()}
+    assert classifiers - {MLkNN} == {type(clf) for clf in WEIGHED.values()}
+    assert classifiers < {type(clf) for clf in SCIKIT_LEARNS}
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "max_landmarks"), [(120, 2500), (120, 20), (700, 600)], ids=["all", "few", "many"]
+)
+@pytest.mark.parametrize("estimator", ["auto", GaussianNB(), ScaledLogisticRegression()], ids=str)
+def test_a_row_does_not_depend_on_its_company_with_landmarks(estimator, n_rows, max_landmarks):
+    rng = np.random.RandomState(0)
+    X = rng.randn(n_rows + 20, 4) * [1, 10, 0.1, 1e-3]
+    scores = X @ rng.randn(4, 3) + 2 * np.sin(3 * X[:, :1])
+    Y = scores + rng.randn(*scores.shape) > 0  # local errors of a linear model
+    clf = MendedClassifier(estimator, max_landmarks=max_landmarks, random_state=0, cv=3)
+    clf, new = clf.fit(X[:n_rows], Y[:n_rows]), X[n_rows:]
+    alone = [(clf.predict(row)[0], clf.predict_proba(row)[0]) for row in new[:, np.newaxis]]
+    labels, proba = map(np.array, zip(*alone, strict=True))
+    np.testing.assert_array_equal(labels, clf.predict(new))
+    np.testing.assert_allclose(proba, clf.predict_proba(new), rtol=0, atol=1e-12)
