@@ -186,7 +186,7 @@ def cases():
                 yield pytest.param(check, name, id=f"{of_check}-{name}")
 
 
-@pytest.mark.parametrize(("check", "name"), cases())
+@pytest.mark.parametrize(("check", "name"), [*cases()])
 def test_own_check(check, name):
     check(clone({**CHECKED, **WEIGHED}[name]))
 

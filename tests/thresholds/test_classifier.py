@@ -18,7 +18,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairmend import (
     BinaryRelevance,
@@ -209,11 +208,6 @@ def test_classifiers_without_scores_are_refused(small_set):
         ValueError, match=r"FirstLabelOnly gave an array of shape \(16, 2\).*4 labels"
     ):
         ThresholdedClassifier(FirstLabelOnly()).fit(X, Y)
-
-
-@parametrize_with_checks([ThresholdedClassifier(CalibratedLabelRanking(GaussianNB()))])
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
 
 
 def test_a_number_is_a_fixed_threshold(small_set):

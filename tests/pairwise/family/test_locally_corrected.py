@@ -17,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairmend import (
     AdaptiveNeighbourhood,
@@ -274,13 +273,3 @@ def test_iris_with_all_references():
             random_state=0,
         )  # fmt: skip
         assert clf.fit(X, y).score(X, y) > 0.93
-
-
-@parametrize_with_checks(
-    [
-        CorrectedBinaryRelevance(GaussianNB(), validation=3),
-        CorrectedMulticlassClassifier(),
-    ]
-)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)

@@ -9,43 +9,11 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import Perceptron, SGDClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import references
-from classifier_checks import CHECKS, check_float32
 from pairmend import CalibratedLabelRanking, PairwisePerceptrons
 
-CLASSIFIERS = {
-    "mlpp": PairwisePerceptrons(calibration_label=False, random_state=0),
-    "cmlpp": PairwisePerceptrons(random_state=0),
-    "averaged": PairwisePerceptrons(average=True, max_iter=3, random_state=0),
-    "soft": PairwisePerceptrons(voting="soft", average=True, random_state=0),
-}
 PLAIN = PairwisePerceptrons(shuffle=False)
-
-
-# Perceptrons jump: a margin of 0 that rounding moves leads to another, equally good hyperplane.
-OWN = [check for check in CHECKS if check is not check_float32]
-
-
-@pytest.mark.parametrize("check", OWN, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_own_check(name, check):
-    check(clone(CLASSIFIERS[name]))
-
-
-def larger_steps(estimator):
-    why = "a step of twice the size is not two steps"
-    rows = ("dense", "sparse")
-    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in rows}
-
-
-@parametrize_with_checks(
-    [PairwisePerceptrons()],
-    expected_failed_checks=larger_steps,
-)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
 
 
 def by_loops(X, Y, weights, n_iter, virtual, intercept):

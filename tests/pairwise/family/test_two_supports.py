@@ -5,12 +5,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from classifier_checks import CHECKS
 from pairmend import (
     BradleyTerryClassifier,
     FourClassPairsClassifier,
@@ -29,27 +27,6 @@ MEMBERS = {
 WRAPPING = {name: member for name, member in MEMBERS.items() if "estimator" in member.get_params()}
 every = pytest.mark.parametrize("member", MEMBERS.values(), ids=MEMBERS)
 every_wrapping = pytest.mark.parametrize("member", WRAPPING.values(), ids=WRAPPING)
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@every
-def test_own_check(member, check):
-    member = clone(member)
-    if "estimator" in member.get_params():
-        member.set_params(estimator=MultinomialNB())  # trained in no time
-    check(member)
-
-
-@parametrize_with_checks(
-    [
-        BradleyTerryClassifier(GaussianNB()),
-        SharedFirstClassifier(GaussianNB()),
-        FourClassPairsClassifier(GaussianNB()),
-        ParallelHyperplanesSVM(),
-    ]
-)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
 
 
 @every_wrapping
