@@ -46,10 +46,10 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier, PairwiseClassifier
-from pairmend._utils.cells import densify
+from pairmend._utils.arrays import densify
 from pairmend.datasets import load
 from pairmend.kernels.pairs import label_pairs
-from pairmend.model_selection.splits import validation_split
+from pairmend.model_selection import validation_split
 
 SETTINGS = [{}, {"balance": "labels"}, {"overlap": 0.5}]
 """FCM, FCM-W and FCM-O."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 from sklearn.datasets import make_multilabel_classification
 
-from pairmend._utils import compilation
+from pairmend._utils import computing
 
 settings.register_profile("pairmend", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("pairmend")
@@ -43,9 +43,9 @@ def shared() -> Path:
 def either_way(request):
     """Work is done by numpy, or by compiled code however little it is."""
     compiled = request.param == "compiled"
-    if compiled and not compilation.has_numba():
+    if compiled and not computing.has_numba():
         pytest.skip("needs pip install 'pairmend[fast]'")
-    with mock.patch.object(compilation, "WORTHWHILE", 0 if compiled else np.inf):
+    with mock.patch.object(computing, "WORTHWHILE_COMPILED", 0 if compiled else np.inf):
         yield
 
 

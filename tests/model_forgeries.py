@@ -42,7 +42,7 @@ from pairmend import (
     MLkNN,
     PairwiseClassifier,
 )
-from pairmend._utils import compilation
+from pairmend._utils import computing
 from pairmend.persistence import ModelFileError, load_model, save_model
 from pairmend.persistence.container import Container, read_container, write_container
 
@@ -296,7 +296,7 @@ def outcome(path, rows):
 def check_seeds(first, stop, folder, compiled=False):
     """Forge and check files of seeds in this process; write each seed before it is tried."""
     if compiled:
-        compilation.WORTHWHILE = 0  # use compiled code for small arrays, too
+        computing.WORTHWHILE_COMPILED = 0  # use compiled code for small arrays, too
     originals()
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

@@ -20,7 +20,7 @@ from pairmend import (
     MendedClassifier,
     PairwiseClassifier,
 )
-from pairmend._utils import cells
+from pairmend._utils import arrays
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.datasets import load
 
@@ -121,7 +121,7 @@ def test_memory_is_not_larger_than_with_dense_rows(clf, rng, monkeypatch):
     Y = rng.rand(400, 3) < 0.4
     clone(clf).fit(X, Y)  # imports and compiles what it needs
     found = peak_memory(clf, X, Y)
-    monkeypatch.setattr(cells, "MOSTLY_ZEROS", -1)
+    monkeypatch.setattr(arrays, "MOSTLY_ZEROS", -1)
     assert found < peak_memory(clf, X, Y)
 
 

@@ -20,7 +20,7 @@ from sklearn import get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier
-from pairmend._utils.threads import in_threads, one_blas_thread, thread_count
+from pairmend._utils.computing import in_threads, one_blas_thread, thread_count
 from public_classifiers import CLASSIFIERS, data_for, made
 
 

@@ -12,9 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.fit_params import route_fit_params, take_params
-from pairmend._utils.frames import is_frame
-from pairmend._utils.namespaces import (
+from pairmend._utils.arrays import (
     Convert,
     Namespace,
     as_numpy,
@@ -22,15 +20,16 @@ from pairmend._utils.namespaces import (
     foreign_namespace,
     refuse_arrays,
 )
-from pairmend._utils.parameters import DefaultParts, same_parameters
+from pairmend._utils.frames import is_frame
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
+    DefaultParts,
     check_prediction_parameters,
     convert_arrays,
     fit_context,
+    same_parameters,
 )
-from pairmend._utils.tags import indicators_of, tags_of
-from pairmend._utils.targets import Target, check_target
+from pairmend._utils.targets import Target, check_target, indicators_of, tags_of
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike, TargetLike
 from pairmend._utils.validation import (
     check_features,
@@ -38,6 +37,7 @@ from pairmend._utils.validation import (
     set_feature_attributes,
     take_rows,
 )
+from pairmend._utils.weights import route_fit_params, take_params
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.pairs import sum_to_one
 from pairmend.kernels.threshold import accept

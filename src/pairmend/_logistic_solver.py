@@ -15,9 +15,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from pairmend._utils.chunking import batches
-from pairmend._utils.namespaces import Array, Namespace
-from pairmend._utils.threads import one_blas_thread
+from pairmend._utils.arrays import Array, Namespace
+from pairmend._utils.computing import batches, one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 
 TOLERANCE = 1e-10

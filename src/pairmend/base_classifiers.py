@@ -12,15 +12,14 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._logistic_solver import fit_logistic
-from pairmend._utils.chunking import CACHED_CELLS, batches
-from pairmend._utils.fit_params import check_sample_weight
+from pairmend._utils.computing import CACHED_CELLS, batches
 from pairmend._utils.frames import EncodedFrame, is_frame
 from pairmend._utils.per_label import PreparedFit
 from pairmend._utils.sklearn_private import check_params
 from pairmend._utils.targets import check_row_order
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend._utils.validation import is_plain, is_valid, set_feature_attributes
-from pairmend._utils.weights import relative_weights
+from pairmend._utils.weights import check_sample_weight, relative_weights
 from pairmend.frames import FrameEncoder
 
 __all__ = ["DenseScaler", "ScaledLogisticRegression"]

@@ -17,10 +17,16 @@ from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.cells import by_density, densify, to_csr
-from pairmend._utils.fit_params import check_sample_weight
+from pairmend._utils.arrays import (
+    Array,
+    Namespace,
+    by_density,
+    check_device_rows,
+    densify,
+    foreign_namespace,
+    to_csr,
+)
 from pairmend._utils.frames import EncodedFrame, is_frame
-from pairmend._utils.namespaces import Array, Namespace, check_device_rows, foreign_namespace
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
     HasMethods,
@@ -31,7 +37,7 @@ from pairmend._utils.sklearn_private import (
 )
 from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend._utils.validation import LARGEST, is_moderate, is_plain
-from pairmend._utils.weights import all_equal
+from pairmend._utils.weights import all_equal, check_sample_weight
 from pairmend.frames import FrameEncoder
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend._utils.cells import MOSTLY_ZEROS, SPARSE_SHARE, by_density, densify, to_csr
+from pairmend._utils.arrays import MOSTLY_ZEROS, SPARSE_SHARE, by_density, densify, to_csr
 
 
 def matrix(rng, density, shape=(40, 50)):

@@ -8,7 +8,7 @@ from sklearn import config_context
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
-from pairmend._utils.chunking import BLOCK_ARRAYS, FLOAT_BYTES, pair_blocks, row_chunks
+from pairmend._utils.computing import BLOCK_ARRAYS, FLOAT_BYTES, pair_blocks, row_chunks
 from pairmend.kernels.pairs import pairs_between, pairs_of
 from pairmend.pairwise.learners.generic import GenericPairLearner
 

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 import pairmend
 from pairmend import GlobalNeighbourhood, MendedClassifier, RandomSubspaceNB, ThresholdedClassifier
-from pairmend._utils.parameters import same_parameters
+from pairmend._utils.sklearn_private import same_parameters
 from pairmend.thresholds import F1Thresholds, FixedThreshold, NeverEmpty, TopLabels
 from public_classifiers import CLASSIFIERS, QUICK, data_for, made, rows
 

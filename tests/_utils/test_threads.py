@@ -13,8 +13,8 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from pairmend import CorrectedPairwiseClassifier
-from pairmend._utils import threads as _threads
-from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils import computing as _threads
+from pairmend._utils.computing import in_threads, thread_count
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
@@ -128,7 +128,7 @@ def test_predictions_are_equal_with_all_backends_of_joblib(backend, rng):
     clf = CorrectedPairwiseClassifier(n_jobs=2, random_state=0).fit(X, Y)
     expected = clf.pair_corrected(X)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_threads, "WORTHWHILE", 0.0)
+        patch.setattr(_threads, "WORTHWHILE_THREADS", 0.0)
         jobs = (delayed(clf.pair_corrected)(X) for _ in range(4))
         for found in Parallel(n_jobs=2, backend=backend)(jobs):
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
@@ -139,7 +139,7 @@ def test_work_after_the_end_of_the_main_thread(n_threads):
     program = """
 import threading, time
 import sklearn  # as with every classifier: older versions of threadpoolctl find scipy's BLAS only
-from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.computing import in_threads, thread_count
 done = []
 def work():
     threading.main_thread().join()
@@ -169,7 +169,7 @@ def test_default_number_of_threads_is_that_of_blas():
 def test_work_in_a_destructor_at_shutdown_ends():
     program = """
 import time
-from pairmend._utils import threads as _threads
+from pairmend._utils import computing as _threads
 
 class Late:
     def __del__(self, in_threads=_threads.in_threads, sleep=time.sleep):

@@ -11,8 +11,12 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from pairmend.model_selection import MultilabelStratifiedKFold
-from pairmend.model_selection.splits import _assign_rows, _change_of_gaps, validation_split
+from pairmend.model_selection import (
+    MultilabelStratifiedKFold,
+    _assign_rows,
+    _change_of_gaps,
+    validation_split,
+)
 
 
 @given(st.integers(2, 50), st.floats(0.05, 0.95), st.integers(0, 99))

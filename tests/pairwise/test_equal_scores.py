@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from array_libraries import LIBRARIES, Library, dispatched
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
-from pairmend._utils import compilation
+from pairmend._utils import computing
 from pairmend.datasets import load
 
 ROWS = {
@@ -48,7 +48,7 @@ def rows_of(name, folder):
 def computed(name, folder, compiled):
     """Return the scores of all classifiers by numpy, or by compiled loops."""
     X, Y, queries = rows_of(name, folder)
-    with mock.patch.object(compilation, "WORTHWHILE", 0 if compiled else np.inf):
+    with mock.patch.object(computing, "WORTHWHILE_COMPILED", 0 if compiled else np.inf):
         return [clone(clf).fit(X, Y).predict_proba(queries) for clf in CLASSIFIERS]
 
 
@@ -62,7 +62,7 @@ def assert_equal_scores(found, expected, atol=1e-9):
 def test_compiled_loops_and_sparse_rows(name, shared):
     expected = computed(name, shared / "data", compiled=False)
     X, Y, queries = rows_of(name, shared / "data")
-    if compilation.has_numba():
+    if computing.has_numba():
         for scores, other in zip(
             expected, computed(name, shared / "data", compiled=True), strict=True
         ):

@@ -18,7 +18,7 @@ from pairmend import (
     RandomSubspaceNB,
 )
 from pairmend.kernels.pairs import label_pairs
-from pairmend.model_selection.splits import given_split
+from pairmend.model_selection import given_split
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 from pairmend.persistence import load_model, save_model
 

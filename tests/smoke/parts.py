@@ -126,7 +126,7 @@ def excel():
 def fast():
     import numpy as np
 
-    from pairmend._utils.compilation import has_numba
+    from pairmend._utils.computing import has_numba
 
     assert has_numba()
     rng = np.random.RandomState(0)

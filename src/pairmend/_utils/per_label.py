@@ -18,10 +18,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
-from pairmend._utils.chunking import CACHED_CELLS, batches
+from pairmend._utils.computing import CACHED_CELLS, batches, one_blas_thread
 from pairmend._utils.progress import report, run_calls
 from pairmend._utils.sklearn_private import count_rows
-from pairmend._utils.threads import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_probabilities, class_probabilities, is_valid
 from pairmend._utils.weights import relative_weights

@@ -1,7 +1,9 @@
-"""Formatting lists of names and counts in messages."""
+"""Texts of messages; texts that are numbers, codes, or stand for a missing value."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
+from math import nan
 
 
 def listed(names: Iterable[str]) -> str:
@@ -21,3 +23,42 @@ def one_line(name: str) -> str:
     return " ".join(
         "".join(" " if unicodedata.category(c).startswith(separators) else c for c in name).split()
     )
+
+
+MISSING_TEXTS = frozenset({
+    "?", "-", "--", "---", "\u2013", "\u2014", ".", "n/a", "na", "n.a.", "nan", "null", "none",
+    "unknown", "missing", "<na>", "#n/a", "#na", "#div/0!", "#null!", "#num!", "#ref!", "#value!",
+    "#name?", "k.a.", "k. a.", "keine angabe", "unbekannt", "#nv", "#wert!", "#bezug!", "#zahl!",
+    "#valeur!", "#nombre!", "#nom?",
+})  # fmt: skip
+"""Texts that stand for a missing number or date, in lower case: those of programs, the errors of
+Excel in English, German and French, and what people write."""
+_LONGEST_MISSING = max(map(len, MISSING_TEXTS))
+_CODE = re.compile(r"[+-]?0\d+", re.ASCII)
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def is_missing_text(text: str) -> bool:
+    """Return whether a text stands for a missing number or date."""
+    if text[:1].isdigit() or len(text) > _LONGEST_MISSING:
+        return False
+    return text.strip().lower() in MISSING_TEXTS
+
+
+def is_code(text: str) -> bool:
+    """Return whether a text is a whole number with a leading zero, such as 00501."""
+    return _CODE.fullmatch(text.strip()) is not None
+
+
+def is_plain_number(text: str) -> bool:
+    """Return whether a text is a number with at most a sign, a decimal point and an exponent."""
+    return _PLAIN.fullmatch(text.strip()) is not None and not is_code(text)
+
+
+def plain_number(text: str) -> float:
+    """Return a text in plain notation as a number, NaN for one that stands for a missing value."""
+    if is_missing_text(text):
+        return nan
+    if not is_plain_number(text):
+        raise ValueError(f"{text!r} is no number in plain notation")
+    return float(text)

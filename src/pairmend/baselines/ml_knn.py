@@ -10,9 +10,9 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.chunking import row_chunks
-from pairmend._utils.columns import require_numbers
-from pairmend._utils.namespaces import refuse_arrays
+from pairmend._utils.arrays import refuse_arrays
+from pairmend._utils.computing import row_chunks
+from pairmend._utils.frames import require_numbers
 from pairmend._utils.sklearn_private import Interval, count_rows, fit_context
 from pairmend._utils.targets import check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.number_texts import is_missing_text
+from pairmend._utils.text import is_missing_text
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets.limits import CellCount
 

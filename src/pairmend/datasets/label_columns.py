@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pairmend._utils.tags import ABSENT, PRESENT
+from pairmend._utils.targets import ABSENT, PRESENT
 from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets.mulan import read_label_names

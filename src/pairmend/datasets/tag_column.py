@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from pairmend._utils.number_texts import is_missing_text
+from pairmend._utils.text import is_missing_text
 from pairmend.datasets.assembly import column_values
 from pairmend.datasets.data import MultiLabelData, source_name
 from pairmend.datasets.limits import ReadLimits

@@ -14,20 +14,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.fit_params import fit_with_weights, route_fit_params
-from pairmend._utils.lazy import lazy
-from pairmend._utils.parameters import is_auto
+from pairmend._utils.computing import lazy
 from pairmend._utils.per_label import for_all_labels
-from pairmend._utils.predictions import label_scores
-from pairmend._utils.sklearn_private import check_params, count_rows
+from pairmend._utils.sklearn_private import check_params, count_rows, is_auto
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
     check_columns,
+    label_scores,
     new_seed,
     seed_estimator,
     take_rows,
 )
-from pairmend._utils.weights import all_equal, relative_weights
+from pairmend._utils.weights import all_equal, fit_with_weights, relative_weights, route_fit_params
 from pairmend.baselines.relevance import BinaryRelevance
 from pairmend.distributed.base_training import (
     fit_on_worker,

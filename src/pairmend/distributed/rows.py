@@ -17,7 +17,7 @@ from pairmend._utils.targets import Target, check_row_order, check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_training_rows, take_rows
 from pairmend._utils.weights import unit_weight, without_negligible
-from pairmend.model_selection.out_of_fold import split_rows
+from pairmend.model_selection import split_rows
 
 CELLS = 2**22
 """Cells of a block of rows: 32 MiB in double precision."""

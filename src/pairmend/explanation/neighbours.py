@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.chunking import row_chunks
+from pairmend._utils.computing import row_chunks
 from pairmend._utils.typing import BoolArray, IntArray, Matrix
 from pairmend.explanation.data import ProblemExplanation, TrainingRow
 

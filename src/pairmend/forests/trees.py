@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.chunking import row_chunks
-from pairmend._utils.compilation import compiled, use_compiled
-from pairmend._utils.lazy import lazy
+from pairmend._utils.computing import compiled, lazy, row_chunks, use_compiled
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 
 NO_CHILD = -1

@@ -13,14 +13,14 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from pairmend._utils.columns import Column, days_of, read_column
-from pairmend._utils.number_texts import (
+from pairmend._utils.frames import Column, days_of, read_column
+from pairmend._utils.text import (
+    counted,
     is_code,
     is_missing_text,
     is_plain_number,
     plain_number,
 )
-from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
 
 KINDS = ("number", "category", "date", "text", "ignored")

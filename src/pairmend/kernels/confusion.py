@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.namespaces import Convert
-from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.arrays import Convert
+from pairmend._utils.computing import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import unfold

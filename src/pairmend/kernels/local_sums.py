@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.lazy import lazy
-from pairmend._utils.threads import in_blocks
+from pairmend._utils.computing import in_blocks, lazy
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.kernels.confusion import p_true_given_decision
 from pairmend.kernels.neighbourhood import (

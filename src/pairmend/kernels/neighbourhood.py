@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.computing import in_threads, thread_count
 from pairmend._utils.typing import FloatArray, Matrix
 
 KTH_NEIGHBOUR_WEIGHT = 0.3

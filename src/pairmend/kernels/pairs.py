@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.namespaces import Namespace
+from pairmend._utils.arrays import Namespace
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 
 

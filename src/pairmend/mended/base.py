@@ -18,21 +18,18 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from pairmend._logistic_solver import fit_logistic
-from pairmend._utils.fit_params import take_params
-from pairmend._utils.parameters import is_auto
 from pairmend._utils.per_label import PerLabelClassifier, for_all_labels, varying_labels
-from pairmend._utils.predictions import label_scores
 from pairmend._utils.progress import report
-from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.sklearn_private import count_rows, is_auto
 from pairmend._utils.targets import Target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import seed_estimator, take_rows
-from pairmend._utils.weights import relative_weights
+from pairmend._utils.validation import label_scores, seed_estimator, take_rows
+from pairmend._utils.weights import relative_weights, take_params
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelForest
 from pairmend.mended.corrector import fit_stacking_weights, stack
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
-from pairmend.model_selection.out_of_fold import cross_fit, first_predictions
+from pairmend.model_selection import cross_fit, first_predictions
 
 LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
 INVERSE_PENALTIES = (1.0, 10.0)

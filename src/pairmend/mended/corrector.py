@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from pairmend._utils.chunking import row_chunks
-from pairmend._utils.lazy import lazy
+from pairmend._utils.computing import lazy, one_blas_thread, row_chunks
 from pairmend._utils.progress import report
 from pairmend._utils.targets import Target
-from pairmend._utils.threads import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend._utils.weights import draw_rows

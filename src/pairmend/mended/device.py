@@ -19,17 +19,16 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._logistic_solver import fit_logistic
-from pairmend._utils.chunking import batches
-from pairmend._utils.namespaces import (
+from pairmend._utils.arrays import (
     Array,
     Namespace,
     as_numpy,
     check_device_rows,
     warn_of_n_jobs,
 )
-from pairmend._utils.parameters import is_auto
+from pairmend._utils.computing import batches
 from pairmend._utils.per_label import smoothed_share, varying_labels
-from pairmend._utils.sklearn_private import check_params
+from pairmend._utils.sklearn_private import check_params, is_auto
 from pairmend._utils.targets import numpy_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import check_magnitude, check_probabilities, seed_estimator

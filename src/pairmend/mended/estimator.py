@@ -12,11 +12,8 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.fit_params import route_fit_params
-from pairmend._utils.namespaces import as_numpy, foreign_namespace, like_rows
-from pairmend._utils.parameters import is_auto, same_parameters
+from pairmend._utils.arrays import as_numpy, foreign_namespace, like_rows
 from pairmend._utils.per_label import PerLabelClassifier
-from pairmend._utils.predictions import label_scores
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import (
     HAS_ARRAY_API,
@@ -26,6 +23,8 @@ from pairmend._utils.sklearn_private import (
     check_prediction_parameters,
     count_rows,
     fit_context,
+    is_auto,
+    same_parameters,
 )
 from pairmend._utils.targets import Target, check_target
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
@@ -33,10 +32,11 @@ from pairmend._utils.validation import (
     check_base_classifier,
     check_features,
     check_training_rows,
+    label_scores,
     new_seed,
     take_rows,
 )
-from pairmend._utils.weights import relative_weights
+from pairmend._utils.weights import relative_weights, route_fit_params
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.pairs import sum_to_one
@@ -73,7 +73,7 @@ from pairmend.mended.explain import ExplainMixin
 from pairmend.mended.rows import RowEncoder, takes_sparse_rows
 from pairmend.mended.search import as_columns
 from pairmend.mended.validation import MAX_LANDMARKS, OutOfFoldRows, ValidationRows
-from pairmend.model_selection.out_of_fold import split_rows
+from pairmend.model_selection import split_rows
 from pairmend.thresholds.strategies import FixedThreshold
 
 

@@ -17,9 +17,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from pairmend._utils.chunking import row_chunks
+from pairmend._utils.computing import one_blas_thread, row_chunks
 from pairmend._utils.sklearn_private import count_rows
-from pairmend._utils.threads import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend._utils.validation import set_feature_attributes, take_rows
 from pairmend._utils.weights import draw_rows, relative_weights

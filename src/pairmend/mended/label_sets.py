@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.lazy import lazy
-from pairmend._utils.threads import in_blocks
+from pairmend._utils.computing import in_blocks, lazy
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.weights import SLACK
 from pairmend.kernels.neighbourhood import exponential, squared_norms

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.cells import can_be_sparse, is_mostly_zeros, to_csr
+from pairmend._utils.arrays import can_be_sparse, is_mostly_zeros, to_csr
 from pairmend._utils.frames import is_frame
 from pairmend._utils.typing import FloatArray, MatrixLike
 from pairmend._utils.validation import take_rows

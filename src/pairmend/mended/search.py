@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.chunking import row_chunks
-from pairmend._utils.threads import in_blocks
+from pairmend._utils.computing import in_blocks, row_chunks
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend._utils.validation import LARGEST
 from pairmend.kernels.local_sums import corrected_by, sums_around

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.chunking import row_chunks
+from pairmend._utils.computing import row_chunks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend._utils.weights import draw_rows

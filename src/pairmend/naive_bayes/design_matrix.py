@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.cells import Cells, densify
-from pairmend._utils.lazy import lazy
+from pairmend._utils.arrays import Cells, densify
+from pairmend._utils.computing import lazy
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.naive_bayes.feature_statistics import FeatureStatistics
 

@@ -18,11 +18,9 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pairmend._utils.cells import by_density
-from pairmend._utils.columns import column_kinds
-from pairmend._utils.fit_params import check_sample_weight
-from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
-from pairmend._utils.namespaces import refuse_arrays
+from pairmend._utils.arrays import by_density, refuse_arrays
+from pairmend._utils.computing import one_blas_thread
+from pairmend._utils.frames import EncodedFrame, column_kinds, frame_columns, is_frame
 from pairmend._utils.sklearn_private import (
     CachedParameterNames,
     Interval,
@@ -31,7 +29,6 @@ from pairmend._utils.sklearn_private import (
     fit_context,
 )
 from pairmend._utils.targets import check_row_order
-from pairmend._utils.threads import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import (
     check_columns,
@@ -39,7 +36,7 @@ from pairmend._utils.validation import (
     is_plain,
     set_feature_attributes,
 )
-from pairmend._utils.weights import unit_weight, without_negligible
+from pairmend._utils.weights import check_sample_weight, unit_weight, without_negligible
 from pairmend.frames import FrameEncoder
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.feature_statistics import (

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.cells import Cells, densify
-from pairmend._utils.chunking import batches
-from pairmend._utils.threads import in_threads, thread_count
+from pairmend._utils.arrays import Cells, densify
+from pairmend._utils.computing import batches, in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.frames import FrameEncoder
 

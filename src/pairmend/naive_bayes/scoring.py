@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.chunking import batches
-from pairmend._utils.lazy import lazy
+from pairmend._utils.computing import batches, lazy
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.rrc import fold
 from pairmend.naive_bayes.design_matrix import Design, DesignMatrix

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.threads import one_blas_thread
+from pairmend._utils.computing import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.naive_bayes.design_matrix import DesignMatrix
 

@@ -13,15 +13,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.chunking import BLOCK_ARRAYS, pair_blocks, row_chunks
-from pairmend._utils.fit_params import fit_with_weights, route_fit_params
-from pairmend._utils.namespaces import (
+from pairmend._utils.arrays import (
     Namespace,
     as_numpy,
     check_device_rows,
     foreign_namespace,
     warn_of_n_jobs,
 )
+from pairmend._utils.computing import BLOCK_ARRAYS, pair_blocks, row_chunks
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HAS_ARRAY_API, count_rows, fit_context
 from pairmend._utils.targets import Target, check_target, numpy_target
@@ -33,9 +32,9 @@ from pairmend._utils.validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend._utils.weights import all_equal
+from pairmend._utils.weights import all_equal, fit_with_weights, route_fit_params
 from pairmend.kernels.pairs import DIGITS, label_pairs, round_scores, sum_supports, vote
-from pairmend.model_selection.splits import given_split, validation_split
+from pairmend.model_selection import given_split, validation_split
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.neighbourhoods import GaussianNeighbourhood, checked_weights
 from pairmend.pairwise.learners import PairLearner, TrainingRows

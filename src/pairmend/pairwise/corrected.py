@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pairmend._utils.namespaces import refuse_arrays
+from pairmend._utils.arrays import refuse_arrays
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike

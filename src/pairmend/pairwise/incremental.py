@@ -9,13 +9,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from pairmend._utils.fit_params import route_fit_params
+from pairmend._utils.arrays import refuse_arrays
 from pairmend._utils.frames import has_categories, is_frame, is_pandas, pack_frame, unpack_frame
-from pairmend._utils.namespaces import refuse_arrays
 from pairmend._utils.sklearn_private import fit_context
 from pairmend._utils.targets import check_further_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import check_features, check_training_rows, take_rows
+from pairmend._utils.weights import route_fit_params
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.base import LocallyCorrected, PairwiseVoting, Split, TrainingInput
 from pairmend.pairwise.learners import TrainingRows

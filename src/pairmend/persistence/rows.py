@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.columns import category_key
-from pairmend._utils.frames import frame_columns, is_frame
+from pairmend._utils.frames import category_key, frame_columns, is_frame
 from pairmend.datasets import MultiLabelData
 from pairmend.datasets.assembly import column_values
 

@@ -14,10 +14,9 @@ import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.columns import column_kinds
+from pairmend._utils.arrays import with_numpy_arrays
 from pairmend._utils.defaults import MAX_MODEL_BYTES
-from pairmend._utils.frames import frame_columns, is_frame
-from pairmend._utils.namespaces import with_numpy_arrays
+from pairmend._utils.frames import column_kinds, frame_columns, is_frame
 from pairmend.persistence.archive import TooLargeError
 from pairmend.persistence.audit import audit
 from pairmend.persistence.container import (

@@ -10,9 +10,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils import check_random_state
 
 from pairmend._utils.per_label import varying_labels
-from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import IntArray, MatrixLike
+from pairmend._utils.validation import predicted_labels, predicted_scores
 from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.study.objects import CRITERIA, Criterion
 

@@ -21,9 +21,8 @@ from sklearn.model_selection import KFold
 from sklearn.utils import get_tags
 
 from pairmend._utils.interrupts import is_interrupt
-from pairmend._utils.predictions import predicted_labels, predicted_scores
 from pairmend._utils.typing import IntArray
-from pairmend._utils.validation import seed_estimator, take_rows
+from pairmend._utils.validation import predicted_labels, predicted_scores, seed_estimator, take_rows
 from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.study.definition import Study
 from pairmend.study.objects import as_text, describe

@@ -10,9 +10,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.fit_params import fit_with_weights, route_fit_params, take_params
-from pairmend._utils.namespaces import refuse_arrays
-from pairmend._utils.predictions import label_scores
+from pairmend._utils.arrays import refuse_arrays
 from pairmend._utils.progress import fitted_text, report
 from pairmend._utils.sklearn_private import (
     HasMethods,
@@ -23,9 +21,15 @@ from pairmend._utils.sklearn_private import (
 )
 from pairmend._utils.targets import check_target
 from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
-from pairmend._utils.validation import check_training_rows, new_seed, seed_estimator, take_rows
-from pairmend._utils.weights import all_equal
-from pairmend.model_selection.out_of_fold import cross_fit, split_rows
+from pairmend._utils.validation import (
+    check_training_rows,
+    label_scores,
+    new_seed,
+    seed_estimator,
+    take_rows,
+)
+from pairmend._utils.weights import all_equal, fit_with_weights, route_fit_params, take_params
+from pairmend.model_selection import cross_fit, split_rows
 from pairmend.thresholds.strategies import CardinalityThreshold, FixedThreshold
 
 METHODS = ("predict_proba", "decision_function")

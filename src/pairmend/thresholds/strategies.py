@@ -16,13 +16,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.fit_params import check_row_weights, fit_with_weights
-from pairmend._utils.namespaces import as_numpy, like_rows
+from pairmend._utils.arrays import as_numpy, like_rows
 from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from pairmend._utils.targets import check_indicators
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
 from pairmend._utils.validation import is_plain
-from pairmend._utils.weights import all_equal, relative_weights
+from pairmend._utils.weights import all_equal, check_row_weights, fit_with_weights, relative_weights
 from pairmend.kernels.threshold import (
     accept,
     batch_f1_cut,

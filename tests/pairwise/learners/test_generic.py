@@ -4,10 +4,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 from pairmend import RandomSubspaceNB
-from pairmend._utils.constant_classifier import ConstantClassifier
 from pairmend.kernels.pairs import LabelRows, label_pairs
 from pairmend.kernels.rrc import unfold
-from pairmend.pairwise.learners.generic import GenericPairLearner
+from pairmend.pairwise.learners.generic import ConstantClassifier, GenericPairLearner
 
 
 class RecordingClassifier(ClassifierMixin, BaseEstimator):

@@ -13,7 +13,7 @@ from sklearn import config_context
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import PairwiseClassifier, RandomSubspaceNB
-from pairmend._utils.chunking import row_chunks
+from pairmend._utils.computing import row_chunks
 from pairmend.kernels.pairs import LabelRows, label_pairs
 from pairmend.kernels.rrc import unfold
 from pairmend.naive_bayes.design_matrix import Design

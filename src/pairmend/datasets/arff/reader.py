@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.chunking import join_blocks
+from pairmend._utils.computing import join_blocks
 from pairmend._utils.typing import Matrix
 from pairmend.datasets.arff.bulk import BulkParser
 from pairmend.datasets.arff.digits import NotPlain

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier, MultiLabelMetaClassifier
-from pairmend._utils.chunking import row_chunks
+from pairmend._utils.computing import row_chunks
 from pairmend._utils.sklearn_private import (
     HasMethods,
     StrOptions,

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from pairmend._utils.chunking import BLOCK_ARRAYS, row_chunks
-from pairmend._utils.fit_params import take_params
-from pairmend._utils.namespaces import Namespace
+from pairmend._utils.arrays import Namespace
+from pairmend._utils.computing import BLOCK_ARRAYS, row_chunks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
+from pairmend._utils.weights import take_params
 from pairmend.kernels.confusion import ValidationDecisions, confusion_sums
 from pairmend.kernels.pairs import LabelRows
 from pairmend.kernels.rrc import decide

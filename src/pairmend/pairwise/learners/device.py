@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.chunking import batches
-from pairmend._utils.lazy import lazy
-from pairmend._utils.namespaces import Array, Convert, Namespace
+from pairmend._utils.arrays import Array, Convert, Namespace
+from pairmend._utils.computing import batches, lazy
 from pairmend._utils.progress import report
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import seed_estimator

@@ -2,25 +2,44 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from pairmend._utils.constant_classifier import ConstantClassifier
-from pairmend._utils.fit_params import take_params
 from pairmend._utils.frames import EncodedFrame, is_frame
 from pairmend._utils.progress import iterate_calls, run_calls
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import class_probabilities, seed_estimator, take_rows
-from pairmend._utils.weights import unit_weight
+from pairmend._utils.weights import take_params, unit_weight
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import fold_rounded
 from pairmend.pairwise.learners import PairLearner
+
+
+@dataclass(frozen=True)
+class ConstantClassifier:
+    """A classifier that predicts the same probabilities of classes for every row."""
+
+    shares: tuple[float, ...]
+
+    @classmethod
+    def from_counts(cls, counts: FloatArray) -> Self:
+        """Return the classifier of Laplace-smoothed shares; they are equal without rows."""
+        return cls(tuple(((counts + 1) / (counts.sum() + len(counts))).tolist()))
+
+    @property
+    def classes_(self) -> IntArray:
+        """All classes."""
+        return np.arange(len(self.shares))
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the shares for every row."""
+        return np.tile(self.shares, (count_rows(X), 1))
 
 
 @dataclass(frozen=True)

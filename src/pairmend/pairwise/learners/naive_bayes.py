@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.cells import by_density
-from pairmend._utils.chunking import batches, row_chunks
-from pairmend._utils.fit_params import check_sample_weight
+from pairmend._utils.arrays import by_density
+from pairmend._utils.computing import batches, in_threads, row_chunks, thread_count
 from pairmend._utils.progress import report
-from pairmend._utils.threads import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import seed_estimator
-from pairmend._utils.weights import unit_weight
+from pairmend._utils.weights import check_sample_weight, unit_weight
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import fold
 from pairmend.naive_bayes.design_matrix import Design

@@ -1,0 +1,286 @@
+"""How work is run: chunks of rows, threads, compiled loops, attributes that are computed once.
+
+Sizes of chunks follow scikit-learn's ``working_memory``, and none changes a result. While several
+threads run, BLAS uses one: its own threads would wait for each other at the end of each product,
+which takes a multiple of the time if the processors have other work.
+
+Numba is optional and takes about a second to import, so it is used for large arrays only. It keeps
+compiled code on disk until the file of the function changes, whatever changes in other files. So a
+compiled function calls no function of this library and reads no constant: it computes from its
+arguments.
+
+A loop is compiled where that makes a fit or a prediction on a real set clearly faster (one thread,
+times of numpy divided by times of compiled code, medians of alternating runs, November 2026):
+
+=================================  ====================================  ====
+``forests.trees``                  prediction of a forest, medical       2.5
+                                   the same, plant                       1.6
+                                   the same, yeast                       0.9
+=================================  ====================================  ====
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache, wraps
+from pickle import UnpicklingError
+from threading import RLock
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn import get_config
+from threadpoolctl import ThreadpoolController
+
+from pairmend._utils.typing import FloatArray
+
+FLOAT_BYTES = 8
+CACHED_CELLS = 2**16
+"""Number of cells of a chunk of rows that stays in the cache of a processor."""
+BLOCK_ARRAYS = 16
+"""Largest number of arrays of shape (rows, pairs of a block) in memory at once."""
+
+
+def _budget() -> int:
+    """Return the bytes for the arrays of a chunk, or of a block: half of the working memory."""
+    return int(get_config()["working_memory"] * 2**20) // 2
+
+
+def batches(n: int, size: int) -> Iterator[slice]:
+    """Cut n items into batches of a size, the last one possibly smaller."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def row_chunks(n_rows: int, row_size: int, max_bytes: int | None = None) -> Iterator[slice]:
+    """Cut rows so that a chunk of `row_size` floats a row fits into memory."""
+    budget = max_bytes or _budget()
+    return batches(n_rows, max(1, budget // (FLOAT_BYTES * max(1, row_size))))
+
+
+def pair_blocks(
+    n_labels: int, n_rows: int, pair_size: int = 0, max_bytes: int | None = None
+) -> Iterator[slice]:
+    """Cut the first labels of pairs so that the arrays of a block of pairs fit into memory.
+
+    A block holds all pairs of one or more consecutive first labels. A pair needs `pair_size` floats
+    beside those of its rows.
+    """
+    size = BLOCK_ARRAYS * max(1, n_rows) + pair_size
+    ends = np.cumsum(np.arange(n_labels - 1, 0, -1)) * (FLOAT_BYTES * size)
+    budget = max_bytes or _budget()
+    start = 0
+    while start < len(ends):
+        spent = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, spent + budget, side="right")))
+        yield slice(start, stop)
+        start = stop
+
+
+def join_blocks(blocks: list[FloatArray], n_rows: int, n_columns: int) -> FloatArray:
+    """Move blocks of rows into one array; each block is freed as soon as it is copied."""
+    cells = np.empty((n_rows, n_columns))
+    while blocks:
+        block = blocks.pop()
+        cells[n_rows - len(block) : n_rows] = block
+        n_rows -= len(block)
+    return cells
+
+
+WORTHWHILE_THREADS = 3e5
+"""Nanoseconds of work from which on more than one thread is faster."""
+MAX_THREADS = 64
+
+
+def thread_count(n_jobs: int | None = None, *, nanoseconds: float = np.inf) -> int:
+    """Return the number of threads for work of some length; None means as many as BLAS uses."""
+    if nanoseconds < WORTHWHILE_THREADS:
+        return 1
+    if n_jobs is not None:
+        return int(effective_n_jobs(n_jobs))
+    counts = [*_limit.before.values()] or [library.num_threads or 1 for library in _blas()]
+    return max(int(effective_n_jobs(None)), *counts)
+
+
+def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int) -> None:
+    """Call `work` for each item in up to `n_threads` threads, the calling thread among them.
+
+    The calling thread processes every item that no other thread has taken and cancels jobs that
+    have not begun. So it ends even if all other threads are busy or cannot start.
+    """
+    queue = deque(items)
+
+    def process_items() -> None:
+        while queue:
+            try:
+                item = queue.popleft()
+            except IndexError:  # another thread took the last item
+                return
+            work(item)
+
+    with one_blas_thread():
+        jobs = _submit(process_items, min(n_threads, len(queue)) - 1)
+        try:
+            process_items()
+        finally:
+            queue.clear()  # after an error, no thread begins another item
+            errors = [job.exception() for job in jobs if not job.cancel()]
+    for error in filter(None, errors):
+        raise error
+
+
+def in_blocks(fill: Callable[[slice], None], n_rows: int, block: int, nanoseconds: float) -> None:
+    """Call `fill` for blocks of rows, in several threads if the work takes long enough."""
+    blocks = (slice(start, min(start + block, n_rows)) for start in range(0, n_rows, block))
+    in_threads(fill, blocks, thread_count(nanoseconds=nanoseconds))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread, for products that are small or few.
+
+    The number of threads is a setting of the whole process. It is restored when the last of the
+    threads that are in such a block leaves it.
+    """
+    user = object()
+    try:
+        _limit.enter(user)
+        yield
+    finally:
+        _limit.leave(user)
+
+
+class _Limit:
+    """Which calls need BLAS in one thread, and its numbers of threads before the first of them."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.users: set[object] = set()
+        self.before: dict[Any, int] = {}
+
+    def enter(self, user: object) -> None:
+        with self.lock:
+            if not self.users:
+                counts = {library: library.num_threads or 1 for library in _blas()}
+                self.before = {library: count for library, count in counts.items() if count > 1}
+                for library in self.before:
+                    library.set_num_threads(1)
+            self.users.add(user)
+
+    def leave(self, user: object) -> None:
+        with self.lock:
+            self.users.discard(user)
+            if not self.users:
+                for library, count in self.before.items():
+                    library.set_num_threads(count)
+                self.before = {}
+
+    def end_in_child(self) -> None:
+        """Restore the setting in a forked process, which has none of its parent's threads."""
+        self.lock = RLock()
+        self.users.clear()
+        self.leave(None)
+
+
+_limit = _Limit()
+
+
+def _submit(function: Callable[[], None], n_jobs: int) -> "list[Future[None]]":
+    """Start jobs, as many as possible."""
+    jobs: list[Future[None]] = []
+    for _ in range(n_jobs):
+        try:
+            jobs.append(_executor().submit(function))
+        except RuntimeError:  # the interpreter shuts down, or the system starts no more threads
+            _executor.cache_clear()  # the failed job would stay in the queue, with its arrays
+            break
+    return jobs
+
+
+@cache
+def _executor() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="pairmend")
+
+
+@cache
+def _blas() -> list[Any]:
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_executor.cache_clear)
+    os.register_at_fork(after_in_child=_limit.end_in_child)
+
+
+WORTHWHILE_COMPILED = 2**16
+"""Smallest number of values for which compiled code is used."""
+
+
+def use_compiled(n_values: int) -> bool:
+    """Return whether to call compiled loops for this number of values."""
+    return n_values >= WORTHWHILE_COMPILED and has_numba()
+
+
+@cache
+def has_numba() -> bool:
+    """Return whether numba is installed and not disabled by ``NUMBA_DISABLE_JIT=1``."""
+    try:
+        import numba
+    except ImportError:
+        return False
+    return not getattr(numba.config, "DISABLE_JIT", False)
+
+
+def compiled(loops: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, compiled at its first call."""
+
+    @cache
+    def compile_(*, cached: bool) -> Any:
+        from numba import njit
+
+        return njit(cache=cached, nogil=True, error_model="numpy")(loops)
+
+    @wraps(loops)
+    def call(*arguments: Any) -> Any:
+        try:
+            return compile_(cached=True)(*arguments)
+        except (RuntimeError, OSError, EOFError, UnpicklingError) as error:
+            # There is no folder for the cache, the disk is full or a file of the cache is broken.
+            if isinstance(error, RuntimeError) and "cache" not in str(error):
+                raise
+            return compile_(cached=False)(*arguments)
+
+    return call
+
+
+Value = TypeVar("Value")
+
+
+class lazy(Generic[Value]):
+    """Compute an attribute at first access and store it, without a lock.
+
+    On Python 3.11, :class:`functools.cached_property` locks all objects of a class. A process that
+    is forked while another thread holds that lock waits for it forever. Without a lock, two
+    threads may both compute the value, which is the same.
+    """
+
+    def __init__(self, compute: Callable[[Any], Value]):
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "lazy[Value]": ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+
+    def __get__(self, instance: Any, owner: type) -> "lazy[Value] | Value":
+        if instance is None:
+            return self
+        value = self.compute(instance)
+        instance.__dict__[self.name] = value  # shadows the descriptor; works for frozen classes
+        return value

@@ -1,0 +1,419 @@
+"""Splits of multi-label rows for cross-validation; scores of rows outside of their folds."""
+
+import re
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.parallel import delayed
+
+from pairmend._utils.per_label import PerLabelClassifier
+from pairmend._utils.progress import run_calls
+from pairmend._utils.targets import Target, check_indicators
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._utils.validation import label_scores, take_rows
+from pairmend._utils.weights import take_params
+
+__all__ = ["MultilabelStratifiedKFold"]
+
+ABOUT_CLASSES = re.compile(r"\b(class|classes|unique values?|constant)\b", re.IGNORECASE)
+"""Words in error messages of classifiers that cannot be trained on a single class."""
+MAX_NAMES = 10
+"""Number of labels that a message lists at the most."""
+
+
+class MultilabelStratifiedKFold(BaseCrossValidator):
+    """Stratified k-fold cross-validation of label indicators, with scikit-learn's interface.
+
+    Rows are always shuffled.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    random_state : int, RandomState or None, default=None
+        Seed of the split. An int gives the same folds every time.
+
+    Notes
+    -----
+    This is the iterative stratification of K. Sechidis, G. Tsoumakas and I. Vlahavas, "On the
+    stratification of multi-label data", ECML PKDD 2011: the rows of the rarest label are assigned
+    first, each to the fold with the largest deficit of that label; ties go to the fold with the
+    most free places.
+
+    There are two additions. Sizes of folds differ by at most one: a full fold gets no more rows.
+    And a gap, a fold without a label that has at least as many rows as there are folds, is filled
+    by exchanging rows of two folds, as long as that lowers the number of gaps. If no row has more
+    than one label, no gap is left. In general some gaps are unavoidable: three rows and three
+    labels, each on two of the rows, cannot be split in two without a gap. It is guaranteed that no
+    exchange of two rows would lower the number of gaps.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> cv = MultilabelStratifiedKFold(3, random_state=0)
+    >>> cross_val_score(KNeighborsClassifier(), X, Y, cv=cv, scoring="f1_micro").round(2)
+    array([0.57, 0.61, 0.62])
+    """
+
+    def __init__(
+        self, n_splits: int = 5, *, random_state: int | np.random.RandomState | None = None
+    ) -> None:
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def split(
+        self, X: MatrixLike, y: TargetLike, groups: Any = None
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the row numbers of the training and the test part of each split.
+
+        Parameters
+        ----------
+        X : array-like with n_samples rows
+            Features; only their number of rows is used.
+        y : array-like, frame or sparse matrix of shape (n_samples, n_labels)
+            Label indicators.
+        groups : object, default=None
+            Ignored; scikit-learn passes it.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Row numbers, ascending.
+
+        Examples
+        --------
+        >>> cv = MultilabelStratifiedKFold(2, random_state=0)
+        >>> [test.tolist() for _, test in cv.split(np.zeros((4, 1)), [[1], [0], [1], [0]])]
+        [[0, 3], [1, 2]]
+        """
+        check_consistent_length(X, y)
+        Y, n_folds = check_indicators(y), self.n_splits
+        if not isinstance(n_folds, Integral) or n_folds < 2:
+            raise ValueError(
+                f"The number of folds must be a whole number of at least 2, got {n_folds!r}."
+            )
+        if n_folds > len(Y):
+            raise ValueError(
+                f"{n_folds} folds need at least as many samples, got {len(Y)}. Pass fewer folds or "
+                "more samples."
+            )
+        fold_of = _assign_rows(Y, n_folds, check_random_state(self.random_state))
+        _fill_gaps(Y, fold_of, n_folds)
+        for number in range(n_folds):
+            inside = fold_of == number
+            yield np.flatnonzero(~inside), np.flatnonzero(inside)
+
+    def get_n_splits(self, X: MatrixLike = None, y: TargetLike = None, groups: Any = None) -> int:
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups : object, default=None
+            Ignored; scikit-learn passes them.
+
+        Returns
+        -------
+        int
+            Number of splits.
+
+        Examples
+        --------
+        >>> MultilabelStratifiedKFold(3).get_n_splits()
+        3
+        """
+        return self.n_splits
+
+
+def _assign_rows(Y: BoolArray, n_folds: int, rng: np.random.RandomState) -> IntArray:
+    """Return the fold of each row by iterative stratification."""
+    n_rows = len(Y)
+    free = np.full(n_folds, n_rows // n_folds)
+    free[: n_rows % n_folds] += 1
+    left_of_label = Y.sum(axis=0)
+    # Times n_rows, deficits are whole numbers, and ties are exact.
+    deficit = np.outer(left_of_label, free)
+    fold_of = np.empty(n_rows, dtype=np.int64)
+    left = rng.permutation(n_rows)
+    while left_of_label.any():
+        label = int(np.argmin(np.where(left_of_label, left_of_label, n_rows + 1)))
+        has_label = Y[left, label]
+        rows = left[has_label]
+        folds = _largest_deficits(deficit[label], free, len(rows), n_rows, rng)
+        fold_of[rows] = folds
+        for fold in range(n_folds):
+            inside = rows[folds == fold]
+            free[fold] -= len(inside)
+            of_label = Y[inside].sum(axis=0)
+            deficit[:, fold] -= n_rows * of_label
+            left_of_label -= of_label
+        left = left[~has_label]
+    fold_of[left] = np.repeat(np.arange(n_folds), free)
+    return fold_of
+
+
+def _largest_deficits(
+    deficits: IntArray, free: IntArray, n_chosen: int, unit: int, rng: np.random.RandomState
+) -> IntArray:
+    """Return the folds with the largest deficit of a label, one after the other.
+
+    A fold loses one free place, and `unit` of its deficit, each time that it is chosen. Only folds
+    with free places are. In a tie that with most of them is chosen, then a random one.
+    """
+    owed, places = deficits.tolist(), free.tolist()
+    chosen = []
+    for _ in range(n_chosen):
+        first = max(key for key in zip(owed, places, strict=True) if key[1])
+        tied = [k for k, key in enumerate(zip(owed, places, strict=True)) if key == first]
+        fold = tied[rng.randint(len(tied))] if len(tied) > 1 else tied[0]
+        chosen.append(fold)
+        owed[fold] -= unit
+        places[fold] -= 1
+    return np.array(chosen, dtype=np.int64)
+
+
+def _fill_gaps(Y: BoolArray, fold_of: IntArray, n_folds: int) -> None:
+    """Exchange rows of two folds, in place, while that lowers the number of gaps.
+
+    A gap is a fold without a label that has at least as many rows as there are folds.
+    """
+    has_enough = Y.sum(axis=0) >= n_folds
+    cells = Y[:, has_enough].astype(np.float32)
+    counts = np.array([cells[fold_of == fold].sum(axis=0) for fold in range(n_folds)])
+    improved = True
+    while improved:
+        improved = False
+        for fold, label in np.argwhere(counts == 0):
+            if counts[fold, label]:  # filled together with another gap
+                continue
+            incoming = np.flatnonzero(cells[:, label])
+            outgoing = np.flatnonzero(fold_of == fold)
+            change = _change_of_gaps(
+                cells[incoming], counts[fold_of[incoming]], cells[outgoing], counts[fold]
+            )
+            best_in, best_out = np.unravel_index(np.argmin(change), change.shape)
+            if change[best_in, best_out] >= 0:
+                continue
+            row_in, row_out = incoming[best_in], outgoing[best_out]
+            other = fold_of[row_in]
+            counts[fold] += cells[row_in] - cells[row_out]
+            counts[other] += cells[row_out] - cells[row_in]
+            fold_of[row_in], fold_of[row_out] = fold, other
+            improved = True
+
+
+def _change_of_gaps(
+    incoming: FloatArray, their_counts: FloatArray, outgoing: FloatArray, own_counts: FloatArray
+) -> FloatArray:
+    """Return by how much each exchange of rows changes the number of gaps, (a, b).
+
+    `incoming` (a, L) are rows of other folds, `their_counts` (a, L) the rows with each label in the
+    fold of each, `outgoing` (b, L) the rows of the fold, and `own_counts` its rows with each label.
+    """
+    own_then, theirs_then = own_counts + incoming, their_counts - incoming
+    before = (own_counts == 0).sum() + (their_counts == 0).sum(axis=1)
+    between = (own_then == 0).sum(axis=1) + (theirs_then == 0).sum(axis=1)
+    # The outgoing row leaves a gap where it is the last with the label, and may fill one.
+    opened_less_closed = (own_then == 1).astype(np.float32) - (theirs_then == 0)
+    return (between - before)[:, None] + opened_less_closed @ outgoing.T
+
+
+def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray]:
+    """Return the row numbers of given training and validation parts, ascending."""
+    parts = [np.sort(np.asarray(part)) for part in split]
+    are_valid = all(
+        part.ndim == 1
+        and part.dtype.kind in "iu"
+        and len(part)
+        and 0 <= part[0] <= part[-1] < n_rows
+        for part in parts
+    )
+    if (
+        len(parts) != 2
+        or not are_valid
+        or len(np.unique(np.concatenate(parts))) < sum(map(len, parts))
+    ):
+        raise ValueError(
+            "A split is a pair of arrays, the row numbers of the training and of the validation "
+            f"part: neither empty, no row twice, all from 0 to {n_rows - 1}. Got {split!r}."
+        )
+    return parts[0], parts[1]
+
+
+def validation_split(
+    rows: IntArray, validation: float | int, rng: np.random.RandomState
+) -> tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]:
+    """Split rows into a training and a validation part, which may be cross-fitted folds.
+
+    A float is the share of rows in the training part, rounded to whole rows; all others are
+    validation rows. With an int K, all rows are in both parts, and are cross-fitted in K folds: the
+    positions of rows to train on, and of those to predict.
+    """
+    n_rows = len(rows)
+    if isinstance(validation, Integral):
+        folds = KFold(int(validation), shuffle=True, random_state=rng)
+        return rows, rows, list(folds.split(rows))
+    n_train = int(np.floor(validation * n_rows + 0.5))
+    if not 0 < n_train < n_rows:
+        empty = "training" if n_train == 0 else "validation"
+        raise ValueError(
+            f"validation={validation} leaves the {empty} part of {n_rows} sample(s) empty. Use "
+            "more samples, or another share."
+        )
+    order = rng.permutation(n_rows)
+    return rows[np.sort(order[:n_train])], rows[np.sort(order[n_train:])], []
+
+
+def split_rows(
+    cv: Any, X: MatrixLike, target: Target, present: BoolArray, random_state: Any
+) -> list[tuple[IntArray, IntArray]]:
+    """Return the training and test rows of each split, without rows of weight 0.
+
+    `cv` splits all rows; an int is the number of folds of a `MultilabelStratifiedKFold` of the rows
+    that are `present`. Splits without test rows are left out.
+    """
+    if isinstance(cv, Integral):
+        # Single-label classes are stratified in the same way, as labels of which each row has one.
+        rows = np.flatnonzero(present)
+        folds = MultilabelStratifiedKFold(int(cv), random_state=random_state)
+        parts = folds.split(rows, target.Y[rows].astype(np.int64))
+        return [(rows[train], rows[test]) for train, test in parts]
+    parts = check_cv(cv).split(X, target.as_given(np.arange(len(present))))
+    splits = [(_row_numbers(train, present), _row_numbers(test, present)) for train, test in parts]
+    splits = [(train, test) for train, test in splits if len(test)]
+    if not splits:
+        raise ValueError(
+            "n_samples = 0 in the test parts of the splits; expected out-of-fold predictions of at "
+            "least 1 row of positive weight. Pass a cv with larger test parts."
+        )
+    if any(len(train) == 0 for train, _ in splits):
+        raise ValueError(
+            "A split of cv has no training rows of positive weight; expected at least one. Pass a "
+            "cv with larger training parts."
+        )
+    return splits
+
+
+def _row_numbers(part: Any, present: BoolArray) -> IntArray:
+    """Return the numbers of the rows of positive weight in a part of a split.
+
+    The part is given as row numbers or as a mask, as for ``cross_validate`` of scikit-learn.
+    """
+    try:
+        rows: IntArray = np.arange(len(present))[part if len(part) else slice(0)]
+    except IndexError as error:
+        raise ValueError(
+            f"A split of cv does not fit to the {len(present)} rows: {error}. Expected row numbers "
+            f"below {len(present)}, or boolean masks of {len(present)} values."
+        ) from error
+    return rows[present[rows]]
+
+
+def cross_fit(
+    estimator: Any,
+    X: MatrixLike,
+    target: Target,
+    params: dict[str, Any],
+    splits: list[tuple[IntArray, IntArray]],
+    *,
+    method: str,
+    purpose: str,
+    n_jobs: int | None,
+    owner: Any = None,
+) -> list[FloatArray]:
+    """Return a list with the scores (n_test, L) of each split's test rows.
+
+    A clone of the estimator is fitted on the training rows of each split. Progress is reported for
+    `owner`.
+
+    ``cross_val_predict`` is not used because it encodes the labels of each fold: a label that all
+    rows have becomes one that no row has. `purpose` is part of the note on an error in training.
+    """
+    calls = (
+        delayed(_fit_and_score)(estimator, X, target, params, train, test, method, purpose)
+        for train, test in splits
+    )
+    doing = "out-of-fold predictions"
+    return run_calls(owner, calls, len(splits), "split", doing, n_jobs=n_jobs)
+
+
+def _fit_and_score(
+    estimator: Any,
+    X: MatrixLike,
+    target: Target,
+    params: dict[str, Any],
+    train: IntArray,
+    test: IntArray,
+    method: str,
+    purpose: str,
+) -> FloatArray:
+    """Fit a clone on training rows and return the scores of the test rows."""
+    fitted = fit_on_rows(estimator, X, target, params, train, purpose)
+    return label_scores(fitted, take_rows(X, test), method, len(target.classes))
+
+
+def fit_on_rows(
+    estimator: Any,
+    X: MatrixLike,
+    target: Target,
+    params: dict[str, Any],
+    train: IntArray,
+    purpose: str | None,
+) -> Any:
+    """Return a clone that is fitted on some rows.
+
+    `purpose` is part of the note on an error in cross-fitting; None means no cross-fitting.
+    """
+    rows, own_params = take_rows(X, train), take_params(X, params, train)  # rows are a copy
+    try:
+        if isinstance(estimator, PerLabelClassifier):
+            return clone(estimator).fit_overwriting(rows, target.Y[train], **own_params)
+        return clone(estimator).fit(rows, target.as_given(train), **own_params)
+    except Exception as error:
+        if purpose is not None:
+            number = f"{len(train)} of {len(target.Y)} rows"
+            error.add_note(f"while cross-fitting {purpose} on {number}.")
+        if note := _note_on_constant_labels(error, target, train):
+            error.add_note(note)
+        raise
+
+
+def first_predictions(
+    tests: Sequence[IntArray], parts: list[FloatArray], n_labels: int
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the rows of the test parts, the first prediction of each, and its split.
+
+    Rows are in ascending order. A row predicted twice would be its own neighbour. `parts` is
+    emptied.
+    """
+    rows = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *tests]))
+    proba = np.empty((len(rows), n_labels))
+    folds = np.empty(len(rows), dtype=np.int64)
+    while parts:
+        fold = len(parts) - 1
+        places = np.searchsorted(rows, tests[fold])
+        # Of a row that a fold predicts twice, the first prediction is kept.
+        proba[places[::-1]], folds[places] = parts.pop()[::-1], fold
+    return rows, proba, folds
+
+
+def _note_on_constant_labels(error: Exception, target: Target, train: IntArray) -> str | None:
+    """Return a note on labels that are constant in training rows, if an error is about classes."""
+    if not ABOUT_CLASSES.search(str(error)):
+        return None
+    Y = target.Y[train]
+    constant = target.classes[~Y.any(axis=0) | Y.all(axis=0)].tolist()
+    if not constant:
+        return None
+    names = ", ".join(map(repr, constant[:MAX_NAMES])) + (", ..." * (len(constant) > MAX_NAMES))
+    return (
+        f"In these training rows, {len(constant)} label(s) have the same value in all rows: "
+        f"{names}. Use a classifier that accepts such labels, fewer folds, or remove these labels."
+    )

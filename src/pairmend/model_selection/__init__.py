@@ -1,5 +1,0 @@
-"""Splits of multi-label rows for cross-validation."""
-
-from pairmend.model_selection.splits import MultilabelStratifiedKFold
-
-__all__ = ["MultilabelStratifiedKFold"]
