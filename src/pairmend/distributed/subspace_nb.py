@@ -19,7 +19,7 @@ from pairmend.mended.rows import RowEncoder
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.feature_statistics import DistinctValues, FeatureStatistics
-from pairmend.naive_bayes.sums import LabelSets, LabelSums, Sums
+from pairmend.naive_bayes.sums import GroupedRows, LabelSums, Sums
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 
 NO_ENCODER = RowEncoder(None, for_base=False, for_distances=False)
@@ -186,9 +186,9 @@ def _sum_classes(block: Block, design: Design, labels: IntArray) -> Sums:
     return Sums.over(classes, block.weights, design.expand(block.X))
 
 
-def _label_sets(block: Block, design: Design, n_labels: int) -> LabelSets:
+def _label_sets(block: Block, design: Design, n_labels: int) -> GroupedRows:
     has_virtual = block.Y.shape[1] < n_labels
-    return LabelSets.of(block.Y, block.weights, design.expand(block.X), has_virtual=has_virtual)
+    return GroupedRows.of(block.Y, block.weights, design.expand(block.X), has_virtual=has_virtual)
 
 
 def _sum_labels(block: Block, design: Design, n_labels: int) -> LabelSums:

@@ -95,7 +95,7 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class LabelSets:
+class GroupedRows:
     """Sums over the rows that have the same labels; all other sums are sums of these."""
 
     labels: BoolArray  # (n_sets, L), a virtual label included
@@ -104,7 +104,7 @@ class LabelSets:
     @classmethod
     def of(
         cls, Y: BoolArray, weights: FloatArray | None, rows: DesignMatrix, *, has_virtual: bool
-    ) -> "LabelSets":
+    ) -> "GroupedRows":
         """Sum the rows of each set of labels that occurs."""
         if has_virtual:
             Y = np.column_stack([Y, np.ones(len(Y), dtype=bool)])
@@ -165,12 +165,12 @@ class LabelSums:
         has_virtual: bool = False,
     ) -> "LabelSums":
         """Sum rows by their labels, with a virtual label after all others if `has_virtual`."""
-        sets = LabelSets.of(Y, weights, rows, has_virtual=has_virtual)
+        sets = GroupedRows.of(Y, weights, rows, has_virtual=has_virtual)
         sums = cls.part(sets, has_virtual=has_virtual).with_exclusive_numbers()
         return replace(sums, exclusive=sets.lacking(sums.exclusive_pairs))
 
     @classmethod
-    def part(cls, sets: LabelSets, *, has_virtual: bool) -> "LabelSums":
+    def part(cls, sets: GroupedRows, *, has_virtual: bool) -> "LabelSums":
         """Sum a part of the rows, without the exclusive sums, which depend on all rows."""
         labels = sets.sums.combined(sparse.csr_array(sets.labels.T, dtype=np.intp))
         first, second, shared = sets.shared()
@@ -225,7 +225,7 @@ class LabelSums:
         Rows that become a small part of their label's rows get exclusive sums from then on. Before,
         they were all of them, none, or enough for subtraction to preserve their digits.
         """
-        sets = LabelSets.of(Y, weights, rows, has_virtual=self.has_virtual)
+        sets = GroupedRows.of(Y, weights, rows, has_virtual=self.has_virtual)
         part = LabelSums.part(sets, has_virtual=self.has_virtual)
         sums = self.plus(part).with_exclusive_numbers()
         pairs = sums.exclusive_pairs
