@@ -187,12 +187,9 @@ GROUPS: dict[str, dict[str, list[str]]] = {
             "bayesian_signed_rank",
             "signed_rank_posterior",
         ],
-        "Tests over the folds of a dataset": [
-            "corrected_t_test",
-            "bayesian_correlated_t_test",
-        ],
-        "Adjustment of p-values": ["holm", "shaffer", "bergmann_hommel"],
-        "Effects and intervals": ["effect_sizes", "bootstrap_intervals", "spearman"],
+        "Tests over the folds of a dataset": ["corrected_t_test"],
+        "Adjustment of p-values": ["adjust"],
+        "Intervals and correlations": ["bootstrap_intervals", "spearman"],
     },
     "report": {"": ["write_report", "summarise", "compare_losses"]},
     "published": {

@@ -60,7 +60,7 @@ def test_folds_are_compared_with_corrected_standard_errors(record, summary):
             assert entry["difference"] == pytest.approx(difference.mean())
             assert entry["t"] == pytest.approx(difference.mean() / error)
             losses = sign * np.column_stack([first, second])
-            expected = stats.bayesian_correlated_t_test(losses, test_share=share).iloc[0]
+            expected = stats.corrected_t_test(losses, test_share=share).iloc[0]
             assert [entry[name] for name in THREE] == pytest.approx(expected[THREE].tolist())
 
 

@@ -10,15 +10,13 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from pairmend.stats import (
+    adjust,
     average_ranks,
-    bergmann_hommel,
+    bayesian_signed_rank,
     bootstrap_intervals,
     critical_difference,
-    effect_sizes,
     friedman,
-    holm,
     nemenyi,
-    shaffer,
     spearman,
     wilcoxon,
 )
@@ -74,16 +72,12 @@ def test_the_table_of_demsar():
     assert untied < result["chi_square"] < untied * 1.15  # the tie correction raises it
 
 
-def test_all_equal_is_no_difference():
-    result = friedman(np.ones((5, 3)))
-    assert (result["chi_square"], result["p_value"]) == (0, 1)
-    assert (result["iman_davenport"], result["iman_davenport_p_value"]) == (0, 1)
-
-
-def test_perfect_agreement_has_the_largest_statistic():
-    result = friedman([[1, 2, 3]] * 7)
-    assert result["chi_square"] == pytest.approx(7 * 2)
-    assert (result["iman_davenport"], result["iman_davenport_p_value"]) == (np.inf, 0)
+def test_extremes_of_friedman():
+    names = ["chi_square", "p_value", "iman_davenport", "iman_davenport_p_value"]
+    assert friedman(np.ones((5, 3)))[names].tolist() == [0, 1, 0, 1]
+    found = friedman([[1, 2, 3]] * 7)
+    assert found["chi_square"] == pytest.approx(7 * 2)
+    assert found[names[2:]].tolist() == [np.inf, 0]
 
 
 # Demšar (2006), table 5: q of the two-tailed Nemenyi test for 2, 3, … 10 algorithms.
@@ -94,7 +88,7 @@ Q = {
 
 
 @pytest.mark.parametrize("alpha", Q)
-@pytest.mark.parametrize("k", range(2, 11))
+@pytest.mark.parametrize("k", [2, 5, 10])
 def test_critical_differences_are_those_of_demsars_table(alpha, k, rng):
     expected = Q[alpha][k - 2] * np.sqrt(k * (k + 1) / (6 * 12))
     assert critical_difference(k, 12, alpha=alpha) == pytest.approx(expected, rel=6e-4)
@@ -113,17 +107,6 @@ def test_p_values_are_those_of_scikit_posthocs(published, criterion):
     np.testing.assert_allclose(
         nemenyi(table)["p_value"], reference.to_numpy()[np.triu_indices(4, 1)], atol=1e-9
     )
-
-
-def test_two_algorithms_are_a_normal_test(rng):
-    # The range of two normal variables is sqrt(2) times the size of one.
-    from scipy.stats import norm
-
-    losses = rng.uniform(size=(20, 2))
-    result = nemenyi(losses)
-    first, second = average_ranks(losses)
-    z = abs(first - second) / np.sqrt(2 * 3 / (6 * 20))
-    assert result["p_value"].iloc[0] == pytest.approx(2 * norm.sf(z))
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, 5, np.nan, "0.05", None])
@@ -172,7 +155,7 @@ def test_exact_distribution_is_that_of_all_signs(data):
     assert found == pytest.approx(exact_p_value(losses[:, 0] - losses[:, 1]))
 
 
-@pytest.mark.parametrize("n_sets", [5, 12, 25])
+@pytest.mark.parametrize("n_sets", [5, 25])
 def test_up_to_25_sets_without_ties_are_scipys_exact(rng, n_sets):
     losses = rng.uniform(size=(n_sets, 3))
     pairs = wilcoxon(losses, adjust=None)
@@ -185,7 +168,7 @@ def test_up_to_25_sets_without_ties_are_scipys_exact(rng, n_sets):
 
 
 @pytest.mark.parametrize("size", [lambda n: 0.1, lambda n: 0.01 * (n + 1)])
-@pytest.mark.parametrize("n_sets", [2, 5, 9])
+@pytest.mark.parametrize("n_sets", [2, 9])
 def test_an_algorithm_that_always_wins_has_the_smallest_p_value(n_sets, size):
     """All of 2**n signs but two are less extreme, whether the differences are equal or not."""
     losses = [[0.5, 0.5 + size(n)] for n in range(n_sets)]
@@ -211,7 +194,7 @@ def test_published_losses_have_the_p_values_of_scipy(published, thousandths, cri
         reference = scipy_stats.wilcoxon(d, zero_method="wilcox", correction=True, method="approx")
         assert row["p_value"] == pytest.approx(reference.pvalue)
         assert row["statistic"] == reference.statistic
-        assert row["n_different"] == (d != 0).sum()
+        assert row["wins"] + row["losses"] == (d != 0).sum()
 
 
 def test_holm_adjusted_table_is_that_of_scikit_posthocs(thousandths):
@@ -225,52 +208,32 @@ def test_holm_adjusted_table_is_that_of_scikit_posthocs(thousandths):
     np.testing.assert_allclose(found, [reference.loc[pair] for pair in found.index])
 
 
-@pytest.mark.parametrize(
-    ("adjust", "by"),
-    [
-        (None, lambda p: p), ("holm", holm), ("shaffer", shaffer),
-        ("bergmann-hommel", bergmann_hommel),
-    ],
-)  # fmt: skip
-def test_each_adjustment_is_applied(published, adjust, by):
-    result = wilcoxon(published["hamming"], adjust=adjust)
-    expected = by(result["p_value"])
-    pd.testing.assert_series_equal(result["adjusted_p_value"], expected, check_names=False)
+@pytest.mark.parametrize("method", ["holm", "shaffer", "bergmann-hommel"])
+def test_each_adjustment_is_applied(published, method):
+    pairs = wilcoxon(published["hamming"], adjust=method)
+    expected = adjust(pairs["p_value"], method)
+    pd.testing.assert_series_equal(pairs["adjusted_p_value"], expected, check_names=False)
+    raw = wilcoxon(published["hamming"], adjust=None)
+    assert raw["adjusted_p_value"].tolist() == raw["p_value"].tolist()
 
 
 @pytest.mark.parametrize("method", ["auto", "normal", "exact"])
 def test_a_pair_that_never_differs_has_p_value_1(method):
     losses = pd.DataFrame({"a": [0.1, 0.5, 0.3], "b": [0.1, 0.5, 0.3], "c": [0.2, 0.6, 0.7]})
     result = wilcoxon(losses, method=method)
-    assert result.loc[("a", "b")].drop("method").tolist() == [0, 0, 1, 1]
+    names = ["statistic", "p_value", "adjusted_p_value", "rank_biserial", "ties"]
+    assert result.loc[("a", "b"), names].tolist() == [0, 1, 1, 0, 3]
     assert result.loc[("a", "c"), "p_value"] < 1
 
 
 @given(data=st.data(), scale=st.sampled_from([1e-3, 0.1, 1 / 3, 1e6]))
 def test_the_unit_of_the_losses_does_not_matter(loss_tables, data, scale):
     losses = data.draw(loss_tables)
-    pd.testing.assert_frame_equal(wilcoxon(losses * scale), wilcoxon(losses))
+    found = wilcoxon(losses * scale).assign(median_difference=lambda f: f.median_difference / scale)
+    pd.testing.assert_frame_equal(found, wilcoxon(losses))
 
 
-def test_nine_algorithms_work_and_ten_are_refused(rng):
-    losses = rng.uniform(size=(15, 10))
-    assert len(wilcoxon(losses[:, :9])) == 36
-    with pytest.raises(ValueError, match="10 were given: use Shaffer.*adjust='shaffer'"):
-        wilcoxon(losses)
-    assert len(wilcoxon(losses, adjust="shaffer")) == 45
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"adjust": "bonferroni"}, "adjust must be one of None, 'holm', .* got 'bonferroni'"),
-        ({"adjust": "none"}, "adjust must be one of None, 'holm', .* got 'none'"),
-        ({"method": "asymptotic"}, "method must be one of 'auto', 'normal', 'exact'"),
-    ],
-)
-def test_unknown_options_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        wilcoxon([[1, 2], [2, 1]], **options)
+EFFECTS = ["rank_biserial", "median_difference", "wins", "ties", "losses"]
 
 
 def rank_biserial_by_definition(first, second):
@@ -287,7 +250,7 @@ def rank_biserial_by_definition(first, second):
 @given(data=st.data())
 def test_effects_are_the_definitions(loss_tables, data):
     losses = data.draw(loss_tables)
-    found = effect_sizes(losses / 10)
+    found = wilcoxon(losses / 10)
     for i, j in combinations(range(losses.shape[1]), 2):
         a, b, row = losses[:, i], losses[:, j], found.loc[(i, j)]
         assert row["rank_biserial"] == pytest.approx(rank_biserial_by_definition(a, b))
@@ -299,16 +262,16 @@ def test_effects_are_the_definitions(loss_tables, data):
 def test_a_small_table_by_hand():
     # differences -1, -2, 3, 0: ranks 1 and 2 for the first, 3 against
     losses = pd.DataFrame({"a": [1, 1, 5, 4], "b": [2, 3, 2, 4]})
-    row = effect_sizes(losses).loc[("a", "b")]
-    assert row.tolist() == [0.0, -0.5, 2, 1, 1]
-    better = effect_sizes(losses.assign(b=[2, 3, 5.5, 4])).loc[("a", "b")]
+    row = wilcoxon(losses).loc[("a", "b")]
+    assert row[EFFECTS].tolist() == [0.0, -0.5, 2, 1, 1]
+    better = wilcoxon(losses.assign(b=[2, 3, 5.5, 4])).loc[("a", "b")]
     assert better["rank_biserial"] == 1
 
 
 def test_exchanging_algorithms_changes_the_sign(published):
     table = published["hamming"]
-    there = effect_sizes(table[["LPW", "FCM"]]).iloc[0]
-    back = effect_sizes(table[["FCM", "LPW"]]).iloc[0]
+    there = wilcoxon(table[["LPW", "FCM"]]).iloc[0]
+    back = wilcoxon(table[["FCM", "LPW"]]).iloc[0]
     assert there["rank_biserial"] == -back["rank_biserial"] != 0
     assert there["median_difference"] == -back["median_difference"]
     assert (there["wins"], there["losses"]) == (back["losses"], back["wins"])
@@ -316,8 +279,8 @@ def test_exchanging_algorithms_changes_the_sign(published):
 
 
 def test_rounding_error_is_a_tie():
-    row = effect_sizes([[0.1 + 0.2, 0.3], [0.3, 0.1 + 0.2]]).iloc[0]
-    assert row.tolist() == [0, 0, 0, 2, 0]
+    row = wilcoxon([[0.1 + 0.2, 0.3], [0.3, 0.1 + 0.2]]).iloc[0]
+    assert row[EFFECTS].tolist() == [0, 0, 0, 2, 0]
 
 
 def rho_by_definition(a, b):
@@ -391,22 +354,11 @@ def test_invalid_characteristics_are_refused(losses, characteristics, message):
 OF = ["mean_losses", "mean_differences", "average_ranks"]
 
 
-def test_percentiles_are_those_of_a_plain_loop(published):
-    table = published["hamming"]
-    found = bootstrap_intervals(table, method="percentile", confidence=0.9, n_resamples=4000)
-    rng = np.random.default_rng(7)
-    means = [table.iloc[rng.integers(0, 29, 29)].mean() for _ in range(4000)]
-    low, high = np.quantile(means, [0.05, 0.95], axis=0)
-    width = high - low
-    assert (abs(found["low"] - low) < 0.06 * width).all()
-    assert (abs(found["high"] - high) < 0.06 * width).all()
-    np.testing.assert_allclose(found["estimate"], table.mean())
-
-
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_each_column_is_scipys(published, method):
     table = published["zero_one"]
     found = bootstrap_intervals(table, method=method, seed=5, n_resamples=500)
+    assert not found.equals(bootstrap_intervals(table, method=method, seed=6, n_resamples=500))
     for name in table:
         reference = scipy_stats.bootstrap(
             (table[name].to_numpy(),), np.mean, n_resamples=500, method=method,
@@ -439,13 +391,6 @@ def test_intervals_contain_their_estimates_and_widen_with_confidence(published, 
     assert (wide["high"] > narrow["high"]).all()
 
 
-def test_results_depend_on_the_seed(published):
-    table = published["hamming"]
-    first, again, other = (bootstrap_intervals(table, seed=s) for s in (1, 1, 2))
-    pd.testing.assert_frame_equal(first, again)
-    assert (first["low"] != other["low"]).all()
-
-
 @pytest.mark.parametrize("of", OF)
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_the_interval_of_a_constant_is_a_point(of, method):
@@ -462,38 +407,36 @@ def test_a_constant_column_does_not_change_others():
     assert table.loc["b", "low"] < table.loc["b", "estimate"] < table.loc["b", "high"]
 
 
-def test_coverage_of_95_per_cent_intervals():
-    rng = np.random.default_rng(3)
-    losses = rng.normal(size=(40, 300))  # 300 algorithms of true mean 0
-    table = bootstrap_intervals(losses, n_resamples=1000)
-    held = ((table["low"] < 0) & (table["high"] > 0)).mean()
-    assert 0.90 < held < 0.98
-
-
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("test", "options", "message"),
     [
-        ({"of": "medians"}, "of must be one of 'mean_losses'"),
-        ({"method": "BCA"}, "method must be one of 'percentile', 'bca', got 'BCA'"),
-        ({"confidence": 95}, "confidence must be between 0 and 1, such as 0.95, got 95"),
-        ({"n_resamples": 10}, "n_resamples must be a whole number of at least 100, got 10"),
-        ({"n_resamples": 1e4}, "n_resamples must be a whole number"),
-        ({"seed": None}, "seed must be a whole number of at least 0, got None"),
+        (wilcoxon, {"adjust": "bonferroni"}, "adjust must be one of None, 'holm', .* 'bonferroni'"),
+        (wilcoxon, {"method": "asymptotic"}, "method must be one of 'auto', 'normal', 'exact'"),
+        (wilcoxon, {"control": "c", "adjust": "holm"}, "control must be one of 0, 1, got 'c'"),
+        (wilcoxon, {"control": 0}, "adjust='bergmann-hommel' is for all .* pass adjust='holm'"),
+        (bootstrap_intervals, {"of": "medians"}, "of must be one of 'mean_losses'"),
+        (bootstrap_intervals, {"method": "BCA"}, "method must be one of 'percentile', 'bca'"),
+        (bootstrap_intervals, {"confidence": 95}, "confidence must be between 0 and 1, such as"),
+        (bootstrap_intervals, {"n_resamples": 10}, "n_resamples must be a whole number of at"),
+        (bootstrap_intervals, {"n_resamples": 1e4}, "n_resamples must be a whole number"),
+        (bootstrap_intervals, {"seed": None}, "seed must be a whole number of at least 0"),
     ],
 )
-def test_invalid_options_are_refused(options, message):
+def test_invalid_options_are_refused(test, options, message):
     with pytest.raises(ValueError, match=message):
-        bootstrap_intervals([[1, 2], [2, 1]], **options)
+        test([[1, 2], [2, 1]], **options)
 
 
 @pytest.mark.parametrize(
     ("test", "columns"),
     [
-        (lambda losses: wilcoxon(losses, adjust="shaffer"), ["p_value", "adjusted_p_value"]),
+        (
+            lambda losses: wilcoxon(losses, adjust="shaffer"),
+            ["p_value", "adjusted_p_value", "ties"],
+        ),
         (nemenyi, ["p_value"]),
-        (effect_sizes, ["ties"]),
     ],
-    ids=["wilcoxon", "nemenyi", "effect_sizes"],
+    ids=["wilcoxon", "nemenyi"],
 )
 @given(data=st.data())
 def test_permuting_algorithms_permutes_pairs(loss_tables, test, columns, data):
@@ -514,19 +457,13 @@ def test_a_control_is_compared_with_each_other_algorithm(published):
     table = published["zero_one"]
     pairs = wilcoxon(table, adjust="holm", control="FCM")
     assert pairs.index.tolist() == [("FCM", "LPW"), ("FCM", "FCM-W"), ("FCM", "FCM-O")]
-    of_all = wilcoxon(table, adjust=None)["p_value"]
-    raw = [of_all[("LPW", "FCM")], of_all[("FCM", "FCM-W")], of_all[("FCM", "FCM-O")]]
-    assert pairs["p_value"].tolist() == raw
-    assert pairs["adjusted_p_value"].tolist() == holm(raw).tolist()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"control": "c", "adjust": "holm"}, "control must be one of 0, 1, got 'c'"),
-        ({"control": 0}, "adjust='bergmann-hommel' is for all pairs .* pass adjust='holm'"),
-    ],
-)
-def test_a_control_needs_a_name_and_an_adjustment_that_fits(options, message):
-    with pytest.raises(ValueError, match=message):
-        wilcoxon([[1, 2], [2, 1]], **options)
+    turned = table[["FCM", "LPW", "FCM-W", "FCM-O"]]
+    of_all = wilcoxon(turned, adjust=None).iloc[:3].drop(columns="adjusted_p_value")
+    pd.testing.assert_frame_equal(pairs.drop(columns="adjusted_p_value"), of_all)
+    assert pairs["adjusted_p_value"].tolist() == adjust(of_all["p_value"]).tolist()
+    expected = bayesian_signed_rank(turned).iloc[:3]
+    pd.testing.assert_frame_equal(bayesian_signed_rank(table, control="FCM"), expected)
+    options = {"of": "mean_differences", "n_resamples": 100}
+    expected = bootstrap_intervals(turned, **options).iloc[:3]
+    found = bootstrap_intervals(table, **options, control="FCM")
+    pd.testing.assert_frame_equal(found, expected)

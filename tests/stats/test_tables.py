@@ -8,11 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import rankdata
 
 from pairmend import stats
 from pairmend.stats import average_ranks
-from pairmend.stats.tables import levels, ranks_within_sets
 
 FUNCTIONS = {
     "average_ranks": stats.average_ranks,
@@ -20,7 +18,6 @@ FUNCTIONS = {
     "nemenyi": stats.nemenyi,
     "wilcoxon": stats.wilcoxon,
     "spearman": lambda losses: stats.spearman(losses, [[1], [2], [3]]),
-    "effect_sizes": stats.effect_sizes,
     "bootstrap_intervals": lambda losses: stats.bootstrap_intervals(losses, n_resamples=100),
 }
 
@@ -60,7 +57,7 @@ def test_invalid_tables_are_refused(function, losses, message):
 @pytest.mark.parametrize(
     ("name", "algorithms", "sets"),
     [
-        ("friedman", 3, 2), ("nemenyi", 2, 2), ("wilcoxon", 2, 2), ("effect_sizes", 2, 1),
+        ("friedman", 3, 2), ("nemenyi", 2, 2), ("wilcoxon", 2, 2),
         ("bootstrap_intervals", 2, 2), ("average_ranks", 1, 1),
     ],
 )  # fmt: skip
@@ -130,24 +127,3 @@ def test_rounding_error_decides_no_rank():
 def test_small_differences_above_rounding_error_count():
     assert average_ranks([[1.0, 1.0 + 1e-9]]).tolist() == [1.0, 2.0]
     assert average_ranks([[1e-20, 2e-20]]).tolist() == [1.0, 2.0]
-
-
-@given(data=st.data())
-def test_levels_keep_order_and_equality(loss_tables, data):
-    values = data.draw(loss_tables).astype(float)
-    noisy = values * 0.1 + data.draw(st.sampled_from([0, 1e-16, -1e-16])) * values
-    whole = levels(noisy, np.abs(noisy).max(axis=1, keepdims=True))
-    np.testing.assert_array_equal(rankdata(whole, axis=1), rankdata(values, axis=1))
-    assert (whole.min(axis=1) == 0).all()
-
-
-def test_names_are_kept_and_input_is_not_modified():
-    losses = pd.DataFrame({"b": [1, 2], "a": [2, 1]}, index=["x", "y"])
-    before = losses.copy()
-    assert average_ranks(losses).to_dict() == {"b": 1.5, "a": 1.5}
-    pd.testing.assert_frame_equal(losses, before)
-
-
-@pytest.mark.parametrize("values", [np.zeros((3, 4)), np.full((2, 2), 7.5)])
-def test_equal_everywhere(values):
-    assert (ranks_within_sets(values) == (values.shape[1] + 1) / 2).all()

@@ -192,6 +192,7 @@ COMMANDS = {
             "--folds N": "folds of a cross-validation (the study's, or 10)",
             "--repeats N": "repeats of the cross-validation (the study's, or 1)",
             "--seed N": "seed of random numbers (the study's, or 0)",
+            "--alpha LEVEL": "level of significance in the report (the study's, or 0.05)",
             "--time-limit SECONDS": "a task that takes longer has failed (the study's, or none)",
             "--jobs N": "worker processes (default: one for each processor)",
             "--dask ADDRESS": "run on the Dask cluster with this scheduler",
@@ -282,6 +283,7 @@ TYPES: dict[str, Any] = {
     "N": _whole_number,
     "SECONDS": float,
     "SHARE": float,
+    "LEVEL": float,
     **dict.fromkeys(PATHS, Path),
 }
 """Types of values by their names; others are texts."""

@@ -110,7 +110,7 @@ def _chosen_study(options: argparse.Namespace) -> Study:
         chosen = named_study(options.file or "paper").narrowed(
             *(names and split_names(names) for names in (options.sets, options.algorithms))
         )
-    numbers = ("folds", "repeats", "seed", "time_limit")
+    numbers = ("folds", "repeats", "seed", "time_limit", "alpha")
     return replace(
         chosen, **{name: n for name in numbers if (n := getattr(options, name)) is not None}
     )

@@ -117,7 +117,7 @@ def _friedman(losses: Mapping[str, "pd.DataFrame"]) -> dict[str, dict[str, Any]]
     if not tested:
         return {}
     tests = {criterion: stats.friedman(table) for criterion, table in tested.items()}
-    adjusted = stats.holm({criterion: test["p_value"] for criterion, test in tests.items()})
+    adjusted = stats.adjust({criterion: test["p_value"] for criterion, test in tests.items()})
     return {
         criterion: {
             "n_sets": len(tested[criterion]),
@@ -144,7 +144,6 @@ def _nemenyi(losses: "pd.DataFrame") -> dict[str, Any]:
 def _pairs(losses: "pd.DataFrame", sign: float) -> dict[str, Any]:
     adjust = "bergmann-hommel" if losses.shape[1] <= MOST_ALGORITHMS else "shaffer"
     tests = stats.wilcoxon(losses, adjust=adjust)
-    effects = stats.effect_sizes(losses)
     intervals = stats.bootstrap_intervals(
         sign * losses, of="mean_differences", confidence=CONFIDENCE
     )
@@ -152,13 +151,13 @@ def _pairs(losses: "pd.DataFrame", sign: float) -> dict[str, Any]:
         {
             "first": str(key[0]),
             "second": str(key[1]),
-            "first_better": int(effects.loc[key, "wins"]),
-            "ties": int(effects.loc[key, "ties"]),
-            "second_better": int(effects.loc[key, "losses"]),
+            "first_better": int(tests.loc[key, "wins"]),
+            "ties": int(tests.loc[key, "ties"]),
+            "second_better": int(tests.loc[key, "losses"]),
             "difference": float(intervals.loc[key, "estimate"]),
             "low": float(intervals.loc[key, "low"]),
             "high": float(intervals.loc[key, "high"]),
-            "effect": float(effects.loc[key, "rank_biserial"]),
+            "effect": float(tests.loc[key, "rank_biserial"]),
             "method": str(tests.loc[key, "method"]),
             "p": float(tests.loc[key, "p_value"]),
             "adjusted": float(tests.loc[key, "adjusted_p_value"]),
@@ -182,7 +181,7 @@ def _spearman(values: "pd.DataFrame", characteristics: "pd.DataFrame") -> dict[s
         return {}
     test = stats.spearman(values, known)
     defined = test["p_value"].dropna()
-    adjusted = stats.holm(defined) if len(defined) else defined
+    adjusted = stats.adjust(defined) if len(defined) else defined
     found: dict[str, Any] = {}
     for (key, name), row in test.iterrows():
         is_defined = (key, name) in adjusted

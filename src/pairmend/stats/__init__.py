@@ -1,9 +1,9 @@
 """Tests that compare algorithms over datasets, and on one dataset over folds.
 
 All functions have a table of losses as input: a pandas DataFrame, or any 2-D array, with a row per
-set and a column per algorithm; lower is better. `corrected_t_test` and
-`bayesian_correlated_t_test` need the losses of one set with a row per fold. Results are Series and
-DataFrames. The module does not depend on the rest of the package.
+set and a column per algorithm; lower is better. `corrected_t_test` needs the
+losses of one set with a row per fold. Results are Series and DataFrames. The module does not depend
+on the rest of the package.
 
 >>> import pandas as pd
 >>> losses = pd.DataFrame({"LPW": [0.31, 0.25, 0.4, 0.5], "FCM": [0.3, 0.2, 0.35, 0.41],
@@ -21,9 +21,8 @@ except ImportError as error:
         "pairmend.stats needs pandas, which is not installed: pip install 'pairmend[study]'"
     ) from error
 
-from pairmend.stats.adjustment import bergmann_hommel, holm, shaffer
+from pairmend.stats.adjustment import adjust
 from pairmend.stats.bayesian import (
-    bayesian_correlated_t_test,
     bayesian_signed_rank,
     corrected_t_test,
     signed_rank_posterior,
@@ -31,7 +30,6 @@ from pairmend.stats.bayesian import (
 from pairmend.stats.over_sets import (
     bootstrap_intervals,
     critical_difference,
-    effect_sizes,
     friedman,
     nemenyi,
     spearman,
@@ -40,18 +38,14 @@ from pairmend.stats.over_sets import (
 from pairmend.stats.tables import average_ranks
 
 __all__ = [
+    "adjust",
     "average_ranks",
-    "bayesian_correlated_t_test",
     "bayesian_signed_rank",
-    "bergmann_hommel",
     "bootstrap_intervals",
     "corrected_t_test",
     "critical_difference",
-    "effect_sizes",
     "friedman",
-    "holm",
     "nemenyi",
-    "shaffer",
     "signed_rank_posterior",
     "spearman",
     "wilcoxon",

@@ -12,20 +12,31 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairmend.stats.tables import PValues, read_p_values
+from pairmend.stats.tables import PValues, check_choice, read_p_values
+
+METHODS = ("holm", "shaffer", "bergmann-hommel")
 
 # The usual limit: 9 algorithms have 21147 partitions, 10 have 115975, and from there time and
 # memory grow more than fivefold with every further one.
 MOST_ALGORITHMS = 9
 
 
-def holm(p_values: PValues) -> pd.Series:
-    """Adjust p-values by Holm's step-down procedure.
+def adjust(p_values: PValues, method: str = "holm") -> pd.Series:
+    """Adjust p-values for their number.
 
     Parameters
     ----------
     p_values : Series, mapping or array-like of shape (n,)
-        P-values of any tests.
+        P-values of any tests; for ``"shaffer"`` and ``"bergmann-hommel"`` one for each pair of
+        algorithms, in the order (0, 1), (0, 2), …, (1, 2), …
+    method : {"holm", "shaffer", "bergmann-hommel"}, default="holm"
+        - ``"holm"``: Holm's step-down procedure, for any tests.
+        - ``"shaffer"``: like Holm's, with the number of hypotheses left replaced by the largest
+          number not above it of such hypotheses that can be true together (static procedure).
+        - ``"bergmann-hommel"``: the largest, over the exhaustive sets I that contain a hypothesis,
+          of ``|I|`` times the smallest p-value of I. Never above Shaffer's, which is never above
+          Holm's; for up to 9 algorithms. Of two pairs, the one with the larger p-value can have
+          the smaller adjusted one.
 
     Returns
     -------
@@ -34,82 +45,33 @@ def holm(p_values: PValues) -> pd.Series:
 
     References
     ----------
-    S. Holm (1979), A simple sequentially rejective multiple test procedure.
+    S. Holm (1979), A simple sequentially rejective multiple test procedure. J. P. Shaffer (1986),
+    Modified sequentially rejective multiple test procedures. B. Bergmann, G. Hommel (1988),
+    Improvements of general multiple test procedures for redundant systems of hypotheses.
+    S. García, F. Herrera (2008), An extension on "Statistical comparisons of classifiers over
+    multiple data sets" for all pairwise comparisons.
 
     Examples
     --------
-    >>> holm({"hamming": 0.01, "macro_f1": 0.4, "micro_f1": 0.6, "zero_one": 0.004}).to_dict()
+    >>> adjust({"hamming": 0.01, "macro_f1": 0.4, "micro_f1": 0.6, "zero_one": 0.004}).to_dict()
     {'hamming': 0.03, 'macro_f1': 0.8, 'micro_f1': 0.8, 'zero_one': 0.016}
-    """
-    raw = read_p_values(p_values)
-    return _step_down(raw, np.arange(len(raw), 0, -1))
-
-
-def shaffer(p_values: PValues) -> pd.Series:
-    """Adjust p-values of all pairs of algorithms by Shaffer's static procedure.
-
-    Like Holm's, with the number of hypotheses left replaced by the largest number not above it of
-    such hypotheses that can be true together.
-
-    Parameters
-    ----------
-    p_values : Series, mapping or array-like of shape (n_algorithms * (n_algorithms - 1) / 2,)
-        One for each pair, in the order (0, 1), (0, 2), …, (1, 2), …
-
-    Returns
-    -------
-    Series
-        Adjusted p-values in the order given.
-
-    References
-    ----------
-    J. P. Shaffer (1986), Modified sequentially rejective multiple test procedures.
-
-    Examples
-    --------
-    >>> shaffer([0.01, 0.02, 0.04]).tolist()
+    >>> adjust([0.01, 0.02, 0.04], "bergmann-hommel").tolist()
     [0.03, 0.03, 0.04]
     """
+    check_choice("method", method, METHODS)
     raw = read_p_values(p_values)
-    possible = np.array(sorted(_true_counts(_algorithms_of(raw))))
-    left = np.arange(len(raw), 0, -1)
-    return _step_down(raw, possible[np.searchsorted(possible, left, side="right") - 1])
-
-
-def bergmann_hommel(p_values: PValues) -> pd.Series:
-    """Adjust p-values of all pairs of algorithms by Bergmann and Hommel's procedure.
-
-    A hypothesis' adjusted p-value is the largest, over the exhaustive sets I that contain it, of
-    ``|I|`` times the smallest p-value of I. It is never above Shaffer's, which is never above
-    Holm's. The order can change: of two pairs, the one with the larger p-value can have the smaller
-    adjusted one.
-
-    Parameters
-    ----------
-    p_values : Series, mapping or array-like of shape (n_algorithms * (n_algorithms - 1) / 2,)
-        One for each pair, in the order (0, 1), (0, 2), …, (1, 2), … Up to 9 algorithms.
-
-    Returns
-    -------
-    Series
-        Adjusted p-values in the order given.
-
-    References
-    ----------
-    B. Bergmann, G. Hommel (1988), Improvements of general multiple test procedures for redundant
-    systems of hypotheses. S. García, F. Herrera (2008), An extension on "Statistical comparisons of
-    classifiers over multiple data sets" for all pairwise comparisons.
-
-    Examples
-    --------
-    >>> bergmann_hommel([0.01, 0.02, 0.04]).tolist()
-    [0.03, 0.03, 0.04]
-    """
-    raw = read_p_values(p_values)
-    members = exhaustive_sets(_algorithms_of(raw))
-    smallest = np.where(members, raw.to_numpy(), np.inf).min(axis=1)
-    bounds = members.sum(axis=1) * smallest
-    adjusted = np.where(members, bounds[:, None], 0).max(axis=0)
+    values, left = raw.to_numpy(), np.arange(len(raw), 0, -1)
+    if method == "bergmann-hommel":
+        members = exhaustive_sets(_algorithms_of(raw))
+        bounds = members.sum(axis=1) * np.where(members, values, np.inf).min(axis=1)
+        adjusted = np.where(members, bounds[:, None], 0).max(axis=0)
+    else:
+        if method == "shaffer":
+            possible = np.array(sorted(_true_counts(_algorithms_of(raw))))
+            left = possible[np.searchsorted(possible, left, side="right") - 1]
+        order = np.argsort(values, kind="stable")
+        adjusted = np.empty(len(values))
+        adjusted[order] = np.maximum.accumulate(values[order] * left)
     return pd.Series(np.minimum(adjusted, 1), index=raw.index)
 
 
@@ -143,7 +105,7 @@ def exhaustive_sets(n_algorithms: int) -> NDArray[np.bool_]:
         raise ValueError(
             f"exhaustive sets, and with them Bergmann-Hommel, are for 2 to {MOST_ALGORITHMS} "
             f"algorithms, and {n_algorithms} were given: use Shaffer's adjustment "
-            "(adjust='shaffer'), which has no limit and is nearly as powerful"
+            "('shaffer'), which has no limit and is nearly as powerful"
         )
     # A partition is a row of group numbers, numbered in order of appearance. One column is added
     # at a time, with every existing group and a new one.
@@ -159,21 +121,12 @@ def exhaustive_sets(n_algorithms: int) -> NDArray[np.bool_]:
     return members
 
 
-def _step_down(raw: pd.Series, factors: NDArray[np.int64]) -> pd.Series:
-    """Multiply the ascending p-values by the factors, and take the running maximum."""
-    values = raw.to_numpy()
-    order = np.argsort(values, kind="stable")
-    adjusted = np.empty(len(values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * factors), 1)
-    return pd.Series(adjusted, index=raw.index)
-
-
 def _algorithms_of(raw: pd.Series) -> int:
     n_algorithms = round((1 + np.sqrt(1 + 8 * len(raw))) / 2)
     if comb(n_algorithms, 2) != len(raw):
         raise ValueError(
             f"p_values has {len(raw)} number(s), and all pairs of algorithms are 1, 3, 6, 10, …: "
-            "pass one for each pair in the order (0, 1), (0, 2), …, or use holm"
+            "pass one for each pair in the order (0, 1), (0, 2), …, or use method='holm'"
         )
     return n_algorithms
 

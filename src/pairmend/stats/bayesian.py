@@ -5,9 +5,8 @@ Differences of losses within the region of practical equivalence, [-rope, rope],
 practice. The three probabilities of a pair add up to 1.
 """
 
-from itertools import combinations
+from collections.abc import Hashable
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,17 +25,22 @@ from pairmend.stats.tables import (
 ROPE = 0.01
 """Default half-width of the region of practical equivalence, for losses in [0, 1]."""
 
-_COLUMNS = ["mean_difference", "first_better", "equivalent", "second_better"]
 
-
-def corrected_t_test(losses: Table, *, test_share: float | None = None) -> pd.DataFrame:
-    """Compare all pairs of algorithms on one set by a t-test over the folds.
+def corrected_t_test(
+    losses: Table, *, rope: float = ROPE, test_share: float | None = None
+) -> pd.DataFrame:
+    """Compare all pairs of algorithms on one set over the folds: a t-test, and its Bayesian form.
 
     The training sets of the folds share rows, so the folds' losses are correlated and a plain
     t-test finds too many differences. This one divides by the corrected standard error of Nadeau
     and Bengio, ``sqrt((1 / n + test_share / (1 - test_share)) * variance)``, with n folds and
     n - 1 degrees of freedom. The p-values are not adjusted for the number of pairs: see
-    `pairmend.stats.holm`.
+    `pairmend.stats.adjust`.
+
+    The Bayesian correlated t-test of Corani and Benavoli has a posterior distribution of the mean
+    difference: a Student distribution with n - 1 degrees of freedom around the mean over the folds,
+    scaled by the same standard error. With ``rope=0`` the smaller of ``first_better`` and
+    ``second_better`` is half of the p-value.
 
     Parameters
     ----------
@@ -44,6 +48,9 @@ def corrected_t_test(losses: Table, *, test_share: float | None = None) -> pd.Da
         The folds of one set, lower is better. Folds of repeated cross-validation are indexed by
         repeat and fold: ``rows.pivot(index=["repeat", "fold"], columns="algorithm",
         values="value")``.
+    rope : float, default=0.01
+        Half-width of the region of practical equivalence. The default is meant for losses in
+        [0, 1].
     test_share : float, default=None
         ``n_test / (n_train + n_test)``. None means k-fold cross-validation, 1 / k: k is the number
         of different values of the index level ``fold``, or the number of rows without one.
@@ -53,108 +60,32 @@ def corrected_t_test(losses: Table, *, test_share: float | None = None) -> pd.Da
     DataFrame
         A row per pair of algorithms, in the order (0, 1), (0, 2), …, with the columns
         ``mean_difference`` (first minus second, so negative where the first is better),
-        ``standard_error``, ``statistic`` and ``p_value`` (two-sided). A pair that differs on no
-        fold has p-value 1; one whose difference is the same on all folds has p-value 0.
+        ``standard_error``, ``statistic``, ``p_value`` (two-sided), and the probabilities
+        ``first_better``, ``equivalent`` and ``second_better``. A pair that differs on no fold has
+        p-value 1; one whose difference is the same on all folds has p-value 0.
 
     References
     ----------
-    C. Nadeau, Y. Bengio (2003), Inference for the generalization error.
+    C. Nadeau, Y. Bengio (2003), Inference for the generalization error. G. Corani, A. Benavoli
+    (2015), A Bayesian approach for comparing cross-validated algorithms on multiple data sets.
+    A. Benavoli, G. Corani, J. Demšar, M. Zaffalon (2017), Time for a change: a tutorial for
+    comparing multiple classifiers through Bayesian analysis.
 
     Examples
     --------
     >>> losses = pd.DataFrame({"LPW": [0.30, 0.33, 0.29, 0.31, 0.35],
     ...                        "FCM": [0.28, 0.30, 0.28, 0.31, 0.30]})
-    >>> corrected_t_test(losses).round(4)
+    >>> found = corrected_t_test(losses)
+    >>> found[["mean_difference", "standard_error", "statistic", "p_value"]].round(4)
                   mean_difference  standard_error  statistic  p_value
     first second
     LPW   FCM               0.022          0.0129      1.705   0.1634
-    """
-    found = _fold_differences(losses, test_share)
-    varies = found.standard_error > 0
-    statistic = np.where(found.mean == 0, 0.0, np.copysign(np.inf, found.mean))
-    statistic[varies] = found.mean[varies] / found.standard_error[varies]
-    return pd.DataFrame(
-        {
-            "mean_difference": found.mean,
-            "standard_error": found.standard_error,
-            "statistic": statistic,
-            "p_value": 2 * stats.t.sf(np.abs(statistic), found.n_folds - 1),
-        },
-        index=found.pairs,
-    )
-
-
-def bayesian_correlated_t_test(
-    losses: Table, *, rope: float = ROPE, test_share: float | None = None
-) -> pd.DataFrame:
-    """Compute how probable it is that an algorithm is better than another on one set.
-
-    The posterior distribution of the mean difference is a Student distribution with n - 1 degrees
-    of freedom around the mean over the n folds; its scale is the standard error of Nadeau and
-    Bengio, see `corrected_t_test`. With ``rope=0`` the smaller of ``first_better`` and
-    ``second_better`` is half of that test's p-value.
-
-    Parameters
-    ----------
-    losses : DataFrame or array-like of shape (n_folds, n_algorithms)
-        The folds of one set, lower is better; indexed as in `corrected_t_test`.
-    rope : float, default=0.01
-        Half-width of the region of practical equivalence. The default is meant for losses in
-        [0, 1].
-    test_share : float, default=None
-        Share of the rows that a fold tests on, as in `corrected_t_test`.
-
-    Returns
-    -------
-    DataFrame
-        A row per pair of algorithms, in the order (0, 1), (0, 2), …, with the columns
-        ``mean_difference`` (first minus second, so negative where the first is better) and the
-        probabilities ``first_better``, ``equivalent`` and ``second_better``.
-
-    References
-    ----------
-    G. Corani, A. Benavoli (2015), A Bayesian approach for comparing cross-validated algorithms on
-    multiple data sets. A. Benavoli, G. Corani, J. Demšar, M. Zaffalon (2017), Time for a change: a
-    tutorial for comparing multiple classifiers through Bayesian analysis.
-
-    Examples
-    --------
-    >>> losses = pd.DataFrame({"LPW": [0.30, 0.33, 0.29, 0.31, 0.35],
-    ...                        "FCM": [0.28, 0.30, 0.28, 0.31, 0.30]})
-    >>> bayesian_correlated_t_test(losses).round(4)
-                  mean_difference  first_better  equivalent  second_better
+    >>> found[["first_better", "equivalent", "second_better"]].round(4)
+                  first_better  equivalent  second_better
     first second
-    LPW   FCM               0.022        0.0341      0.1684         0.7975
+    LPW   FCM           0.0341      0.1684         0.7975
     """
     width = _check_not_negative("rope", rope)
-    found = _fold_differences(losses, test_share)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        below = stats.t.cdf((-width - found.mean) / found.standard_error, found.n_folds - 1)
-        above = stats.t.sf((width - found.mean) / found.standard_error, found.n_folds - 1)
-    # Without spread the posterior is a point. Its distance to the rope may be a rounding error.
-    point = found.standard_error == 0
-    outside = np.abs(found.mean) > width + found.negligible
-    below[point] = (outside & (found.mean < 0))[point]
-    above[point] = (outside & (found.mean > 0))[point]
-    return pd.DataFrame(
-        np.column_stack([found.mean, below, 1 - below - above, above]),
-        index=found.pairs,
-        columns=_COLUMNS,
-    )
-
-
-class _FoldDifferences(NamedTuple):
-    """Differences of all pairs of algorithms over folds."""
-
-    pairs: pd.MultiIndex
-    mean: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
-    n_folds: int
-    negligible: float
-
-
-def _fold_differences(losses: Table, test_share: float | None) -> _FoldDifferences:
-    """Return mean differences of all pairs over folds, with corrected standard errors."""
     # The folds' differences are correlated because their training sets share rows. Nadeau and
     # Bengio's variance of the mean is (1 / n + rho / (1 - rho)) * s**2, where s**2 is the
     # variance over the n folds and rho is the share of the rows that a fold tests on.
@@ -170,21 +101,33 @@ def _fold_differences(losses: Table, test_share: float | None) -> _FoldDifferenc
         share = 1 / folds.nunique()
     else:
         share = check_share("test_share", test_share)
-    values = table.to_numpy()
+    values, n_folds = table.to_numpy(), len(table)
     first, second = np.triu_indices(values.shape[1], 1)
     differences = values[:, first] - values[:, second]
     # Differences of rounding error count as 0, in the mean and in the standard deviation.
     negligible = ROUNDING_ERROR * np.abs(values).max()
     differences[np.abs(differences) <= negligible] = 0.0
-    spread = differences.std(axis=0, ddof=1)
+    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
     spread[spread <= negligible] = 0.0
-    n_folds = len(values)
-    return _FoldDifferences(
-        pairs=pairs_of(table.columns),
-        mean=differences.mean(axis=0),
-        standard_error=spread * np.sqrt(1 / n_folds + share / (1 - share)),
-        n_folds=n_folds,
-        negligible=float(negligible),
+    error = spread * np.sqrt(1 / n_folds + share / (1 - share))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(mean == 0, 0.0, mean / error)
+        below = stats.t.cdf((-width - mean) / error, n_folds - 1)
+        above = stats.t.sf((width - mean) / error, n_folds - 1)
+    # Without spread the posterior is a point. Its distance to the rope may be a rounding error.
+    point, outside = error == 0, np.abs(mean) > width + negligible
+    below[point], above[point] = (outside & (mean < 0))[point], (outside & (mean > 0))[point]
+    return pd.DataFrame(
+        {
+            "mean_difference": mean,
+            "standard_error": error,
+            "statistic": statistic,
+            "p_value": 2 * stats.t.sf(np.abs(statistic), n_folds - 1),
+            "first_better": below,
+            "equivalent": 1 - below - above,
+            "second_better": above,
+        },
+        index=pairs_of(table.columns),
     )
 
 
@@ -195,6 +138,7 @@ def bayesian_signed_rank(
     prior_strength: float = 0.5,
     n_samples: int = 50_000,
     seed: int = 0,
+    control: Hashable | None = None,
 ) -> pd.DataFrame:
     """Compute how probable it is that an algorithm is better than another over sets.
 
@@ -219,6 +163,8 @@ def bayesian_signed_rank(
         ``sqrt(p * (1 - p) / n_samples)``.
     seed : int, default=0
         The same seed gives the same probabilities.
+    control : str, default=None
+        Name of one algorithm: it alone is compared with each other one.
 
     Returns
     -------
@@ -247,14 +193,15 @@ def bayesian_signed_rank(
     """
     table, width, weights = _sampled(losses, rope, prior_strength, n_samples, seed)
     negligible = ROUNDING_ERROR * np.abs(table.to_numpy()).max()
-    return pd.DataFrame(
-        [
-            _signed_rank(first - second, width, weights, negligible)
-            for first, second in combinations(table.to_numpy().T, 2)
-        ],
-        index=pairs_of(table.columns),
-        columns=_COLUMNS,
-    )
+    pairs = pairs_of(table.columns, control)
+    rows = []
+    for first, second in pairs:
+        differences = (table[first] - table[second]).to_numpy()
+        regions = _regions(differences, width, weights, negligible)
+        most_probable = regions >= regions.max(axis=0) - ROUNDING_ERROR
+        rows.append([differences.mean(), *(most_probable / most_probable.sum(axis=0)).mean(axis=1)])
+    columns = ["mean_difference", "first_better", "equivalent", "second_better"]
+    return pd.DataFrame(rows, index=pairs, columns=columns)
 
 
 def signed_rank_posterior(
@@ -311,19 +258,6 @@ def _sampled(
     parameters = [strength, *np.ones(len(table))]
     weights = np.random.default_rng(seed).dirichlet(parameters, n_samples)
     return table, width, weights
-
-
-def _signed_rank(
-    differences: NDArray[np.float64],
-    rope: float,
-    weights: NDArray[np.float64],
-    negligible: float,
-) -> tuple[float, ...]:
-    """Return the mean difference and the shares of samples in which each region wins."""
-    regions = _regions(differences, rope, weights, negligible)
-    most_probable = regions >= regions.max(axis=0) - ROUNDING_ERROR
-    shares = (most_probable / most_probable.sum(axis=0)).mean(axis=1)
-    return float(differences.mean()), *map(float, shares)
 
 
 def _regions(

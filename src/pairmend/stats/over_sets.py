@@ -1,17 +1,15 @@
 """Tests over datasets: Friedman, Nemenyi, Wilcoxon, effect sizes, correlations, intervals."""
 
-from collections.abc import Callable, Hashable
-from itertools import combinations
+from collections.abc import Hashable
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from pairmend.stats.adjustment import bergmann_hommel, holm, shaffer
+from pairmend.stats import adjustment
 from pairmend.stats.tables import (
     ROUNDING_ERROR,
-    PValues,
     Table,
     average_ranks,
     check_choice,
@@ -21,19 +19,12 @@ from pairmend.stats.tables import (
     pairs_of,
     ranks_within_sets,
     read_losses,
-    read_p_values,
     read_table,
 )
 
 MOST_EXACT = 25
 """Number of different sets up to which the p-value of a pair is exact by default."""
 
-_ADJUSTMENTS: dict[str | None, Callable[[PValues], pd.Series]] = {
-    None: read_p_values,
-    "holm": holm,
-    "shaffer": shaffer,
-    "bergmann-hommel": bergmann_hommel,
-}
 _BOOTSTRAPS = {"percentile": "percentile", "bca": "BCa"}
 _BATCH = 500
 """Resamples drawn at a time, which bounds the memory to n_columns * n_sets * 500 numbers."""
@@ -72,9 +63,10 @@ def friedman(losses: Table) -> pd.Series:
 
     With several metrics, adjust the p-values for their number:
 
+    >>> from pairmend.stats import adjust
     >>> tables = {"hamming": [[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8]],
     ...           "zero_one": [[0.3, 0.2, 0.1], [0.4, 0.4, 0.5], [0.9, 0.9, 0.9]]}
-    >>> holm({name: friedman(table)["p_value"] for name, table in tables.items()}).round(4)
+    >>> adjust({name: friedman(table)["p_value"] for name, table in tables.items()}).round(4)
     hamming     0.1939
     zero_one    0.8669
     dtype: float64
@@ -188,18 +180,18 @@ def wilcoxon(
 ) -> pd.DataFrame:
     """Compare all pairs of algorithms by the signed ranks of their differences.
 
-    Sets on which two algorithms are equal are left out of their comparison; differences within
-    rounding error (1e-12 of the largest loss) of each other share their ranks. A pair that never
-    differs has p-value 1.
+    Sets on which two algorithms are equal are left out of their test; differences within rounding
+    error (1e-12 of the largest loss) of each other share their ranks. A pair that never differs has
+    p-value 1.
 
     Parameters
     ----------
     losses : DataFrame or array-like of shape (n_sets, n_algorithms)
         Lower is better.
     adjust : {"holm", "shaffer", "bergmann-hommel"} or None, default="bergmann-hommel"
-        How to adjust the p-values for the number of pairs; None means no adjustment. Bergmann and
-        Hommel's procedure is the most powerful, and for up to 9 algorithms. It and Shaffer's are
-        for all pairs: with `control`, pass "holm" or None.
+        How to adjust the p-values for the number of pairs, see `pairmend.stats.adjust`; None
+        means no adjustment. Bergmann and Hommel's procedure is the most powerful, and for up to 9
+        algorithms. It and Shaffer's are for all pairs: with `control`, pass "holm" or None.
     method : {"auto", "normal", "exact"}, default="auto"
         - ``"exact"``: the exact distribution over all signs of the observed ranks. It is exact
           with ties, too.
@@ -214,48 +206,62 @@ def wilcoxon(
     Returns
     -------
     DataFrame
-        A row per pair of algorithms, in the order (0, 1), (0, 2), …, with the columns ``statistic``
-        (the smaller sum of ranks), ``n_different`` (sets on which the two differ), ``method``
-        (``"exact"`` or ``"normal"``, the distribution that was used), ``p_value`` and
-        ``adjusted_p_value``. With `control`, it is the first of each pair.
+        A row per pair of algorithms, in the order (0, 1), (0, 2), …; with `control`, it is the
+        first of each pair. The test has the columns ``statistic`` (the smaller sum of ranks),
+        ``method`` (``"exact"`` or ``"normal"``, the distribution that was used), ``p_value`` and
+        ``adjusted_p_value``; how much the two differ is in
+
+        - ``rank_biserial``: matched-pairs rank-biserial correlation, from -1 to 1. The share of
+          the ranks of the differences in favour of the first algorithm minus the share in favour
+          of the second; 0 if they never differ;
+        - ``median_difference``: median of the first's loss minus the second's, so negative where
+          the first is better;
+        - ``wins``, ``ties``, ``losses``: numbers of sets on which the first is better, equal,
+          worse.
+
+    References
+    ----------
+    D. S. Kerby (2014), The simple difference formula: an approach to teaching nonparametric
+    correlation.
 
     Examples
     --------
     >>> losses = pd.DataFrame([[0.3, 0.2, 0.1], [0.5, 0.4, 0.45], [0.9, 0.7, 0.8], [0.2, 0.1, 0.1]],
     ...                       columns=["LPW", "FCM", "FCM-O"])
-    >>> wilcoxon(losses, adjust="holm", method="exact")
-                  statistic  n_different method  p_value  adjusted_p_value
+    >>> pairs = wilcoxon(losses, adjust="holm", method="exact")
+    >>> pairs[["statistic", "p_value", "adjusted_p_value", "rank_biserial", "ties"]].round(3)
+                  statistic  p_value  adjusted_p_value  rank_biserial  ties
     first second
-    LPW   FCM           0.0            4  exact    0.125             0.375
-          FCM-O         0.0            4  exact    0.125             0.375
-    FCM   FCM-O         2.5            3  exact    1.000             1.000
+    LPW   FCM           0.0    0.125             0.375         -1.000     0
+          FCM-O         0.0    0.125             0.375         -1.000     0
+    FCM   FCM-O         2.5    1.000             1.000          0.167     1
     """
-    check_choice("adjust", adjust, tuple(_ADJUSTMENTS))
+    check_choice("adjust", adjust, (None, *adjustment.METHODS))
     check_choice("method", method, ("auto", "normal", "exact"))
     table = read_losses(losses)
-    index = pairs_of(table.columns)
-    if control is not None:
-        check_choice("control", control, tuple(table.columns))
-        if adjust not in ("holm", None):
-            raise ValueError(
-                f"adjust={adjust!r} is for all pairs of algorithms; with control={control!r} pass "
-                "adjust='holm', or None"
-            )
-        others = table.columns.drop(control)
-        index = pd.MultiIndex.from_product([[control], others], names=index.names)
+    index = pairs_of(table.columns, control)
+    if control is not None and adjust not in ("holm", None):
+        raise ValueError(
+            f"adjust={adjust!r} is for all pairs of algorithms; with control={control!r} pass "
+            "adjust='holm', or None"
+        )
     pairs = pd.DataFrame(
-        [_wilcoxon(table[a].to_numpy(), table[b].to_numpy(), method) for a, b in index],
-        index=index,
-        columns=["statistic", "n_different", "method", "p_value"],
+        [_wilcoxon(table[a].to_numpy(), table[b].to_numpy(), method) for a, b in index], index=index
     )
-    return pairs.assign(adjusted_p_value=_ADJUSTMENTS[adjust](pairs["p_value"]))
+    p_values = pairs["p_value"]
+    adjusted = p_values if adjust is None else adjustment.adjust(p_values, adjust)
+    pairs.insert(3, "adjusted_p_value", adjusted)
+    return pairs
 
 
 def _wilcoxon(
     first: NDArray[np.float64], second: NDArray[np.float64], method: str
-) -> tuple[float, int, str, float]:
+) -> dict[str, float | str]:
+    """Return test and effect sizes of a pair."""
     signed = _signed_levels(first, second)
-    ranks, less, more = _rank_sums(signed)
+    different = signed[signed != 0]
+    ranks = stats.rankdata(np.abs(different))
+    less, more = float(ranks[different < 0].sum()), float(ranks[different > 0].sum())
     statistic = min(less, more)
     if method == "auto":
         method = "exact" if len(ranks) <= MOST_EXACT else "normal"
@@ -267,7 +273,16 @@ def _wilcoxon(
         # scipy before 1.15 accepts "approx" only; later versions keep it as an alias.
         outcome = stats.wilcoxon(signed, zero_method="wilcox", correction=True, method="approx")
         p_value = float(outcome.pvalue)
-    return statistic, len(ranks), method, p_value
+    return {
+        "statistic": statistic,
+        "method": method,
+        "p_value": p_value,
+        "rank_biserial": (less - more) / (less + more) if len(ranks) else 0.0,
+        "median_difference": np.median(np.where(signed == 0, 0.0, first - second)),
+        "wins": (signed < 0).sum(),
+        "ties": (signed == 0).sum(),
+        "losses": (signed > 0).sum(),
+    }
 
 
 def _exact_p_value(ranks: NDArray[np.float64], statistic: float) -> float:
@@ -288,63 +303,6 @@ def _signed_levels(first: NDArray[np.float64], second: NDArray[np.float64]) -> N
     scale = max(np.abs(first).max(), np.abs(second).max())
     sizes = np.concatenate([[0.0], np.abs(differences)])  # level 0 is the difference 0
     return np.sign(differences).astype(np.int64) * levels(sizes[None], np.array([[scale]]))[0, 1:]
-
-
-def _rank_sums(signed: NDArray[np.int64]) -> tuple[NDArray[np.float64], float, float]:
-    """Return ranks and signed-rank sums of the differences that are not zero."""
-    different = signed[signed != 0]
-    ranks = stats.rankdata(np.abs(different))
-    return ranks, float(ranks[different < 0].sum()), float(ranks[different > 0].sum())
-
-
-def effect_sizes(losses: Table) -> pd.DataFrame:
-    """Measure how much each pair of algorithms differs.
-
-    Parameters
-    ----------
-    losses : DataFrame or array-like of shape (n_sets, n_algorithms)
-        Lower is better.
-
-    Returns
-    -------
-    DataFrame
-        A row per pair of algorithms, in the order (0, 1), (0, 2), …, with the columns
-
-        - ``rank_biserial``, in [-1, 1]: matched-pairs rank-biserial correlation, the share of the
-          ranks of the differences in favour of the first algorithm minus the share in favour of
-          the second; 0 if they never differ;
-        - ``median_difference``: median of the first's loss minus the second's, so negative where
-          the first is better;
-        - ``wins``, ``ties``, ``losses``: numbers of sets on which the first is better, equal,
-          worse.
-
-    References
-    ----------
-    D. S. Kerby (2014), The simple difference formula: an approach to teaching nonparametric
-    correlation.
-
-    Examples
-    --------
-    >>> effect_sizes(pd.DataFrame({"LPW": [0.3, 0.5, 0.4, 0.2], "FCM": [0.1, 0.4, 0.7, 0.2]}))
-                  rank_biserial  median_difference  wins  ties  losses
-    first second
-    LPW   FCM               0.0               0.05     1     1       2
-    """
-    table = read_losses(losses, sets=1)
-    rows = []
-    for first, second in combinations(table.to_numpy().T, 2):
-        signed = _signed_levels(first, second)
-        ranks, less, more = _rank_sums(signed)
-        rows.append(
-            {
-                "rank_biserial": (less - more) / (less + more) if len(ranks) else 0.0,
-                "median_difference": np.median(np.where(signed == 0, 0.0, first - second)),
-                "wins": (signed < 0).sum(),
-                "ties": (signed == 0).sum(),
-                "losses": (signed > 0).sum(),
-            }
-        )
-    return pd.DataFrame(rows, index=pairs_of(table.columns))
 
 
 def spearman(losses: Table, characteristics: Table) -> pd.DataFrame:
@@ -418,6 +376,7 @@ def bootstrap_intervals(
     losses: Table,
     *,
     of: str = "mean_losses",
+    control: Hashable | None = None,
     confidence: float = 0.95,
     method: str = "bca",
     n_resamples: int = 9999,
@@ -434,6 +393,8 @@ def bootstrap_intervals(
     of : {"mean_losses", "mean_differences", "average_ranks"}, default="mean_losses"
         What to average over the sets: losses, differences of losses (first minus second of each
         pair), or ranks.
+    control : str, default=None
+        Name of one algorithm, to which mean differences are limited, as in `wilcoxon`.
     confidence : float, default=0.95
         Level of confidence.
     method : {"bca", "percentile"}, default="bca"
@@ -471,8 +432,9 @@ def bootstrap_intervals(
     values, names = table.to_numpy(), table.columns
     scale = np.abs(values).max()
     if of == "mean_differences":
-        first, second = np.triu_indices(len(names), 1)
-        values, names = values[:, first] - values[:, second], pairs_of(names)
+        pairs = pairs_of(names, control)
+        first, second = (names.get_indexer(pairs.get_level_values(side)) for side in (0, 1))
+        values, names = values[:, first] - values[:, second], pairs
     elif of == "average_ranks":
         values = ranks_within_sets(values)
     intervals = pd.DataFrame(

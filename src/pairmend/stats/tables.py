@@ -147,7 +147,7 @@ def check_share(name: str, value: float) -> float:
     return float(value)
 
 
-def check_choice(name: str, value: object, choices: tuple[str | None, ...]) -> None:
+def check_choice(name: str, value: object, choices: tuple[Hashable, ...]) -> None:
     """Raise an error if a value is none of the choices."""
     if value not in choices:
         listed = ", ".join(map(repr, choices))
@@ -160,9 +160,12 @@ def check_whole(name: str, value: int, least: int) -> None:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
-def pairs_of(names: pd.Index) -> pd.MultiIndex:
-    """Return all pairs of algorithms, in the package's one order of pairs."""
-    return pd.MultiIndex.from_tuples(combinations(names, 2), names=["first", "second"])
+def pairs_of(names: pd.Index, control: Hashable | None = None) -> pd.MultiIndex:
+    """Return all pairs of algorithms in order, or those of the control with each other one."""
+    if control is None:
+        return pd.MultiIndex.from_tuples(combinations(names, 2), names=["first", "second"])
+    check_choice("control", control, tuple(names))
+    return pd.MultiIndex.from_product([[control], names.drop(control)], names=["first", "second"])
 
 
 def _frame_of_array(values: ArrayLike, what: str) -> pd.DataFrame:

@@ -69,7 +69,7 @@ CRITERION_KEYS: dict[str, type] = {
 }
 TUNING_KEYS = {"tune", "tune_by", "tune_folds"}
 """Keys of an algorithm whose parameters are chosen by cross-validation."""
-NUMBERS = ("folds", "repeats", "seed", "split", "skip_missing", "time_limit", "device")
+NUMBERS = ("folds", "repeats", "seed", "split", "alpha", "skip_missing", "time_limit", "device")
 """What a study that is continued takes from the results folder, beside names."""
 
 
@@ -94,6 +94,8 @@ class Study:
         All random numbers depend on the seed and on the names of set, repeat and fold.
     split : {"shuffled", "stratified"}, default="shuffled"
         Plain folds as in the paper, or folds with similar label frequencies.
+    alpha : float, default=0.05
+        Level of significance of the tests in the report.
     name, title : str
         Name in files, and title of the report.
     skip_missing : bool, default=False
@@ -132,6 +134,7 @@ class Study:
     repeats: int = 1
     seed: int = 0
     split: str = "shuffled"
+    alpha: float = 0.05
     name: str = "study"
     title: str = ""
     skip_missing: bool = False
@@ -156,6 +159,10 @@ class Study:
         _check(
             isinstance(self.skip_missing, bool),
             f"skip_missing must be true or false, got {self.skip_missing!r}",
+        )
+        _check(
+            isinstance(self.alpha, float) and 0 < self.alpha < 1,
+            f"alpha must be a number between 0 and 1, got {self.alpha!r}",
         )
         number = isinstance(limit, int | float) and not isinstance(limit, bool)
         _check(

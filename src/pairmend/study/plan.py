@@ -21,7 +21,7 @@ PACKAGES = ("pairmend", "numpy", "scipy", "scikit-learn", "joblib", "pandas", "r
 """Packages that results of all studies depend on."""
 EXTENDABLE = ("sets", "algorithms")
 """Parts that may get new members: results of the others do not depend on them."""
-WITHOUT_EFFECT = ("name", "title", "skip_missing", "time_limit", "repeats")
+WITHOUT_EFFECT = ("name", "title", "alpha", "skip_missing", "time_limit", "repeats")
 """Keys that results do not depend on."""
 
 
