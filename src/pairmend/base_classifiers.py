@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pairmend._logistic_solver import fit_logistic
 from pairmend._utils.computing import CACHED_CELLS, batches
 from pairmend._utils.frames import EncodedFrame, is_frame
-from pairmend._utils.per_label import PreparedFit
+from pairmend._utils.per_label import fit_clones
+from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import check_params
 from pairmend._utils.targets import check_row_order
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
@@ -278,23 +279,26 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         classifier = LogisticRegression(**self.get_params(deep=False)).fit(rows, y, weights)
         return self._set_fitted(X, scaler, classifier)
 
-    def _prepare_fit(
-        self, X: MatrixLike, sample_weight: Any = None, *, overwrite: bool = False
-    ) -> PreparedFit:
-        """Fit the scaler for the classifiers of several labels; `overwrite` scales X in place."""
+    def _fit_labels(
+        self,
+        X: MatrixLike,
+        Y: BoolArray,
+        sample_weight: Any = None,
+        *,
+        overwrite: bool,
+        n_jobs: int | None,
+        owner: Any,
+    ) -> list[Self]:
+        """Return a fitted clone for each label, with one scaler; `overwrite` scales X in place."""
         scaler, rows, weights = _fit_scaler(X, sample_weight, overwrite=overwrite)
         classifier = LogisticRegression(**self.get_params(deep=False))
-
-        def fit_labels(Y: BoolArray) -> list[LogisticRegression]:
-            return _fit_all(classifier, rows, Y, weights)
-
-        return PreparedFit(
-            rows,
-            classifier,
-            {} if weights is None else {"sample_weight": weights},
-            lambda fitted: clone(self)._set_fitted(X, scaler, fitted),
-            fit_labels if self.class_weight is None else None,
-        )
+        if self.class_weight is None:
+            fitted = _fit_all(classifier, rows, Y, weights)
+            report(owner, f"trained {len(fitted)} labels at once")
+        else:
+            params = {} if weights is None else {"sample_weight": weights}
+            fitted = fit_clones(classifier, rows, Y, params, n_jobs, owner)
+        return [clone(self)._set_fitted(X, scaler, each) for each in fitted]
 
     def _fitted_parts(self) -> tuple[list[Any], Any]:
         """Return the fitted transformers and the fitted classifier."""

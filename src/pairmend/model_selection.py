@@ -374,7 +374,7 @@ def fit_on_rows(
     rows, own_params = take_rows(X, train), take_params(X, params, train)  # rows are a copy
     try:
         if isinstance(estimator, PerLabelClassifier):
-            return clone(estimator).fit_overwriting(rows, target.Y[train], **own_params)
+            return clone(estimator).fit(rows, target.Y[train], overwrite=True, **own_params)
         return clone(estimator).fit(rows, target.as_given(train), **own_params)
     except Exception as error:
         if purpose is not None:

@@ -1,27 +1,244 @@
-"""One classifier per label."""
+"""One classifier per label: preprocessing is shared, and nothing else changes."""
+
+import pickle
 
 import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectFromModel, SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from pairmend import BinaryRelevance
-from pairmend._utils.per_label import PerLabelClassifier, smoothed_share, varying_labels
+from pairmend._utils import per_label
+from pairmend._utils.per_label import PerLabelClassifier
+from pairmend._utils.weights import relative_weights
+from pairmend.base_classifiers import ScaledLogisticRegression
+
+RNG = np.random.RandomState(0)
+X = RNG.normal(3.0, [1.0, 1e3, 1e-3, 1.0], size=(60, 4))
+Y = (np.column_stack([X[:, 0] > 3, X[:, 1] > 500, X[:, 2] + 0.1 * X[:, 3] > 3.3]) > 0).astype(int)
+Y[RNG.rand(60, 3) < 0.1] ^= 1
+WITH_NAN = np.where(RNG.rand(60, 4) < 0.1, np.nan, X)
+FRAME = pd.DataFrame(X, columns=list("abcd")).assign(place=np.where(X[:, 0] > 2, "sea", "town"))
+TEXTS = np.array([" ".join(np.array(["red", "blue", "sun"])[RNG.randint(3, size=4)]) for _ in X])
+COLUMNS = make_column_transformer(
+    (make_pipeline(SimpleImputer(), StandardScaler()), list("abcd")), (OneHotEncoder(), ["place"])
+)
+LOG_LOSS = SGDClassifier(loss="log_loss", random_state=0)
+LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 
 
-def test_equals_scikit_learn_and_binary_relevance(small_set):
+def models_of(base, X, Y, **fit_params):
+    """Fit one model a label; the library's logistic regression exactly."""
+    models = [clone(base).fit(X, y, **fit_params) for y in Y.T]
+    if type(base) is ScaledLogisticRegression and base.class_weight is None:
+        own = {name: relative_weights(weights) for name, weights in fit_params.items()}
+        for model, y in zip(models, Y.T, strict=True):
+            rows = model.scaler_.transform(X)
+            rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=float)
+            exact = LogisticRegression(solver="newton-cholesky", tol=1e-13)
+            model.classifier_ = exact.fit(rows, y, **own)
+    return models
+
+
+def proba_of(models, X):
+    return np.column_stack([model.predict_proba(X)[:, 1] for model in models])
+
+
+SHARED = {
+    "default": (ScaledLogisticRegression(), X),
+    "default of Fortran order": (ScaledLogisticRegression(), np.asfortranarray(X)),
+    "default of single precision": (ScaledLogisticRegression(), X.astype(np.float32)),
+    "default of whole numbers": (ScaledLogisticRegression(), X.astype(np.int64)),
+    "default with NaN": (ScaledLogisticRegression(), WITH_NAN),
+    "default of CSR": (ScaledLogisticRegression(), sparse.csr_array(X)),
+    "default of a frame": (ScaledLogisticRegression(), FRAME),
+    "class weights": (ScaledLogisticRegression(C=10.0, class_weight="balanced"), X),
+    "pipeline": (LOGISTIC, X),
+    "pipeline of a frame": (make_pipeline(COLUMNS, LogisticRegression()), FRAME),
+    "pipeline of a frame of numbers": (LOGISTIC, FRAME[["a", "b"]]),
+    "pipeline with frames between": (
+        make_pipeline(StandardScaler().set_output(transform="pandas"), LogisticRegression()), X
+    ),
+    "pipeline of texts": (make_pipeline(TfidfVectorizer(), LogisticRegression()), TEXTS),
+    "pipeline with a function": (make_pipeline(FunctionTransformer(), LogisticRegression()), X),
+    "seeded steps": (
+        make_pipeline(
+            StandardScaler(), "passthrough", PCA(2, svd_solver="randomized", random_state=0),
+            LOG_LOSS,
+        ), X
+    ),
+    "no logistic model": (make_pipeline(StandardScaler(), GaussianNB()), X),
+}  # fmt: skip
+ON_THEIR_OWN = {
+    "logistic": LogisticRegression(),
+    "another loss": SGDClassifier(loss="modified_huber", random_state=0),
+    "selection by target": make_pipeline(SelectKBest(k=2), GaussianNB()),
+    "selection by a model": make_pipeline(SelectFromModel(LogisticRegression()), GaussianNB()),
+}
+
+
+def first_step(model):
+    return model.scaler_ if hasattr(model, "scaler_") else model[0]
+
+
+@pytest.mark.parametrize("name", [*SHARED, *ON_THEIR_OWN])
+def test_equals_one_for_each_label(name):
+    base, rows = SHARED.get(name) or (ON_THEIR_OWN[name], StandardScaler().fit_transform(X))
+    expected = models_of(base, rows, Y)
+    found = BinaryRelevance(base).fit(rows, Y)
+    for model, reference in zip(found.models_, expected, strict=True):
+        assert type(model) is type(reference)
+        for attribute in ("n_features_in_", "feature_names_in_", "classes_"):
+            np.testing.assert_array_equal(
+                getattr(model, attribute, None), getattr(reference, attribute, None)
+            )
+    np.testing.assert_allclose(
+        proba_of(found.models_, rows), proba_of(expected, rows), rtol=0, atol=1e-11
+    )
+    if name in SHARED:
+        assert len({id(first_step(model)) for model in found.models_}) == 1
+    for fitted in (found, BinaryRelevance(base, n_jobs=2).fit(rows, Y)):
+        for n_rows in (1, len(Y)):
+            proba = fitted.predict_proba(rows[:n_rows])
+            assert proba.dtype == np.float64
+            tolerance = 1e-6 if getattr(rows, "dtype", None) == np.float32 else 1e-11
+            alone = proba_of(found.models_, rows[:n_rows])
+            np.testing.assert_allclose(proba, alone, rtol=0, atol=tolerance)
+
+
+def test_steps_up_to_the_first_that_may_use_the_target_are_shared():
+    base = make_pipeline(StandardScaler(), SelectKBest(k=2), LogisticRegression())
+    first, second, _ = BinaryRelevance(base).fit(X, Y).models_
+    assert first[0] is second[0]
+    assert first[1].get_support().tolist() != second[1].get_support().tolist()
+
+
+@pytest.mark.parametrize(
+    ("base", "name"),
+    [
+        (ScaledLogisticRegression(), "sample_weight"),
+        (LOGISTIC, "logisticregression__sample_weight"),
+        (LOGISTIC, "standardscaler__sample_weight"),
+    ],
+)
+def test_sample_weights_reach_the_same_steps(base, name):
+    weights = {name: RNG.uniform(0.1, 3.0, size=len(X))}
+    found = per_label.fit_per_label(base, X, Y, weights)
+    expected = models_of(base, X, Y, **weights)
+    np.testing.assert_allclose(proba_of(found, X), proba_of(expected, X), rtol=0, atol=1e-11)
+
+
+def test_a_subclass_with_its_own_fit_is_fitted_by_it():
+    class Halved(ScaledLogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            return super().fit(X / 2, y, sample_weight)
+
+    models = BinaryRelevance(Halved()).fit(X, Y).models_
+    assert models[0].scaler_ is not models[1].scaler_
+    np.testing.assert_allclose(models[0].scaler_.scaler_.mean_, X.mean(axis=0) / 2)
+
+
+def test_constant_and_single_labels():
+    constant = np.column_stack([Y[:, 0], np.zeros(60), Y[:, 1], np.ones(60)]).astype(int)
+    proba = BinaryRelevance(LOGISTIC).fit(X, constant).predict_proba(X)
+    expected = proba_of(models_of(LOGISTIC, X, Y[:, :2]), X)
+    np.testing.assert_allclose(proba[:, [0, 2]], expected, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(proba[:, [1, 3]], np.tile([1 / 62, 61 / 62], (60, 1)))
+    alone = BinaryRelevance(LOGISTIC).fit(X, Y[:, :1]).predict_proba(X)
+    np.testing.assert_allclose(alone, expected[:, :1], rtol=1e-12)
+    none = BinaryRelevance(LOGISTIC).fit(X, constant[:, [1, 3]])
+    np.testing.assert_allclose(none.predict_proba(X), np.tile([1 / 62, 61 / 62], (60, 1)))
+    weighted = BinaryRelevance(LOGISTIC).fit(
+        X[:3], [[1, 0, 1], [1, 0, 0], [1, 0, 1]], sample_weight=None
+    )
+    assert weighted.predict_proba(X)[0, :2].tolist() == [0.8, 0.2]
+
+
+def test_equals_scikit_learn_with_weights(small_set):
     X, Y = small_set
     weights = np.arange(1.0, 81.0)
-    proba = PerLabelClassifier(GaussianNB()).fit(X, Y, sample_weight=weights).predict_proba(X)
+    relevance = BinaryRelevance(GaussianNB()).fit(X, Y, sample_weight=weights)
     by_label = MultiOutputClassifier(GaussianNB()).fit(X, Y, sample_weight=weights)
     expected = np.column_stack([column[:, 1] for column in by_label.predict_proba(X)])
-    np.testing.assert_array_equal(proba, expected)
-    relevance = BinaryRelevance(GaussianNB()).fit(X, Y, sample_weight=weights)
-    np.testing.assert_array_equal(proba, relevance.predict_proba(X))
+    np.testing.assert_array_equal(relevance.predict_proba(X), expected)
 
 
-def test_constant_labels_have_their_smoothed_share():
-    X, Y = np.array([[0.0], [1.0]]), np.array([[1, 0, 0], [1, 1, 0]])
-    assert varying_labels(Y).tolist() == [1]
-    proba = PerLabelClassifier(GaussianNB()).fit(X, Y).predict_proba(X)
-    assert proba[:, [0, 2]].tolist() == [[0.75, 0.25]] * 2
-    assert smoothed_share(Y[:, :2] == 1, np.array([1.0, 0.5])).tolist() == [0.8, 0.4]
+def test_chunks_of_rows_do_not_change_the_result(monkeypatch):
+    classifier = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y)
+    at_once = classifier.predict_proba(X)
+    monkeypatch.setattr(per_label, "CACHED_CELLS", 28)
+    monkeypatch.setattr(per_label, "MIN_ROWS", 1)
+    np.testing.assert_allclose(classifier.predict_proba(X), at_once, rtol=1e-14)
+
+
+def test_changes_of_models_take_effect():
+    classifier = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y)
+    before = classifier.predict_proba(X)
+    classifier.models_[0].classifier_.coef_ *= 2
+    changed = classifier.predict_proba(X)
+    assert not np.allclose(changed[:, 0], before[:, 0])
+    np.testing.assert_allclose(changed[:, 0], classifier.models_[0].predict_proba(X)[:, 1])
+    # A model of other classes, in another order, is used on its own.
+    for other in (GaussianNB(), ScaledLogisticRegression()):
+        classifier.models_[1] = other.fit(X, np.where(Y[:, 1], 1, 2))
+        proba = classifier.predict_proba(X)
+        np.testing.assert_allclose(proba[:, 1], other.predict_proba(X)[:, 0])
+
+
+@pytest.mark.parametrize("name", ["default", "default of a frame", "pipeline"])
+def test_models_share_transformers_after_pickling(name):
+    base, rows = SHARED[name]
+    classifier = BinaryRelevance(base, n_jobs=2).fit(rows, Y)
+    pickled = pickle.loads(pickle.dumps(classifier))
+    assert first_step(pickled.models_[0]) is first_step(pickled.models_[1])
+    np.testing.assert_array_equal(pickled.predict_proba(rows), classifier.predict_proba(rows))
+
+
+@pytest.mark.parametrize("rows", [sparse.csr_array(X), X], ids=["CSR", "dense"])
+def test_invalid_rows_are_refused_as_by_one_model(rows):
+    base = LogisticRegression() if rows is X else ScaledLogisticRegression()
+    rows = rows / 1e3
+    classifier = BinaryRelevance(base).fit(rows, Y)
+    for value, message in ((np.nan, "contains NaN"), (np.inf, "contains infinity")):
+        bad = rows.copy()
+        bad[0, 0] = value
+        with pytest.raises(ValueError, match=message):
+            classifier.predict_proba(bad)
+    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
+        classifier.predict_proba(rows[:, :3])
+    if rows is not X and sparse.issparse(rows):
+        bad.data[0] = np.nan
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            clone(classifier).fit(bad, Y)
+
+
+def test_problems_of_the_models_are_reported():
+    classifier = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y)
+    classifier.models_[0].classifier_.coef_[:] = np.nan
+    with pytest.raises(ValueError, match="60 values NaN"):
+        classifier.predict_proba(X)
+    with pytest.warns(ConvergenceWarning, match="labels did not converge in 1 Newton steps"):
+        BinaryRelevance(ScaledLogisticRegression(C=100.0, max_iter=1)).fit(X, Y)
+
+
+def test_overwritten_rows_give_the_same_models():
+    base, own = ScaledLogisticRegression(), WITH_NAN.copy()
+    expected = PerLabelClassifier(base).fit(WITH_NAN, Y).predict_proba(WITH_NAN)
+    found = PerLabelClassifier(base).fit(own, Y, overwrite=True).predict_proba(WITH_NAN)
+    np.testing.assert_array_equal(found, expected)
+    assert not np.isnan(own).any(), "scaled in place"
+    fortran = np.asfortranarray(WITH_NAN)
+    found = PerLabelClassifier(base).fit(fortran, Y, overwrite=True).predict_proba(WITH_NAN)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
