@@ -16,7 +16,6 @@ READY := $(VENV)/.ready
 
 OLDEST := .venv-oldest
 NIGHTLY := .venv-nightly
-WITHOUT_NUMBA := .venv-without-numba
 RELEASE := .venv-release
 RELEASE_BIN := $(RELEASE)/$(SCRIPTS)
 
@@ -27,7 +26,7 @@ INSTALL = -m pip install --quiet --constraint constraints.txt
 # Tests start many processes; stored bytecode makes each start faster.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: study test pytest test-oldest test-oldest-core test-nightly test-without-numba soak lint \
+.PHONY: study test pytest test-oldest test-oldest-core test-nightly soak lint \
 	actionlint citation format figures docs changelog check-release \
 	dist smoke benchmark constraints clean
 
@@ -66,10 +65,6 @@ test-nightly:
 	$(NIGHTLY)/$(SCRIPTS)/python -m pip install --quiet --upgrade --pre --only-binary :all: \
 		--extra-index-url $(NIGHTLY_INDEX) numpy scipy scikit-learn pandas
 	$(NIGHTLY)/$(SCRIPTS)/python -m pytest -n auto --dist worksteal $(TESTS)
-
-test-without-numba: export OMP_NUM_THREADS = 1
-test-without-numba: $(WITHOUT_NUMBA)/.ready
-	$(WITHOUT_NUMBA)/$(SCRIPTS)/python -m pytest -n auto --dist worksteal $(TESTS)
 
 # Random tests for an hour, on two processors; the next run goes on where this one stopped.
 # make soak ARGS='--only readers --minutes 10', and so on: see make soak ARGS=--help.
@@ -145,7 +140,7 @@ dist: $(RELEASE)/.ready
 	$(RELEASE_BIN)/check-wheel-contents dist/*.whl
 
 # Installs the wheel with each extra alone and runs a part that needs it.
-# make smoke ARGS='fast parquet' does so for some extras; "core" is the wheel without any.
+# make smoke ARGS='models parquet' does so for some extras; "core" is the wheel without any.
 smoke: dist
 	$(PYTHON) tests/smoke $(ARGS)
 
@@ -188,14 +183,6 @@ $(RELEASE)/.ready: pyproject.toml constraints-release.txt
 	$(RELEASE_BIN)/python -m pip install --quiet --constraint constraints-release.txt --group release
 	touch $@
 
-# All extras but fast.
-$(WITHOUT_NUMBA)/.ready: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(WITHOUT_NUMBA)
-	$(WITHOUT_NUMBA)/$(SCRIPTS)/python $(UPGRADE_PIP)
-	$(WITHOUT_NUMBA)/$(SCRIPTS)/python $(INSTALL) --group test \
-		--editable '.[boosting,dask,data,excel,parquet,service,study]'
-	touch $@
-
 # Many of the oldest versions have no wheels for newer versions of Python.
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in [(3, 11), (3, 12)])' || \
@@ -205,6 +192,6 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(NIGHTLY) $(WITHOUT_NUMBA) $(RELEASE) .mypy_cache .pytest_cache \
+	rm -rf $(VENV) $(OLDEST) $(NIGHTLY) $(RELEASE) .mypy_cache .pytest_cache \
 		.ruff_cache .rumdl_cache .hypothesis .soak .asv dist
 	rm -rf docs/_build docs/auto_examples docs/generated

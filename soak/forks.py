@@ -111,7 +111,7 @@ try:
         classifier.fit(X, Y)
         classifier.predict(X)
 except (KeyboardInterrupt, SystemError) as error:
-    # Compiled code of numba can turn Ctrl-C into a SystemError, whose cause is the interrupt.
+    # Compiled code can turn Ctrl-C into a SystemError, whose cause is the interrupt.
     if not is_interrupt(error):
         raise
 assert (classifier.predict(X) == before).all() or classifier.fit(X, Y).predict(X).shape == Y.shape

@@ -2,14 +2,11 @@
 
 import sys
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from sklearn.datasets import make_multilabel_classification
-
-from pairmend._utils import computing
 
 settings.register_profile("pairmend", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("pairmend")
@@ -37,16 +34,6 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"needs the real data sets in {SHARED}")
     return SHARED
-
-
-@pytest.fixture(scope="module", params=["numpy", "compiled"])
-def either_way(request):
-    """Work is done by numpy, or by compiled code however little it is."""
-    compiled = request.param == "compiled"
-    if compiled and not computing.has_numba():
-        pytest.skip("needs pip install 'pairmend[fast]'")
-    with mock.patch.object(computing, "WORTHWHILE_COMPILED", 0 if compiled else np.inf):
-        yield
 
 
 @pytest.fixture

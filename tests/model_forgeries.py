@@ -42,7 +42,6 @@ from pairmend import (
     MLkNN,
     PairwiseClassifier,
 )
-from pairmend._utils import computing
 from pairmend.persistence import ModelFileError, load_model, save_model
 from pairmend.persistence.container import Container, read_container, write_container
 
@@ -293,10 +292,8 @@ def outcome(path, rows):
         return "predicted"
 
 
-def check_seeds(first, stop, folder, compiled=False):
+def check_seeds(first, stop, folder):
     """Forge and check files of seeds in this process; write each seed before it is tried."""
-    if compiled:
-        computing.WORTHWHILE_COMPILED = 0  # use compiled code for small arrays, too
     originals()
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -312,15 +309,13 @@ def check_seeds(first, stop, folder, compiled=False):
     Path(folder, "counts").write_text(json.dumps(counts))
 
 
-def run_batch(first, stop, *, compiled=False, folder=None):
+def run_batch(first, stop, *, folder=None):
     """Check files of seeds in another process.
 
     Parameters
     ----------
     first, stop : int
         Which seeds.
-    compiled : bool, default=False
-        Whether to use compiled kernels for small arrays, too.
     folder : path, default=None
         Folder of files that failed, as ``SEED.model``; a temporary one if None.
 
@@ -337,7 +332,7 @@ def run_batch(first, stop, *, compiled=False, folder=None):
         while first < stop:
             command = [sys.executable, __file__, "--seeds", str(first), str(stop), "--in", kept]
             done = subprocess.run(
-                [*map(str, command), *(["--compiled"] if compiled else [])],
+                [*map(str, command)],
                 capture_output=True,
                 text=True,
                 env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -355,13 +350,12 @@ def run_batch(first, stop, *, compiled=False, folder=None):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", nargs=2, type=int, required=True, metavar=("FIRST", "STOP"))
-    parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--in", dest="folder", help="check in this process, files in this folder")
     options = parser.parse_args()
     if options.folder:
-        check_seeds(*options.seeds, options.folder, options.compiled)
+        check_seeds(*options.seeds, options.folder)
     else:
-        outcomes, failed = run_batch(*options.seeds, compiled=options.compiled)
+        outcomes, failed = run_batch(*options.seeds)
         print(dict(outcomes))
         for seed, end in failed.items():
             print(seed, end)

@@ -35,7 +35,7 @@ class Classifiers:
     param_names = ("classifier",)
 
     def setup(self, name):
-        """Fit a classifier, which also compiles what numba compiles."""
+        """Fit a classifier."""
         self.X, self.Y = generated(1500, 30, 12)
         self.fitted = clone(CLASSIFIERS[name]).fit(self.X, self.Y)
         self.fitted.predict(self.X[:100])

@@ -62,7 +62,7 @@ def test_prediction_uses_chunks_of_rows_and_blocks_of_pairs(kind, small_set, mon
 def test_memory_of_prediction_is_bounded(rng, base, n_labels, memory):
     X, Y = rng.rand(3000, 4), rng.rand(3000, n_labels) < 0.15
     clf = CorrectedPairwiseClassifier(base, random_state=0).fit(X, Y)
-    clf.predict(X)  # compiled code, if there is any, is loaded now
+    clf.predict(X)
     tracemalloc.start()
     with config_context(working_memory=memory):
         clf.predict(X)

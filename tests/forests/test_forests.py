@@ -8,11 +8,8 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.tree import DecisionTreeRegressor
 
-from pairmend._utils.computing import has_numba
 from pairmend._utils.weights import relative_weights
-from pairmend.forests import estimator, trees
 from pairmend.forests.estimator import MultiLabelForest
-from pairmend.forests.trees import StackedTrees
 
 
 @pytest.fixture(scope="module")
@@ -27,45 +24,33 @@ def reference(forest, X, Y, weights):
     """Grow the same trees again; return out-of-bag means, and a function that predicts rows."""
     encoded = X.astype(np.float32)
     weights = relative_weights(weights).astype(np.float32).astype(np.float64)
-    seeds = np.random.RandomState(forest.random_state).randint(2**31 - 1, size=forest.n_estimators)
-    leaves_of, tables, sums, n_trees = [], [], np.zeros(Y.shape), np.zeros(len(Y))
-    for seed in seeds:
+    trees, tables, sums, n_trees = [], [], np.zeros(Y.shape), np.zeros(len(Y))
+    for seed in np.random.RandomState(forest.random_state).randint(2**31 - 1, size=20):
         rng = np.random.RandomState(seed)
         if forest.max_samples < len(Y):  # heavy rows are drawn more often
             up_to = np.cumsum(weights)
             draws = rng.random_sample(forest.max_samples) * up_to[-1]
-            sample = np.array([np.flatnonzero(up_to > draw)[0] for draw in draws])
-            grown_with = np.ones(len(Y))
+            counts = np.bincount([np.flatnonzero(up_to > draw)[0] for draw in draws], None, len(Y))
+            grown_with = counts * 1.0
         else:
-            sample = rng.randint(len(Y), size=len(Y))
-            grown_with = weights
-        counts = np.bincount(sample, minlength=len(Y))
-        tree = DecisionTreeRegressor(
-            max_features="sqrt",
-            min_samples_leaf=forest.min_samples_leaf,
-            random_state=rng.randint(2**31 - 1),
-        ).fit(encoded, Y, counts * grown_with)
-        at = tree.apply(encoded)
-        table = {}
+            counts = np.bincount(rng.randint(len(Y), size=len(Y)), minlength=len(Y))
+            grown_with = counts * weights
+        options = {"max_features": "sqrt", "min_samples_leaf": forest.min_samples_leaf}
+        tree = DecisionTreeRegressor(**options, random_state=rng.randint(2**31 - 1))
+        at = tree.fit(encoded, Y, grown_with).apply(encoded)
+        table = np.zeros((tree.tree_.node_count, Y.shape[1]))
         for leaf in set(at[counts > 0].tolist()):
-            rows = np.flatnonzero((at == leaf) & (counts > 0))
-            table[leaf] = np.average(Y[rows], axis=0, weights=(counts * grown_with)[rows])
-        leaves_of.append(tree.apply)
+            table[leaf] = np.average(Y[at == leaf], axis=0, weights=grown_with[at == leaf])
+        trees.append(tree)
         tables.append(table)
-        for row in np.flatnonzero(counts == 0):
-            sums[row] += table[at[row]]
-            n_trees[row] += 1
+        sums[counts == 0] += table[at[counts == 0]]
+        n_trees += counts == 0
 
     def predict(new):
         rows = new.astype(np.float32)
-        found = [
-            [table[leaf] for leaf in apply(rows)]
-            for apply, table in zip(leaves_of, tables, strict=True)
-        ]
-        return np.mean(found, axis=0)
+        return np.mean([t[tree.apply(rows)] for t, tree in zip(tables, trees, strict=True)], axis=0)
 
-    with np.errstate(invalid="ignore"):
-        return sums / n_trees[:, np.newaxis], predict
+    return sums / n_trees[:, np.newaxis], predict
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
@@ -107,157 +92,12 @@ def test_threads_do_not_change_the_result(data):
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
 
 
-def test_random_sums_of_many_labels(data, monkeypatch):
-    X, Y, _ = data
-    many = np.repeat(Y, 6, axis=1)
-    monkeypatch.setattr(estimator, "MAX_OUTPUTS", 8)
-    grown = []
-    original = estimator.DecisionTreeRegressor.fit
-    monkeypatch.setattr(
-        estimator.DecisionTreeRegressor,
-        "fit",
-        lambda self, X, Z, *args, **kwargs: (
-            grown.append(Z),
-            original(self, X, Z, *args, **kwargs),
-        )[1],
-    )
-    forest = MultiLabelForest(30, random_state=0)
-    found = forest.fit_out_of_bag(X, many)
-    assert {Z.shape for Z in grown} == {(90, 8)}
-    assert not np.array_equal(grown[0], grown[1])
-    # Equal labels have equal frequencies in each leaf, whatever the trees separate.
-    np.testing.assert_allclose(found.reshape(90, 4, 6).std(axis=2), 0, atol=1e-6)
-    brier = np.mean((found - many) ** 2)
-    assert brier < 0.8 * np.mean((many.mean(axis=0) - many) ** 2)
-
-
-@pytest.mark.skipif(not has_numba(), reason="needs numba (extra fast)")
-def test_compiled_loops_equal_numpy(data, monkeypatch):
-    X, Y, _ = data
-    forest = MultiLabelForest(15, random_state=0).fit(X, Y)
-    monkeypatch.setattr(trees, "use_compiled", lambda _: False)
-    plain = forest.predict_proba(X)
-    monkeypatch.setattr(trees, "use_compiled", lambda _: True)
-    np.testing.assert_array_equal(forest.predict_proba(X), plain)
-
-
-def test_chunks_do_not_change_the_result(data, monkeypatch):
-    X, Y, _ = data
-    forest = MultiLabelForest(15, random_state=0).fit(X, Y)
-    whole = forest.predict_proba(X)
-    monkeypatch.setattr(
-        trees, "row_chunks", lambda n, size: (slice(k, k + 7) for k in range(0, n, 7))
-    )
-    np.testing.assert_array_equal(forest.predict_proba(X), whole)
-
-
 @pytest.mark.parametrize("value", [1e30, 1e80, -1e80])
 def test_features_beyond_single_precision(value):
     X = np.array([[0.0], [0.0], [1.0], [1.0], [value]] * 4)
     Y = np.array([[0], [0], [1], [1], [1]] * 4)
     forest = MultiLabelForest(10, random_state=0).fit(X, Y)
     assert np.isfinite(forest.predict_proba(X)).all()
-
-
-def test_size_is_a_few_bytes_per_leaf_and_label(data):
-    X, _, _ = data
-    Y = np.random.RandomState(0).uniform(size=(90, 400)) < 0.01
-    stacked = MultiLabelForest(10, random_state=0).fit(X, Y).trees_
-    n_bytes = sum(
-        getattr(stacked, name).nbytes for name in ("feature", "threshold", "left", "right", "leaf")
-    )
-    n_bytes += stacked.leaf_proba.data.nbytes + stacked.leaf_proba.indices.nbytes
-    assert n_bytes < 20 * len(stacked.feature) + 8 * stacked.leaf_proba.nnz + 1
-    assert stacked.leaf_proba.nnz < 0.1 * np.prod(stacked.leaf_proba.shape)
-
-
-def changed(stacked, **changes):
-    values = {**stacked.__getstate__(), **changes}
-    return StackedTrees(**values)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda s: {"left": np.where(s.left >= 0, 0, -1).astype(np.int32)},
-        lambda s: {"right": np.where(s.right >= 0, len(s.right), -1).astype(np.int32)},
-        lambda s: {"feature": s.feature + np.int32(99)},
-        lambda s: {"feature": s.feature - np.int32(1)},
-        lambda s: {"roots": s.roots - np.int32(1)},
-        lambda s: {"leaf": np.where(s.leaf >= 0, s.leaf + 10**6, -1).astype(np.int32)},
-        lambda s: {"used": s.used + 5},
-        lambda s: {"threshold": s.threshold[:-1]},
-        lambda s: {"left": s.left.astype(np.int64)},
-        lambda s: {"leaf_proba": with_indices(s.leaf_proba, 4)},
-        lambda s: {"leaf_proba": with_indptr(s.leaf_proba)},
-    ],
-)
-def test_damaged_trees_are_refused(data, damage):
-    X, Y, _ = data
-    stacked = MultiLabelForest(5, random_state=0).fit(X, Y).trees_
-    with pytest.raises(ValueError, match="The model is damaged: fit the classifier again"):
-        changed(stacked, **damage(stacked)).predict_proba(X)
-
-
-def with_indices(table, step):
-    damaged = table.copy()
-    damaged.indices = damaged.indices + np.int32(step)
-    return damaged
-
-
-def with_indptr(table):
-    damaged = table.copy()
-    damaged.indptr = damaged.indptr.copy()
-    damaged.indptr[1] = len(damaged.data) + 5
-    return damaged
-
-
-def test_another_number_of_features_is_refused(data):
-    X, Y, _ = data
-    stacked = MultiLabelForest(5, random_state=0).fit(X, Y).trees_
-    with pytest.raises(ValueError, match="X has 4 features, but the forest expects 5"):
-        stacked.predict_proba(X[:, :4])
-
-
-def with_overflow(table):
-    """Return a table whose row starts leave the array and come back by an overflow."""
-    n_rows, n_values = 42_951, 100_000
-    starts = (np.arange(n_rows, dtype=np.int64) * n_values).astype(np.int32)
-    indptr = np.r_[starts, np.int32(n_values)].astype(np.int32)
-    damaged = sparse.csr_array((n_rows, table.shape[1]), dtype=np.float32)
-    damaged.data = np.zeros(n_values, dtype=np.float32)
-    damaged.indices, damaged.indptr = np.zeros(n_values, dtype=np.int32), indptr
-    return damaged
-
-
-def test_row_starts_that_overflow_are_refused(data):
-    X, Y, _ = data
-    stacked = MultiLabelForest(5, random_state=0).fit(X, Y).trees_
-    with pytest.raises(ValueError, match="The model is damaged"):
-        changed(stacked, leaf_proba=with_overflow(stacked.leaf_proba)).predict_proba(X)
-
-
-@pytest.mark.parametrize("kind", ["unsorted", "duplicates", "read-only"])
-def test_any_csr_matrix_is_read_and_not_changed(data, kind):
-    X, Y, _ = data
-    plain = sparse.csr_matrix(np.where(X > 0, X, 0))
-    if kind == "duplicates":
-        parts = np.repeat(plain.data / 2, 2), np.repeat(plain.indices, 2), plain.indptr * 2
-    else:
-        order = np.concatenate(
-            [np.arange(a, b)[::-1] for a, b in zip(plain.indptr, plain.indptr[1:], strict=False)]
-        )
-        parts = plain.data[order], plain.indices[order], plain.indptr.copy()
-    given = sparse.csr_matrix(parts, shape=plain.shape)
-    if kind == "read-only":
-        for part in (given.data, given.indices, given.indptr):
-            part.flags.writeable = False
-    before = [part.copy() for part in (given.data, given.indices, given.indptr)]
-    found = MultiLabelForest(10, random_state=0).fit_out_of_bag(given, Y)
-    expected = MultiLabelForest(10, random_state=0).fit_out_of_bag(plain, Y)
-    np.testing.assert_array_equal(found, expected)
-    for part, old in zip((given.data, given.indices, given.indptr), before, strict=True):
-        np.testing.assert_array_equal(part, old)
 
 
 def test_few_heavy_rows_count_by_their_weight():
@@ -278,10 +118,19 @@ def test_features_with_a_large_offset():
     assert difference.mean() < 0.01
 
 
-def test_memory_of_a_prediction_is_bounded(data):
-    X, _, _ = data
-    Y = np.random.RandomState(0).uniform(size=(90, 300)) < 0.3
-    forest = MultiLabelForest(10, random_state=0).fit(X, Y)
+def test_many_labels(data):
+    """Trees separate random sums of labels; memory of models and predictions is bounded."""
+    X, Y, _ = data
+    many = np.repeat(Y, 10, axis=1)
+    forest = MultiLabelForest(30, random_state=0)
+    found = forest.fit_out_of_bag(X, many)
+    # Equal labels have equal frequencies in each leaf, whatever the trees separate.
+    np.testing.assert_allclose(found.reshape(90, 4, 10).std(axis=2), 0, atol=1e-6)
+    brier = np.mean((found - many) ** 2)
+    assert brier < 0.8 * np.mean((many.mean(axis=0) - many) ** 2)
+    table = forest.fit(X, np.random.RandomState(0).uniform(size=(90, 400)) < 0.01).trees_.leaf_proba
+    assert table.nnz < 0.1 * np.prod(table.shape)
+    assert table.data.nbytes + table.indices.nbytes == 8 * table.nnz
     rows = np.tile(X, (12, 1))
     with config_context(working_memory=1):
         tracemalloc.start()
@@ -289,3 +138,37 @@ def test_memory_of_a_prediction_is_bounded(data):
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert peak < proba.nbytes + 4 * 2**20
+    np.testing.assert_array_equal(proba[:90], forest.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("left", lambda trees: np.minimum(trees.left, 0)),
+        ("right", lambda trees: trees.right * 0),
+        ("left", lambda trees: np.where(trees.left < 0, trees.left - 10**6, trees.left)),
+    ],
+)
+def test_damaged_trees_are_refused(data, name, change):
+    X, Y, _ = data
+    forest = MultiLabelForest(5, random_state=0).fit(X, Y)
+    object.__setattr__(forest.trees_, name, change(forest.trees_))
+    with pytest.raises(ValueError, match="damaged: fit the classifier again"):
+        forest.predict_proba(X)
+
+
+@pytest.mark.parametrize("is_unsorted", [True, False])
+def test_any_csr_matrix_is_read_and_not_changed(data, is_unsorted):
+    X, Y, _ = data
+    plain = sparse.csr_matrix(np.where(X > 0, X, 0))
+    parts = np.repeat(plain.data / 2, 2), np.repeat(plain.indices, 2), plain.indptr * 2
+    if is_unsorted:
+        starts = zip(plain.indptr, plain.indptr[1:], strict=False)
+        order = np.concatenate([np.arange(first, end)[::-1] for first, end in starts])
+        parts = plain.data[order], plain.indices[order], plain.indptr
+    given = sparse.csr_matrix(parts, shape=plain.shape)
+    for part in (given.data, given.indices, given.indptr):
+        part.flags.writeable = False
+    found = MultiLabelForest(10, random_state=0).fit_out_of_bag(given, Y)
+    expected = MultiLabelForest(10, random_state=0).fit_out_of_bag(plain, Y)
+    np.testing.assert_array_equal(found, expected)

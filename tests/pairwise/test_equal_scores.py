@@ -1,12 +1,11 @@
 """All ways to compute the scores of pairwise classifiers have the same result on real data.
 
-Ways are numpy, compiled loops, sparse rows, and arrays of other libraries. Of some sets, few rows
+Ways are numpy, sparse rows, and arrays of other libraries. Of some sets, few rows
 and labels are taken. The order of the rows of imdb and medical is one with validation rows whose
 decisions all have probabilities of about 1e-32: scores then depend on all their digits.
 """
 
 from functools import lru_cache
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from sklearn.base import clone
 
 from array_libraries import LIBRARIES, Library, dispatched
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
-from pairmend._utils import computing
 from pairmend.datasets import load
 
 ROWS = {
@@ -45,11 +43,10 @@ def rows_of(name, folder):
 
 
 @lru_cache
-def computed(name, folder, compiled):
-    """Return the scores of all classifiers by numpy, or by compiled loops."""
+def computed(name, folder):
+    """Return the scores of all classifiers by numpy."""
     X, Y, queries = rows_of(name, folder)
-    with mock.patch.object(computing, "WORTHWHILE_COMPILED", 0 if compiled else np.inf):
-        return [clone(clf).fit(X, Y).predict_proba(queries) for clf in CLASSIFIERS]
+    return [clone(clf).fit(X, Y).predict_proba(queries) for clf in CLASSIFIERS]
 
 
 def assert_equal_scores(found, expected, atol=1e-9):
@@ -59,14 +56,9 @@ def assert_equal_scores(found, expected, atol=1e-9):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_compiled_loops_and_sparse_rows(name, shared):
-    expected = computed(name, shared / "data", compiled=False)
+def test_sparse_rows(name, shared):
+    expected = computed(name, shared / "data")
     X, Y, queries = rows_of(name, shared / "data")
-    if computing.has_numba():
-        for scores, other in zip(
-            expected, computed(name, shared / "data", compiled=True), strict=True
-        ):
-            assert_equal_scores(other, scores)
     for clf, scores in zip(CLASSIFIERS, expected, strict=True):
         of_sparse = clone(clf).fit(sparse.csr_array(X), Y)
         assert_equal_scores(of_sparse.predict_proba(sparse.csr_array(queries)), scores)
@@ -85,4 +77,4 @@ def test_arrays_of_other_libraries(name, dtype, atol, library_name, shared):
     with dispatched():
         clf = clone(CLASSIFIERS[1]).fit(library(X), library(Y))
         found = library.numpy(clf.predict_proba(library(queries)))
-    assert_equal_scores(found, computed(name, shared / "data", compiled=False)[1], atol)
+    assert_equal_scores(found, computed(name, shared / "data")[1], atol)

@@ -98,7 +98,6 @@ def slow_corrected(clf, X, Y, queries):
 
 
 @pytest.mark.parametrize("reference", ["beta", "identity"])
-@pytest.mark.usefixtures("either_way")
 def test_equals_the_loops(reference, separated_set):
     X, Y, queries = separated_set
     clf = classifier(reference).fit(X, Y)
@@ -134,7 +133,6 @@ def test_incremental_learning(separated_set):
 
 
 @pytest.mark.parametrize("order", [[2, 1, 0], [1, 2, 0]])
-@pytest.mark.usefixtures("either_way")
 def test_the_order_of_labels_does_not_matter(order, separated_set):
     X, Y, queries = separated_set
     plain, permuted = (

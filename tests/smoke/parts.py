@@ -123,20 +123,6 @@ def excel():
     assert load_table(DATA / "photos.xlsx", labels=["sea", "sun"]).Y.tolist() == [[1, 0], [0, 1]]
 
 
-def fast():
-    import numpy as np
-
-    from pairmend._utils.computing import has_numba
-
-    assert has_numba()
-    rng = np.random.RandomState(0)
-    X = rng.uniform(size=(2000, 20))
-    Y = (X[:, :5] > 0.5).astype(int)
-    predicted = pairmend.CorrectedPairwiseClassifier(random_state=0).fit(X, Y).predict(X)
-    assert (predicted == Y).mean() > 0.8
-    assert "numba" in sys.modules
-
-
 def models():
     import numpy as np
 
@@ -188,7 +174,7 @@ def study():
 
 def all():
     """Run the parts of all extras in one environment."""
-    for part in (boosting, cli, dask, data, excel, fast, models, parquet, plots, service, study):
+    for part in (boosting, cli, dask, data, excel, models, parquet, plots, service, study):
         part()
 
 

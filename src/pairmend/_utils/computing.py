@@ -1,22 +1,8 @@
-"""How work is run: chunks of rows, threads, compiled loops, attributes that are computed once.
+"""How work is run: chunks of rows, threads, attributes that are computed once.
 
 Sizes of chunks follow scikit-learn's ``working_memory``, and none changes a result. While several
 threads run, BLAS uses one: its own threads would wait for each other at the end of each product,
 which takes a multiple of the time if the processors have other work.
-
-Numba is optional and takes about a second to import, so it is used for large arrays only. It keeps
-compiled code on disk until the file of the function changes, whatever changes in other files. So a
-compiled function calls no function of this library and reads no constant: it computes from its
-arguments.
-
-A loop is compiled where that makes a fit or a prediction on a real set clearly faster (one thread,
-times of numpy divided by times of compiled code, medians of alternating runs, November 2026):
-
-=================================  ====================================  ====
-``forests.trees``                  prediction of a forest, medical       2.5
-                                   the same, plant                       1.6
-                                   the same, yeast                       0.9
-=================================  ====================================  ====
 """
 
 import os
@@ -24,8 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, wraps
-from pickle import UnpicklingError
+from functools import cache
 from threading import RLock
 from typing import Any, Generic, TypeVar, overload
 
@@ -211,47 +196,6 @@ def _blas() -> list[Any]:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_executor.cache_clear)
     os.register_at_fork(after_in_child=_limit.end_in_child)
-
-
-WORTHWHILE_COMPILED = 2**16
-"""Smallest number of values for which compiled code is used."""
-
-
-def use_compiled(n_values: int) -> bool:
-    """Return whether to call compiled loops for this number of values."""
-    return n_values >= WORTHWHILE_COMPILED and has_numba()
-
-
-@cache
-def has_numba() -> bool:
-    """Return whether numba is installed and not disabled by ``NUMBA_DISABLE_JIT=1``."""
-    try:
-        import numba
-    except ImportError:
-        return False
-    return not getattr(numba.config, "DISABLE_JIT", False)
-
-
-def compiled(loops: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function, compiled at its first call."""
-
-    @cache
-    def compile_(*, cached: bool) -> Any:
-        from numba import njit
-
-        return njit(cache=cached, nogil=True, error_model="numpy")(loops)
-
-    @wraps(loops)
-    def call(*arguments: Any) -> Any:
-        try:
-            return compile_(cached=True)(*arguments)
-        except (RuntimeError, OSError, EOFError, UnpicklingError) as error:
-            # There is no folder for the cache, the disk is full or a file of the cache is broken.
-            if isinstance(error, RuntimeError) and "cache" not in str(error):
-                raise
-            return compile_(cached=False)(*arguments)
-
-    return call
 
 
 Value = TypeVar("Value")

@@ -1,5 +1,6 @@
 """MultiLabelForest: a random forest of all labels in compact form, with out-of-bag predictions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,12 +11,12 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 
+from pairmend._utils.computing import row_chunks
 from pairmend._utils.progress import iterate_calls
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import set_feature_attributes
 from pairmend._utils.weights import all_equal, relative_weights
 from pairmend.base_classifiers import DenseScaler
-from pairmend.forests.trees import StackedTrees, Tree, as_single, to_single
 
 N_TREES = 100
 """Number of trees."""
@@ -30,46 +31,132 @@ MAX_OUTPUTS = 32
 
 
 @dataclass(frozen=True)
-class _TrainingRows:
-    """Training rows in the forms that scikit-learn's trees read without a copy.
+class Trees:
+    """Decision trees in common arrays, one after the other.
+
+    A forest of scikit-learn stores two numbers of double precision for each label and node. Leaves
+    have few rows, which have few of many labels: only frequencies above 0 are stored here.
 
     Attributes
     ----------
-    X : ndarray or csr_matrix of float32, shape (n_rows, n_features)
-        Rows to predict.
-    columns : ndarray or csc_matrix of float32
-        The same for growing; equal to `X` if it is dense.
-    Y : csr_array of float, shape (n_rows, n_labels)
-        Label indicators.
-    weights : ndarray of shape (n_rows,)
-        Weights of rows.
+    n_features : int
+        Number of features of rows.
+    used : ndarray of int
+        Features that some node compares.
+    roots : ndarray of int, shape (n_trees,)
+        The first node of each tree.
+    feature : ndarray of int, shape (n_nodes,)
+        Position in `used` of the feature that a node compares.
+    threshold : ndarray of float32, shape (n_nodes,)
+        Rows whose feature is at most this go to the left.
+    left, right : ndarray of int, shape (n_nodes,)
+        Children of a node. `left` of a leaf is -1 minus its row of `leaf_proba`.
+    leaf_proba : csr_array of shape (n_leaves, n_labels)
+        Frequencies of labels in the leaves.
     """
 
-    X: Any
-    columns: Any
-    Y: Any
-    weights: FloatArray
+    n_features: int
+    used: IntArray
+    roots: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+    leaf_proba: Any
 
     @classmethod
-    def of(cls, encoded: MatrixLike, Y: Any, weights: FloatArray) -> Self:
-        """Return encoded rows in these forms."""
-        if not sparse.issparse(encoded):
-            X: Any = as_single(encoded, np.arange(encoded.shape[1]), encoded.shape[1])
-            return cls(X, X, Y, weights)
-        # Trees accept sparse matrices with sorted 32-bit indices and without duplicates only.
-        rows = sparse.csr_matrix(encoded, dtype=np.float64, copy=True)
-        rows.sum_duplicates()
-        if rows.nnz > np.iinfo(np.int32).max:
+    def of(cls, trees: Sequence[Any], tables: Sequence[Any], n_features: int) -> "Trees":
+        """Join the arrays of trees by `_grow`; the tables hold the frequencies in their leaves."""
+        left, right, feature, threshold = (
+            np.concatenate(parts) for parts in zip(*trees, strict=True)
+        )
+        sizes = [len(tree[0]) for tree in trees]
+        roots = np.cumsum(sizes) - sizes
+        first = np.repeat(roots, sizes)
+        is_leaf = left < 0
+        used = np.unique(feature[~is_leaf])
+        return cls(
+            n_features,
+            used,
+            roots.astype(np.int32),
+            np.where(is_leaf, 0, np.searchsorted(used, feature)).astype(np.int32),
+            _rounded_down(threshold),
+            np.where(is_leaf, -np.cumsum(is_leaf, dtype=np.int64), left + first).astype(np.int32),
+            np.where(is_leaf, -1, right + first).astype(np.int32),
+            sparse.vstack(tables, format="csr"),
+        )
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the mean frequencies of labels over the trees, (n_rows, n_labels)."""
+        self._check(X)
+        n_leaves, n_labels = self.leaf_proba.shape
+        leaf_proba = self.leaf_proba.astype(np.float64)
+        children = np.concatenate([self.right, self.left])
+        proba = np.empty((X.shape[0], n_labels))
+        n_trees, per_leaf = len(self.roots), -(-leaf_proba.nnz // max(1, n_leaves))
+        row_size = len(self.used) + 3 * n_labels + (8 + 4 * per_leaf) * n_trees
+        for rows in row_chunks(len(proba), row_size):
+            leaves = self._leaves(as_single(X[rows], self.used), children)
+            starts = np.arange(0, len(leaves) + 1, n_trees)
+            shape = (len(starts) - 1, n_leaves)
+            reached = sparse.csr_array((np.ones(len(leaves)), leaves, starts), shape=shape)
+            proba[rows] = (reached @ leaf_proba).toarray()
+        proba /= n_trees
+        return proba
+
+    def _leaves(self, X: FloatArray, children: IntArray) -> IntArray:
+        """Return the leaf of each row in each tree, row by row."""
+        n_rows, n_used = X.shape
+        cells = X.ravel()
+        node = np.tile(self.roots, n_rows)
+        moving = np.flatnonzero(self.left.take(node) >= 0)
+        at, start = node[moving], moving // len(self.roots) * n_used
+        while len(moving):
+            goes_left = cells.take(start + self.feature.take(at)) <= self.threshold.take(at)
+            at = children.take(goes_left * len(self.left) + at)
+            is_inner = self.left.take(at) >= 0
+            node[moving[~is_inner]] = at[~is_inner]
+            moving, at, start = moving[is_inner], at[is_inner], start[is_inner]
+        return -1 - self.left.take(node)
+
+    def _check(self, X: MatrixLike) -> None:
+        """Check the number of features, and what a damaged model file may hold.
+
+        A leaf out of range would be read outside of the table, and a child before its parent would
+        make a loop without end.
+        """
+        if X.shape[1] != self.n_features:
             raise ValueError(
-                f"X has {rows.nnz:,} stored values, but the trees of scikit-learn accept at most "
-                f"{np.iinfo(np.int32).max:,}. Use estimator=None, or fewer rows."
+                f"X has {X.shape[1]} features, but the forest expects {self.n_features}."
             )
-        rows.data = to_single(rows.data)
-        for matrix in (rows, columns := rows.tocsc()):
-            matrix.sort_indices()
-            matrix.indices = matrix.indices.astype(np.int32)
-            matrix.indptr = matrix.indptr.astype(np.int32)
-        return cls(rows, columns, Y, weights)
+        inner = np.flatnonzero(self.left >= 0)
+        children = np.minimum(self.left[inner], self.right[inner])
+        if (children <= inner).any() or -self.left.min() > self.leaf_proba.shape[0]:
+            raise ValueError(
+                "A forest has nodes that refer to nodes or leaves that it does not have. The model "
+                "is damaged: fit the classifier again."
+            )
+
+
+def as_single(X: MatrixLike, used: IntArray) -> FloatArray:
+    """Return some features of rows as a dense array of single precision, as trees compare them."""
+    columns: Any = X if len(used) == X.shape[1] else X[:, used]
+    if sparse.issparse(columns):
+        columns = columns.toarray()
+    return np.ascontiguousarray(to_single(columns))
+
+
+def to_single(values: FloatArray) -> FloatArray:
+    """Return values in single precision, those beyond its range at its limits."""
+    largest = np.finfo(np.float32).max
+    return np.clip(values, -largest, largest).astype(np.float32)
+
+
+def _rounded_down(threshold: FloatArray) -> FloatArray:
+    """Return the largest single-precision numbers that are not above; comparisons stay the same."""
+    single = threshold.astype(np.float32)
+    below = np.nextafter(single, np.float32(-np.inf))
+    return np.where(single > threshold, below, single)
 
 
 class MultiLabelForest(ClassifierMixin, BaseEstimator):
@@ -96,7 +183,7 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    trees_ : StackedTrees
+    trees_ : Trees
         The trees.
     scaler_ : DenseScaler
         Encoder of rows.
@@ -149,23 +236,22 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         if not sparse.issparse(encoded):
             self.offset_ = _large_offsets(encoded)
             encoded = encoded - self.offset_
-        n_features = encoded.shape[1]
+        rows, columns = _as_trees_read(encoded)
         seeds = check_random_state(self.random_state).randint(
             np.iinfo(np.int32).max, size=self.n_estimators
         )
         sums = np.zeros((n_rows, n_labels), dtype=np.float32)
         n_trees = np.zeros(n_rows)
-        trees = []
-        rows = _TrainingRows.of(encoded, Y, weights)
-        calls = (
-            delayed(_grow)(rows, int(seed), self.min_samples_leaf, self.max_samples)
-            for seed in seeds
-        )
-        for tree, leaves, out_of_bag in iterate_calls(calls, n_jobs=self.n_jobs, prefer="threads"):
-            sums[out_of_bag] += tree.leaf_proba[leaves[out_of_bag]].toarray()
+        trees, tables = [], []
+        limits = self.min_samples_leaf, self.max_samples
+        calls = (delayed(_grow)(rows, columns, Y, weights, int(seed), *limits) for seed in seeds)
+        for grown in iterate_calls(calls, n_jobs=self.n_jobs, prefer="threads"):
+            tree, table, leaves, out_of_bag = grown
+            sums[out_of_bag] += table[leaves[out_of_bag]].toarray()
             n_trees[out_of_bag] += 1
             trees.append(tree)
-        self.trees_ = StackedTrees.of(trees, n_features)
+            tables.append(table)
+        self.trees_ = Trees.of(trees, tables, encoded.shape[1])
         self.classes_ = np.arange(n_labels)
         set_feature_attributes(self, X)
         proba = sums / np.maximum(n_trees, 1)[:, np.newaxis]
@@ -197,43 +283,58 @@ def _large_offsets(X: FloatArray) -> FloatArray:
     return np.where(is_large, mean, 0.0)
 
 
+def _as_trees_read(encoded: MatrixLike) -> tuple[Any, Any]:
+    """Return rows as trees of scikit-learn read them without a copy, to predict and to grow."""
+    if not sparse.issparse(encoded):
+        rows: Any = as_single(encoded, np.arange(encoded.shape[1]))
+        return rows, rows
+    # Trees accept sparse matrices with sorted 32-bit indices and without duplicates only.
+    rows = sparse.csr_matrix(encoded, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    rows = sparse.csr_matrix((to_single(rows.data), rows.indices, rows.indptr), rows.shape)
+    return rows, rows.tocsc()
+
+
 def _grow(
-    rows: _TrainingRows, seed: int, min_samples_leaf: int, max_samples: int
-) -> tuple[Tree, IntArray, IntArray]:
-    """Return the tree of a seed, the leaf of each row, and the rows not in its sample."""
+    X: Any,
+    columns: Any,
+    Y: Any,
+    row_weights: FloatArray,
+    seed: int,
+    min_samples_leaf: int,
+    max_samples: int,
+) -> tuple[tuple[Any, ...], Any, IntArray, IntArray]:
+    """Grow the tree of a seed.
+
+    Returned are its children on the left and on the right, features and thresholds, the frequencies
+    in its leaves, the leaf of each row, and the rows that are not in its sample.
+    """
     rng = np.random.RandomState(seed)
-    n_rows = len(rows.weights)
-    if n_rows > max_samples and not all_equal(rows.weights):
+    n_rows = len(row_weights)
+    if n_rows > max_samples and not all_equal(row_weights):
         # Few heavy rows would be missing from most samples: they are drawn more often instead.
-        up_to = np.cumsum(rows.weights)
+        up_to = np.cumsum(row_weights)
         sample = np.searchsorted(up_to, rng.random_sample(max_samples) * up_to[-1], side="right")
         counts = np.bincount(sample, minlength=n_rows)
         weights = counts.astype(np.float64)
     else:
         sample = rng.randint(n_rows, size=min(n_rows, max_samples))
         counts = np.bincount(sample, minlength=n_rows)
-        weights = counts * rows.weights
+        weights = counts * row_weights
     grown = DecisionTreeRegressor(
         max_features="sqrt",
         min_samples_leaf=min_samples_leaf,
         random_state=rng.randint(np.iinfo(np.int32).max),
     )
-    grown.fit(rows.columns, _outputs(rows.Y, rng), weights, check_input=False)
-    nodes = grown.tree_
+    tree = grown.fit(columns, _outputs(Y, rng), weights, check_input=False).tree_
     in_sample = np.flatnonzero(counts)
-    at = nodes.apply(rows.X)
-    is_leaf = nodes.children_left < 0
-    leaf = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
-    leaves = leaf[at]
-    tree = Tree(
-        np.asarray(nodes.feature, dtype=np.int32),
-        _rounded_down(np.asarray(nodes.threshold)),
-        np.asarray(nodes.children_left, dtype=np.int32),
-        np.asarray(nodes.children_right, dtype=np.int32),
-        leaf.astype(np.int32),
-        _frequencies(leaves[in_sample], weights[in_sample], rows.Y[in_sample], is_leaf.sum()),
-    )
-    return tree, leaves, np.flatnonzero(counts == 0)
+    is_leaf = tree.children_left < 0
+    leaves = (np.cumsum(is_leaf) - 1)[tree.apply(X)]
+    frequencies = _frequencies(leaves[in_sample], weights[in_sample], Y[in_sample], is_leaf.sum())
+    # Copies, without which the tree would stay in memory with all of its values.
+    names = "children_left", "children_right", "feature", "threshold"
+    nodes = tuple(np.array(getattr(tree, name)) for name in names)
+    return nodes, frequencies, leaves, np.flatnonzero(counts == 0)
 
 
 def _outputs(Y: Any, rng: np.random.RandomState) -> FloatArray:
@@ -251,25 +352,8 @@ def _outputs(Y: Any, rng: np.random.RandomState) -> FloatArray:
 
 def _frequencies(leaves: IntArray, weights: FloatArray, Y: Any, n_leaves: int) -> Any:
     """Return the weighted share of rows with each label in each leaf, as a CSR matrix."""
-    total = np.bincount(leaves, weights, n_leaves)
-    shares = weights / total[leaves]
-    rows = sparse.csr_array(
-        (shares, (leaves, np.arange(len(leaves)))), shape=(n_leaves, len(leaves))
-    )
-    table = sparse.csr_array(rows @ Y)
-    table.sum_duplicates()
-    return sparse.csr_array(
-        (
-            table.data.astype(np.float32),
-            table.indices.astype(np.int32),
-            table.indptr.astype(np.int32),
-        ),
-        shape=table.shape,
-    )
-
-
-def _rounded_down(threshold: FloatArray) -> FloatArray:
-    """Return the largest single-precision numbers that are not above; comparisons stay the same."""
-    single = threshold.astype(np.float32)
-    below = np.nextafter(single, np.float32(-np.inf))
-    return np.where(single > threshold, below, single)
+    shares = weights / np.bincount(leaves, weights, n_leaves)[leaves]
+    # With 32-bit indices the table has them, too, and is smaller.
+    cells = shares, (leaves.astype(np.int32), np.arange(len(leaves), dtype=np.int32))
+    table = sparse.csr_array(cells, shape=(n_leaves, len(leaves))) @ Y
+    return table.astype(np.float32)
