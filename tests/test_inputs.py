@@ -1,4 +1,4 @@
-"""Kinds of input: frames, texts, missing values, weights, routed metadata."""
+"""Rows, weights and base classifiers: what pairwise classifiers take, and what they refuse."""
 
 import numpy as np
 import pandas as pd
@@ -8,15 +8,18 @@ import sklearn
 from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
+from sklearn.svm import LinearSVC
 
 from pairmend import (
     AdaptiveNeighbourhood,
@@ -27,41 +30,27 @@ from pairmend import (
     RandomSubspaceNB,
 )
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge
-from public_classifiers import CLASSIFIERS as PUBLIC
-from public_classifiers import data_for, made
+from public_classifiers import CLASSIFIERS, data_for, made
 
-CLASSIFIERS = [PairwiseClassifier, CorrectedPairwiseClassifier]
-both = pytest.mark.parametrize("kind", CLASSIFIERS)
-
-
-@pytest.fixture
-def texts():
-    words = ["sea", "beach", "sun", "rain"]
-    rng = np.random.RandomState(0)
-    Y = rng.rand(60, 4) < 0.5
-    rows = [" ".join(w for w, on in zip(words, y, strict=True) if on) + " today" for y in Y]
-    return rows, Y.astype(int)
-
-
-def text_classifier(kind):
-    base = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    if kind is PairwiseClassifier:
-        return kind(base)
-    return kind(base, neighbourhood=GaussianNeighbourhood(transform=TfidfVectorizer()))
+both = pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseClassifier])
+WORDS = np.array(["sea", "beach", "sun", "rain"])
+ON = np.random.RandomState(0).rand(60, 4) < 0.5
+TEXTS = [" ".join([*WORDS[row], "today"]) for row in ON]
 
 
 @both
 @pytest.mark.parametrize("container", [list, np.array, pd.Series])
-def test_texts(kind, texts, container):
-    rows, Y = texts
-    clf = text_classifier(kind).set_params(random_state=0).fit(container(rows), Y)
-    scores = clf.predict_proba(container(rows))
+def test_texts(kind, container):
+    rows, base = container(TEXTS), make_pipeline(TfidfVectorizer(), LogisticRegression())
+    clf = kind(base, random_state=0)
+    if kind is CorrectedPairwiseClassifier:
+        with pytest.raises(ValueError, match=r"neighbourhood=GaussianNeighbourhood\(transform="):
+            clf.fit(rows, ON)
+        clf.set_params(neighbourhood=GaussianNeighbourhood(transform=TfidfVectorizer()))
+    scores = clf.fit(rows, ON).predict_proba(rows)
     # A label whose word occurs ranks above those whose words do not.
-    ranked = [
-        scores[k, y == 1].min() > scores[k, y == 0].max()
-        for k, y in enumerate(Y)
-        if 0 < y.sum() < 4
-    ]
+    some = np.flatnonzero(ON.any(axis=1) & ~ON.all(axis=1))
+    ranked = [scores[row, ON[row]].min() > scores[row, ~ON[row]].max() for row in some]
     assert np.mean(ranked) > 0.9
     assert not hasattr(clf, "n_features_in_")
 
@@ -77,60 +66,57 @@ def test_rows_of_tokens(kind):
     assert clf.fit(rows, Y).predict([["rain", "rain", "wind"]]).tolist() == [[0, 0, 1]]
 
 
-def test_texts_without_a_transformer_name_the_option(texts):
-    rows, Y = texts
-    base = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    with pytest.raises(ValueError, match=r"neighbourhood=GaussianNeighbourhood\(transform="):
-        CorrectedPairwiseClassifier(base).fit(rows, Y)
-    clf = CorrectedPairwiseClassifier(base, neighbourhood=GlobalNeighbourhood()).fit(rows, Y)
-    assert clf.predict(rows).shape == Y.shape
-
-
-def mixed_frame(n=80):
-    rng = np.random.RandomState(1)
-    frame = pd.DataFrame(
-        {
-            "size": rng.rand(n),
-            "colour": pd.Categorical(rng.choice(["red", "green", "blue"], n)),
-            "flag": rng.rand(n) < 0.5,
-        }
-    )
-    frame.loc[::9, "size"] = np.nan
-    Y = pd.DataFrame(
-        {"big": frame["size"] > 0.4, "red": frame["colour"] == "red", "on": frame["flag"]}
-    )
-    return frame, Y.astype(int)
-
-
 @both
-def test_frames_with_mixed_columns_and_missing_values(kind):
-    frame, Y = mixed_frame()
-    clf = kind(RandomSubspaceNB(subspace=0.7), random_state=0).fit(frame, Y)
+@pytest.mark.parametrize("encoded", [False, True])
+def test_frames_with_mixed_columns_and_missing_values(kind, encoded):
+    rng = np.random.RandomState(1)
+    colour = pd.Categorical(rng.choice(["red", "green", "blue"], 80))
+    frame = pd.DataFrame({"size": rng.rand(80), "colour": colour, "flag": rng.rand(80) < 0.5})
+    frame.loc[::9, "size"] = np.nan
+    parts = {"big": frame["size"] > 0.4, "red": frame["colour"] == "red", "on": frame["flag"]}
+    Y, base = pd.DataFrame(parts).astype(int), RandomSubspaceNB(subspace=0.7)
+    if encoded:
+        encode = make_column_transformer(
+            (OneHotEncoder(), ["colour"]),
+            (make_pipeline(SimpleImputer(), StandardScaler()), ["size"]),
+            remainder="passthrough",
+        )
+        base = make_pipeline(encode, LogisticRegression())
+    clf = kind(base, random_state=0).fit(frame, Y)
     assert clf.classes_.tolist() == ["big", "red", "on"]
     assert clf.feature_names_in_.tolist() == ["size", "colour", "flag"]
-    truth = Y.to_numpy()
     scores = clf.predict_proba(frame)
-    assert scores[truth == 1].mean() > scores[truth == 0].mean() + 0.1
+    assert scores[Y == 1].mean() > scores[Y == 0].mean() + 0.1
+
+
+class Reversed(GaussianNB):
+    """Has its classes in descending order."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.classes_ = self.classes_[::-1].copy()
+        return self
+
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:, ::-1]
 
 
 @both
-def test_mixed_columns_through_a_pipeline(kind):
-    frame, Y = mixed_frame()
-    encode = make_column_transformer(
-        (OneHotEncoder(), ["colour"]),
-        (make_pipeline(SimpleImputer(), StandardScaler()), ["size"]),
-        remainder="passthrough",
-    )
-    base = make_pipeline(encode, LogisticRegression())
-    clf = kind(base, random_state=0).fit(frame, Y)
-    assert clf.predict(frame).shape == Y.shape
-
-
-@both
-def test_missing_values_with_a_base_that_accepts_them(kind, small_set):
+def test_rows_and_bases_that_give_the_same(kind, small_set):
     X, Y = small_set
-    X = X.copy()
-    X[::7, 2] = np.nan
+    names = [f"f{i}" for i in range(X.shape[1])]
+    plain = kind(GaussianNB(), random_state=0).fit(X, Y)
+    expected, ones = plain.predict_proba(X), np.ones(len(Y))
+    for clf, rows, y, params in (
+        (GaussianNB(), pl.DataFrame(X, names), pl.DataFrame(Y, ["a", "b", "c", "d"]), {}),
+        (Reversed(), X, Y, {}),
+        (GaussianNB(), X, Y, {"sample_weight": ones}),
+    ):
+        found = kind(clf, random_state=0).fit(rows, y, **params).predict_proba(rows)
+        np.testing.assert_allclose(found, expected)
+    for name in ("accuracy", "f1_macro", "f1_samples", "roc_auc", "average_precision"):
+        assert 0 <= get_scorer(name)(plain, X, Y) <= 1
+    X = np.where(np.arange(X.size).reshape(X.shape) % 7, X, np.nan)
     for base in (
         HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2),
         make_pipeline(SimpleImputer(), LogisticRegression()),
@@ -139,95 +125,54 @@ def test_missing_values_with_a_base_that_accepts_them(kind, small_set):
         assert np.isfinite(kind(base, random_state=0).fit(X, Y).predict_proba(X)).all()
 
 
-@both
-def test_polars_frames(kind, small_set):
+def test_weights_through_a_search_as_base(small_set):
     X, Y = small_set
-    names = [f"f{i}" for i in range(X.shape[1])]
-    frame = pl.DataFrame(X, schema=names)
-    target = pl.DataFrame(Y, schema=["a", "b", "c", "d"])
-    clf = kind(GaussianNB(), random_state=0).fit(frame, target)
-    plain = kind(GaussianNB(), random_state=0).fit(X, Y)
-    assert clf.classes_.tolist() == ["a", "b", "c", "d"]
-    np.testing.assert_allclose(clf.predict_proba(frame), plain.predict_proba(X))
+    bases = LogisticRegression(C=0.5), GridSearchCV(LogisticRegression(), {"C": [0.5]}, cv=2)
+    one, other = (
+        PairwiseClassifier(base).fit(X, Y, sample_weight=np.linspace(0.1, 1, 80)).predict_proba(X)
+        for base in bases
+    )
+    np.testing.assert_allclose(one, other)
 
 
 @both
-def test_classes_of_any_dtype(kind, small_set):
-    X, _ = small_set
-    codes = np.arange(len(X)) % 3
-    for classes in (np.array(["x", "y", "z"]), np.array([1.0, 2.0, 7.0]), np.array([-1, 0, 5])):
-        for target in (classes[codes], classes[codes].tolist(), pd.Series(classes[codes])):
-            clf = kind(GaussianNB(), random_state=0).fit(X, target)
-            np.testing.assert_array_equal(clf.classes_, classes)
-            assert set(clf.predict(X)) <= set(classes.tolist())
-
-
-def test_two_classes_are_one_pair(small_set):
-    X, Y = small_set
-    clf = PairwiseClassifier(GaussianNB()).fit(X, Y[:, 0])
-    # The pair's first label is class 0.
-    expected = GaussianNB().fit(X, Y[:, 0]).predict_proba(X)
-    np.testing.assert_allclose(clf.predict_proba(X), expected)
-    np.testing.assert_array_equal(clf.predict(X), GaussianNB().fit(X, Y[:, 0]).predict(X))
-
-
-@both
-def test_scorers_of_scikit_learn(kind, small_set):
-    X, Y = small_set
-    clf = kind(GaussianNB(), random_state=0).fit(X, Y)
-    for name in ("accuracy", "f1_macro", "f1_samples", "roc_auc", "average_precision"):
-        assert 0 <= get_scorer(name)(clf, X, Y) <= 1
-
-
-def test_search_over_everything_that_can_be_tuned(small_set):
-    X, Y = small_set
-    search = GridSearchCV(
-        CorrectedPairwiseClassifier(
-            LogisticRegression(), neighbourhood=GaussianNeighbourhood(), random_state=0
-        ),
-        {"neighbourhood__beta": [0.5, 8.0], "estimator__C": [0.1, 1.0], "overlap": [0.0, 0.5]},
-        cv=2,
-        scoring="f1_micro",
-    ).fit(X, Y)
-    assert len(search.cv_results_["params"]) == 8
-    swap = GridSearchCV(
-        CorrectedPairwiseClassifier(GaussianNB(), random_state=0),
-        {"neighbourhood": [None, AdaptiveNeighbourhood(k=5), GlobalNeighbourhood()]},
-        cv=2,
-    ).fit(X, Y)
-    assert np.isfinite(swap.cv_results_["mean_test_score"]).all()
-
-
-@both
-def test_sample_weights_reach_the_pairs(kind, small_set):
-    X, Y = small_set
-    weights = np.where(np.arange(len(Y)) % 2, 1.0, 1e-6)
-    plain = kind(GaussianNB(), random_state=0).fit(X, Y)
-    weighted = kind(GaussianNB(), random_state=0).fit(X, Y, sample_weight=weights)
-    assert not np.allclose(weighted.pair_support(X), plain.pair_support(X))
-    ones = kind(GaussianNB(), random_state=0).fit(X, Y, sample_weight=np.ones(len(Y)))
-    np.testing.assert_allclose(ones.predict_proba(X), plain.predict_proba(X))
-
-
-@both
-def test_metadata_routing(kind, small_set):
+def test_weights_and_metadata_routing(kind, small_set):
     X, Y = small_set
     weights = np.where(np.arange(len(Y)) % 2, 1.0, 1e-6)
     direct = kind(GaussianNB(), random_state=0).fit(X, Y, sample_weight=weights)
+    plain = kind(GaussianNB(), random_state=0).fit(X, Y)
+    assert not np.allclose(direct.pair_support(X), plain.pair_support(X))
     with sklearn.config_context(enable_metadata_routing=True):
-        requesting = GaussianNB().set_fit_request(sample_weight=True)
+        requesting, silent = (
+            GaussianNB().set_fit_request(sample_weight=on) for on in (True, False)
+        )
         routed = kind(requesting, random_state=0).fit(X, Y, sample_weight=weights)
         np.testing.assert_allclose(routed.predict_proba(X), direct.predict_proba(X))
-        silent = GaussianNB().set_fit_request(sample_weight=False)
-        ignored = kind(silent, random_state=0)
         with pytest.raises(TypeError, match="sample_weight"):
-            ignored.fit(X, Y, sample_weight=weights)
+            kind(silent).fit(X, Y, sample_weight=weights)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
-        in_pipeline = make_pipeline(scaler, kind(requesting, random_state=0))
-        in_pipeline.fit(X, Y, sample_weight=weights)
+        make_pipeline(scaler, kind(requesting)).fit(X, Y, sample_weight=weights)
 
 
-def test_seeds_of_random_base_classifiers(small_set):
+@pytest.mark.parametrize(
+    ("clf", "grid"),
+    [
+        (
+            CorrectedPairwiseClassifier(LogisticRegression(), random_state=0),
+            {"neighbourhood__beta": [0.5, 8.0], "estimator__C": [0.1, 1.0], "overlap": [0.0, 0.5]},
+        ),
+        (
+            CorrectedPairwiseClassifier(GaussianNB(), random_state=0),
+            {"neighbourhood": [None, AdaptiveNeighbourhood(k=5), GlobalNeighbourhood()]},
+        ),
+    ],
+)
+def test_search_over_everything_that_can_be_tuned(clf, grid, small_set):
+    search = GridSearchCV(clf, grid, cv=2, scoring="f1_micro").fit(*small_set)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_seeds_of_random_base_classifiers_and_transformers(small_set):
     X, Y = small_set
 
     def scores(base_seed, seed):
@@ -235,36 +180,13 @@ def test_seeds_of_random_base_classifiers(small_set):
         return PairwiseClassifier(base, random_state=seed).fit(X, Y).predict_proba(X)
 
     np.testing.assert_array_equal(scores(None, 1), scores(None, 1))
-    assert not np.allclose(scores(None, 1), scores(None, 2))
     np.testing.assert_array_equal(scores(3, 1), scores(3, 2))
+    assert not np.allclose(scores(None, 1), scores(None, 2))
     assert not np.allclose(scores(None, None), scores(None, None))
-
-
-def test_sample_weights_through_a_search_as_base(small_set):
-    X, Y = small_set
-    weights = np.linspace(0.1, 1, len(Y))
-    plain = PairwiseClassifier(LogisticRegression(C=0.5)).fit(X, Y, sample_weight=weights)
-    search = GridSearchCV(LogisticRegression(), {"C": [0.5]}, cv=2)
-    searched = PairwiseClassifier(search).fit(X, Y, sample_weight=weights)
-    np.testing.assert_allclose(searched.predict_proba(X), plain.predict_proba(X))
-
-
-@both
-def test_bases_with_reversed_classes(kind, small_set):
-    class Reversed(GaussianNB):
-        def fit(self, X, y, sample_weight=None):
-            super().fit(X, y, sample_weight)
-            self.classes_ = self.classes_[::-1].copy()
-            return self
-
-        def predict_proba(self, X):
-            return super().predict_proba(X)[:, ::-1]
-
-    X, Y = small_set
-    np.testing.assert_allclose(
-        kind(Reversed(), random_state=0).fit(X, Y).predict_proba(X),
-        kind(GaussianNB(), random_state=0).fit(X, Y).predict_proba(X),
-    )
+    projected = GaussianNeighbourhood(20.0, transform=GaussianRandomProjection(2))
+    clf = CorrectedPairwiseClassifier(LogisticRegression(), neighbourhood=projected, random_state=0)
+    first, second = (clf.fit(X, Y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
 
 
 @both
@@ -280,10 +202,8 @@ def test_fit_on_sparse_and_predict_dense_rows(kind, small_set):
 def in_two_parts(rows):
     """Return CSR that stores each value as two halves, the later columns of a row first."""
     starts, ends = rows.indptr[:-1], rows.indptr[1:]
-    reversed_rows = np.concatenate(
-        [np.arange(*pair)[::-1] for pair in zip(starts, ends, strict=True)]
-    )
-    parts = [np.repeat(part[reversed_rows], 2) for part in (rows.data / 2, rows.indices)]
+    order = np.concatenate([np.arange(*pair)[::-1] for pair in zip(starts, ends, strict=True)])
+    parts = [np.repeat(part[order], 2) for part in (rows.data / 2, rows.indices)]
     return sparse.csr_array((*parts, 2 * rows.indptr), shape=rows.shape)
 
 
@@ -295,12 +215,11 @@ def with_zeros(rows):
 
 
 @pytest.mark.parametrize("change", [in_two_parts, with_zeros])
-@pytest.mark.parametrize("name", [*PUBLIC, "kernel ridge"])
+@pytest.mark.parametrize("name", [*CLASSIFIERS, "kernel ridge"])
 def test_how_sparse_rows_are_stored_changes_nothing(name, change):
+    own = {}
     if name == "kernel ridge":
         name, own = "MendedClassifier", {"estimator": MultiLabelKernelRidge(random_state=0)}
-    else:
-        own = {}
     X, y = data_for(name)
     rows = sparse.csr_array(np.where(X > 0.5, X, 0))
     stored = change(rows)
@@ -313,21 +232,103 @@ def test_how_sparse_rows_are_stored_changes_nothing(name, change):
     np.testing.assert_array_equal(stored.indices, before[1])
 
 
-def test_seeds_of_random_transformers(small_set):
+class Failing(LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        raise RuntimeError("cannot")
+
+
+class WithoutNumbers(LogisticRegression):
+    def predict_proba(self, X):
+        return np.full((len(X), 2), np.nan)
+
+
+@both
+@pytest.mark.parametrize(
+    ("base", "fit", "new", "params", "message"),
+    [
+        (GaussianNB(), lambda X: X[:0], None, {}, "0 sample"),
+        (GaussianNB(), lambda X: X[:, 0], None, {}, "Expected 2D array"),
+        (GaussianNB(), lambda X: np.where(X > 3, np.nan, X), None, {}, r"NaN(.|\n)*GaussianNB"),
+        (GaussianNB(), None, lambda X: X[:, :2], {}, "X has 2 features, but .* is expecting 6"),
+        (GaussianNB(), None, lambda X: X[0], {}, "Reshape your data"),
+        (GaussianNB(), None, lambda X: X * np.nan, {}, "NaN"),
+        (GaussianNB(), None, lambda X: X[:0], {}, "0 sample"),
+        (GaussianNB(), pd.DataFrame, lambda X: pd.DataFrame(X)[[1, 0, 2, 3, 4, 5]], {}, "order"),
+        (LinearSVC(), None, None, {}, "LinearSVC has no predict_proba.*CalibratedClassifierCV"),
+        ("svm", None, None, {}, "'estimator' parameter"),
+        (
+            KNeighborsClassifier(),
+            None,
+            None,
+            {"sample_weight": np.ones(80)},
+            "takes no sample_w",
+        ),
+        (GaussianNB(), None, None, {"sample_weight": -np.ones(80)}, "[Nn]egative"),
+        (GaussianNB(), None, None, {"sample_weight": np.zeros(80)}, "at least one non-zero"),
+        (GaussianNB(), None, None, {"sample_weight": np.ones(7)}, "shape"),
+        (WithoutNumbers(), None, None, {}, "WithoutNumbers must give a column of probabilities"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_refused_rows_weights_and_bases(kind, base, fit, new, params, message, small_set):
+    X, Y = small_set
+    given = X if fit is None else fit(X)
+    with pytest.raises(ValueError, match=message):
+        kind(base).fit(given, Y[: len(given)], **params).predict(X if new is None else new(X))
+
+
+@both
+def test_errors_that_name_what_is_missing(kind, small_set):
+    with pytest.raises(RuntimeError) as caught:
+        kind(Failing()).fit(*small_set)
+    assert "training the pair of labels number 0 and 1 on" in caught.value.__notes__[0]
+    with pytest.raises(NotFittedError):
+        kind().predict(small_set[0])
+    with pytest.raises(TypeError, match="colour"):
+        kind(GaussianNB()).fit(*small_set, colour="red")
+
+
+class Fixed:
+    """A neighbourhood that is not a scikit-learn estimator, with fixed weights."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def fit(self, X, y=None):
+        self.n = len(X)
+        return self
+
+    def weights(self, X):
+        return self.make(len(X), self.n)
+
+
+def alternate(t, m):
+    return np.tile(np.arange(m) % 2, (t, 1))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (alternate, None),
+        (lambda t, m: alternate(t, m).astype(bool), None),
+        (lambda t, m: alternate(t, m).astype(np.float16), None),
+        (lambda t, m: alternate(t, m).tolist(), None),
+        (lambda t, m: np.ones((t, m - 1)), r"shape \(80, 31\); expected \(80, 32\)"),
+        (lambda t, m: np.full((t, m), np.nan), "negative or not finite"),
+        (lambda t, m: -np.ones((t, m)), "negative or not finite"),
+    ],
+)
+def test_weights_of_a_custom_neighbourhood(make, message, small_set):
     X, Y = small_set
 
-    def scores(seed):
-        neighbourhood = GaussianNeighbourhood(20.0, transform=GaussianRandomProjection(2))
-        clf = CorrectedPairwiseClassifier(
-            LogisticRegression(), neighbourhood=neighbourhood, random_state=seed
-        )
-        return clf.fit(X, Y).predict_proba(X)
+    def fitted(make):
+        clf = CorrectedPairwiseClassifier(GaussianNB(), neighbourhood=Fixed(make), random_state=0)
+        return clf.fit(X, Y)
 
-    np.testing.assert_array_equal(scores(0), scores(0))
-
-
-def test_two_dimensional_class_column_warns_like_scikit_learn(small_set):
-    X, _ = small_set
-    y = np.arange(len(X))[:, np.newaxis] % 3
-    with pytest.warns(sklearn.exceptions.DataConversionWarning, match="column-vector"):
-        PairwiseClassifier(GaussianNB()).fit(X, y)
+    if message:
+        with pytest.raises(ValueError, match=message):
+            fitted(make).predict(X)
+    else:
+        expected = fitted(lambda t, m: 1.0 * alternate(t, m)).predict_proba(X)
+        np.testing.assert_allclose(fitted(make).predict_proba(X), expected, atol=1e-6)
+    assert not fitted(lambda t, m: np.zeros((t, m))).confusion(X).any()

@@ -1,6 +1,7 @@
 """Every setting of every public classifier has an effect, or leads to an error or a warning."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from array_libraries import Library, dispatched
-from pairmend import BinaryRelevance, CorrectedPairwiseClassifier, MendedClassifier
+from pairmend import (
+    BinaryRelevance,
+    CorrectedPairwiseClassifier,
+    GaussianNeighbourhood,
+    MendedClassifier,
+    PairwiseClassifier,
+)
 from pairmend.thresholds import F1Thresholds
 from public_classifiers import CLASSIFIERS, data_for, made
 
@@ -77,41 +84,83 @@ def test_a_threshold_on_classes_is_a_warning(name):
         made(name, threshold=0.3).fit(X, X[:, :3].argmax(axis=1))
 
 
-def test_criterion_and_decision_on_classes_are_warnings():
-    X, _ = data_for("MendedClassifier")
-    clf = MendedClassifier(GaussianNB(), cv=2, criterion="macro_f1", decision="labels")
-    with pytest.warns(UserWarning, match="has no effect on 1-D classes") as caught:
-        clf.fit(X, X[:, :3].argmax(axis=1))
-    assert [str(warning.message).split()[0] for warning in caught] == [
-        "criterion='macro_f1'", "decision='labels'"
-    ]  # fmt: skip
+WORDS = np.array(["sea", "sun", "sand", "sail"])
+X, Y = data_for("MendedClassifier")
+CLASSES = X[:, :3].argmax(axis=1)
+TEXTS = [" ".join(["photo", *WORDS[labels == 1]]) for labels in Y]
+OF_TEXTS = make_pipeline(TfidfVectorizer(), LogisticRegression())
+OF_CLASSES = {"criterion": "macro_f1", "decision": "labels"}
+ON_ODDS = {"transformer": StandardScaler(), "scaling": "log_odds"}
+
+
+@pytest.mark.parametrize(
+    ("fit", "messages"),
+    [
+        (
+            lambda: MendedClassifier(GaussianNB(), cv=2, **OF_CLASSES).fit(X, CLASSES),
+            ["criterion='macro_f1' has no effect on 1-D", "decision='labels' has no effect on 1-D"],
+        ),
+        (
+            lambda: MendedClassifier(GaussianNB(), cv=2, **ON_ODDS).fit(X, Y),
+            ["transformer has no effect with scaling='log_odds'"],
+        ),
+        (
+            lambda: MendedClassifier(OF_TEXTS, cv=2).fit(TEXTS, Y),
+            [r"predicted probabilities only(.|\n)*transformer="],
+        ),
+        (
+            lambda: F1Thresholds("micro", shrinkage=2.0).fit([[0.2], [0.8]], [[0], [1]]),
+            ["shrinkage=2.0 has no effect with average='micro'"],
+        ),
+    ],
+)
+def test_settings_without_effect_are_warnings(fit, messages):
+    with pytest.warns(UserWarning, match=messages[0]) as caught:
+        fit()
+    found = [str(warning.message) for warning in caught]
+    assert all(re.search(*pair) for pair in zip(messages, found, strict=False))
+
+
+FCM = CorrectedPairwiseClassifier
+FLAWED = [
+    *((kind, name, value) for kind in (PairwiseClassifier, FCM)
+      for name, value in {"voting": "loud", "threshold": 1.5, "n_jobs": "many",
+                          "random_state": -1}.items()),
+    *((FCM, "overlap", value) for value in (-0.1, 1.1)),
+    *((FCM, "validation", value) for value in (0.0, 1.0, 1)),
+    (FCM, "balance", "both"), (FCM, "reference", "gamma"), (FCM, "neighbourhood", "near"),
+    (GaussianNeighbourhood, "beta", 0.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), FLAWED)
+def test_refused_values(kind, name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of {kind.__name__}"):
+        kind(**{name: value}).fit(X, Y)
+    after_fit = getattr(kind, "prediction_parameters", ())
+    if name in after_fit:
+        clf = kind(GaussianNB()).fit(X, Y).set_params(**{name: value})
+        for method in {"predict", "confusion", "pair_corrected"} & set(dir(kind)):
+            with pytest.raises(ValueError, match=f"'{name}' parameter"):
+                getattr(clf, method)(X)
+
+
+@pytest.mark.parametrize(
+    ("validation", "message"),
+    [
+        (0.999, "leaves the validation part of 60 .* empty"),
+        (0.001, "leaves the training part of 60 .* empty"),
+        (61, "n_splits=61 greater than .* n_samples=60"),
+    ],
+)
+def test_refused_validation_parts(validation, message):
+    with pytest.raises(ValueError, match=message):
+        CorrectedPairwiseClassifier(validation=validation).fit(X, Y)
 
 
 def test_a_threshold_of_label_sets_is_an_error():
-    X, y = data_for("MendedClassifier")
     with pytest.raises(ValueError, match="'sets' does not use the threshold 0.3"):
-        made("MendedClassifier", decision="sets", threshold=0.3).fit(X, y)
-
-
-def test_a_transformer_without_distances_of_features_is_a_warning():
-    X, y = data_for("MendedClassifier")
-    clf = MendedClassifier(GaussianNB(), cv=2, transformer=StandardScaler(), scaling="log_odds")
-    with pytest.warns(UserWarning, match="transformer has no effect with scaling='log_odds'"):
-        clf.fit(X, y)
-
-
-def test_rows_without_distances_are_a_warning():
-    _, Y = data_for("MendedClassifier")
-    words = np.array(["sea", "sun", "sand", "sail"])
-    texts = [" ".join(["photo", *words[labels == 1]]) for labels in Y]
-    clf = MendedClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()), cv=2)
-    with pytest.warns(UserWarning, match=r"predicted probabilities only(.|\n)*transformer="):
-        clf.fit(texts, Y)
-
-
-def test_shrinkage_of_a_common_threshold_is_a_warning():
-    with pytest.warns(UserWarning, match="shrinkage=2.0 has no effect with average='micro'"):
-        F1Thresholds("micro", shrinkage=2.0).fit([[0.2], [0.8]], [[0], [1]])
+        made("MendedClassifier", decision="sets", threshold=0.3).fit(X, Y)
 
 
 @pytest.mark.parametrize(

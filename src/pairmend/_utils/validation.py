@@ -1,5 +1,6 @@
 """Checks of rows, of base classifiers and of what they predict; seeds."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import validate_data
 
-from pairmend._utils.arrays import Namespace, as_numpy, foreign_namespace
+from pairmend._utils.arrays import as_numpy, foreign_namespace
 from pairmend._utils.frames import EncodedFrame, column_kinds, frame_columns, is_frame
 from pairmend._utils.sklearn_private import count_rows, safe_indexing
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
@@ -25,18 +26,16 @@ def check_rows(X: MatrixLike) -> MatrixLike:
             X = X.copy()
             X.sum_duplicates()
     elif isinstance(X, list | tuple):
-        X = _as_rows(X)
-    elif not hasattr(X, "__getitem__") or _is_undispatched(X):
+        with suppress(ValueError):  # rows of different lengths, which a pipeline may accept
+            array = np.asarray(X)
+            X = array if array.dtype.kind in "biufc" else X  # texts stay as they are
+    elif not hasattr(X, "__getitem__") or (
+        not isinstance(X, np.ndarray) and hasattr(X, "__dlpack__") and foreign_namespace(X) is None
+    ):  # also an array of another library that scikit-learn does not dispatch
         X = np.asarray(X)
     if count_rows(X) == 0:
         raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
     return X
-
-
-def _is_undispatched(X: MatrixLike) -> bool:
-    """Return whether X is an array of another library, and scikit-learn does not dispatch."""
-    is_array = not isinstance(X, np.ndarray) and hasattr(X, "__dlpack__")
-    return is_array and foreign_namespace(X) is None
 
 
 LARGEST = {"float64": 1e100, "float32": 1e15}
@@ -55,35 +54,19 @@ def check_training_rows(X: MatrixLike) -> MatrixLike:
 def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
     """Raise an error for finite values too large for a precision.
 
-    Single precision is checked only where it is computed in: elsewhere it is converted.
+    Single precision is checked only where it is computed in: elsewhere it is converted. NaN and
+    infinity are left to other checks.
     """
+    limit, values = LARGEST[dtype], X.data if sparse.issparse(X) else X
     if (namespace := foreign_namespace(X)) is not None:
-        _check_array_magnitude(X, namespace)
+        if X.dtype != namespace.xp.float64 or 0 in X.shape:
+            return
+        largest = float(namespace.xp.max(namespace.xp.abs(X)))
+    elif type(values) is not np.ndarray or values.dtype != dtype or is_moderate(values, limit):
         return
-    values = getattr(X, "data", None) if sparse.issparse(X) else X
-    if type(values) is not np.ndarray or values.dtype != dtype:
-        return
-    limit = LARGEST[dtype]
-    if is_moderate(values, limit):
-        return
-    flat = values.ravel(order="K")
-    largest = np.max(np.abs(flat), where=np.isfinite(flat), initial=0.0)
-    _refuse_above(largest, limit)
-
-
-def _check_array_magnitude(X: Any, namespace: Namespace) -> None:
-    """Check double precision of another array library; NaN and infinity are left to others."""
-    xp = namespace.xp
-    if X.dtype != xp.float64 or 0 in X.shape:
-        return
-    largest = float(xp.max(xp.abs(X)))
-    if np.isfinite(largest):
-        _refuse_above(largest, LARGEST["float64"])
-
-
-def _refuse_above(largest: float, limit: float) -> None:
-    """Raise an error if the largest magnitude is above a limit."""
-    if largest > limit:
+    else:
+        largest = np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
+    if limit < largest < np.inf:
         raise ValueError(
             f"X holds a value of magnitude {largest:.3g}; expected at most {limit:g}, because "
             "products of larger values overflow. Scale the features, for example with "
@@ -115,15 +98,6 @@ def check_probabilities(found: FloatArray, model: Any) -> FloatArray:
     return np.clip(found, 0, 1)
 
 
-def _as_rows(X: list[Any] | tuple[Any, ...]) -> Any:
-    """Return rows of numbers as an array, others, such as texts, unchanged."""
-    try:
-        array = np.asarray(X)
-    except ValueError:  # rows of different lengths, which a pipeline may accept
-        return X
-    return array if array.dtype.kind in "biufc" else X
-
-
 def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
     """Check X at prediction against the features seen in fit."""
     X = check_rows(X)
@@ -143,25 +117,18 @@ def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
     """Check number and names of the columns of X, which may have no rows, at prediction."""
     if isinstance(X, EncodedFrame) or _has_columns(estimator, X):  # an encoder checks its frames
         return X
-    _check_other_names(estimator, X)
+    # scikit-learn compares names only if all are strings. If one of two frames has these, it warns.
+    fitted, found = (
+        getattr(estimator, "_other_names", None),
+        frame_columns(X) if is_frame(X) else None,
+    )
+    if fitted and found and found != fitted and not all(isinstance(name, str) for name in found):
+        raise ValueError(
+            "The feature names should match those that were passed during fit, and must be in the "
+            f"same order as they were in fit.\nNames seen in fit: {fitted[:5]}. Names of X: "
+            f"{found[:5]}.\n"
+        )
     return validate_data(estimator, X, reset=False, skip_check_array=True)
-
-
-def _check_other_names(estimator: BaseEstimator, X: MatrixLike) -> None:
-    """Raise an error for names other than strings that differ from those seen in fit.
-
-    scikit-learn compares strings only. Where one of the two frames has strings, it warns.
-    """
-    fitted = getattr(estimator, "_other_names", None)
-    if fitted is None or not is_frame(X):
-        return
-    found = frame_columns(X)
-    if found == fitted or all(isinstance(name, str) for name in found):
-        return
-    message = "The feature names should match those that were passed during fit.\n"
-    if sorted(map(str, found)) == sorted(map(str, fitted)):
-        raise ValueError(f"{message}Feature names must be in the same order as they were in fit.\n")
-    raise ValueError(f"{message}Names seen in fit: {fitted[:5]}. Names of X: {found[:5]}.\n")
 
 
 def is_valid(estimator: BaseEstimator, X: MatrixLike) -> bool:
@@ -204,17 +171,15 @@ def is_plain(X: Any) -> bool:
 
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
     """Select rows of an array, a frame, a CSR matrix or a list."""
-    if type(X) not in (np.ndarray, EncodedFrame):
-        if (namespace := foreign_namespace(X)) is None:
-            return safe_indexing(X, rows)
-        if isinstance(rows, slice):
-            return X[rows, ...]
-        return namespace.xp.take(X, namespace.asarray(rows), axis=0)
-    if type(X) is EncodedFrame or isinstance(rows, slice) or rows.dtype.kind != "i":
-        return X[rows]
-    if X.ndim != 2 or X.dtype.kind != "f":
-        return X[rows]
-    return np.take(X, rows, axis=0)
+    if type(X) in (np.ndarray, EncodedFrame):
+        if type(X) is EncodedFrame or isinstance(rows, slice) or rows.dtype.kind != "i":
+            return X[rows]
+        return np.take(X, rows, axis=0)  # faster than an index
+    if (namespace := foreign_namespace(X)) is None:
+        return safe_indexing(X, rows)
+    if isinstance(rows, slice):
+        return X[rows, ...]
+    return namespace.xp.take(X, namespace.asarray(rows), axis=0)
 
 
 def check_base_classifier(estimator: Any) -> None:

@@ -134,10 +134,9 @@ def route_fit_params(
 
     Without weights these are ones. Weights below a millionth of the unit are 0.
     """
+    routed = dict(params)
     if routing_enabled():
         routed = dict(process_routing(estimator, "fit", **params).estimator.fit)
-    else:
-        routed = dict(params)
     if routed.get("sample_weight") is None:
         routed.pop("sample_weight", None)
     _check_names(estimator, base, routed)
@@ -149,22 +148,21 @@ def route_fit_params(
 
 def _check_names(estimator: BaseEstimator, base: Any, params: dict[str, Any]) -> None:
     """Raise an error for parameters that the fit of the base classifier does not have."""
-    known = signature(base.fit).parameters.values()
-    if routing_enabled() or any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known):
-        return  # routing, or a meta-estimator that forwards **params, raises its own error
-    names = [parameter.name for parameter in known if parameter.name not in ("X", "y", "Y")]
-    unknown = [name for name in params if name not in names]
+    known = signature(base.fit).parameters
+    takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known.values())
+    unknown = [name for name in params if name not in known or name in ("X", "y", "Y")]
+    if routing_enabled() or takes_all or not unknown:
+        return  # with routing, and in a meta-estimator that forwards **params, it raises its own
     if "sample_weight" in unknown:
         raise ValueError(
             f"The base classifier {type(base).__name__} takes no sample_weight in fit. Choose "
             "one that does. For a pipeline, enable scikit-learn's metadata routing and let its "
             "steps request sample_weight."
         )
-    if unknown:
-        raise TypeError(
-            f"{type(estimator).__name__}.fit() got an unexpected keyword argument {unknown[0]!r}. "
-            f"Expected parameters of {type(base).__name__}.fit: {', '.join(names) or 'none'}."
-        )
+    raise TypeError(
+        f"{type(estimator).__name__}.fit() got an unexpected keyword argument {unknown[0]!r}. "
+        f"Expected parameters of {type(base).__name__}.fit: {', '.join(known)}."
+    )
 
 
 def take_params(X: MatrixLike, params: dict[str, Any], rows: IntArray) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pairmend._utils.targets import ABSENT, PRESENT
 from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets.mulan import read_label_names
@@ -13,10 +12,15 @@ from pairmend.datasets.mulan import read_label_names
 ChosenLabels = Sequence[str] | int | str | Path
 """Names of label columns, how many of the last columns, or an XML file that names them."""
 
-INDICATOR_OF = {
-    **dict.fromkeys(("1", "1.0", *PRESENT), 1.0),
-    **dict.fromkeys(("0", "0.0", *(text for text in ABSENT if text)), 0.0),
-}
+PRESENT = (
+    "1", "1.0", "yes", "y", "true", "t", "on", "x", "+", "✓", "✔", "☑", "present", "positive",
+    "ja", "j", "wahr", "oui", "vrai", "sí", "si", "sim",
+)  # fmt: skip
+ABSENT = (
+    "0", "0.0", "no", "n", "false", "f", "off", "-", "✗", "✘", "☐", "absent", "negative",
+    "nein", "nee", "falsch", "non", "faux", "não",
+)  # fmt: skip
+INDICATOR_OF = {**dict.fromkeys(PRESENT, 1.0), **dict.fromkeys(ABSENT, 0.0)}
 """1 and 0 by the texts that stand for them, in lower case."""
 _UNKNOWN = ("na", "n/a", "nan", "?", "null", "none", "unknown")
 

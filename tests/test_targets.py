@@ -1,0 +1,196 @@
+"""Targets of every classifier: indicators, tags, classes; their row order; what is refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+from sklearn.naive_bayes import GaussianNB
+
+from pairmend import BinaryRelevance, CorrectedPairwiseClassifier, PairwiseClassifier
+from pairmend.base_classifiers import ScaledLogisticRegression
+from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL, data_for, made, rows
+
+NAMES = np.array(["people", "sand", "sea", "sun"])  # sorted, as the labels of tags are
+X, Y = rows()
+TAGS = [[str(name) for name in NAMES[row == 1]] for row in Y]
+FORMS = {
+    "tuples": [tuple(tags) for tags in TAGS],
+    "sets": [set(tags) for tags in TAGS],
+    "repeated": [tags * 2 for tags in TAGS],
+    "split": pd.Series([";".join(tags) for tags in TAGS]).str.split(";"),
+    "series of arrays": pd.Series([np.array(tags, dtype=object) for tags in TAGS]),
+    "polars": pl.Series(TAGS),
+    "objects": pd.Series(TAGS).to_numpy(),
+    "numbers": [set(np.flatnonzero(row).tolist()) for row in Y],
+    "nullable": pd.DataFrame(Y).astype("Int64"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(CLASSIFIERS) - set(ONE_DIMENSIONAL)))
+def test_tags_give_the_fit_of_their_indicators(name):
+    expected = made(name).fit(X, pd.DataFrame(Y, columns=NAMES))
+    fitted = made(name).fit(X, TAGS)
+    assert fitted.classes_.tolist() == NAMES.tolist()
+    np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
+    assert fitted.score(X, TAGS) == np.mean((fitted.predict(X) == Y).all(axis=1))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_targets(form):
+    fitted = BinaryRelevance(random_state=0).fit(X, FORMS[form])
+    expected = BinaryRelevance(random_state=0).fit(X, Y)
+    has_names = form not in ("numbers", "nullable")
+    assert fitted.classes_.tolist() == (NAMES.tolist() if has_names else [0, 1, 2, 3])
+    np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "multilabel"),
+    [
+        ([["positive"], ["negative"]] * 30, ["negative", "positive"], True),
+        ([["sea", "sun"], ["sea", "sky"]] * 30, ["sea", "sky", "sun"], True),
+        (["a;b", "c, d", "e/f"] * 20, ["a;b", "c, d", "e/f"], False),
+        (pd.Series([1.0, 2.0, 7.0] * 20), [1.0, 2.0, 7.0], False),
+        ([-1, 0, 5] * 20, [-1, 0, 5], False),
+    ],
+)
+def test_names_of_labels_and_classes(y, classes, multilabel):
+    for kind in (BinaryRelevance, PairwiseClassifier, CorrectedPairwiseClassifier):
+        fitted = kind(GaussianNB(), random_state=0).fit(X, y)
+        assert (fitted.classes_.tolist(), fitted.multilabel_) == (classes, multilabel)
+        assert multilabel or set(fitted.predict(X)) <= set(classes)
+
+
+def test_two_classes_are_one_pair():
+    clf = PairwiseClassifier(GaussianNB()).fit(X, Y[:, 0])
+    expected = GaussianNB().fit(X, Y[:, 0])
+    np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(X))
+    np.testing.assert_array_equal(clf.predict(X), expected.predict(X))
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        PairwiseClassifier(GaussianNB()).fit(X, np.arange(len(X))[:, np.newaxis] % 3)
+
+
+def test_tags_of_further_rows():
+    first, second = slice(0, 30), slice(30, None)
+    fitted, expected = (
+        CorrectedPairwiseClassifier(random_state=0)
+        .partial_fit(X[first], y[first], classes=NAMES)
+        .partial_fit(X[second], y[second])
+        for y in (TAGS, Y)
+    )
+    np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
+    with pytest.raises(ValueError, match=r"tags that are not among the labels.*\['fog'\]"):
+        fitted.partial_fit(X[:2], [["fog"], ["sea"]])
+
+
+NO_INDICATOR = "must hold 0 and 1 only, but row ., column . is "
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (Y + 1, NO_INDICATOR + "2.*pass a 1-D y"),
+        (np.where(Y == 1, 0.5, Y), NO_INDICATOR + "0.5"),
+        (Y.astype(str), NO_INDICATOR + "'[01]'"),
+        (sparse.csr_array(Y * 3), NO_INDICATOR + "3"),
+        (np.where(Y, "yes", "no"), NO_INDICATOR + r"'(yes|no)'.*\(y == 'yes'\).astype\(int\)"),
+        (pd.DataFrame(Y).astype("Int64").mask(Y == 1), NO_INDICATOR + "<NA>"),
+        ([["0", "1"], ["1", "1"]] * 30, NO_INDICATOR + "'0'"),
+        (np.where(Y == 1, np.nan, Y), "contains NaN"),
+        (Y[:, :1], "one label only.*y.ravel()"),
+        (Y[:, :0], "y has no labels"),
+        (Y[:59], "inconsistent numbers of samples: .60, 59"),
+        (pd.DataFrame(Y, columns=["a", "b", "a", "c"]), "several columns of the same name"),
+        (np.zeros((60, 3, 2)), "3 dimensions"),
+        (None, "requires y"),
+        (np.ones(60), "one class only.*at least two classes"),
+        (np.linspace(0, 1, 60), "Unknown label type"),
+        (pd.Series([*TAGS[:-1], None]), "row 59 is None. Pass an empty list"),
+        ([*TAGS[:-1], ["sea", 3]], "row 59 has the tag 3. Tags in lists must be strings"),
+        ([[1], [1, 2]] * 30, "lists of numbers, of different lengths.*pass sets"),
+        ([[""] for _ in TAGS[:-1]] + [set()], "no row has a tag"),
+        ([{"sea"}, {1}] * 30, "tags of several types"),
+        (pd.Series(["a", "b", None] * 20), "missing in 20 row.*, first in row 2.*Leave these rows"),
+        (pd.Series(["a", "b"] * 29 + ["a", pd.NA]), "missing in 1 row.*, first in row 59"),
+        ([1, 2, None] * 20, "missing in 20 row.*, first in row 2"),
+        (pd.Series(["a", "b", 3] * 20), "texts and other values"),
+        (TAGS[:-1], "inconsistent numbers of samples"),
+    ],
+)
+def test_refused_targets(y, message):
+    for kind in (PairwiseClassifier, CorrectedPairwiseClassifier):
+        with pytest.raises(ValueError, match=message):
+            kind(GaussianNB()).fit(X, y)
+
+
+def framed(name):
+    """Return frames, or a series of classes, with the same index, which is not sorted."""
+    X, y = data_for(name)
+    index = pd.Index([f"photo {i * 7 % 60}" for i in range(60)])
+    make = pd.Series if np.ndim(y) == 1 else pd.DataFrame
+    return pd.DataFrame(X, index).add_prefix("f"), make(y, index=index)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_target_or_weights_in_another_order_are_an_error(name):
+    X, y = framed(name)
+    clf, weights = made(name), pd.Series(np.linspace(1.0, 2.0, 60), X.index)
+    with pytest.raises(ValueError, match=r"row 1 is 'photo 7' in X and 'photo 1' in y") as caught:
+        clf.fit(X, y.sort_index())
+    assert "y.loc[X.index]" in str(caught.value)
+    assert "y.set_axis(X.index)" in str(caught.value)
+    assert not hasattr(clf, "classes_")
+    clf.fit(X, y.sort_index().loc[X.index])
+    clf.fit(X, y.sort_index().set_axis(X.index))  # by position
+    if name != "MLkNN":  # takes no weights
+        with pytest.raises(ValueError, match=r"in sample_weight.*sample_weight.loc\[X.index\]"):
+            clf.fit(X, y, sample_weight=weights.sort_index())
+        clf.fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X, y: ScaledLogisticRegression().fit(X, y),
+        lambda X, y: made("PairwisePerceptrons").partial_fit(X, y),
+        lambda X, y: made("CorrectedPairwiseClassifier").partial_fit(X, y),
+        lambda X, y: ScaledLogisticRegression().fit(X, y.to_numpy(), y + 1.0),
+    ],
+)
+def test_other_fits_compare_the_order(fit):
+    X, y = framed("RandomSubspaceNB")
+    with pytest.raises(ValueError, match="different order"):
+        fit(X, y.sort_index())
+
+
+DAYS = pd.date_range("2020-01-01", periods=3)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_refused"),
+    [
+        ([2, 0, 1], [0, 1, 2], True),
+        (range(3), [1.0, 0.0, 2.0], True),
+        (["a", "b", 1], [1, "b", "a"], True),
+        ([("a", 1), ("a", 2), ("a", 3)], [("a", 2), ("a", 1), ("a", 3)], True),
+        (DAYS, DAYS[::-1], True),
+        ([0, 0, 1], [0, 1, 0], True),
+        ([0, 0, 1], [0, 0, 1], False),  # a bootstrap sample
+        (range(3), [7, 3, 5], False),  # one of them after reset_index
+        (range(3), [2, 0, 5], False),  # the same, of a part of the rows
+        (["a", "b", "c"], range(3), False),
+        ([1, 2, 3], [2, 3, 4], False),  # a target of the next point in time
+        ([1, 2, 3], [1.0, 2.0, 3.0], False),
+    ],
+)
+def test_which_indices_count_as_another_order(first, second, is_refused):
+    X = pd.DataFrame({"size": [0.0, 1.0, 2.0]}, pd.Index(first))
+    y = pd.Series([0, 1, 1], pd.Index(second))
+    if is_refused:
+        with pytest.raises(ValueError, match=r"y.loc\[X.index\]"):
+            ScaledLogisticRegression().fit(X, y)
+    else:
+        ScaledLogisticRegression().fit(X, y)
+    ScaledLogisticRegression().fit(X, y.tolist())  # by position
