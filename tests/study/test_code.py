@@ -21,7 +21,6 @@ pytestmark = pytest.mark.usefixtures("in_process", "no_report")
 def no_report(monkeypatch):
     """Write no report, which takes seconds."""
     monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
-    monkeypatch.setattr("pairmend.cli.report.write_summary", lambda summary, out: out / "x.html")
 
 
 MODULE = """
