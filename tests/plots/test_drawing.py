@@ -52,7 +52,7 @@ DRAWINGS = {
     "labels_per_row": lambda ax=None: plots.labels_per_row([1, 2], ax=ax),
     "rank_radar": lambda ax=None: plots.rank_radar(dict.fromkeys(NASTY, RANKS), 1.0, ax=ax),
     "rank_rows": lambda ax=None: plots.rank_radar({NASTY[2]: RANKS}, 1.0, ax=ax),
-    "critical_difference": lambda ax=None: plots.critical_difference(RANKS, 1.0, [NASTY], ax=ax),
+    "critical_difference": lambda ax=None: plots.critical_difference(RANKS, 1.0, ax=ax),
     "fold_spread": lambda ax=None: plots.fold_spread(
         {name: {name: [0.1, 0.2] for name in NASTY} for name in NASTY}, criterion=NASTY[2], ax=ax
     ),
