@@ -263,7 +263,7 @@ def test_a_file_after_a_list_of_names_is_refused_with_advice(capsys):
 def test_rows_that_are_no_numbers_are_an_error_of_usage(capsys):
     with pytest.raises(SystemExit):
         main(["explain", "--row", "two", "photos.csv", "new.csv"])
-    assert "argument --row: invalid number value: 'two'" in capsys.readouterr().err
+    assert "argument --row: expected a whole number" in capsys.readouterr().err
 
 
 def test_a_missing_file_is_an_error_of_usage(capsys):

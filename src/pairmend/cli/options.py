@@ -272,10 +272,9 @@ COMMANDS = {
 
 
 def _whole_number(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must be at least 0, got {value}")
-    return value
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, got {text!r}")
+    return int(text)
 
 
 PATHS = ("FILE", "FOLDER", "DATA", "MODEL", "OUT")
