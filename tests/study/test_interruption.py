@@ -283,21 +283,6 @@ def test_a_task_over_the_time_limit_fails_and_its_worker_is_replaced(odd_set, tm
     assert set(failed.algorithm) == {"hangs", "predicts for ever"}
 
 
-@pytest.mark.parametrize("where", ["fit", "set"])
-def test_an_interrupt_raised_as_a_system_error_is_not_a_failed_task(sets, where, tmp_path):
-    def interrupted():
-        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
-
-    sources = {"one": sets["one"]}
-    algorithm = odd_classifiers.Odd("interrupted" if where == "fit" else "")
-    study = Study(sources, {"A": algorithm}, folds=2)
-    if where == "set":
-        object.__setattr__(study.sets["one"], "load", lambda *args: interrupted())
-    with pytest.raises(KeyboardInterrupt):
-        run_study(study, tmp_path)
-    assert n_finished(tmp_path) == 0
-
-
 def test_a_classifier_that_cannot_be_pickled_is_an_error(sets):
     lock = odd_classifiers.Frequent(seconds=threading.Lock())
     with pytest.raises(ValueError, match="cannot be sent to a worker process: TypeError.*lock"):

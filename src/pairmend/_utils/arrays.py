@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.utils import check_array
 
-from pairmend._utils.computing import lazy
+from pairmend._utils.computing import budget, lazy
 from pairmend._utils.sklearn_private import (
     HAS_ARRAY_API,
     compare_namespaces,
@@ -92,7 +92,7 @@ class Namespace:
         """Number of bytes for the arrays of a chunk, by the free memory at first access."""
         free = _free_bytes(self.xp, self.device)
         if free is None:
-            return int(get_config()["working_memory"] * 2**20) // 2
+            return budget()
         return max(2**20, min(MAX_BYTES, free // MEMORY_SHARE))
 
 

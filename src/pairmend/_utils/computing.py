@@ -6,20 +6,18 @@ which takes a multiple of the time if the processors have other work.
 """
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
-from threading import RLock
-from typing import Any, Generic, TypeVar, overload
+from threading import RLock, Thread
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn import get_config
 from threadpoolctl import ThreadpoolController
-
-from pairmend._utils.typing import FloatArray
 
 FLOAT_BYTES = 8
 CACHED_CELLS = 2**16
@@ -28,7 +26,7 @@ BLOCK_ARRAYS = 16
 """Largest number of arrays of shape (rows, pairs of a block) in memory at once."""
 
 
-def _budget() -> int:
+def budget() -> int:
     """Return the bytes for the arrays of a chunk, or of a block: half of the working memory."""
     return int(get_config()["working_memory"] * 2**20) // 2
 
@@ -40,8 +38,8 @@ def batches(n: int, size: int) -> Iterator[slice]:
 
 def row_chunks(n_rows: int, row_size: int, max_bytes: int | None = None) -> Iterator[slice]:
     """Cut rows so that a chunk of `row_size` floats a row fits into memory."""
-    budget = max_bytes or _budget()
-    return batches(n_rows, max(1, budget // (FLOAT_BYTES * max(1, row_size))))
+    n_bytes = max_bytes or budget()
+    return batches(n_rows, max(1, n_bytes // (FLOAT_BYTES * max(1, row_size))))
 
 
 def pair_blocks(
@@ -54,47 +52,37 @@ def pair_blocks(
     """
     size = BLOCK_ARRAYS * max(1, n_rows) + pair_size
     ends = np.cumsum(np.arange(n_labels - 1, 0, -1)) * (FLOAT_BYTES * size)
-    budget = max_bytes or _budget()
+    n_bytes = max_bytes or budget()
     start = 0
     while start < len(ends):
         spent = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, spent + budget, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, spent + n_bytes, side="right")))
         yield slice(start, stop)
         start = stop
 
 
-def join_blocks(blocks: list[FloatArray], n_rows: int, n_columns: int) -> FloatArray:
-    """Move blocks of rows into one array; each block is freed as soon as it is copied."""
-    cells = np.empty((n_rows, n_columns))
-    while blocks:
-        block = blocks.pop()
-        cells[n_rows - len(block) : n_rows] = block
-        n_rows -= len(block)
-    return cells
-
-
 WORTHWHILE_THREADS = 3e5
 """Nanoseconds of work from which on more than one thread is faster."""
-MAX_THREADS = 64
 
 
 def thread_count(n_jobs: int | None = None, *, nanoseconds: float = np.inf) -> int:
     """Return the number of threads for work of some length; None means as many as BLAS uses."""
     if nanoseconds < WORTHWHILE_THREADS:
         return 1
-    if n_jobs is not None:
-        return int(effective_n_jobs(n_jobs))
-    counts = [*_limit.before.values()] or [library.num_threads or 1 for library in _blas()]
-    return max(int(effective_n_jobs(None)), *counts)
+    counts = [effective_n_jobs(n_jobs)]
+    if n_jobs is None:
+        counts += _limit.before.values() or [library.num_threads or 1 for library in _blas()]
+    return int(min(max(counts), 1 + nanoseconds / WORTHWHILE_THREADS))
 
 
 def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int) -> None:
     """Call `work` for each item in up to `n_threads` threads, the calling thread among them.
 
-    The calling thread processes every item that no other thread has taken and cancels jobs that
-    have not begun. So it ends even if all other threads are busy or cannot start.
+    After an error, no thread begins another item, and the error is raised. The items are done even
+    if no other thread can start.
     """
     queue = deque(items)
+    errors: list[BaseException] = []
 
     def process_items() -> None:
         while queue:
@@ -102,23 +90,29 @@ def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int
                 item = queue.popleft()
             except IndexError:  # another thread took the last item
                 return
-            work(item)
+            try:
+                work(item)
+            except BaseException as error:
+                queue.clear()
+                errors.append(error)
 
+    n_others = 0 if sys.is_finalizing() else min(n_threads, len(queue)) - 1
+    threads = [Thread(target=process_items) for _ in range(n_others)]
     with one_blas_thread():
-        jobs = _submit(process_items, min(n_threads, len(queue)) - 1)
-        try:
-            process_items()
-        finally:
-            queue.clear()  # after an error, no thread begins another item
-            errors = [job.exception() for job in jobs if not job.cancel()]
-    for error in filter(None, errors):
-        raise error
+        with suppress(RuntimeError):  # the system starts no more threads
+            for thread in threads:
+                thread.start()
+        process_items()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+    if errors:
+        raise errors[0]
 
 
 def in_blocks(fill: Callable[[slice], None], n_rows: int, block: int, nanoseconds: float) -> None:
     """Call `fill` for blocks of rows, in several threads if the work takes long enough."""
-    blocks = (slice(start, min(start + block, n_rows)) for start in range(0, n_rows, block))
-    in_threads(fill, blocks, thread_count(nanoseconds=nanoseconds))
+    in_threads(fill, batches(n_rows, block), thread_count(nanoseconds=nanoseconds))
 
 
 @contextmanager
@@ -171,37 +165,16 @@ class _Limit:
 _limit = _Limit()
 
 
-def _submit(function: Callable[[], None], n_jobs: int) -> "list[Future[None]]":
-    """Start jobs, as many as possible."""
-    jobs: list[Future[None]] = []
-    for _ in range(n_jobs):
-        try:
-            jobs.append(_executor().submit(function))
-        except RuntimeError:  # the interpreter shuts down, or the system starts no more threads
-            _executor.cache_clear()  # the failed job would stay in the queue, with its arrays
-            break
-    return jobs
-
-
-@cache
-def _executor() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="pairmend")
-
-
 @cache
 def _blas() -> list[Any]:
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_executor.cache_clear)
     os.register_at_fork(after_in_child=_limit.end_in_child)
 
 
-Value = TypeVar("Value")
-
-
-class lazy(Generic[Value]):
+class lazy:
     """Compute an attribute at first access and store it, without a lock.
 
     On Python 3.11, :class:`functools.cached_property` locks all objects of a class. A process that
@@ -209,20 +182,14 @@ class lazy(Generic[Value]):
     threads may both compute the value, which is the same.
     """
 
-    def __init__(self, compute: Callable[[Any], Value]):
+    def __init__(self, compute: Callable[[Any], Any]):
         self.compute = compute
         self.__doc__ = compute.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> "lazy[Value]": ...
-
-    @overload
-    def __get__(self, instance: object, owner: type) -> Value: ...
-
-    def __get__(self, instance: Any, owner: type) -> "lazy[Value] | Value":
+    def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self
         value = self.compute(instance)

@@ -30,30 +30,6 @@ try:
 except ImportError:  # scikit-learn 1.7 and 1.8
     compare_namespaces = convert_arrays = move_estimator = None
 
-__all__ = [
-    "HAS_ARRAY_API",
-    "CachedParameterNames",
-    "HasMethods",
-    "Interval",
-    "StrOptions",
-    "check_method_params",
-    "check_params",
-    "check_prediction_parameters",
-    "compare_namespaces",
-    "convert_arrays",
-    "count_rows",
-    "device_of",
-    "fit_context",
-    "get_visual_block",
-    "move_estimator",
-    "namespace_of",
-    "read_sample_weight",
-    "routing_enabled",
-    "safe_indexing",
-    "to_numpy",
-]
-
-
 HAS_ARRAY_API = move_estimator is not None
 """Whether scikit-learn has what arrays of other libraries than numpy need here."""
 

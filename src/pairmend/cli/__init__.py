@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 
-from pairmend._utils.interrupts import interrupts_restored
 from pairmend.cli.methods import import_object
 from pairmend.cli.options import parse
 
@@ -20,10 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"pairmend: {error}", file=sys.stderr)
         return 2
     try:
-        with (
-            interrupts_restored(),
-            output_of_command(quiet=options.quiet, only_json=options.json == STANDARD),
-        ):
+        with output_of_command(quiet=options.quiet, only_json=options.json == STANDARD):
             found = import_object(f"pairmend.cli.{options.path}")(options)
             write_json(options.json, found)
     except KeyboardInterrupt as interrupt:

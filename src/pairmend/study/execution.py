@@ -20,7 +20,6 @@ import sklearn
 from sklearn.model_selection import KFold
 from sklearn.utils import get_tags
 
-from pairmend._utils.interrupts import is_interrupt
 from pairmend._utils.typing import IntArray
 from pairmend._utils.validation import predicted_labels, predicted_scores, seed_estimator, take_rows
 from pairmend.model_selection import MultilabelStratifiedKFold
@@ -295,9 +294,7 @@ def now() -> str:
 
 
 def failure_of(error: BaseException) -> tuple[str, str]:
-    """Return the first line of an error, and its traceback; an interrupt is raised."""
-    if is_interrupt(error):
-        raise KeyboardInterrupt from error
+    """Return the first line of an error, and its traceback."""
     # Notes follow the error, and its text may have many lines: take the first.
     first = traceback.format_exception_only(error)[0].strip().splitlines()[0]
     return _storable(first), _storable("".join(traceback.format_exception(error)))

@@ -16,7 +16,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pairmend._utils.interrupts import interrupts_restored
 from pairmend.datasets import MultiLabelData, characteristics, find_entry
 from pairmend.published import CHARACTERISTICS
 from pairmend.study.cluster import connected, run_on_cluster
@@ -175,7 +174,7 @@ def run_study(
         output = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     local = partial(run_in_processes, n_workers=jobs)
     runner: Any = nullcontext(local) if dask is None else _cluster_runner(dask)
-    with interrupts_restored(), runner as perform, output as folder:
+    with runner as perform, output as folder:
         folder = Path(folder).absolute()  # a classifier may change the working directory
         check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.computing import join_blocks
-from pairmend._utils.typing import Matrix
+from pairmend._utils.typing import FloatArray, Matrix
 from pairmend.datasets.arff.bulk import BulkParser
 from pairmend.datasets.arff.digits import NotPlain
 from pairmend.datasets.arff.header import read_header
@@ -196,7 +195,7 @@ class _Body:
                 weights[row] = weight
         shape = (self.n_rows, self.n_columns)
         if not self.is_sparse:
-            return join_blocks(self.blocks, *shape), weights
+            return _join_blocks(self.blocks, *shape), weights
         columns, values, counts = (np.concatenate(part) for part in zip(*self.blocks, strict=True))
         indptr = np.concatenate([[0], np.cumsum(counts)])
         # Trees of scikit-learn accept 32-bit indices only.
@@ -234,3 +233,13 @@ def _nested(
             )
         relations[column] = parsed
     return relations
+
+
+def _join_blocks(blocks: list[FloatArray], n_rows: int, n_columns: int) -> FloatArray:
+    """Move blocks of rows into one array; each block is freed as soon as it is copied."""
+    cells = np.empty((n_rows, n_columns))
+    while blocks:
+        block = blocks.pop()
+        cells[n_rows - len(block) : n_rows] = block
+        n_rows -= len(block)
+    return cells
