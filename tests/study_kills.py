@@ -82,7 +82,8 @@ def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
 def workers_of(pid: int) -> list[int]:
     """Return the process ids of a study's workers, on Linux."""
     try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        threads = Path(f"/proc/{pid}/task").glob("*/children")
+        children = [child for thread in threads for child in thread.read_text().split()]
         return [
             int(child)
             for child in children

@@ -143,7 +143,7 @@ def test_workers_with_other_versions_are_refused():
         raise ModuleNotFoundError("No module named 'pairmend'")
 
     old = {"tcp://10.0.0.1:1": versions(), "tcp://10.0.0.2:1": {**versions(), "numpy": "0.0.1"}}
-    with pytest.raises(RuntimeError, match=r"10.0.0.2:1 has numpy 0.0.1, but here there is numpy"):
+    with pytest.raises(RuntimeError, match=r"10.0.0.2:1 has numpy 0.0.1 instead of"):
         check_workers(SimpleNamespace(run=lambda function: old))
     with pytest.raises(RuntimeError, match="No module named 'pairmend'. Install pairmend"):
         check_workers(SimpleNamespace(run=fail))

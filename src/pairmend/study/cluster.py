@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -30,6 +29,7 @@ WORKER_TIMEOUT = 300.0
 """Seconds to wait for a worker when the cluster has none."""
 JOBS_PER_WORKER = 2
 """Batches submitted for each worker: one that runs, one that waits."""
+LARGE_GRAPH_WARNING = "distributed.admin.large-graph-warning-threshold"
 
 
 @contextmanager
@@ -74,12 +74,12 @@ def check_workers(client: Any) -> None:
     here = versions()
     for worker, there in found.items():
         if other := [name for name in here if there.get(name) != here[name]]:
+            names = ", ".join(
+                f"{name} {there.get(name, 'absent')} instead of {here[name]}" for name in other
+            )
             raise RuntimeError(
-                f"the Dask worker {worker} has "
-                + ", ".join(f"{name} {there.get(name, 'absent')}" for name in other)
-                + ", but here there is "
-                + ", ".join(f"{name} {here[name]}" for name in other)
-                + ": results could differ. Install the same versions everywhere."
+                f"the Dask worker {worker} has {names}: results could differ. Install the same "
+                "versions everywhere."
             )
 
 
@@ -89,94 +89,73 @@ def run_on_cluster(
     """Perform batches on a cluster and yield outcomes as they arrive."""
     if study.time_limit is not None:
         raise ValueError("a time limit needs local worker processes: leave out --dask or the limit")
-    run = _ClusterRun(study, client)
+    # Sets are sent as tasks of their own, each to the workers that need it.
+    study = replace(study, sets=dict.fromkeys(study.sets, Source()))
+    killed: list[Job] = []
+    yield from _perform_jobs(study, iter(jobs), client, killed)
+    for job in killed:
+        again: list[Job] = []
+        yield from _perform_jobs(study, iter([job]), client, again)
+        if again:
+            error = RuntimeError("the worker process died at each attempt")
+            yield from failures(study, job.batch, error)
+
+
+def _perform_jobs(
+    study: Study, jobs: Iterator[Job], client: Any, killed: list[Job]
+) -> Iterator[Outcome]:
+    """Perform jobs; append those that end with `KilledWorker` to the list."""
+    import dask
+
+    from distributed import CancelledError, KilledWorker
+
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    running: dict[Any, Job] = {}
+    file, data = None, None
     try:
-        killed: list[Job] = []
-        yield from run.perform(iter(jobs), killed)
-        for job in killed:
-            killed_again: list[Job] = []
-            yield from run.perform(iter([job]), killed_again)
-            if killed_again:
-                error = RuntimeError("the worker process died at each attempt")
-                yield from failures(run.study, job.batch, error)
-    finally:
-        if client.status == "running":
-            client.cancel([*run.running, run.sent_study])
-
-
-class _ClusterRun:
-    """The futures of a study on a cluster."""
-
-    def __init__(self, study: Study, client: Any) -> None:
-        # Sets are sent as tasks of their own, each to the workers that need it.
-        self.study = replace(study, sets=dict.fromkeys(study.sets, Source()))
-        self.client = client
-        self.running: dict[Any, Job] = {}
-        self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._send_study()
-
-    def _send_study(self) -> None:
-        """Send the study, and the set with the next job: both may have been lost with a worker."""
-        self.sent_study = self._send(self.study)
-        self.file: Path | None = None
-        self.sent_set: Any = None
-
-    def perform(self, jobs: Iterator[Job], killed: list[Job]) -> Iterator[Outcome]:
-        """Perform jobs; append those that end with `KilledWorker` to the list."""
-        from distributed import CancelledError, KilledWorker
-
-        self._submit_next(jobs)
-        while self.running:
-            future = self._next_done()
-            job = self.running.pop(future)
+        while True:
+            n_free = JOBS_PER_WORKER * max(1, len(client.nthreads())) - len(running)
+            for job in islice(jobs, max(0, n_free)):
+                if job.file != file:
+                    # As the result of a task, which is repeated if its worker dies.
+                    file, content = job.file, open_cached_set(job.file, mapped=False)
+                    with dask.config.set(
+                        {"distributed.admin.large-graph-warning-threshold": "1 PB"}
+                    ):
+                        data = client.submit(_identity, content, pure=False)
+                future = client.submit(_perform, study, job.batch, data, pure=False)
+                running[future] = job
+                future.add_done_callback(done.put)
+            if not running:
+                return
+            future = _next_done(done, client)
+            job = running.pop(future)
             try:
-                outcomes = future.result(timeout=REPLY_TIMEOUT)
+                yield from future.result(timeout=WORKER_TIMEOUT)
             except KilledWorker:
                 killed.append(job)
-                self._send_study()
-            except CancelledError as error:
+                file = None  # the set may have been lost, too
+            except (CancelledError, TimeoutError) as error:
                 raise _lost("its scheduler ended or cannot be reached") from error
             except Exception as error:  # a result that cannot be sent, for instance
-                if isinstance(error, TimeoutError) and future.status != "error":
-                    self._add(future, job)  # lost with its worker, and computed again
-                else:
-                    yield from failures(self.study, job.batch, error)
-            else:
-                yield from outcomes
-            self._submit_next(jobs)
+                yield from failures(study, job.batch, error)
+    finally:
+        if client.status == "running":
+            client.cancel(list(running))
 
-    def _next_done(self) -> Any:
-        last_seen = time.monotonic()
-        while True:
-            try:
-                return self.done.get(timeout=REPLY_TIMEOUT)
-            except queue.Empty:
-                if self.client.status != "running":
-                    raise _lost("its scheduler cannot be reached") from None
-            if self.client.nthreads():
-                last_seen = time.monotonic()
-            elif time.monotonic() - last_seen > WORKER_TIMEOUT:
-                raise _lost(f"it has had no worker for {WORKER_TIMEOUT:.0f} seconds")
 
-    def _submit_next(self, jobs: Iterator[Job]) -> None:
-        n_jobs = JOBS_PER_WORKER * max(1, len(self.client.nthreads())) - len(self.running)
-        for job in islice(jobs, max(0, n_jobs)):
-            if job.file != self.file:
-                self.file = job.file
-                self.sent_set = self._send(open_cached_set(job.file, mapped=False))
-            parts = self.sent_study, job.batch, self.sent_set
-            self._add(self.client.submit(_perform, *parts, pure=False), job)
-
-    def _add(self, future: Any, job: Job) -> None:
-        self.running[future] = job
-        future.add_done_callback(self.done.put)
-
-    def _send(self, value: Any) -> Any:
-        """Make an object the result of a task, which is repeated if its worker dies."""
-        import dask
-
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
-            return self.client.submit(_identity, value, pure=False)
+def _next_done(done: "queue.SimpleQueue[Any]", client: Any) -> Any:
+    last_seen = time.monotonic()
+    while True:
+        try:
+            return done.get(timeout=REPLY_TIMEOUT)
+        except queue.Empty:
+            if client.status != "running":
+                raise _lost("its scheduler cannot be reached") from None
+        if client.nthreads():
+            last_seen = time.monotonic()
+        elif time.monotonic() - last_seen > WORKER_TIMEOUT:
+            raise _lost(f"it has had no worker for {WORKER_TIMEOUT:.0f} seconds")
 
 
 def _lost(why: str) -> ConnectionError:

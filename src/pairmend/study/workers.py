@@ -1,4 +1,4 @@
-"""Worker processes: the pool starts and restarts them, and enforces time limits and ATTEMPTS.
+"""Worker processes: a thread for each starts and replaces it, and enforces time limits.
 
 If a worker dies, only its batch is lost, and another worker repeats it; a batch whose worker dies
 three times has failed. A task that takes longer than the time limit of the study has failed, too:
@@ -17,12 +17,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
@@ -44,10 +43,7 @@ from pairmend.study.workers import serve
 serve(inbox, outbox)
 """
 """Code that a worker process executes. Output of classifiers goes to standard error."""
-
-READY, FITTED, DONE, INTERRUPTED, ENDED = "ready", "fitted", "done", "interrupted", "ended"
-"""Messages of a worker beside outcomes and refusals; ENDED stands for the end of its pipe."""
-Messages: TypeAlias = "queue.SimpleQueue[tuple[_Worker, Any]]"
+READY = "ready"
 
 
 class Job(NamedTuple):
@@ -57,32 +53,109 @@ class Job(NamedTuple):
     file: Path
 
 
-class Refusal(NamedTuple):
-    """The message of a worker that cannot load the study."""
-
-    reason: str
-
-
 def run_in_processes(
     study: Study, jobs: Iterable[Job], n_workers: int
 ) -> Generator[Outcome, None, None]:
     """Perform batches in worker processes and yield outcomes as they arrive."""
-    pool = _Pool(study, n_workers)
+    # Workers read sets from the cache, so they are not sent with the study.
+    study = replace(study, sets=dict.fromkeys(study.sets, Source()))
+    setup, found = _setup_of(study), queue.SimpleQueue[Any]()
+    source, lock = iter(jobs), threading.Lock()
+
+    def next_job() -> Job | None:
+        with lock:
+            return next(source, None)
+
+    runners = [_Runner(study, setup, next_job, found) for _ in range(n_workers)]
     try:
-        yield from pool.perform(iter(jobs))
+        for runner in runners:
+            runner.start()
+        n_running = n_workers
+        while n_running:
+            with suppress(queue.Empty):
+                message = found.get(timeout=POLL_INTERVAL)  # Windows interrupts no endless wait
+                if message is None:
+                    n_running -= 1
+                elif isinstance(message, BaseException):
+                    raise message
+                else:
+                    yield message
     finally:
-        pool.close()
+        for runner in runners:
+            runner.stop()
+        for runner in runners:
+            if runner.is_alive():
+                runner.join()
+
+
+class _Runner(threading.Thread):
+    """Performs jobs one after the other in a worker process, which it starts and replaces."""
+
+    def __init__(self, study: Study, setup: bytes, next_job: Any, found: Any) -> None:
+        super().__init__(daemon=True)
+        self.study, self.setup, self.next_job, self.found = study, setup, next_job, found
+        self.worker: _Worker | None = None
+        self.stopped, self.lock = False, threading.Lock()
+
+    def run(self) -> None:
+        """Put outcomes into the queue, or an error; None at the end."""
+        try:
+            while not self.stopped and (job := self.next_job()):
+                for outcome in self._perform(job):
+                    self.found.put(outcome)
+        except BaseException as error:
+            self.found.put(error)
+        self._end_worker()
+        self.found.put(None)
+
+    def stop(self) -> None:
+        """Kill the worker, and start no other."""
+        with self.lock:
+            self.stopped = True
+            if self.worker:
+                self.worker.kill()
+
+    def _perform(self, job: Job) -> Iterator[Outcome]:
+        batch, n_deaths = job.batch, 0
+        while batch.algorithms:
+            with self.lock:
+                if self.stopped:
+                    return
+                self.worker = self.worker or _Worker(self.setup)
+            try:
+                self.worker.send(Job(batch, job.file))
+                for _ in batch.algorithms:
+                    outcome = self.worker.receive(self.study.time_limit)
+                    batch = batch.without({outcome.task})
+                    yield outcome
+            except TimeoutError as late:
+                self._end_worker()
+                first, *others = batch.algorithms
+                yield from failures(self.study, replace(batch, algorithms=(first,)), late)
+                batch = replace(batch, algorithms=tuple(others))
+            except EOFError:
+                cause, n_deaths = self._end_worker(), n_deaths + 1
+                if n_deaths == ATTEMPTS:
+                    error = RuntimeError(f"the worker process died {ATTEMPTS} times: {cause}")
+                    yield from failures(self.study, batch, error)
+                    return
+
+    def _end_worker(self) -> str:
+        """End the worker, if there is one, and return how it ended."""
+        with self.lock:
+            worker, self.worker = self.worker, None
+        if worker is None:
+            return ""
+        code = worker.end()
+        if not worker.ready and code > 0 and not self.stopped:
+            raise RuntimeError(f"a worker process could not start: it ended with {_cause(code)}")
+        return _cause(code)
 
 
 class _Worker:
-    """A process, its job, and the deadline of the job."""
+    """A worker process and the messages that it has sent."""
 
-    def __init__(self, setup: bytes, messages: Messages) -> None:
-        self.job: Job | None = None
-        self.ready = False
-        self.fitted = False
-        self.deadline = float("inf")
-        self.died = float("inf")
+    def __init__(self, setup: bytes) -> None:
         # In a process group of its own: it does not receive Ctrl-C, and its children end with it.
         own_group: dict[str, Any] = (
             {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
@@ -96,37 +169,46 @@ class _Worker:
             stderr=None if sys.stderr is not None else subprocess.DEVNULL,
             **own_group,
         )
-        # A thread for each worker: one that starts slowly does not delay the others.
-        self.thread = threading.Thread(
-            target=self._communicate, args=(setup, messages), daemon=True
-        )
-        self.thread.start()
-
-    def _communicate(self, setup: bytes, messages: Messages) -> None:
-        """Send the setup, then put the worker's messages into the queue until the pipe closes."""
-        assert self.process.stdout is not None
+        self.messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.ready = False
+        threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True).start()
         self._write(setup)
-        with suppress(Exception), self.process.stdout as pipe:  # a message may be incomplete
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        with suppress(Exception), pipe:  # a message may be incomplete
             while True:
-                messages.put((self, pickle.load(pipe)))
-        messages.put((self, ENDED))
+                self.messages.put(pickle.load(pipe))
+        self.messages.put(EOFError())
 
     def _write(self, message: bytes) -> None:
         assert self.process.stdin is not None
-        with suppress(OSError):  # a dead process is replaced elsewhere
+        with suppress(OSError):  # receive notices that the process is dead
             self.process.stdin.write(message)
             self.process.stdin.flush()
 
-    def send_job(self, time_limit: float | None) -> None:
-        self.fitted = False
-        self.restart_clock(time_limit)
-        self._write(pickle.dumps(self.job))
+    def send(self, job: Job) -> None:
+        """Send a job as soon as the worker has started, which no time limit includes."""
+        self.ready = self.ready or self.receive(None) == READY
+        self._write(pickle.dumps(job))
 
-    def restart_clock(self, time_limit: float | None) -> None:
-        if time_limit is None or self.job is None or not self.job.batch.algorithms:
-            self.deadline = float("inf")
-        else:
-            self.deadline = time.monotonic() + time_limit
+    def receive(self, time_limit: float | None) -> Any:
+        """Return a message; raise EOFError if the process has ended, TimeoutError if it is late."""
+        end = time.monotonic() + (time_limit or float("inf"))
+        while True:
+            wait = max(0.0, min(POLL_INTERVAL, end - time.monotonic()))
+            try:
+                message = self.messages.get(timeout=wait)
+            except queue.Empty:
+                if self.process.poll() is not None:
+                    raise EOFError from None  # one of its child processes keeps the pipe open
+                if time.monotonic() >= end:
+                    raise TimeoutError(
+                        f"the time limit of {time_limit:g} seconds was exceeded"
+                    ) from None
+            else:
+                if isinstance(message, BaseException):
+                    raise message
+                return message
 
     def kill(self) -> None:
         if sys.platform == "win32":
@@ -139,130 +221,13 @@ class _Worker:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
 
-    def end(self) -> None:
+    def end(self) -> int:
+        """Kill the process and its children, and return its exit code."""
         self.kill()
-        self.process.wait()
-        self.thread.join(POLL_INTERVAL)
-        assert self.process.stdin is not None
+        code = self.process.wait()
         with suppress(OSError):
-            self.process.stdin.close()
-
-
-class _Pool:
-    """The worker processes of a study."""
-
-    def __init__(self, study: Study, n_workers: int) -> None:
-        # Workers read sets from the cache, so they are not sent with the study.
-        self.study = replace(study, sets=dict.fromkeys(study.sets, Source()))
-        self.setup = _setup_of(self.study)
-        self.n_workers = n_workers
-        self.workers: list[_Worker] = []
-        self.messages: Messages = queue.SimpleQueue()
-        self.retries: deque[Job] = deque()
-        self.has_started = False
-        self.deaths: dict[tuple[str, int, int, str], int] = {}
-
-    def perform(self, jobs: Iterator[Job]) -> Iterator[Outcome]:
-        while self._assign_jobs(jobs):
-            try:
-                worker, message = self.messages.get(timeout=self._timeout())
-            except queue.Empty:
-                yield from self._check_workers()
-            else:
-                if worker in self.workers:
-                    yield from self._receive(worker, message)
-
-    def _assign_jobs(self, jobs: Iterator[Job]) -> bool:
-        """Assign a job to every idle worker, and return whether any worker has one."""
-        idle = [worker for worker in self.workers if worker.job is None]
-        for _ in range(self.n_workers - len(self.workers) + len(idle)):
-            job = self.retries.popleft() if self.retries else next(jobs, None)
-            if job is None:
-                break
-            if idle:
-                worker = idle.pop()
-            else:
-                worker = _Worker(self.setup, self.messages)
-                self.workers.append(worker)
-            worker.job = job
-            if worker.ready:
-                worker.send_job(self.study.time_limit)
-        return any(worker.job for worker in self.workers)
-
-    def _timeout(self) -> float:
-        next_deadline = min(worker.deadline for worker in self.workers)
-        return max(0.0, min(POLL_INTERVAL, next_deadline - time.monotonic()))
-
-    def _receive(self, worker: _Worker, message: Any) -> Iterator[Outcome]:
-        if message == ENDED:
-            yield from self._replace_dead(worker)
-        elif message == READY:
-            worker.ready = self.has_started = True
-            worker.send_job(self.study.time_limit)
-        elif message == FITTED:
-            worker.fitted = True
-        elif message == DONE:
-            worker.job = None
-        elif message == INTERRUPTED:
-            raise KeyboardInterrupt
-        elif isinstance(message, Refusal):
-            raise RuntimeError(f"a worker process cannot load the study: {message.reason}")
-        else:
-            assert worker.job is not None
-            worker.job = worker.job._replace(batch=worker.job.batch.without({message.task}))
-            worker.restart_clock(self.study.time_limit)
-            yield message
-
-    def _check_workers(self) -> Iterator[Outcome]:
-        """Replace workers that take too long, or have died while their pipe is open."""
-        now = time.monotonic()
-        for worker in list(self.workers):
-            if now >= worker.deadline:
-                yield from self._replace_late(worker)
-            elif worker.process.poll() is not None:
-                worker.kill()  # one of its child processes may keep the pipe open
-                worker.died = min(worker.died, now)
-                if now - worker.died >= POLL_INTERVAL:
-                    yield from self._replace_dead(worker)
-
-    def _replace_late(self, worker: _Worker) -> Iterator[Outcome]:
-        """Fail the tasks that took too long, and repeat those of the batch not started."""
-        self._remove(worker)
-        assert worker.job is not None
-        names = worker.job.batch.algorithms
-        n_late = 1 if worker.fitted else len(names)
-        if names[n_late:]:
-            rest = replace(worker.job.batch, algorithms=names[n_late:])
-            self.retries.append(worker.job._replace(batch=rest))
-        late = replace(worker.job.batch, algorithms=names[:n_late])
-        limit = f"the time limit of {self.study.time_limit:g} seconds was exceeded"
-        yield from failures(self.study, late, TimeoutError(limit))
-
-    def _replace_dead(self, worker: _Worker) -> Iterator[Outcome]:
-        self._remove(worker)
-        code = worker.process.returncode
-        if not self.has_started and code > 0:
-            raise RuntimeError(f"a worker process could not start: it ended with {_cause(code)}")
-        if worker.job is None or not worker.job.batch.algorithms:
-            return
-        batch = worker.job.batch
-        key = (batch.set, batch.repeat, batch.fold, batch.fitted_by)
-        self.deaths[key] = self.deaths.get(key, 0) + 1
-        if self.deaths[key] < ATTEMPTS:
-            self.retries.append(worker.job)
-            return
-        error = RuntimeError(f"the worker process died {ATTEMPTS} times: {_cause(code)}")
-        yield from failures(self.study, batch, error)
-
-    def _remove(self, worker: _Worker) -> None:
-        worker.end()
-        self.workers.remove(worker)
-
-    def close(self) -> None:
-        for worker in self.workers:
-            worker.kill()
-        for worker in self.workers:
-            worker.end()
+            self.process.stdin.close()  # type: ignore[union-attr]
+        return code
 
 
 def _setup_of(study: Study) -> bytes:
@@ -300,7 +265,8 @@ def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
     try:
         study = pickle.loads(pickle.load(inbox))
     except Exception as error:  # modules can raise anything when they are imported
-        send(Refusal(f"{type(error).__name__}: {error}"))
+        reason = f"a worker process cannot load the study: {type(error).__name__}: {error}"
+        send(RuntimeError(reason))
         return
     jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(inbox, jobs), daemon=True).start()
@@ -308,9 +274,15 @@ def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
         # One BLAS thread in all workers: the number of threads changes the last digits.
         with threadpool_limits(limits=1):
             send(READY)
-            _perform_all(study, jobs, send)
+            file, data = None, None
+            while True:
+                job = jobs.get()
+                if job.file != file or data is None:
+                    file, data = job.file, open_cached_set(job.file)
+                for outcome in perform(study, job.batch, data):
+                    send(outcome)
     except KeyboardInterrupt:
-        send(INTERRUPTED)
+        send(KeyboardInterrupt())
 
 
 def _receive(inbox: IO[bytes], jobs: "queue.SimpleQueue[Job]") -> None:
@@ -320,14 +292,3 @@ def _receive(inbox: IO[bytes], jobs: "queue.SimpleQueue[Job]") -> None:
             jobs.put(pickle.load(inbox))
     finally:
         os._exit(1)
-
-
-def _perform_all(study: Study, jobs: "queue.SimpleQueue[Job]", send: Callable[[Any], None]) -> None:
-    file, data = None, None
-    while True:
-        job = jobs.get()
-        if job.file != file or data is None:
-            file, data = job.file, open_cached_set(job.file)
-        for outcome in perform(study, job.batch, data, fitted=lambda: send(FITTED)):
-            send(outcome)
-        send(DONE)
