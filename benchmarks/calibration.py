@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.progress import track
 from sklearn.metrics import log_loss, mean_squared_error
 
-from pairmend import BinaryRelevance, MendedClassifier
+from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from pairmend.datasets import load
 from pairmend.metrics import reliability
 from pairmend.model_selection import MultilabelStratifiedKFold

@@ -20,8 +20,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import KFold
 
-from pairmend import BinaryRelevance, MendedClassifier, datasets
+from pairmend import MendedClassifier, datasets
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from pairmend.metrics import LOSSES
 
 SETS = ("tmc2007-500", "imdb", "corel5k", "narrow")

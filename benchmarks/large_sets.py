@@ -13,14 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pairmend import (
-    BinaryRelevance,
-    ClassifierChainEnsemble,
-    MendedClassifier,
-    ThresholdedClassifier,
-    datasets,
-)
+from pairmend import MendedClassifier, ThresholdedClassifier, datasets
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble
 from pairmend.datasets import one_hot
 from pairmend.metrics import LOSSES
 from pairmend.thresholds import F1Thresholds

@@ -20,8 +20,9 @@ from rich.console import Console
 from rich.progress import track
 from sklearn.ensemble import RandomForestClassifier
 
-from pairmend import BinaryRelevance, MendedClassifier, RandomSubspaceNB, ThresholdedClassifier
+from pairmend import MendedClassifier, RandomSubspaceNB, ThresholdedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from pairmend.metrics import LOSS_TITLES, LOSSES
 from pairmend.thresholds import F1Thresholds, FixedThreshold
 

@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.linear_model import Perceptron
 from sklearn.metrics import f1_score
 
-from pairmend import PairwisePerceptrons
+from pairmend.pairwise import PairwisePerceptrons
 
 PER_ROW, WORDS = 3, 50
 

@@ -25,8 +25,8 @@ from scipy import sparse
 from sklearn.metrics import hamming_loss
 from sklearn.svm import SVC
 
-from pairmend import QWeightedVoting, TwoStageVoting
 from pairmend.datasets import load
+from pairmend.pairwise import QWeightedVoting, TwoStageVoting
 
 SETS = ["yeast", "medical", "generated"]
 

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import precision_score, recall_score
 
-from pairmend import BinaryRelevance, MendedClassifier
+from pairmend import MendedClassifier
+from pairmend.baselines import BinaryRelevance
 from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.thresholds import PrecisionControl, RecallControl
 

@@ -25,8 +25,9 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pairmend import BinaryRelevance, MendedClassifier, datasets
+from pairmend import MendedClassifier, datasets
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 
 N_FEATURES, N_LABELS, N_FOLDS = 50, 20, 5
 ROWS = (5_000, 20_000, 80_000, 200_000, 1_000_000)

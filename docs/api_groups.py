@@ -5,17 +5,17 @@ GROUPS: dict[str, dict[str, list[str]]] = {
         "Corrected classifiers": [
             "MendedClassifier",
             "CorrectedPairwiseClassifier",
-            "CorrectedBinaryRelevance",
-            "CorrectedMulticlassClassifier",
         ],
         "Weights of validation rows": [
             "GaussianNeighbourhood",
             "AdaptiveNeighbourhood",
             "GlobalNeighbourhood",
         ],
+        "Pairwise classifiers": ["PairwiseClassifier", "CalibratedLabelRanking"],
+        "Thresholds and base classifiers": ["ThresholdedClassifier", "RandomSubspaceNB"],
+    },
+    "pairwise": {
         "Pairwise classifiers": [
-            "PairwiseClassifier",
-            "CalibratedLabelRanking",
             "QWeightedVoting",
             "TwoStageVoting",
             "BradleyTerryClassifier",
@@ -24,18 +24,18 @@ GROUPS: dict[str, dict[str, list[str]]] = {
             "ParallelHyperplanesSVM",
             "PairwisePerceptrons",
         ],
-        "Baselines": [
+        "Corrected classifiers": ["CorrectedBinaryRelevance", "CorrectedMulticlassClassifier"],
+    },
+    "baselines": {
+        "": [
             "BinaryRelevance",
             "LabelPowerset",
             "ClassifierChainEnsemble",
             "RAkEL",
             "MLkNN",
         ],
-        "Thresholds and base classifiers": ["ThresholdedClassifier", "RandomSubspaceNB"],
     },
-    "base_classifiers": {
-        "": ["ScaledLogisticRegression", "DenseScaler"],
-    },
+    "base_classifiers": {"": ["ScaledLogisticRegression"]},
     "thresholds": {
         "Thresholds": [
             "FixedThreshold",

@@ -11,8 +11,9 @@ import argparse
 from matplotlib.figure import Figure
 from sklearn.metrics import log_loss, mean_squared_error
 
-from pairmend import BinaryRelevance, MendedClassifier
+from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from pairmend.datasets import load
 from pairmend.plots import plot_reliability
 

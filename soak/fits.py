@@ -11,24 +11,22 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from pairmend import (
-    BinaryRelevance,
-    BradleyTerryClassifier,
     CalibratedLabelRanking,
-    ClassifierChainEnsemble,
-    CorrectedBinaryRelevance,
     CorrectedPairwiseClassifier,
-    FourClassPairsClassifier,
-    LabelPowerset,
     MendedClassifier,
-    MLkNN,
     PairwiseClassifier,
+    RandomSubspaceNB,
+    ThresholdedClassifier,
+)
+from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
+from pairmend.pairwise import (
+    BradleyTerryClassifier,
+    CorrectedBinaryRelevance,
+    FourClassPairsClassifier,
     PairwisePerceptrons,
     ParallelHyperplanesSVM,
     QWeightedVoting,
-    RAkEL,
-    RandomSubspaceNB,
     SharedFirstClassifier,
-    ThresholdedClassifier,
     TwoStageVoting,
 )
 from soak.state import State

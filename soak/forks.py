@@ -12,13 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pairmend import (
-    BinaryRelevance,
-    CorrectedPairwiseClassifier,
-    MendedClassifier,
-    MLkNN,
-    PairwiseClassifier,
-)
+from pairmend import CorrectedPairwiseClassifier, MendedClassifier, PairwiseClassifier
+from pairmend.baselines import BinaryRelevance, MLkNN
 from soak.state import State
 from soak.workers import run_seeds
 

@@ -35,13 +35,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pairmend import (
-    BinaryRelevance,
     CorrectedPairwiseClassifier,
     GaussianNeighbourhood,
     MendedClassifier,
-    MLkNN,
     PairwiseClassifier,
 )
+from pairmend.baselines import BinaryRelevance, MLkNN
 from pairmend.persistence import ModelFileError, load_model, save_model
 from pairmend.persistence.container import Container, read_container, write_container
 

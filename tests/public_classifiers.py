@@ -13,7 +13,7 @@ QUICK = {"cv": 2, "scaling": "range", "beta": 1.0, "shrinkage": 1.0}
 ARGUMENTS = {
     "MendedClassifier": QUICK,
     "ThresholdedClassifier": {
-        "estimator": pairmend.BinaryRelevance(LogisticRegression(C=0.1), random_state=0),
+        "estimator": pairmend.baselines.BinaryRelevance(LogisticRegression(C=0.1), random_state=0),
         "cv": 2,
     },
     "ClassifierChainEnsemble": {"n_chains": 2},
@@ -22,8 +22,9 @@ ARGUMENTS = {
 """Parameters without which a classifier cannot be made, or takes long."""
 CLASSIFIERS = {
     name: member
-    for name in pairmend.__all__
-    if inspect.isclass(member := getattr(pairmend, name)) and hasattr(member, "predict")
+    for module in (pairmend, pairmend.baselines, pairmend.pairwise)
+    for name in module.__all__
+    if hasattr(member := getattr(module, name), "predict")
 }
 ONE_DIMENSIONAL = ("CorrectedMulticlassClassifier", "RandomSubspaceNB")
 """Those that take no label indicators."""

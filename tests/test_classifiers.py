@@ -12,31 +12,29 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import classifier_checks as checks
 from pairmend import (
     AdaptiveNeighbourhood,
-    BinaryRelevance,
-    BradleyTerryClassifier,
     CalibratedLabelRanking,
-    ClassifierChainEnsemble,
-    CorrectedBinaryRelevance,
-    CorrectedMulticlassClassifier,
     CorrectedPairwiseClassifier,
-    FourClassPairsClassifier,
     GaussianNeighbourhood,
     GlobalNeighbourhood,
-    LabelPowerset,
     MendedClassifier,
-    MLkNN,
     PairwiseClassifier,
+    RandomSubspaceNB,
+    ThresholdedClassifier,
+)
+from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
+from pairmend.forests.estimator import MultiLabelForest
+from pairmend.pairwise import (
+    BradleyTerryClassifier,
+    CorrectedBinaryRelevance,
+    CorrectedMulticlassClassifier,
+    FourClassPairsClassifier,
     PairwisePerceptrons,
     ParallelHyperplanesSVM,
     QWeightedVoting,
-    RAkEL,
-    RandomSubspaceNB,
     SharedFirstClassifier,
-    ThresholdedClassifier,
     TwoStageVoting,
 )
-from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.forests.estimator import MultiLabelForest
 from pairmend.thresholds import F1Thresholds
 from public_classifiers import CLASSIFIERS
 

@@ -37,7 +37,7 @@ for words in (["--version"], ["--help"], *([command, "--help"] for command in co
     imported(words[0])
 print("pairmend.plots" in sys.modules, pairmend.plots.__name__)
 from pairmend import *
-print(BinaryRelevance is pairmend.BinaryRelevance, MendedClassifier.__module__)
+print(PairwiseClassifier is pairmend.PairwiseClassifier, MendedClassifier.__module__)
 """
 
 

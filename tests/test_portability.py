@@ -208,7 +208,7 @@ SPAWNED = """
 import multiprocessing
 import numpy as np
 from joblib import parallel_config
-from pairmend import BinaryRelevance
+from pairmend.baselines import BinaryRelevance
 
 if __name__ == "__main__":
     multiprocessing.set_start_method("spawn")

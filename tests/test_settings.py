@@ -13,12 +13,12 @@ from sklearn.preprocessing import StandardScaler
 
 from array_libraries import Library, dispatched
 from pairmend import (
-    BinaryRelevance,
     CorrectedPairwiseClassifier,
     GaussianNeighbourhood,
     MendedClassifier,
     PairwiseClassifier,
 )
+from pairmend.baselines import BinaryRelevance
 from pairmend.thresholds import F1Thresholds
 from public_classifiers import CLASSIFIERS, data_for, made
 

@@ -8,8 +8,9 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.naive_bayes import GaussianNB
 
-from pairmend import BinaryRelevance, CorrectedPairwiseClassifier, PairwiseClassifier
+from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL, data_for, made, rows
 
 NAMES = np.array(["people", "sand", "sea", "sun"])  # sorted, as the labels of tags are

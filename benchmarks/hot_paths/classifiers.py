@@ -5,12 +5,12 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from pairmend import (
-    BinaryRelevance,
     CorrectedPairwiseClassifier,
     MendedClassifier,
     PairwiseClassifier,
     RandomSubspaceNB,
 )
+from pairmend.baselines import BinaryRelevance
 
 CLASSIFIERS = {
     "BinaryRelevance": BinaryRelevance(LogisticRegression()),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pairmend import BinaryRelevance
+from pairmend.baselines import BinaryRelevance
 from pairmend.datasets import load_table
 from pairmend.persistence import load_model, save_model
 

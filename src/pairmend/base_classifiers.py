@@ -1,4 +1,4 @@
-"""ScaledLogisticRegression, a default base classifier of MendedClassifier; DenseScaler."""
+"""ScaledLogisticRegression, a default base classifier of MendedClassifier."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -23,7 +23,7 @@ from pairmend._utils.validation import is_plain, is_valid, set_feature_attribute
 from pairmend._utils.weights import check_sample_weight, relative_weights
 from pairmend.frames import FrameEncoder
 
-__all__ = ["DenseScaler", "ScaledLogisticRegression"]
+__all__ = ["ScaledLogisticRegression"]
 
 
 class DenseScaler(TransformerMixin, BaseEstimator):
@@ -51,7 +51,6 @@ class DenseScaler(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
-    >>> from pairmend.base_classifiers import DenseScaler
     >>> from scipy.sparse import csr_array
     >>> DenseScaler().fit_transform([[0.0, 1.0], [2.0, 3.0]]).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
@@ -204,14 +203,18 @@ def _without_empty_columns(numbers: FloatArray, sample_weight: Any) -> FloatArra
 
 
 class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
-    """Logistic regression of features scaled by :class:`DenseScaler`.
+    """Logistic regression of standardized features.
 
-    It equals a pipeline of the two, but has the parameters in one estimator, and passes sample
-    weights, relative to the weight of one row, to both steps. Classifiers of this library that
-    train one clone per label, such as :class:`~pairmend.BinaryRelevance` and
-    :class:`~pairmend.MendedClassifier`, fit all labels at once by Newton's method, and their
-    probabilities are exact up to rounding. ``fit`` itself, and fits with `class_weight`, are left
-    to :class:`sklearn.linear_model.LogisticRegression`, whose tolerance may leave errors of some
+    Numbers are standardized, and NaN becomes the mean. Frames are encoded by a
+    :class:`~pairmend.frames.FrameEncoder`, and their categories one-hot. Sparse rows are not
+    scaled: they mostly hold counts of words, of which the rare ones would be overweighted. Sample
+    weights, relative to the weight of one row, are passed to the scaler and to the regression.
+
+    Classifiers of this library that train one clone per label, such as
+    :class:`~pairmend.baselines.BinaryRelevance` and :class:`~pairmend.MendedClassifier`, fit all
+    labels at once by Newton's method, and their probabilities are exact up to rounding. ``fit``
+    itself, and fits with `class_weight`, are left to
+    :class:`sklearn.linear_model.LogisticRegression`, whose tolerance may leave errors of some
     percent in probabilities.
 
     Parameters

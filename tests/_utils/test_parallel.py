@@ -10,8 +10,8 @@ from joblib.parallel import ThreadingBackend
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.parallel import delayed
 
-from pairmend import BinaryRelevance
 from pairmend._utils.progress import iterate_calls, messages_to, run_calls
+from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, data_for, made, rows
 
 WITH_JOBS = [

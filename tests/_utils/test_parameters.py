@@ -209,7 +209,7 @@ def test_methods_are_those_of_the_fitted_classifier(name):
     assert_same_outputs(outputs(clf, X), before, "estimator")
 
 
-class WithLogOdds(pairmend.BinaryRelevance):
+class WithLogOdds(pairmend.baselines.BinaryRelevance):
     """A classifier with probabilities and log-odds."""
 
     def decision_function(self, X):

@@ -19,11 +19,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from pairmend import BinaryRelevance
 from pairmend._utils import per_label
 from pairmend._utils.per_label import PerLabelClassifier
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 
 RNG = np.random.RandomState(0)
 X = RNG.normal(3.0, [1.0, 1e3, 1e-3, 1.0], size=(60, 4))

@@ -9,13 +9,9 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from pairmend import (
-    BinaryRelevance,
-    CorrectedPairwiseClassifier,
-    PairwiseClassifier,
-    ThresholdedClassifier,
-)
+from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, ThresholdedClassifier
 from pairmend._utils.progress import MAX_MESSAGES, collect, fitted_text, messages_to, report
+from pairmend.baselines import BinaryRelevance
 from pairmend.pairwise.learners.generic import GenericPairLearner
 from pairmend.thresholds import F1Thresholds, NeverEmpty
 from public_classifiers import CLASSIFIERS, data_for, made, rows

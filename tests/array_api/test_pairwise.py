@@ -15,10 +15,10 @@ from pairmend import (
     GlobalNeighbourhood,
     MendedClassifier,
     PairwiseClassifier,
-    QWeightedVoting,
     RandomSubspaceNB,
 )
 from pairmend.datasets import load
+from pairmend.pairwise import QWeightedVoting
 from pairmend.persistence import load_model, save_model
 
 VARIANTS = {

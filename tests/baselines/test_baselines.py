@@ -18,14 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from pairmend import (
-    BinaryRelevance,
-    ClassifierChainEnsemble,
-    LabelPowerset,
-    MLkNN,
-    RAkEL,
-    ThresholdedClassifier,
-)
+from pairmend import ThresholdedClassifier
+from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
 from pairmend.thresholds import F1Thresholds
 
 LOGISTIC = LogisticRegression(C=0.01, tol=1e-7, max_iter=2000)

@@ -9,13 +9,13 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPClassifier
 
 from pairmend import (
-    BinaryRelevance,
     CorrectedPairwiseClassifier,
     MendedClassifier,
     PairwiseClassifier,
     RandomSubspaceNB,
     ThresholdedClassifier,
 )
+from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, data_for, made
 
 da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")

@@ -18,11 +18,11 @@ from sklearn.tree import DecisionTreeClassifier
 from pairmend import (
     CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
-    LabelPowerset,
     MendedClassifier,
     PairwiseClassifier,
     RandomSubspaceNB,
 )
+from pairmend.baselines import LabelPowerset
 
 da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
 dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[dask]'")

@@ -14,16 +14,13 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from pairmend import (
-    BinaryRelevance,
-    ClassifierChainEnsemble,
     CorrectedPairwiseClassifier,
-    LabelPowerset,
     MendedClassifier,
-    MLkNN,
     PairwiseClassifier,
     RandomSubspaceNB,
     ThresholdedClassifier,
 )
+from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN
 from pairmend.persistence import load_model, save_model
 
 da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")

@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from pairmend import BinaryRelevance
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from pairmend.cli import main
 from pairmend.frames import ColumnWarning, FrameEncoder
 from pairmend.frames.kinds import summarise_columns

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pairmend import BinaryRelevance, MendedClassifier, RandomSubspaceNB
+from pairmend import MendedClassifier, RandomSubspaceNB
 from pairmend.base_classifiers import DenseScaler
+from pairmend.baselines import BinaryRelevance
 from pairmend.frames import ColumnWarning, FrameEncoder
 
 N = 90

@@ -53,7 +53,10 @@ BASELINES: dict[str, dict[str, Any]] = {
     "ClassifierChainEnsemble": {"n_chains": 2},
     "RAkEL": {"n_models": 4},
     "MLkNN": {},
-    "ThresholdedClassifier": {"estimator": pairmend.BinaryRelevance(LogisticRegression()), "cv": 2},
+    "ThresholdedClassifier": {
+        "estimator": pairmend.baselines.BinaryRelevance(LogisticRegression()),
+        "cv": 2,
+    },
 }
 ONE_TARGET: dict[str, dict[str, Any]] = {
     "RandomSubspaceNB": {},
@@ -82,7 +85,8 @@ def logistic() -> LogisticRegression:
 
 def made(name: str, **params: Any) -> Any:
     """Return a classifier of pairmend with a fixed seed, if it has one."""
-    make = getattr(pairmend, name)
+    modules = (pairmend, pairmend.pairwise, pairmend.baselines)
+    make = next(getattr(module, name) for module in modules if name in module.__all__)
     seed = {"random_state": 0} if "random_state" in signature(make).parameters else {}
     return make(**seed, **params)
 

@@ -21,12 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import correction_reference
-from pairmend import (
-    BinaryRelevance,
-    CalibratedLabelRanking,
-    MendedClassifier,
-    RandomSubspaceNB,
-)
+from pairmend import CalibratedLabelRanking, MendedClassifier, RandomSubspaceNB
+from pairmend.baselines import BinaryRelevance
 from pairmend.mended import corrector
 from pairmend.mended.corrector import fit_stacking_weights
 from pairmend.metrics import LOSSES

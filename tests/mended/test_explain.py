@@ -17,7 +17,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 import references
-from pairmend import BinaryRelevance, MendedClassifier
+from pairmend import MendedClassifier
+from pairmend.baselines import BinaryRelevance
 from pairmend.thresholds import (
     BatchF1Thresholds,
     CardinalityThreshold,

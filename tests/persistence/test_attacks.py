@@ -27,7 +27,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import model_forgeries
-from pairmend import GaussianNeighbourhood, MLkNN
+from pairmend import GaussianNeighbourhood
+from pairmend.baselines import MLkNN
 from pairmend.persistence import ModelFileError, UntrustedTypesError, load_model, save_model
 from pairmend.persistence.container import Container, read_container, write_container
 

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pairmend import CorrectedPairwiseClassifier, MendedClassifier, MLkNN
+from pairmend import CorrectedPairwiseClassifier, MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import MLkNN
 from pairmend.cli import main
 from pairmend.cli.methods import METHODS
 from pairmend.persistence import load_model, save_model

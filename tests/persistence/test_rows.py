@@ -16,8 +16,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from pairmend import BinaryRelevance, MendedClassifier, PairwiseClassifier
+from pairmend import MendedClassifier, PairwiseClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from pairmend.cli import main
 from pairmend.datasets import load_table
 from pairmend.persistence import UntrustedTypesError, load_model, save_model

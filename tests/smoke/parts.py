@@ -32,9 +32,12 @@ def core():
     installed = {dist.metadata["Name"].lower() for dist in metadata.distributions()}
     assert {"numpy", "scipy", "scikit-learn"} <= needed == installed - {"pip", "setuptools"}
     X, Y = generated()
-    names = ("MendedClassifier", "CorrectedPairwiseClassifier", "BinaryRelevance", "MLkNN")
-    for name in names:
-        assert getattr(pairmend, name)().fit(X, Y).predict(X).shape == Y.shape
+    classifiers = (
+        pairmend.MendedClassifier(), pairmend.CorrectedPairwiseClassifier(),
+        pairmend.baselines.BinaryRelevance(), pairmend.baselines.MLkNN(),
+    )  # fmt: skip
+    for clf in classifiers:
+        assert clf.fit(X, Y).predict(X).shape == Y.shape
     command("--version")
 
 
@@ -129,7 +132,7 @@ def models():
     from pairmend.persistence import load_model, save_model
 
     X, Y = generated()
-    clf = pairmend.BinaryRelevance().fit(X, Y)
+    clf = pairmend.baselines.BinaryRelevance().fit(X, Y)
     save_model(clf, DATA / "photos.model")
     np.testing.assert_array_equal(load_model(DATA / "photos.model").predict(X), clf.predict(X))
 
@@ -148,7 +151,7 @@ def plots():
     from pairmend.plots import plot_reliability
 
     X, Y = generated()
-    clf = pairmend.BinaryRelevance().fit(X, Y)
+    clf = pairmend.baselines.BinaryRelevance().fit(X, Y)
     plot_reliability(Y, {"base": clf.predict_proba(X)}).savefig(DATA / "reliability.png")
     assert (DATA / "reliability.png").stat().st_size
 
@@ -166,7 +169,8 @@ def study():
     from pairmend.report import write_report
     from pairmend.study import Study, run_study
 
-    algorithms = {"BR": pairmend.BinaryRelevance(), "ML-kNN": pairmend.MLkNN()}
+    baselines = pairmend.baselines
+    algorithms = {"BR": baselines.BinaryRelevance(), "ML-kNN": baselines.MLkNN()}
     run_study(Study({"small": generated()}, algorithms, folds=3), DATA / "results", jobs=2)
     assert "</html>" in write_report(DATA / "results").read_text(encoding="utf-8")
     command("report", "results")

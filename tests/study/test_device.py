@@ -11,7 +11,8 @@ from sklearn import get_config
 import odd_classifiers
 from array_libraries import Library
 from in_process import performed_in_process
-from pairmend import CorrectedPairwiseClassifier, MLkNN, PairwiseClassifier
+from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
+from pairmend.baselines import MLkNN
 from pairmend.study import Study, plan_study, run_study
 from pairmend.study.run import reason_not_to_run
 

@@ -210,7 +210,7 @@ def test_subsets_of_sets_of_the_catalogue():
 
 ABSENT = (
     MINIMAL
-    + '[algorithms.B]\nclass = "pairmend.BinaryRelevance"\n'
+    + '[algorithms.B]\nclass = "pairmend.baselines.BinaryRelevance"\n'
     + ('params = { estimator = { class = "no_such_package.Classifier" } }\n')
 )
 

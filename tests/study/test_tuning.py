@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from in_process import in_process
-from pairmend import BinaryRelevance
 from pairmend._utils.validation import seed_estimator
+from pairmend.baselines import BinaryRelevance
 from pairmend.metrics import LOSSES
 from pairmend.report import summarise
 from pairmend.report.run_tables import algorithms_table, chosen_table
@@ -27,13 +27,13 @@ criteria = ["zero_one", "hamming"]
 [sets.simplehc]
 rows = 150
 [algorithms.tuned]
-class = "pairmend.BinaryRelevance"
+class = "pairmend.baselines.BinaryRelevance"
 tune = { "estimator__C" = [0.001, 0.1, 10.0] }
 tune_folds = 2
 [algorithms.tuned.params.estimator]
 class = "sklearn.linear_model.LogisticRegression"
 [algorithms.plain]
-class = "pairmend.BinaryRelevance"
+class = "pairmend.baselines.BinaryRelevance"
 params = { estimator = { class = "sklearn.linear_model.LogisticRegression" } }
 """
 
@@ -91,7 +91,7 @@ def test_the_report_shows_chosen_values(folder):
     shown = {
         row[0].value: [cell.value for cell in row[1:]] for row in algorithms_table(summary).rows
     }
-    assert "pairmend.BinaryRelevance" in shown["tuned"]
+    assert "pairmend.baselines.BinaryRelevance" in shown["tuned"]
     assert shown["tuned"][-1].endswith("tuned: estimator__C of [0.001, 0.1, 10.0]")
     narrow = summarise(read_study(folder).narrowed(["plain"]))
     assert narrow["chosen"] == []

@@ -20,12 +20,12 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pairmend import (
-    BinaryRelevance,
     CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
     PairwiseClassifier,
     ThresholdedClassifier,
 )
+from pairmend.baselines import BinaryRelevance
 from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.thresholds import (
     CardinalityThreshold,

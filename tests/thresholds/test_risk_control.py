@@ -21,7 +21,8 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import precision_score, recall_score
 
-from pairmend import BinaryRelevance, MendedClassifier, ThresholdedClassifier
+from pairmend import MendedClassifier, ThresholdedClassifier
+from pairmend.baselines import BinaryRelevance
 from pairmend.kernels.threshold import hoeffding_bentkus, precisions, recalls
 from pairmend.thresholds import (
     CardinalityThreshold,

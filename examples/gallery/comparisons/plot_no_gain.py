@@ -21,8 +21,9 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import mean_squared_error
 
-from pairmend import BinaryRelevance, MendedClassifier
+from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from pairmend.metrics import LOSSES
 
 coefficients = np.random.RandomState(0).randn(5, 4)

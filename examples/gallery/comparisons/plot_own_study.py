@@ -19,7 +19,8 @@ from pathlib import Path
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
-from pairmend import BinaryRelevance, MendedClassifier, MLkNN
+from pairmend import MendedClassifier
+from pairmend.baselines import BinaryRelevance, MLkNN
 from pairmend.datasets import make_hyperspheres
 from pairmend.study import Study, read_study, run_study
 

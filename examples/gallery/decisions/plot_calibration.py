@@ -14,8 +14,9 @@ import pandas as pd
 from sklearn.metrics import log_loss, mean_squared_error
 from sklearn.naive_bayes import GaussianNB
 
-from pairmend import BinaryRelevance, MendedClassifier
+from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from pairmend.datasets import load
 from pairmend.metrics import reliability
 from pairmend.plots import plot_reliability

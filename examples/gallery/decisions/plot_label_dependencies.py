@@ -36,8 +36,9 @@ print(f"{len(sets_seen)} of 128 label sets occur in training")
 # ones; label powerset treats each label set as a class; ``criterion="zero_one"`` lets
 # :class:`~pairmend.MendedClassifier` choose a label set that occurred in training, by its corrected
 # probabilities and the frequencies of the sets.
-from pairmend import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MendedClassifier
+from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset
 from pairmend.metrics import LOSSES
 
 base = ScaledLogisticRegression()

@@ -33,8 +33,9 @@ print("rows of each label in training:", Y_train.sum(axis=0))
 # made for rare labels. Binary relevance with the threshold 0.5 is the baseline.
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from pairmend import BinaryRelevance, MendedClassifier
+from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 
 base = BinaryRelevance(ScaledLogisticRegression()).fit(X_train, Y_train)
 clf = MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(X_train, Y_train)

@@ -15,8 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from pairmend import BinaryRelevance, ThresholdedClassifier
+from pairmend import ThresholdedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from pairmend.datasets import load
 from pairmend.metrics import LOSSES
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, TopLabels

@@ -64,8 +64,8 @@ pd.concat({"probability": proba.round(2), "true": Y_test}, axis=1).head(4)
 # Binary relevance trains one logistic regression for each label.
 import matplotlib.pyplot as plt
 
-from pairmend import BinaryRelevance
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 
 models = {
     "binary relevance": BinaryRelevance(ScaledLogisticRegression()).fit(X_train, Y_train),

@@ -16,8 +16,9 @@ from lightgbm import LGBMClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import mean_squared_error
 
-from pairmend import BinaryRelevance, MendedClassifier
+from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 from pairmend.datasets import load
 from pairmend.metrics import LOSSES
 
@@ -26,8 +27,9 @@ X, Y = yeast.X, yeast.Y.astype(int)
 X_train, Y_train, X_test, Y_test = X[:600], Y[:600], X[600:], Y[600:]
 
 # %%
-# Each base classifier is evaluated alone and corrected. :class:`~pairmend.BinaryRelevance` trains
-# one classifier for each label, without correction.
+# Each base classifier is evaluated alone and corrected.
+# :class:`~pairmend.baselines.BinaryRelevance` trains one classifier for each label, without
+# correction.
 forest = RandomForestClassifier(50, min_samples_leaf=2, random_state=0)
 boosting = LGBMClassifier(n_estimators=15, num_leaves=7, random_state=0, n_jobs=1, verbose=-1)
 alone = {

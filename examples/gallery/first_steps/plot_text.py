@@ -59,8 +59,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 
-from pairmend import BinaryRelevance, MendedClassifier
+from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
 
 models = {
     "binary relevance": BinaryRelevance(ScaledLogisticRegression()),

@@ -42,7 +42,8 @@ print(X)
 # used.
 from sklearn.linear_model import SGDClassifier
 
-from pairmend import BinaryRelevance, MendedClassifier, distributed
+from pairmend import MendedClassifier, distributed
+from pairmend.baselines import BinaryRelevance
 
 sgd = SGDClassifier(loss="log_loss", average=True, random_state=0)
 models = {

@@ -224,8 +224,7 @@ def require_numbers(X: Any, user: str) -> None:
         if column.holds not in ("numbers", "booleans"):
             raise ValueError(
                 f"Column {column.name!r} holds {column.holds}, and {user} accepts numbers only. "
-                "Encode the frame first: sklearn.pipeline.make_pipeline("
-                f"pairmend.base_classifiers.DenseScaler(), {user}(...))."
+                "Encode the frame first, for example with sklearn.compose.ColumnTransformer."
             )
 
 

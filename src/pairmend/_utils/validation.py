@@ -57,7 +57,8 @@ def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
     Single precision is checked only where it is computed in: elsewhere it is converted. NaN and
     infinity are left to other checks.
     """
-    limit, values = LARGEST[dtype], X.data if sparse.issparse(X) else X
+    # Some sparse formats have no `data`, and are converted later.
+    limit, values = LARGEST[dtype], getattr(X, "data", None) if sparse.issparse(X) else X
     if (namespace := foreign_namespace(X)) is not None:
         if X.dtype != namespace.xp.float64 or 0 in X.shape:
             return

@@ -79,7 +79,7 @@ class ClassifierChainEnsemble(MultiLabelMetaClassifier):
 
     Examples
     --------
-    >>> from pairmend import ClassifierChainEnsemble
+    >>> from pairmend.baselines import ClassifierChainEnsemble
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, Y = make_multilabel_classification(random_state=0)

@@ -73,7 +73,7 @@ class MLkNN(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from pairmend import MLkNN
+    >>> from pairmend.baselines import MLkNN
     >>> from sklearn.datasets import make_multilabel_classification
     >>> X, Y = make_multilabel_classification(random_state=0)
     >>> clf = MLkNN().fit(X, Y)

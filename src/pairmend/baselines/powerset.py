@@ -71,7 +71,7 @@ class LabelPowerset(MultiLabelMetaClassifier):
 
     Examples
     --------
-    >>> from pairmend import LabelPowerset
+    >>> from pairmend.baselines import LabelPowerset
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, Y = make_multilabel_classification(random_state=0)
@@ -203,7 +203,7 @@ class RAkEL(MultiLabelMetaClassifier):
 
     Examples
     --------
-    >>> from pairmend import RAkEL
+    >>> from pairmend.baselines import RAkEL
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, Y = make_multilabel_classification(random_state=0)

@@ -72,7 +72,7 @@ class BinaryRelevance(MultiLabelMetaClassifier):
 
     Examples
     --------
-    >>> from pairmend import BinaryRelevance
+    >>> from pairmend.baselines import BinaryRelevance
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, Y = make_multilabel_classification(random_state=0)

@@ -20,11 +20,11 @@ METHODS = {
         "pairwise voting with a virtual label as threshold",
     ),
     "pairwise": ("pairmend.PairwiseClassifier", "pairwise voting"),
-    "binary-relevance": ("pairmend.BinaryRelevance", "one classifier per label"),
-    "chains": ("pairmend.ClassifierChainEnsemble", "ensemble of classifier chains"),
-    "powerset": ("pairmend.LabelPowerset", "label sets as classes"),
-    "rakel": ("pairmend.RAkEL", "subsets of labels as classes"),
-    "ml-knn": ("pairmend.MLkNN", "nearest neighbours"),
+    "binary-relevance": ("pairmend.baselines.BinaryRelevance", "one classifier per label"),
+    "chains": ("pairmend.baselines.ClassifierChainEnsemble", "ensemble of classifier chains"),
+    "powerset": ("pairmend.baselines.LabelPowerset", "label sets as classes"),
+    "rakel": ("pairmend.baselines.RAkEL", "subsets of labels as classes"),
+    "ml-knn": ("pairmend.baselines.MLkNN", "nearest neighbours"),
 }
 """Path of the class and description of each method; others have the name of their class only."""
 ESTIMATORS = {
@@ -43,7 +43,7 @@ PARAMS: dict[str, dict[str, Any]] = {
 
 
 def import_object(path: str) -> Any:
-    """Return the object of a path such as ``pairmend.BinaryRelevance``."""
+    """Return the object of a path such as ``pairmend.baselines.BinaryRelevance``."""
     module, _, name = path.rpartition(".")
     return getattr(import_module(module), name)
 
@@ -61,6 +61,13 @@ def _find_class(path: str) -> Any:
     return found
 
 
+def _module_of(name: str) -> str:
+    """Return the module of the library with a class of a name, and a dot."""
+    modules = ("pairmend", "pairmend.pairwise", "pairmend.baselines")
+    found = (each for each in modules if name in import_module(each).__all__)
+    return f"{next(found, 'pairmend')}."
+
+
 def method_name(options: argparse.Namespace) -> str:
     """Return the name of the chosen method."""
     return options.method or next(iter(METHODS))
@@ -76,7 +83,7 @@ def make_classifier(options: argparse.Namespace, method: str, *, for_frames: boo
     from sklearn.pipeline import make_pipeline
 
     path = METHODS[method][0] if method in METHODS else method
-    cls = _find_class(path if "." in path else f"pairmend.{path}")
+    cls = _find_class(path if "." in path else _module_of(path) + path)
     known = signature(cls).parameters
     params = {**PARAMS.get(path, {})}
     for name in ("estimator", "criterion"):

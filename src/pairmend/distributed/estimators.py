@@ -65,12 +65,12 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
 
     - :class:`~pairmend.RandomSubspaceNB` (the default) in :class:`~pairmend.PairwiseClassifier`,
       :class:`~pairmend.CalibratedLabelRanking`, :class:`~pairmend.CorrectedPairwiseClassifier` and
-      :class:`~pairmend.BinaryRelevance`, and as base classifier of
+      :class:`~pairmend.baselines.BinaryRelevance`, and as base classifier of
       :class:`~pairmend.MendedClassifier`: rows stay on the workers, which compute the feature
       statistics and sums of their blocks. Probabilities differ from those of a local fit by less
       than 1e-9.
     - A classifier with ``partial_fit``, such as ``SGDClassifier(loss="log_loss")``, in
-      :class:`~pairmend.MendedClassifier`, :class:`~pairmend.BinaryRelevance`, and
+      :class:`~pairmend.MendedClassifier`, :class:`~pairmend.baselines.BinaryRelevance`, and
       :class:`~pairmend.ThresholdedClassifier` of a BinaryRelevance: it is trained block by block,
       in one pass. A classifier of all labels is trained so if it is an ``MLPClassifier`` or a
       ``MultiOutputClassifier`` of scikit-learn.

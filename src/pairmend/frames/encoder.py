@@ -66,10 +66,6 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
 
-    See Also
-    --------
-    pairmend.base_classifiers.DenseScaler : Standardized and one-hot encoded features of a frame.
-
     Notes
     -----
     skrub's ``TableVectorizer`` encodes frames in a similar way. It is not used here, because it

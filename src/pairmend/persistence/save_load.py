@@ -79,7 +79,7 @@ def save_model(
     contents : str
         One line on what the file holds of the training data: rows, names of categories, words.
         Rows are those of neighbourhoods, scaled, or all rows of nearest neighbours as
-        :class:`~pairmend.MLkNN`, as they were given.
+        :class:`~pairmend.baselines.MLkNN`, as they were given.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def load_model(
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from pairmend import BinaryRelevance
+    >>> from pairmend.baselines import BinaryRelevance
     >>> from pairmend.persistence import load_model, save_model
     >>> from sklearn.datasets import make_multilabel_classification
     >>> X, Y = make_multilabel_classification(random_state=0)

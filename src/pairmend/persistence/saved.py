@@ -62,7 +62,7 @@ class SavedModel:
     --------
     >>> import tempfile, pathlib
     >>> import pandas as pd
-    >>> from pairmend import BinaryRelevance
+    >>> from pairmend.baselines import BinaryRelevance
     >>> from pairmend.base_classifiers import ScaledLogisticRegression
     >>> from pairmend.persistence import load_model, save_model
     >>> photos = pd.DataFrame({"blue": [0.1, 0.9, 0.8], "place": ["town", "sea", "sea"]})
@@ -134,7 +134,7 @@ class SavedModel:
 
         Examples
         --------
-        >>> from pairmend import BinaryRelevance
+        >>> from pairmend.baselines import BinaryRelevance
         >>> from pairmend.persistence import SavedModel
         >>> fitted = BinaryRelevance().fit([[0.0], [1.0], [2.0]], [[1, 0], [1, 1], [0, 1]])
         >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, {}, "")
@@ -158,7 +158,7 @@ class SavedModel:
 
         Examples
         --------
-        >>> from pairmend import BinaryRelevance
+        >>> from pairmend.baselines import BinaryRelevance
         >>> from pairmend.persistence import SavedModel
         >>> fitted = BinaryRelevance().fit([[0.0], [1.0], [2.0]], [[1, 0], [1, 1], [0, 1]])
         >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, {}, "")

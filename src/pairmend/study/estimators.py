@@ -113,7 +113,7 @@ def tuned(
 
     Examples
     --------
-    >>> from pairmend import BinaryRelevance
+    >>> from pairmend.baselines import BinaryRelevance
     >>> from pairmend.study import tuned
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression

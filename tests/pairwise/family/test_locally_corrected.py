@@ -20,14 +20,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pairmend import (
     AdaptiveNeighbourhood,
-    BinaryRelevance,
-    CorrectedBinaryRelevance,
-    CorrectedMulticlassClassifier,
     CorrectedPairwiseClassifier,
     GaussianNeighbourhood,
     GlobalNeighbourhood,
     RandomSubspaceNB,
 )
+from pairmend.baselines import BinaryRelevance
+from pairmend.pairwise import CorrectedBinaryRelevance, CorrectedMulticlassClassifier
 
 LOGISTIC = LogisticRegression(C=0.1, tol=1e-10, max_iter=1000)
 BASES = {"nb": RandomSubspaceNB(subspace=0.5), "logistic": LOGISTIC, "gaussian": GaussianNB()}

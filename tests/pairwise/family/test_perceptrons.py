@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.linear_model import Perceptron, SGDClassifier
 
 import references
-from pairmend import CalibratedLabelRanking, PairwisePerceptrons
+from pairmend import CalibratedLabelRanking
+from pairmend.pairwise import PairwisePerceptrons
 
 PLAIN = PairwisePerceptrons(shuffle=False)
 

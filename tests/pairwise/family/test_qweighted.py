@@ -11,8 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, LinearSVC
 
-from pairmend import CalibratedLabelRanking, QWeightedVoting
+from pairmend import CalibratedLabelRanking
 from pairmend.kernels.pairs import label_pairs, pairs_of
+from pairmend.pairwise import QWeightedVoting
 from pairmend.pairwise.learners import PairLearner
 
 

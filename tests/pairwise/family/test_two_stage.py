@@ -9,7 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
-from pairmend import BinaryRelevance, CalibratedLabelRanking, QWeightedVoting, TwoStageVoting
+from pairmend import CalibratedLabelRanking
+from pairmend.baselines import BinaryRelevance
+from pairmend.pairwise import QWeightedVoting, TwoStageVoting
 
 
 def winner(support):

@@ -9,11 +9,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from pairmend import (
+from pairmend import RandomSubspaceNB
+from pairmend.pairwise import (
     BradleyTerryClassifier,
     FourClassPairsClassifier,
     ParallelHyperplanesSVM,
-    RandomSubspaceNB,
     SharedFirstClassifier,
 )
 

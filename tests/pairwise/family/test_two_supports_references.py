@@ -7,8 +7,8 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import overlap_references as references
-from pairmend import (
-    BinaryRelevance,
+from pairmend.baselines import BinaryRelevance
+from pairmend.pairwise import (
     BradleyTerryClassifier,
     FourClassPairsClassifier,
     ParallelHyperplanesSVM,

@@ -92,7 +92,7 @@ class BradleyTerryClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
 
     Examples
     --------
-    >>> from pairmend import BradleyTerryClassifier
+    >>> from pairmend.pairwise import BradleyTerryClassifier
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, Y = make_multilabel_classification(random_state=0)

@@ -82,7 +82,7 @@ class FourClassPairsClassifier(MultiLabelMetaClassifier):
 
     Examples
     --------
-    >>> from pairmend import FourClassPairsClassifier
+    >>> from pairmend.pairwise import FourClassPairsClassifier
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, Y = make_multilabel_classification(random_state=0)

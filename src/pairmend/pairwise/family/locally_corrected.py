@@ -160,7 +160,7 @@ class CorrectedBinaryRelevance(CorrectedWithoutPairs):
 
     Examples
     --------
-    >>> from pairmend import CorrectedBinaryRelevance
+    >>> from pairmend.pairwise import CorrectedBinaryRelevance
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, Y = make_multilabel_classification(random_state=0)
@@ -272,7 +272,7 @@ class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
 
     Examples
     --------
-    >>> from pairmend import CorrectedMulticlassClassifier
+    >>> from pairmend.pairwise import CorrectedMulticlassClassifier
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = load_iris(return_X_y=True)

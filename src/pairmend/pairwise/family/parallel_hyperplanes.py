@@ -97,7 +97,7 @@ class ParallelHyperplanesSVM(TwoSupportVoting):
 
     Examples
     --------
-    >>> from pairmend import ParallelHyperplanesSVM
+    >>> from pairmend.pairwise import ParallelHyperplanesSVM
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.preprocessing import scale
     >>> X, Y = make_multilabel_classification(random_state=0)

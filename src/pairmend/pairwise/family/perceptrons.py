@@ -295,7 +295,7 @@ class PairwisePerceptrons(PairwiseVoting):
 
     Examples
     --------
-    >>> from pairmend import PairwisePerceptrons
+    >>> from pairmend.pairwise import PairwisePerceptrons
     >>> from sklearn.datasets import make_multilabel_classification
     >>> X, Y = make_multilabel_classification(random_state=0)
     >>> clf = PairwisePerceptrons(average=True, random_state=0).fit(X, Y)

@@ -212,7 +212,7 @@ class QWeightedVoting(SelectiveVoting):
 
     Examples
     --------
-    >>> from pairmend import QWeightedVoting
+    >>> from pairmend.pairwise import QWeightedVoting
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.svm import SVC
     >>> X, Y = make_multilabel_classification(n_classes=12, n_labels=2, random_state=0)
@@ -404,7 +404,7 @@ class TwoStageVoting(SelectiveVoting):
 
     Examples
     --------
-    >>> from pairmend import TwoStageVoting
+    >>> from pairmend.pairwise import TwoStageVoting
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, Y = make_multilabel_classification(n_classes=12, n_labels=2, random_state=0)

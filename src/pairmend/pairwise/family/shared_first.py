@@ -180,7 +180,7 @@ class SharedFirstClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
 
     Examples
     --------
-    >>> from pairmend import SharedFirstClassifier
+    >>> from pairmend.pairwise import SharedFirstClassifier
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, Y = make_multilabel_classification(random_state=0)
