@@ -95,10 +95,7 @@ GROUPS: dict[str, dict[str, list[str]]] = {
         "Datasets by name": [
             "load",
             "fetch",
-            "is_available",
             "catalogue",
-            "find_entry",
-            "CatalogueEntry",
         ],
         "Generated data": [
             "make_hypercubes",
@@ -129,13 +126,11 @@ GROUPS: dict[str, dict[str, list[str]]] = {
         ],
         "Preparation": [
             "one_hot",
-            "subset",
             "BagEmbedding",
             "hausdorff_distances",
         ],
         "Description": [
             "describe",
-            "Description",
             "characteristics",
         ],
     },

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend.datasets import ArffError, load_mulan, one_hot, save_mulan, subset
+from pairmend.datasets import ArffError, load_mulan, one_hot, save_mulan
+from pairmend.datasets.data import subset
 
 ARFF = """@relation photos
 @attribute hue {red,green,blue}

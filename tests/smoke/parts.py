@@ -89,7 +89,7 @@ def dask():
 
 def data():
     from pairmend.datasets import load
-    from pairmend.datasets.download import cache_folder
+    from pairmend.datasets.named_sets import cache_folder
 
     assert load("yeast").Y.shape == (2417, 14)
     assert load("simplehc").Y.shape[1] > 1

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
     validate_parameter_constraints,
+    validate_params,
 )
 from sklearn.utils._repr_html.estimator import _get_visual_block as get_visual_block
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled

@@ -1,23 +1,15 @@
 """``pairmend datasets list | info | describe | fetch | convert``."""
 
 import argparse
-from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from pairmend._utils.files import written
 from pairmend._utils.text import counted
 from pairmend.cli.inputs import read_labelled
 from pairmend.cli.output import progress, show_status, show_table, show_text
-from pairmend.datasets import (
-    MultiLabelData,
-    catalogue,
-    fetch,
-    find_entry,
-    is_available,
-    save_file,
-)
+from pairmend.datasets import MultiLabelData, catalogue, fetch, save_file
+from pairmend.datasets.named_sets import find_entry, is_available
 
 MAX_SHOWN = 60
 """Rows of a table that `describe` prints."""
@@ -84,18 +76,14 @@ def fetch_sets(options: argparse.Namespace) -> dict[str, list[str]]:
     entries = [find_entry(name) for name in options.name]  # before the first download
     found = {}
     for entry in entries:
-        with progress(f"fetching {entry.name}") as update:
-            paths = fetch(entry.name, progress=partial(_show_fetched, update))
+        with progress(f"fetching {entry.name}"):
+            paths = fetch(entry.name)
         found[entry.name] = list(map(str, paths))
         for path in found[entry.name]:
             show_text(path)
         if not paths:
             show_text(f"{entry.name} is {entry.status}; there is nothing to fetch")
     return found
-
-
-def _show_fetched(update: Callable[..., None], file: str, n_bytes: int, size: int) -> None:
-    update(f"fetching {file}", n_bytes / size)
 
 
 def convert(options: argparse.Namespace) -> dict[str, Any]:

@@ -22,9 +22,7 @@ from pairmend.cli.output import (
     show_table,
 )
 from pairmend.datasets import MultiLabelData, ReadLimits, load_file, load_table, one_hot
-from pairmend.datasets.assembly import column_values
-from pairmend.datasets.data import check_finite, source_name
-from pairmend.datasets.preparation import drop_features
+from pairmend.datasets.data import check_finite, column_values, drop_features, source_name
 from pairmend.datasets.tag_column import guess_separator, matching_separator, take_tags
 from pairmend.frames.kinds import summarise_columns
 from pairmend.persistence import SavedModel, UntrustedTypesError, load_model

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairmend._utils.typing import FloatArray, Matrix
+from pairmend._utils.typing import Matrix
 from pairmend.datasets.arff import ArffAttribute, ArffError, ArffFile
-from pairmend.datasets.data import MultiLabelData
+from pairmend.datasets.data import MultiLabelData, column_values
 
 
 def assemble(
@@ -56,13 +56,6 @@ def assemble(
         source=source,
         weights=content.weights,
     )
-
-
-def column_values(cells: Matrix, column: int) -> FloatArray:
-    """Return one column as a dense array, a copy."""
-    values = cells[:, [column]]
-    dense = values.toarray() if sparse.issparse(values) else values
-    return np.array(dense, dtype=float).ravel()
 
 
 def join(parts: Sequence[ArffFile], paths: Sequence[Path]) -> ArffFile:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.utils import check_array, check_consistent_length
 
 from pairmend._utils.text import one_line
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
@@ -92,14 +92,26 @@ def characteristics(
     >>> [found[name] for name in ("N", "d", "L", "LC", "label_sets", "Pmax", "avIR", "missing")]
     [4, 5, 3, 1.5, 3, 0.5, 3.0, 1]
     """
-    X, labels = _parts(data, Y)
+    if isinstance(data, MultiLabelData):
+        data, Y = data.X, data.Y
+    X = check_array(
+        data, accept_sparse="csr", ensure_all_finite="allow-nan", ensure_min_features=0,
+        input_name="X", copy=sparse.issparse(data),
+    )  # fmt: skip
+    if sparse.issparse(X):
+        X.sum_duplicates()  # a cell stored in two pieces is still one cell
+    labels = _read_labels(Y)
+    check_consistent_length(X, labels)
     (n_rows, n_labels), n_features = labels.shape, X.shape[1]
     per_row = labels.sum(axis=1)
-    imbalance = label_imbalance(labels)
+    imbalance = _imbalance(labels)
     mean_imbalance = float(imbalance.mean())
     deviation = float(imbalance.std(ddof=1)) if n_labels > 1 else 0.0
-    set_counts = label_set_counts(labels)
+    # Eight labels in a byte: sets of hundreds of labels are sorted several times faster.
+    packed = np.packbits(labels.astype(bool), axis=1)
+    _, set_counts = np.unique(packed, axis=0, return_counts=True)
     complexity = n_features * n_labels * len(set_counts)
+    is_sparse = sparse.issparse(X)
     return {
         "N": n_rows,
         "d": n_features + n_labels,
@@ -107,7 +119,7 @@ def characteristics(
         "LC": float(per_row.mean()),
         "LD": float(per_row.mean() / n_labels),
         "avIR": mean_imbalance,
-        "AVsc": float(row_concurrence(labels).mean()),
+        "AVsc": float(_row_concurrence(labels, imbalance).mean()),
         "CVIR": deviation / mean_imbalance if mean_imbalance else 0.0,
         "label_sets": len(set_counts),
         "PUniq": float(np.count_nonzero(set_counts == 1) / n_rows),
@@ -116,8 +128,8 @@ def characteristics(
         "min_labels": int(np.min(per_row)),
         "max_labels": int(np.max(per_row)),
         "rows_without_labels": int(np.count_nonzero(per_row == 0)),
-        "X_density": _density(X),
-        "missing": int(missing_per_feature(X).sum()),
+        "X_density": X.count_nonzero() / max(1, n_rows * n_features) if is_sparse else 1.0,
+        "missing": int(np.isnan(X.data if is_sparse else X).sum()),
     }
 
 
@@ -216,18 +228,18 @@ def describe(data: MultiLabelData) -> Description:
     names = pd.Index(data.label_names, name="label")
     labels = sparse.csr_array(data.Y, dtype=np.int64)  # most of Y is 0 with many labels
     rows = data.Y.sum(axis=0)
+    imbalance = _imbalance(data.Y)
     columns = {
         "rows": rows,
         "share": rows / len(data.Y),
-        "imbalance": label_imbalance(data.Y),
-        "concurrence": label_concurrence(data.Y),
+        "imbalance": imbalance,
+        "concurrence": (_row_concurrence(data.Y, imbalance) @ data.Y) / np.maximum(rows, 1),
     }
     per_row = pd.DataFrame({"rows": np.bincount(data.Y.sum(axis=1))})
+    described = {"value": pd.Series(numbers, dtype=object), "meaning": pd.Series(MEANINGS)}
     return Description(
         name=data.name,
-        characteristics=pd.DataFrame(
-            {"value": pd.Series(numbers, dtype=object), "meaning": pd.Series(MEANINGS)}
-        ).loc[list(numbers)],
+        characteristics=pd.DataFrame(described).loc[list(numbers)],
         labels=pd.DataFrame(columns, index=names).sort_values(
             "rows", ascending=False, kind="stable"
         ),
@@ -236,109 +248,36 @@ def describe(data: MultiLabelData) -> Description:
     )
 
 
-def label_imbalance(Y: ArrayLike) -> FloatArray:
+def _imbalance(labels: IntArray) -> FloatArray:
     """Divide the largest label count by each label's own (IRLbl, Charte et al. 2015).
 
     A label that never occurs has 0, not infinity, so that a mean over labels exists; avIR includes
     that 0, as in the study.
     """
-    counts = _labels(Y).sum(axis=0)
-    imbalance = np.zeros(len(counts))
-    np.divide(np.max(counts), counts, out=imbalance, where=counts > 0)
-    return imbalance
+    counts = labels.sum(axis=0)
+    return np.divide(np.max(counts), counts, out=np.zeros(len(counts)), where=counts > 0)
 
 
-def row_concurrence(Y: ArrayLike) -> FloatArray:
+def _row_concurrence(labels: IntArray, imbalance: FloatArray) -> FloatArray:
     """Return SCUMBLE of each row: how far frequent and rare labels occur together in it.
 
     One minus the geometric by the arithmetic mean of the imbalances of the row's labels: 0 where
     all are equally frequent or the row has no labels, towards 1 where a very rare label occurs
     with a very frequent one. The mean over rows is AVsc (Charte et al. 2014).
     """
-    labels = _labels(Y)
-    imbalance = label_imbalance(labels)
     # A label that never occurs is in no row, so its logarithm is not used; 1 avoids a warning.
     logarithm = np.log(np.where(imbalance > 0, imbalance, 1.0))
     per_row = labels.sum(axis=1)
     divisor = np.maximum(per_row, 1)
     geometric = np.exp(labels @ logarithm / divisor)
     arithmetic = labels @ imbalance / divisor
+    ratio = np.divide(geometric, arithmetic, out=np.ones(len(labels)), where=per_row > 1)
     # Without clip, rounding could make a row of equally frequent labels slightly negative.
-    concurrence = np.zeros(len(labels))
-    np.divide(geometric, arithmetic, out=concurrence, where=per_row > 1)
-    return np.where(per_row > 1, np.clip(1 - concurrence, 0.0, 1.0), 0.0)
+    return np.clip(1 - ratio, 0.0, 1.0)
 
 
-def label_concurrence(Y: ArrayLike) -> FloatArray:
-    """Return the mean of `row_concurrence` over the rows that have a label; 0 without any."""
-    labels = _labels(Y)
-    return (row_concurrence(labels) @ labels) / np.maximum(labels.sum(axis=0), 1)
-
-
-def label_set_counts(Y: ArrayLike) -> IntArray:
-    """Count the rows of each distinct label set, the most frequent first."""
-    # Eight labels in a byte: sets of hundreds of labels are sorted several times faster.
-    packed = np.packbits(_labels(Y).astype(bool), axis=1)
-    _, counts = np.unique(packed, axis=0, return_counts=True)
-    return np.sort(counts)[::-1]
-
-
-def missing_per_feature(X: MatrixLike) -> IntArray:
-    """Count the missing cells (NaN) of each feature."""
-    cells = _features(X)
-    if sparse.issparse(cells):
-        columns = cells.indices[np.isnan(cells.data)]
-        return np.bincount(columns, minlength=cells.shape[1])
-    return np.isnan(cells).sum(axis=0)
-
-
-def _density(X: MatrixLike) -> float:
-    if not sparse.issparse(X):
-        return 1.0
-    return float(X.count_nonzero() / max(1, X.shape[0] * X.shape[1]))
-
-
-def _parts(data: MultiLabelData | MatrixLike, Y: TargetLike | None) -> tuple[MatrixLike, IntArray]:
-    """Check features and labels, of a set or given as arrays."""
-    if isinstance(data, MultiLabelData):
-        if Y is not None:
-            raise ValueError(
-                f"{data.name}: Y was given beside a MultiLabelData, which has labels; leave Y out"
-            )
-        data, Y = data.X, data.Y
-    elif Y is None:
-        raise ValueError(
-            f"got {type(data).__name__} and no Y; expected a MultiLabelData, or both X and Y"
-        )
-    X, labels = _features(data), _labels(Y)
-    if X.shape[0] != labels.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows and Y has {labels.shape[0]}; expected as many")
-    return X, labels
-
-
-def _features(X: MatrixLike) -> MatrixLike:
-    if sparse.issparse(X):
-        cells = X.tocsr()
-        if not cells.has_canonical_format:  # a cell stored in two pieces is still one cell
-            cells = cells.copy()
-            cells.sum_duplicates()
-    else:
-        cells = np.asarray(X)
-    if cells.ndim != 2 or cells.dtype.kind not in "fiub":
-        raise ValueError(
-            f"X must be a two-dimensional array of numbers, dense or sparse; got shape "
-            f"{cells.shape} of {cells.dtype}"
-        )
-    return cells
-
-
-def _labels(Y: TargetLike) -> IntArray:
-    labels = np.asarray(Y)
-    if labels.ndim != 2 or 0 in labels.shape:
-        raise ValueError(
-            f"Y must be a two-dimensional array with at least one row and one label; got shape "
-            f"{labels.shape}"
-        )
-    if labels.dtype.kind not in "fiub" or not ((labels == 0) | (labels == 1)).all():
+def _read_labels(Y: TargetLike) -> IntArray:
+    labels = check_array(Y, ensure_all_finite=False, input_name="Y")
+    if not ((labels == 0) | (labels == 1)).all():
         raise ValueError("Y must hold only 0 and 1, one column for each label")
-    return labels if labels.dtype == np.int64 else labels.astype(np.int64)
+    return labels.astype(np.int64, copy=False)

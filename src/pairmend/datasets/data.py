@@ -1,13 +1,16 @@
-"""MultiLabelData, which every reader returns."""
+"""MultiLabelData, which every reader returns, and what is done with it."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from pairmend._utils.typing import FloatArray
+from pairmend._utils.text import counted
+from pairmend._utils.typing import FloatArray, Matrix
 
 
 @dataclass(frozen=True)
@@ -116,3 +119,113 @@ def category(values: tuple[str, ...], code: Any, feature: str) -> str:
             f"feature {feature!r} holds {code}, which is none of its {len(values)} categories"
         )
     return values[int(code)]
+
+
+def column_values(cells: Matrix, column: int) -> FloatArray:
+    """Return one column as a dense array, a copy."""
+    values = cells[:, [column]]
+    dense = values.toarray() if sparse.issparse(values) else values
+    return np.array(dense, dtype=float).ravel()
+
+
+def quoted(names: Sequence[str]) -> str:
+    """List up to ten names, for messages."""
+    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+
+
+def one_hot(
+    data: MultiLabelData, *, values: Literal["declared", "occurring"] = "declared"
+) -> MultiLabelData:
+    """Replace categorical features by a 0/1 column for each value.
+
+    Parameters
+    ----------
+    data : MultiLabelData
+        The set.
+    values : {"declared", "occurring"}, default="declared"
+        "declared" gives values that never occur a column, too; "occurring" does not.
+
+    Returns
+    -------
+    MultiLabelData
+        Without categorical features. One with two values becomes one column, 1 for the second,
+        in which a missing value stays missing; in the columns of others it is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairmend.datasets import MultiLabelData, one_hot
+    >>> data = MultiLabelData(
+    ...     X=np.array([[0.5, 0.0], [np.nan, 2.0], [2.5, 0.0]]),
+    ...     Y=np.array([[1, 0], [1, 1], [1, 0]]),
+    ...     feature_names=("size", "hue"), label_names=("sea", "sun"),
+    ...     categories={1: ("blue", "green", "red")}, name="photos", source=(),
+    ... )
+    >>> one_hot(data).feature_names
+    ('size', 'hue=blue', 'hue=green', 'hue=red')
+    >>> one_hot(data, values="occurring").feature_names
+    ('size', 'hue')
+    """
+    if values not in ("declared", "occurring"):
+        raise ValueError(f"values must be 'declared' or 'occurring', got {values!r}")
+    if max(map(len, data.categories.values()), default=0) <= 2:
+        return replace(data, categories={})
+    cells = data.X.tocsc() if sparse.issparse(data.X) else data.X
+    columns: list[Any] = []
+    names: list[str] = []
+    for f, feature in enumerate(data.feature_names):
+        declared = data.categories.get(f, ())
+        if len(declared) <= 2:
+            columns.append(cells[:, [f]])
+            names.append(feature)
+            continue
+        column = column_values(cells, f)
+        codes = list(range(len(declared)))
+        if values == "occurring":
+            codes = np.unique(column[~np.isnan(column)]).astype(int).tolist()
+        if len(codes) <= 2:
+            second = np.where(np.isnan(column), np.nan, column == max(codes, default=0))
+            columns.append(second[:, np.newaxis])
+            names.append(feature)
+        else:
+            columns += [(column == code)[:, np.newaxis].astype(float) for code in codes]
+            names += [f"{feature}={declared[code]}" for code in codes]
+    if sparse.issparse(data.X):
+        X: Matrix = sparse.hstack([sparse.csr_array(column) for column in columns], format="csr")
+    else:
+        X = np.hstack(columns)
+    return replace(data, X=X, feature_names=tuple(names), categories={})
+
+
+def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
+    """Remove features."""
+    if missing := [name for name in names if name not in set(data.feature_names)]:
+        raise ValueError(
+            f"{source_name(data)} has no columns named {quoted(missing)}; it has "
+            f"{quoted(data.feature_names)}"
+        )
+    kept = [f for f, name in enumerate(data.feature_names) if name not in set(names)]
+    if not kept:
+        raise ValueError(
+            f"{source_name(data)} would be left without any feature; keep or add a column that is "
+            "neither a label nor a list of tags"
+        )
+    return replace(
+        data,
+        X=data.X[:, kept],
+        feature_names=tuple(data.feature_names[f] for f in kept),
+        categories={
+            place: data.categories[f] for place, f in enumerate(kept) if f in data.categories
+        },
+    )
+
+
+def subset(data: MultiLabelData, n_rows: int, *, seed: int) -> MultiLabelData:
+    """Select rows at random; they keep their order."""
+    if not 0 < n_rows <= len(data.Y):
+        raise ValueError(
+            f"{data.name} has {counted(len(data.Y), 'row')}; cannot take {n_rows} of them"
+        )
+    rows = np.sort(np.random.RandomState(seed).permutation(len(data.Y))[:n_rows])
+    weights = None if data.weights is None else data.weights[rows]
+    return replace(data, X=data.X[rows], Y=data.Y[rows], weights=weights)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from pairmend.datasets.columns import MISSING, Column, Notation, TextCodes, decoded
+from pairmend.datasets.files import require_pandas
 from pairmend.datasets.label_columns import ChosenLabels, find_labels
 from pairmend.datasets.limits import CellCount, ReadLimitError, ReadLimits
-from pairmend.datasets.text_files import Header, refuse_numbers_as_names, require_pandas
+from pairmend.datasets.text_files import Header, refuse_numbers_as_names
 
 _PLACE = re.compile(rb"""\sr\s*=\s*["']([^"']*)["']""")
 _CELL = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")

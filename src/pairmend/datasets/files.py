@@ -13,6 +13,26 @@ from pairmend.datasets.limits import ReadLimits
 _BUFFER = 2**16
 
 
+def require_pandas() -> Any:
+    """Return pandas, or raise an ImportError with the command that installs it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "data files need pandas, which is not installed: pip install 'pairmend[data]'"
+        ) from error
+    return pandas
+
+
+def read_csv(source: Any, **options: Any) -> Any:
+    """Read a text table by pandas; numbers are read exactly."""
+    pandas = require_pandas()
+    if tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1):
+        # Before 3.1, pandas reads the last digit of some numbers wrongly without the option.
+        options["float_precision"] = "round_trip"
+    return pandas.read_csv(source, **options)
+
+
 class UnpackedFile(io.RawIOBase):
     """The bytes of a file, decompressed by its suffix (gz, bz2, xz), up to `limits.max_bytes`.
 

@@ -6,12 +6,14 @@ synthetic multi-label datasets", Electronic Notes in Theoretical Computer Scienc
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray
+from pairmend._utils.sklearn_private import Interval, validate_params
+from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend.datasets.data import MultiLabelData
 
 RandomState = np.random.RandomState
@@ -41,58 +43,21 @@ def _in_ball(offsets: FloatArray, radius: float) -> BoolArray:
     return np.einsum("nd,nd->n", offsets, offsets) <= radius**2
 
 
-@dataclass(frozen=True)
-class _Shape:
-    """What cubes and balls differ in; the radius of a cube is half its edge.
-
-    `draw` draws points, one a row, in the shape of radius 1 around 0. `contains` returns which
-    offsets from the centre lie in the shape of some radius.
-    """
-
-    name: str
-    draw: Callable[[int, int, RandomState], FloatArray]
-    contains: Callable[[FloatArray, float], BoolArray]
-
-
-_CUBE = _Shape("hypercubes", _draw_in_cube, _in_cube)
-_BALL = _Shape("hyperspheres", _draw_in_ball, _in_ball)
+_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_samples": [Interval(Integral, 1, None, closed="left")],
+    "n_labels": [Interval(Integral, 1, None, closed="left")],
+    "n_relevant": [Interval(Integral, 1, None, closed="left")],
+    "n_irrelevant": [Interval(Integral, 0, None, closed="left")],
+    "n_redundant": [Interval(Integral, 0, None, closed="left")],
+    "min_radius": [Interval(Real, 0, 1, closed="right")],
+    "max_radius": [Interval(Real, 0, 1, closed="right")],
+    "noise": [Interval(Real, 0, 1, closed="both")],
+    "proportional": ["boolean"],
+    "random_state": ["random_state"],
+}
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The parameters of a generated set, checked."""
-
-    n_samples: int
-    n_labels: int
-    n_relevant: int
-    n_irrelevant: int
-    n_redundant: int
-    min_radius: float
-    max_radius: float
-    noise: float
-    proportional: bool
-
-    def __post_init__(self) -> None:
-        for name, least in (
-            ("n_samples", 1), ("n_labels", 1), ("n_relevant", 1),
-            ("n_irrelevant", 0), ("n_redundant", 0),
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
-        for name in ("min_radius", "max_radius", "noise"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
-                raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
-        if not isinstance(self.proportional, bool | np.bool_):
-            raise ValueError(f"proportional must be True or False, got {self.proportional!r}.")
-        if not 0 < self.min_radius <= self.max_radius:
-            raise ValueError(
-                "Expected 0 < min_radius <= max_radius <= 1, got "
-                f"min_radius={self.min_radius!r} and max_radius={self.max_radius!r}."
-            )
-
-
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def make_hypercubes(
     n_samples: int = 3000,
     *,
@@ -154,15 +119,13 @@ def make_hypercubes(
     ((500, 12), [0.68, 0.84, 0.6])
     """
     return _make(
-        _CUBE,
-        _Plan(
-            n_samples, n_labels, n_relevant, n_irrelevant, n_redundant,
-            min_radius, max_radius, noise, proportional,
-        ),
-        random_state,
+        "hypercubes", _draw_in_cube, _in_cube,
+        n_samples, n_labels, n_relevant, n_irrelevant, n_redundant, min_radius, max_radius, noise,
+        proportional, random_state,
     )  # fmt: skip
 
 
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def make_hyperspheres(
     n_samples: int = 3000,
     *,
@@ -211,67 +174,64 @@ def make_hyperspheres(
     ((500, 12), [0.68, 0.84, 0.62])
     """
     return _make(
-        _BALL,
-        _Plan(
-            n_samples, n_labels, n_relevant, n_irrelevant, n_redundant,
-            min_radius, max_radius, noise, proportional,
-        ),
-        random_state,
+        "hyperspheres", _draw_in_ball, _in_ball,
+        n_samples, n_labels, n_relevant, n_irrelevant, n_redundant, min_radius, max_radius, noise,
+        proportional, random_state,
     )  # fmt: skip
 
 
-def _make(shape: _Shape, plan: _Plan, random_state: int | RandomState | None) -> MultiLabelData:
-    rng = _source_of_randomness(random_state)
-    radii = rng.uniform(plan.min_radius, plan.max_radius, size=plan.n_labels)
+def _make(
+    name: str,
+    draw: Callable[[int, int, RandomState], FloatArray],
+    contains: Callable[[FloatArray, float], BoolArray],
+    n_samples: int,
+    n_labels: int,
+    n_relevant: int,
+    n_irrelevant: int,
+    n_redundant: int,
+    min_radius: float,
+    max_radius: float,
+    noise: float,
+    proportional: bool,
+    random_state: int | RandomState | None,
+) -> MultiLabelData:
+    """Make a set of shapes; the radius of a cube is half its edge.
+
+    `draw` draws points, one a row, in the shape of radius 1 around 0. `contains` returns which
+    offsets from the centre lie in the shape of some radius.
+    """
+    if min_radius > max_radius:
+        raise ValueError(f"min_radius={min_radius} is greater than max_radius={max_radius}.")
+    rng = check_random_state(random_state)
+    radii = rng.uniform(min_radius, max_radius, size=n_labels)
     # A shape of radius r lies within the one of radius 1 if its centre lies within 1 - r.
-    centres = shape.draw(plan.n_labels, plan.n_relevant, rng) * (1 - radii)[:, None]
-    home = np.repeat(np.arange(plan.n_labels), _points_per_shape(plan, radii))
+    centres = draw(n_labels, n_relevant, rng) * (1 - radii)[:, None]
+    # The rows are split among the shapes to whole rows, by largest remainder.
+    share = radii if proportional else np.ones(n_labels)
+    exact = n_samples * share / share.sum()
+    counts = np.floor(exact).astype(np.int64)
+    counts[np.argsort(counts - exact, kind="stable")[: n_samples - counts.sum()]] += 1
+    home = np.repeat(np.arange(n_labels), counts)
     rng.shuffle(home)
-    points = shape.draw(plan.n_samples, plan.n_relevant, rng)
-    points = centres[home] + radii[home, None] * points
-    Y = np.column_stack(
-        [shape.contains(points - c, r) for c, r in zip(centres, radii, strict=True)]
-    )
+    points = centres[home] + radii[home, None] * draw(n_samples, n_relevant, rng)
+    Y = np.column_stack([contains(points - c, r) for c, r in zip(centres, radii, strict=True)])
     # A point on the border may lie a rounding error outside of its shape.
-    Y[np.arange(plan.n_samples), home] = True
-    irrelevant = rng.uniform(-1, 1, size=(plan.n_samples, plan.n_irrelevant))
-    copied = rng.choice(
-        plan.n_relevant, plan.n_redundant, replace=plan.n_redundant > plan.n_relevant
-    )
-    Y ^= rng.random_sample(Y.shape) < plan.noise
+    Y[np.arange(n_samples), home] = True
+    irrelevant = rng.uniform(-1, 1, size=(n_samples, n_irrelevant))
+    copied = rng.choice(n_relevant, n_redundant, replace=n_redundant > n_relevant)
+    Y ^= rng.random_sample(Y.shape) < noise
     return MultiLabelData(
         X=np.hstack([points, irrelevant, points[:, copied]]),
         Y=Y.astype(np.int64),
         feature_names=(
-            *_number("relevant", plan.n_relevant),
-            *_number("irrelevant", plan.n_irrelevant),
-            *_number("redundant", plan.n_redundant),
+            *_number("relevant", n_relevant),
+            *_number("irrelevant", n_irrelevant),
+            *_number("redundant", n_redundant),
         ),
-        label_names=_number("label", plan.n_labels),
+        label_names=_number("label", n_labels),
         categories={},
-        name=shape.name,
+        name=name,
         source=(),
-    )
-
-
-def _points_per_shape(plan: _Plan, radii: FloatArray) -> IntArray:
-    """Split the rows among the shapes, equally or by radius, to whole rows by largest remainder."""
-    share = radii if plan.proportional else np.ones(plan.n_labels)
-    exact = plan.n_samples * share / share.sum()
-    counts = np.floor(exact).astype(np.int64)
-    short = plan.n_samples - counts.sum()
-    counts[np.argsort(counts - exact, kind="stable")[:short]] += 1
-    return counts
-
-
-def _source_of_randomness(random_state: int | RandomState | None) -> RandomState:
-    if isinstance(random_state, RandomState):
-        return random_state
-    if random_state is None or (isinstance(random_state, Integral) and 0 <= random_state < 2**32):
-        return RandomState(random_state)
-    raise ValueError(
-        "random_state must be an integer from 0 to 2**32 - 1, a RandomState or None, got "
-        f"{random_state!r}."
     )
 
 

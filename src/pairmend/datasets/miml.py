@@ -12,8 +12,9 @@ from scipy import sparse
 from pairmend._utils.files import OPENERS
 from pairmend._utils.text import counted
 from pairmend.datasets.arff import ArffFile, read_arff
-from pairmend.datasets.assembly import column_values, label_indicator, set_name
+from pairmend.datasets.assembly import label_indicator, set_name
 from pairmend.datasets.bags import MultiInstanceData
+from pairmend.datasets.data import column_values
 from pairmend.datasets.limits import COLUMN_CELLS, DEFAULT_LIMITS, ReadLimits
 from pairmend.datasets.matlab import load_variables
 

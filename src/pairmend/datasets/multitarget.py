@@ -7,8 +7,8 @@ import numpy as np
 
 from pairmend.datasets.arff import read_arff
 from pairmend.datasets.arff.text import Progress
-from pairmend.datasets.assembly import assemble, column_values, set_name
-from pairmend.datasets.data import MultiLabelData
+from pairmend.datasets.assembly import assemble, set_name
+from pairmend.datasets.data import MultiLabelData, column_values
 from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimits
 
 

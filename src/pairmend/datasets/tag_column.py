@@ -12,10 +12,8 @@ import numpy as np
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from pairmend._utils.text import is_missing_text
-from pairmend.datasets.assembly import column_values
-from pairmend.datasets.data import MultiLabelData, source_name
+from pairmend.datasets.data import MultiLabelData, column_values, drop_features, source_name
 from pairmend.datasets.limits import ReadLimits
-from pairmend.datasets.preparation import drop_features
 from pairmend.datasets.warning import ReadWarning
 
 SEPARATORS = ";|,/\n"

@@ -27,7 +27,7 @@ from pairmend.datasets.columns import (
     may_have_points_of_thousands,
     note_of_points,
 )
-from pairmend.datasets.files import opened
+from pairmend.datasets.files import opened, read_csv, require_pandas
 from pairmend.datasets.limits import CellCount, ReadLimits
 from pairmend.datasets.warning import ReadWarning
 
@@ -164,22 +164,18 @@ class TextFile:
 
     def _chunks(self, names: Sequence[str], texts: Any) -> Iterator[Any]:
         """Yield frames of some columns, those of `texts` as texts."""
-        pandas = require_pandas()
         width = len(self.names)
         all_names = [*self.names, *range(self._width - width)]
-        # Before 3.1, pandas reads the last digit of some numbers wrongly without the option.
-        old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
-        exact = {"float_precision": "round_trip"} if old else {}
         with self._opened() as file:
             if self._has_header:
                 self._next_row(file)
-            reader = pandas.read_csv(
+            reader = read_csv(
                 file, sep=self._delimiter, header=None, names=all_names, index_col=False,
                 usecols=names, dtype=dict.fromkeys(texts, str), keep_default_na=False,
                 na_values={n: sorted(MISSING) for n in all_names if n not in texts},
                 decimal="." if self._notation is None else self._notation.decimal,
                 skipinitialspace=self._delimiter != " ", low_memory=False,
-                chunksize=max(1, _CHUNK_CELLS // width), **exact,
+                chunksize=max(1, _CHUNK_CELLS // width),
             )  # fmt: skip
             with reader:
                 yield from reader
@@ -394,14 +390,3 @@ def _guess_encoding(path: Path, limits: ReadLimits) -> str:
         stacklevel=2,
     )
     return "cp1252"
-
-
-def require_pandas() -> Any:
-    """Return pandas, or raise an ImportError with the command that installs it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "tables need pandas, which is not installed: pip install 'pairmend[data]'"
-        ) from error
-    return pandas

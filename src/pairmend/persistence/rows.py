@@ -11,7 +11,7 @@ from scipy import sparse
 
 from pairmend._utils.frames import category_key, frame_columns, is_frame
 from pairmend.datasets import MultiLabelData
-from pairmend.datasets.assembly import column_values
+from pairmend.datasets.data import column_values
 
 Columns = dict[str, Any]
 """The cells of each column: an array of floats, or a list; None, NaN and blank are missing."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pairmend._utils.defaults import SHIPPED_STUDIES
-from pairmend.datasets import find_entry
+from pairmend.datasets.named_sets import find_entry
 from pairmend.study.estimators import INNER_FOLDS, tuned
 from pairmend.study.objects import (
     CRITERIA,

@@ -16,7 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pairmend.datasets import MultiLabelData, characteristics, find_entry
+from pairmend.datasets import MultiLabelData, characteristics
+from pairmend.datasets.named_sets import find_entry
 from pairmend.published import CHARACTERISTICS
 from pairmend.study.cluster import connected, run_on_cluster
 from pairmend.study.definition import Study

@@ -12,16 +12,9 @@ import joblib
 import numpy as np
 from scipy import sparse
 
-from pairmend.datasets import (
-    MultiLabelData,
-    ReadLimits,
-    find_entry,
-    is_available,
-    load,
-    load_file,
-    one_hot,
-    subset,
-)
+from pairmend.datasets import MultiLabelData, ReadLimits, load, load_file, one_hot
+from pairmend.datasets.data import subset
+from pairmend.datasets.named_sets import find_entry, is_available
 from pairmend.study.objects import describe, find, own_file
 
 

@@ -1,0 +1,496 @@
+"""The datasets of studies: the catalogue (catalogue.json), and loading them by name."""
+
+import difflib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib import resources
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+from urllib.parse import quote
+
+import numpy as np
+
+from pairmend.datasets.bags import MultiInstanceData
+from pairmend.datasets.data import MultiLabelData, drop_features, one_hot, subset
+from pairmend.datasets.files import read_csv
+from pairmend.datasets.generated import make_hypercubes, make_hyperspheres
+from pairmend.datasets.meka import load_meka
+from pairmend.datasets.miml import load_miml
+from pairmend.datasets.mulan import load_mulan
+from pairmend.datasets.multitarget import load_multitarget
+
+
+@dataclass(frozen=True)
+class CatalogueFile:
+    """One file of a set.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file.
+    sha256 : str
+        Its SHA-256, 64 hexadecimal digits.
+    bytes : int
+        Its size.
+    path : str
+        Its path in the repository.
+    """
+
+    name: str
+    sha256: str
+    bytes: int
+    path: str
+
+
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """One set of the catalogue.
+
+    Attributes
+    ----------
+    name, title : str
+        The name to load it by, and its topic.
+    status : {"files", "generated", "not found"}
+        "files" if its files are public, "generated" if it is made by a function, "not found" if
+        no public copy was found.
+    paper_numbers : tuple of int
+        Number in the paper's tables; empty for a set that is not in the paper.
+    rows, features, labels : int or None
+        Counts of the set as `load` gives it.
+    cardinality : float or None
+        Mean number of labels of a row; None for sets drawn or generated at random.
+    format : {"mulan", "meka", "multitarget", "matlab bags"} or None
+        The kind of its files; None for generated sets.
+    targets : int
+        How many of the last attributes of a multi-target file are labels; 0 for other kinds.
+    repository, commit : str
+        The public repository the files come from, and the commit they are pinned to.
+    files : tuple of CatalogueFile
+        The files.
+    folder : str
+        Name of the sub-folder of the files: that of the whole set for a random subset, the name
+        of the set otherwise.
+    seed : int or None
+        Seed of a set drawn at random from a larger one; None for others.
+    preparation : str
+        What `load` does beyond reading the files; empty for nothing.
+    notes, licence, citation : str
+        Remarks, the licence stated by the source, and the publication to cite.
+    aliases : tuple of str
+        Further names to load it by.
+
+    Examples
+    --------
+    >>> from pairmend.datasets import catalogue
+    >>> entry = catalogue()["yeast"]
+    >>> entry.rows, entry.format
+    (2417, 'mulan')
+    """
+
+    name: str
+    title: str
+    status: Literal["files", "generated", "not found"]
+    paper_numbers: tuple[int, ...]
+    rows: int
+    features: int
+    labels: int
+    cardinality: float | None
+    citation: str
+    folder: str
+    format: Literal["mulan", "meka", "multitarget", "matlab bags"] | None = None
+    targets: int = 0
+    repository: str = ""
+    commit: str = ""
+    files: tuple[CatalogueFile, ...] = ()
+    seed: int | None = None
+    preparation: str = ""
+    notes: str = ""
+    licence: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+@cache
+def catalogue() -> Mapping[str, CatalogueEntry]:
+    """Return all sets of the study by name, those of the paper first, in its order.
+
+    Returns
+    -------
+    mapping of str to CatalogueEntry
+        Read-only.
+
+    Examples
+    --------
+    >>> from pairmend.datasets import catalogue
+    >>> yeast = catalogue()["yeast"]
+    >>> yeast.rows, yeast.features, yeast.labels
+    (2417, 103, 14)
+    >>> [file.name for file in yeast.files]
+    ['yeast.arff', 'yeast.xml']
+    >>> [name for name, entry in catalogue().items() if entry.status == "generated"]
+    ['simplehc', 'simplehs']
+    """
+    text = resources.files("pairmend.datasets").joinpath("catalogue.json").read_text("utf-8")
+    facts: dict[str, dict[str, Any]] = json.loads(text)
+    found = {}
+    for name, own in facts.items():
+        whole = own.pop("subset_of", None)
+        # A subset has all facts of the whole set that it does not state itself.
+        merged = {**facts.get(whole, {}), "aliases": (), **own}
+        merged["files"] = [CatalogueFile(**file) for file in merged.get("files", ())]
+        plain: dict[str, Any] = {
+            key: tuple(v) if isinstance(v, list) else v for key, v in merged.items()
+        }
+        found[name] = CatalogueEntry(name=name, folder=whole or name, **plain)
+    return MappingProxyType(found)
+
+
+def find_entry(name: str) -> CatalogueEntry:
+    """Return the entry of a set; case, spaces, - and _ in the name are ignored.
+
+    Parameters
+    ----------
+    name : str
+        A name of the catalogue or an alias.
+
+    Returns
+    -------
+    CatalogueEntry
+
+    Raises
+    ------
+    ValueError
+        For an unknown name; the message lists names that are close to it.
+
+    Examples
+    --------
+    >>> from pairmend.datasets.named_sets import find_entry
+    >>> find_entry("Water quality").name, find_entry("IMDB0").name, find_entry("wq").name
+    ('water-quality', 'imdb0', 'water-quality')
+    >>> find_entry("emotion")
+    Traceback (most recent call last):
+    ...
+    ValueError: no set is named 'emotion'; did you mean 'emotions'?
+    """
+    names = {
+        _plain(alias): entry.name
+        for entry in catalogue().values()
+        for alias in (entry.name, *entry.aliases)
+    }
+    plain = _plain(name)
+    if plain in names:
+        return catalogue()[names[plain]]
+    close = dict.fromkeys(names[match] for match in difflib.get_close_matches(plain, names))
+    hint = (
+        f"did you mean {' or '.join(map(repr, close))}?"
+        if close
+        else f"expected one of {', '.join(catalogue())}"
+    )
+    raise ValueError(f"no set is named {name!r}; {hint}")
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def load(
+    name: str, data_dir: str | Path | None = None, *, raw: bool = False, download: bool = True
+) -> Any:
+    """Load a set of the study by name, prepared as in the paper.
+
+    Its files are searched in this order:
+
+    1. the user's own folder, `data_dir` or that of the environment variable PAIRMEND_DATA, and
+       its sub-folder named after the set. A file there whose SHA-256 is not that of the catalogue
+       is an error. Read files of your own with `load_file`;
+    2. the cache, see `fetch`;
+    3. for yeast and flare2, the wheel of river if it is installed;
+    4. the network: the file is downloaded, checked and stored in the cache.
+
+    Parameters
+    ----------
+    name : str
+        Name of the set in `catalogue`, in any case.
+    data_dir : path, default=None
+        The user's own folder; None means that of PAIRMEND_DATA, if it is set.
+    raw : bool, default=False
+        Return the set as in its files: with nominal attributes, identifiers and bags unchanged,
+        and the whole set in place of a random subset. Targets of multi-target files become labels
+        in any case.
+    download : bool, default=True
+        Whether to download files that are not found elsewhere.
+
+    Returns
+    -------
+    MultiLabelData, or MultiInstanceData for bags with raw=True
+        The attribute `preparation` of the catalogue entry describes how each set is prepared.
+        haloarcula is embedded with all its bags at once, as in the paper; for an evaluation with
+        separate test bags, load it with raw=True and put `BagEmbedding` into a pipeline.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, a set without a public copy, or another file in the user's folder.
+    OSError
+        If the files are not found, and cannot or must not be downloaded.
+
+    Examples
+    --------
+    >>> from pairmend.datasets import load
+    >>> data = load("SimpleHC")
+    >>> data.X.shape, data.Y.shape
+    ((3000, 30), (3000, 10))
+    """
+    entry = find_entry(name)
+    if entry.status == "generated":
+        return replace(_GENERATED[entry.name](), name=entry.name)
+    data = _read(entry, data_dir, download)
+    if raw:
+        return data
+    prepared = _PREPARATIONS.get(entry.name, _unchanged)(data)
+    return prepared if entry.seed is None else subset(prepared, entry.rows, seed=entry.seed)
+
+
+def _read(entry: CatalogueEntry, data_dir: str | Path | None, download: bool) -> Any:
+    found = _find_files(entry, data_dir)
+    if None in found and (data := load_packaged(entry.name)) is not None:
+        return data
+    if None in found and not download and entry.files:
+        raise FileNotFoundError(
+            f"{entry.name}: {', '.join(file.name for file in entry.files)} are neither in a folder "
+            "of yours nor in the cache; pass download=True to download them"
+        )
+    paths = [path or _fetch_file(entry, f) for path, f in zip(found, entry.files, strict=True)]
+    match entry.format:
+        case "mulan":
+            *arff, xml = paths
+            return load_mulan(arff, xml, name=entry.name)
+        case "meka":
+            return load_meka(paths[0], name=entry.name)
+        case "multitarget":
+            return load_multitarget(paths[0], entry.targets, name=entry.name)
+        case _:
+            return load_miml(paths[0], name=entry.name)
+
+
+def is_available(name: str, data_dir: str | Path | None = None) -> bool:
+    """Return whether `load` can load a set without the network."""
+    entry = find_entry(name)
+    if entry.status != "files":
+        return entry.status == "generated"
+    return None not in _find_files(entry, data_dir) or load_packaged(entry.name) is not None
+
+
+def _find_files(entry: CatalogueEntry, data_dir: str | Path | None) -> list[Path | None]:
+    """Return the path of each file in the user's folder, checked, or in the cache."""
+    if entry.status == "not found":
+        raise ValueError(f"{entry.name}: {entry.notes}")
+    folders = []
+    if named := data_dir or os.environ.get("PAIRMEND_DATA"):
+        folder = Path(named).expanduser()
+        if not folder.is_dir():
+            origin = "data_dir" if data_dir else "the environment variable PAIRMEND_DATA"
+            raise NotADirectoryError(f"{origin} names {folder}, which is not a folder")
+        names = (entry.folder, entry.name)
+        folders = [folder, *(f for f in sorted(folder.iterdir()) if f.name.casefold() in names)]
+    found = []
+    for file in entry.files:
+        path = next((f / file.name for f in folders if (f / file.name).is_file()), None)
+        if path is not None and _sha256_of(path) != file.sha256:
+            raise ValueError(
+                f"{path} is not the file of the set {entry.name!r}, whose SHA-256 is "
+                f"{file.sha256}. Remove it from the folder to download the right one, or read it "
+                "with load_file."
+            )
+        found.append(path or _cached_file(entry, file))
+    return found
+
+
+def fetch(name: str) -> tuple[Path, ...]:
+    """Download the files of a set that are not in the cache yet.
+
+    Needs pooch: ``pip install 'pairmend[data]'``. A file is stored only if its SHA-256 is that of
+    the catalogue. The cache is the folder of the environment variable PAIRMEND_CACHE, or else the
+    user's cache folder; each set has a sub-folder. PAIRMEND_MIRROR is an address to use in place
+    of https://raw.githubusercontent.com.
+
+    Parameters
+    ----------
+    name : str
+        Name of the set.
+
+    Returns
+    -------
+    tuple of Path
+        The files, in the order of the catalogue.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be downloaded or has another SHA-256. The message names the files and
+        the folder to copy them to by hand.
+
+    Examples
+    --------
+    >>> from pairmend.datasets import fetch
+    >>> fetch("simplehc")  # a generated set has no files
+    ()
+    """
+    entry = find_entry(name)
+    if entry.status == "not found":
+        raise ValueError(f"{entry.name}: {entry.notes}")
+    return tuple(_cached_file(entry, file) or _fetch_file(entry, file) for file in entry.files)
+
+
+def _fetch_file(entry: CatalogueEntry, file: CatalogueFile) -> Path:
+    pooch = _import_pooch(_by_hand(entry))
+    server = os.environ.get("PAIRMEND_MIRROR") or "https://raw.githubusercontent.com"
+    repository = entry.repository.removeprefix("https://github.com/")
+    url = f"{server.rstrip('/')}/{repository}/{entry.commit}/{quote(file.path)}"
+    pooch.get_logger().setLevel("WARNING")
+    try:
+        path = pooch.retrieve(
+            url,
+            known_hash=f"sha256:{file.sha256}",
+            fname=file.name,
+            path=cache_folder() / entry.folder,
+            downloader=pooch.HTTPDownloader(timeout=_TIMEOUT),
+        )
+    except (OSError, ValueError) as error:  # a wrong hash is a ValueError
+        raise OSError(f"cannot fetch {url}: {error}. {_by_hand(entry)}") from error
+    return Path(path)
+
+
+def _cached_file(entry: CatalogueEntry, file: CatalogueFile) -> Path | None:
+    """Return the path of a file in the cache, None if it is missing or its SHA-256 is wrong."""
+    try:
+        path = cache_folder() / entry.folder / file.name
+    except ImportError:  # without pooch and PAIRMEND_CACHE there is no cache yet
+        return None
+    return path if path.is_file() and _sha256_of(path) == file.sha256 else None
+
+
+def cache_folder() -> Path:
+    """Return the folder of the cache: PAIRMEND_CACHE, or the user's cache folder."""
+    chosen = os.environ.get("PAIRMEND_CACHE")
+    return Path(chosen).expanduser() if chosen else Path(_import_pooch().os_cache("pairmend"))
+
+
+def _by_hand(entry: CatalogueEntry) -> str:
+    """Return which files of a set to put where if they cannot be downloaded."""
+    return (
+        "To work without the network, get "
+        f"{' and '.join(file.name for file in entry.files)} from {entry.repository}/tree/"
+        f"{entry.commit} on another machine and put them into a folder of yours that data_dir or "
+        "the environment variable PAIRMEND_DATA names."
+    )
+
+
+def _sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _import_pooch(hint: str = "") -> Any:
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError(
+            f"downloads need pooch: pip install 'pairmend[data]'. {hint}", name="pooch"
+        ) from error
+    return pooch
+
+
+def load_packaged(name: str) -> MultiLabelData | None:
+    """Return yeast or flare2 as in Mulan's files, from the wheel of river.
+
+    None for other sets, and where river is not installed. Its tables equal Mulan's files except
+    for the names and the order of the columns.
+    """
+    if name not in _PACKAGED:
+        return None
+    import pandas as pd
+
+    try:
+        path = Path(str(distribution("river").locate_file(_PACKAGED[name])))
+        frame = read_csv(path)
+    except (PackageNotFoundError, FileNotFoundError):
+        return None
+    if name == "yeast":
+        labels = [f"Class{number}" for number in _YEAST_LABELS]
+        table = frame.drop(columns=labels)
+        cells, features, categories = table.to_numpy(float), table.columns.tolist(), {}
+        Y = frame[labels].to_numpy()
+    else:
+        features, labels = list(_FLARE_FEATURES), ["c-class", "m-class", "x-class"]
+        categories = {f: tuple(values) for f, values in enumerate(_FLARE_FEATURES.values())}
+        codes = [
+            pd.Categorical(frame.iloc[:, f].astype(str), categories=values).codes
+            for f, values in categories.items()
+        ]
+        cells, Y = np.column_stack(codes).astype(float), frame.iloc[:, len(features) :].to_numpy()
+    indicators = (Y > 0).astype(np.int64)
+    return MultiLabelData(
+        cells, indicators, tuple(features), tuple(labels), categories, name, (path,)
+    )
+
+
+def _unchanged(data: MultiLabelData) -> MultiLabelData:
+    return data
+
+
+def _without_identifier(data: MultiLabelData) -> MultiLabelData:
+    return drop_features(data, data.feature_names[:1])
+
+
+def _embedded(data: MultiInstanceData) -> MultiLabelData:
+    # The paper leaves out labels with fewer rows; its d of 33 less 13 labels gives 20 components.
+    rows = data.embed(n_components=20)
+    kept = np.flatnonzero(rows.Y.sum(axis=0) >= 16)
+    names = tuple(rows.label_names[label] for label in kept)
+    return replace(rows, Y=rows.Y[:, kept], label_names=names)
+
+
+_TIMEOUT = 30.0
+"""Seconds without any byte after which a connection is given up."""
+
+_PACKAGED = {
+    "yeast": "river/datasets/yeast.csv.gz", "flare2": "river/datasets/solar-flare.csv.zip"
+}  # fmt: skip
+# The names, values and order of the columns in Mulan's files.
+_YEAST_LABELS = (1, 2, 3, 6, 4, 10, 11, 5, 7, 8, 9, 12, 13, 14)
+_FLARE_FEATURES = {
+    "mod_zurich_class": "ABCDEFH",
+    "largest_spot_size": "XRSAHK",
+    "spot_distribution": "XOIC",
+    "activity": "12",
+    "evolution": "123",
+    "previous_day_activity": "123",
+    "hist_complex": "12",
+    "become_hist_complex": "12",
+    "area": "12",
+    "area_largest": "12",
+}
+
+_PREPARATIONS: dict[str, Callable[[Any], MultiLabelData]] = {
+    "flags": one_hot,
+    "flare1": partial(one_hot, values="occurring"),
+    "flare2": partial(one_hot, values="occurring"),
+    "genbase": _without_identifier,
+    "haloarcula": _embedded,
+    "mimlimg": MultiInstanceData.flatten,
+}
+"""How each set is prepared; `preparation` in the catalogue describes it in words."""
+
+_GENERATED: dict[str, Callable[[], MultiLabelData]] = {
+    "simplehc": partial(make_hypercubes, noise=0.1, random_state=4080),
+    "simplehs": partial(make_hyperspheres, noise=0.1, random_state=718),
+}
+"""The paper prints characteristics of its sets, not how they were made: 3,000 rows, 30 features,
+10 labels, LC 1.900 and 2.307. The seeds are those of the first 6,000 whose LC, avIR and AVsc are
+closest to the printed ones (1.902, 1.138 and 0.001; 2.307, 2.622 and 0.050)."""
