@@ -18,10 +18,6 @@ from pairmend._utils.validation import set_feature_attributes
 from pairmend._utils.weights import all_equal, relative_weights
 from pairmend.base_classifiers import DenseScaler
 
-N_TREES = 100
-"""Number of trees."""
-MIN_SAMPLES_LEAF = 2
-"""Smallest number of rows in a leaf."""
 LARGE_OFFSET = 1000.0
 """Ratio of the mean of a feature and its deviation above which the mean is subtracted."""
 MAX_SAMPLES = 2500
@@ -198,9 +194,9 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_estimators: int = N_TREES,
+        n_estimators: int = 100,
         *,
-        min_samples_leaf: int = MIN_SAMPLES_LEAF,
+        min_samples_leaf: int = 2,
         max_samples: int = MAX_SAMPLES,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -245,8 +241,8 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         trees, tables = [], []
         limits = self.min_samples_leaf, self.max_samples
         calls = (delayed(_grow)(rows, columns, Y, weights, int(seed), *limits) for seed in seeds)
-        for grown in iterate_calls(calls, n_jobs=self.n_jobs, prefer="threads"):
-            tree, table, leaves, out_of_bag = grown
+        grown = iterate_calls(calls, n_jobs=self.n_jobs, prefer="threads")
+        for tree, table, leaves, out_of_bag in grown:
             sums[out_of_bag] += table[leaves[out_of_bag]].toarray()
             n_trees[out_of_bag] += 1
             trees.append(tree)
@@ -255,8 +251,7 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         self.classes_ = np.arange(n_labels)
         set_feature_attributes(self, X)
         proba = sums / np.maximum(n_trees, 1)[:, np.newaxis]
-        if (n_trees == 0).any():
-            proba[n_trees == 0] = weights @ Y / weights.sum()
+        proba[n_trees == 0] = weights @ Y / weights.sum()
         return proba
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
@@ -321,11 +316,8 @@ def _grow(
         sample = rng.randint(n_rows, size=min(n_rows, max_samples))
         counts = np.bincount(sample, minlength=n_rows)
         weights = counts * row_weights
-    grown = DecisionTreeRegressor(
-        max_features="sqrt",
-        min_samples_leaf=min_samples_leaf,
-        random_state=rng.randint(np.iinfo(np.int32).max),
-    )
+    options = {"max_features": "sqrt", "min_samples_leaf": min_samples_leaf}
+    grown = DecisionTreeRegressor(**options, random_state=rng.randint(np.iinfo(np.int32).max))
     tree = grown.fit(columns, _outputs(Y, rng), weights, check_input=False).tree_
     in_sample = np.flatnonzero(counts)
     is_leaf = tree.children_left < 0
