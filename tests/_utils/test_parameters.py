@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC
 
 import pairmend
-from pairmend import GlobalNeighbourhood, MendedClassifier, RandomSubspaceNB, ThresholdedClassifier
+from pairmend import GlobalNeighbourhood, MendedClassifier, RandomSubspaceNB
 from pairmend._utils.sklearn_private import same_parameters
 from pairmend.thresholds import F1Thresholds, FixedThreshold, NeverEmpty, TopLabels
 from public_classifiers import CLASSIFIERS, QUICK, data_for, made, rows
@@ -157,7 +157,6 @@ AT_FIT = {
     "k": 2,
     "max_iter": 3,
     "max_samples": 0.3,
-    "method": ["decision_function", "predict_proba"],
     "metric": "manhattan",
     "n_chains": 3,
     "n_jobs": 2,
@@ -207,21 +206,6 @@ def test_methods_are_those_of_the_fitted_classifier(name):
     before = outputs(clf, X)
     clf.set_params(estimator=Perceptron())  # has no predict_proba
     assert_same_outputs(outputs(clf, X), before, "estimator")
-
-
-class WithLogOdds(pairmend.baselines.BinaryRelevance):
-    """A classifier with probabilities and log-odds."""
-
-    def decision_function(self, X):
-        proba = np.clip(self.predict_proba(X), 1e-9, 1 - 1e-9)
-        return np.log(proba / (1 - proba))
-
-
-def test_scores_of_a_threshold_come_from_the_method_of_fit():
-    X, Y = rows()
-    clf = ThresholdedClassifier(WithLogOdds(), method="decision_function", cv=2, random_state=0)
-    before = clf.fit(X, Y).predict(X)
-    np.testing.assert_array_equal(clf.set_params(method="predict_proba").predict(X), before)
 
 
 # A parameter of each default base, and values to search.

@@ -22,6 +22,7 @@ from pairmend._utils.sklearn_private import (
 )
 from pairmend._utils.targets import check_row_order
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import take_rows
 
 SHARE = 0.02
 """Share of the total weight of the rows up to the unit."""
@@ -169,3 +170,13 @@ def take_params(X: MatrixLike, params: dict[str, Any], rows: IntArray) -> dict[s
     """Select rows of those fit parameters that have one value a row."""
     selected: dict[str, Any] = check_method_params(X, params=params, indices=rows)
     return selected
+
+
+def take_present(
+    X: MatrixLike, params: dict[str, Any], weights: FloatArray
+) -> tuple[MatrixLike, dict[str, Any], IntArray]:
+    """Return the rows of positive weight, their fit parameters, and their numbers."""
+    present = np.flatnonzero(weights > 0)
+    if len(present) == len(weights):
+        return X, params, present
+    return take_rows(X, present), take_params(X, params, present), present

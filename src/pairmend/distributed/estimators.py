@@ -25,7 +25,7 @@ from pairmend._utils.validation import (
     seed_estimator,
     take_rows,
 )
-from pairmend._utils.weights import all_equal, fit_with_weights, relative_weights, route_fit_params
+from pairmend._utils.weights import relative_weights, route_fit_params
 from pairmend.baselines.relevance import BinaryRelevance
 from pairmend.distributed.base_training import (
     fit_on_worker,
@@ -293,7 +293,7 @@ def _fit_relevance(classifier: Any, rows: Rows) -> Any:
 
 def _fit_thresholded(classifier: Any, rows: Rows) -> Any:
     """Fit the threshold on out-of-fold scores, which are gathered, and the classifier."""
-    method, seeded = scoring_method(classifier), classifier._seeded_estimator()
+    method, seeded = scoring_method(classifier.estimator), classifier._seeded_estimator()
     splits = rows.split(classifier.cv, classifier.random_state)
     *models, final = train_by_blocks(seeded, rows, [*(train for train, _ in splits), rows.present])
     parts = []
@@ -301,11 +301,8 @@ def _fit_thresholded(classifier: Any, rows: Rows) -> Any:
         task = as_task(model)
         parts += [delayed(_scores)(task, block, method) for block in rows.choose(test)]
     tested = np.concatenate([np.sort(test) for _, test in splits])
-    weights = rows.all_weights[tested]
-    scores, Y = np.concatenate(dask.compute(*parts)), rows.target.as_given(tested)
-    threshold = fit_with_weights(
-        classifier._unfitted_threshold(), (scores, Y), None if all_equal(weights) else weights
-    )
+    scores = np.concatenate(dask.compute(*parts))
+    threshold = classifier._fit_threshold(scores, rows.target, tested, rows.all_weights)
     return classifier._set_fitted(
         rows.like, rows.target, estimator_=final, threshold_=threshold, _method=method
     )

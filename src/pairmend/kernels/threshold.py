@@ -166,28 +166,22 @@ def hoeffding_bentkus(risk: FloatArray, n_rows: IntArray, alpha: float) -> Float
     return p_values
 
 
-def conformal_recall_cut(scores: FloatArray, Y: BoolArray, target: float) -> tuple[float, float]:
-    """Return the largest cut with a guaranteed expected recall of a new row, and the mean recall.
+def recall_cut(
+    scores: FloatArray, Y: BoolArray, target: float, confidence: float | None
+) -> tuple[float, float]:
+    """Return the largest cut with a guaranteed recall, and the mean recall of the rows.
 
-    All rows have a label. The cut is minus infinity if no other has the guarantee.
+    Without a confidence, the guarantee is that of the expected recall of a new row. All rows have a
+    label. The cut is minus infinity if no other has the guarantee.
     """
     thresholds, recall = recalls(scores, Y)
     n_rows = len(scores)
-    bound = (n_rows * (1 - recall) + 1) / (n_rows + 1)
-    return _largest(thresholds, recall, np.round(bound, DIGITS) <= round(1 - target, DIGITS))
-
-
-def recall_cut(
-    scores: FloatArray, Y: BoolArray, target: float, confidence: float
-) -> tuple[float, float]:
-    """Return the largest cut whose recall is guaranteed with a confidence, and the mean recall."""
-    thresholds, recall = recalls(scores, Y)
-    n_rows = np.full(len(recall), len(scores))
-    p_values = hoeffding_bentkus(1 - recall, n_rows, 1 - target)
-    return _largest(thresholds, recall, p_values <= 1 - confidence)
-
-
-def _largest(thresholds: FloatArray, recall: FloatArray, valid: BoolArray) -> tuple[float, float]:
+    if confidence is None:
+        bound = (n_rows * (1 - recall) + 1) / (n_rows + 1)
+        valid = np.round(bound, DIGITS) <= round(1 - target, DIGITS)
+    else:
+        p_values = hoeffding_bentkus(1 - recall, np.full(len(recall), n_rows), 1 - target)
+        valid = p_values <= 1 - confidence
     if not valid.any():  # all labels have the recall 1: this guarantee needs no rows
         return -np.inf, 1.0
     chosen = int(np.argmax(valid))

@@ -17,7 +17,7 @@ from pairmend._utils.weights import all_equal, fit_with_weights
 from pairmend.kernels.threshold import DIGITS, accept
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.metrics import LOSSES, WEIGHTED_LOSSES
-from pairmend.thresholds.strategies import BatchF1Thresholds, F1Thresholds, FixedThreshold
+from pairmend.thresholds import BatchF1Thresholds, F1Thresholds, FixedThreshold
 
 N_FOLDS = 5
 """Number of parts into which a single fold is split."""

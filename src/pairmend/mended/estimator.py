@@ -74,7 +74,7 @@ from pairmend.mended.rows import RowEncoder, takes_sparse_rows
 from pairmend.mended.search import as_columns
 from pairmend.mended.validation import MAX_LANDMARKS, OutOfFoldRows, ValidationRows
 from pairmend.model_selection import split_rows
-from pairmend.thresholds.strategies import FixedThreshold
+from pairmend.thresholds import FixedThreshold
 
 
 class MendedClassifier(ExplainMixin, MultiLabelClassifier):

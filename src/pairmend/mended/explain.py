@@ -29,7 +29,7 @@ from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.base import base_parts
 from pairmend.mended.corrector import Corrector, LabelCorrector, stack
 from pairmend.mended.decisions import CorrectedProba, Decision
-from pairmend.thresholds.strategies import fitted_cuts
+from pairmend.thresholds import fitted_cuts
 
 BELOW_ZERO = float(np.nextafter(0, -1))
 """A threshold that every probability exceeds, 0 included."""

@@ -6,45 +6,29 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.arrays import refuse_arrays
 from pairmend._utils.progress import fitted_text, report
-from pairmend._utils.sklearn_private import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    count_rows,
-    fit_context,
-)
-from pairmend._utils.targets import check_target
-from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
-from pairmend._utils.validation import (
-    check_training_rows,
-    label_scores,
-    new_seed,
-    seed_estimator,
-    take_rows,
-)
-from pairmend._utils.weights import all_equal, fit_with_weights, route_fit_params, take_params
+from pairmend._utils.sklearn_private import HasMethods, Interval, fit_context
+from pairmend._utils.targets import Target, check_target
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._utils.validation import check_training_rows, label_scores, new_seed, seed_estimator
+from pairmend._utils.weights import all_equal, fit_with_weights, route_fit_params, take_present
 from pairmend.model_selection import cross_fit, split_rows
-from pairmend.thresholds.strategies import CardinalityThreshold, FixedThreshold
-
-METHODS = ("predict_proba", "decision_function")
+from pairmend.thresholds import CardinalityThreshold, FixedThreshold
 
 
-def scoring_method(classifier: "ThresholdedClassifier") -> str:
+def scoring_method(estimator: Any) -> str:
     """Return the name of the method that scores rows, or raise if there is none."""
-    methods = METHODS if classifier.method == "auto" else (classifier.method,)
-    estimator = classifier.estimator
-    for method in methods:
+    for method in ("predict_proba", "decision_function"):
         if hasattr(estimator, method):
             return method
     raise ValueError(
-        f"{type(estimator).__name__} has no {' and no '.join(methods)}, from which a threshold "
-        "takes scores. Choose a classifier that has it."
+        f"{type(estimator).__name__} has no predict_proba and no decision_function, from which a "
+        "threshold takes scores. Choose a classifier that has one of them."
     )
 
 
@@ -64,8 +48,9 @@ class ThresholdedClassifier(MultiLabelClassifier):
     Parameters
     ----------
     estimator : classifier
-        Multi-label classifier with ``predict_proba`` or ``decision_function``. Wrap a binary
-        classifier, as in ``BinaryRelevance(LogisticRegression())``.
+        Multi-label classifier with ``predict_proba``, from which scores are taken, or else with
+        ``decision_function``. Wrap a binary classifier, as in
+        ``BinaryRelevance(LogisticRegression())``.
     threshold : threshold or float, default=None
         A number that scores must exceed, an object of :mod:`pairmend.thresholds`, or any object
         with ``fit(scores, Y)`` and ``decide(scores)``. None means
@@ -74,9 +59,6 @@ class ThresholdedClassifier(MultiLabelClassifier):
         Splits for the out-of-fold scores. An int is the number of folds of a
         :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. The threshold is not fitted
         on rows that are in no test part.
-    method : {"auto", "predict_proba", "decision_function"}, default="auto"
-        Method of the classifier that returns scores. "auto" means ``predict_proba`` if the
-        classifier has it, else ``decision_function``.
     verbose : bool or int, default=False
         Whether to print the progress of ``fit``.
     n_jobs : int, default=None
@@ -126,7 +108,6 @@ class ThresholdedClassifier(MultiLabelClassifier):
         "threshold": [HasMethods(["fit", "decide"]), Real, None],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "array-like",
                Iterator],
-        "method": [StrOptions({"auto", *METHODS})],
         "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -138,7 +119,6 @@ class ThresholdedClassifier(MultiLabelClassifier):
         threshold: Any = None,
         *,
         cv: Any = 5,
-        method: str = "auto",
         verbose: bool | int = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -146,7 +126,6 @@ class ThresholdedClassifier(MultiLabelClassifier):
         self.estimator = estimator
         self.threshold = threshold
         self.cv = cv
-        self.method = method
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -175,31 +154,23 @@ class ThresholdedClassifier(MultiLabelClassifier):
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         params, row_weights = route_fit_params(self, self.estimator, X, fit_params)
-        present = np.flatnonzero(row_weights > 0)
-        threshold, method, seeded = None, "", self._seeded_estimator()
-        if target.multilabel:
-            method = scoring_method(self)
-            splits = split_rows(self.cv, X, target, row_weights > 0, self.random_state)
-            parts = cross_fit(
-                seeded, X, target, params, splits, method=method,
-                purpose="scores for a threshold", n_jobs=self.n_jobs, owner=self,
-            )  # fmt: skip
-            rows, scores = np.concatenate([test for _, test in splits]), np.concatenate(parts)
-            weights = None if all_equal(row_weights[rows]) else row_weights[rows]
-            given = scores, target.as_given(rows)
-            threshold = fit_with_weights(self._unfitted_threshold(), given, weights)
-            report(self, lambda: f"threshold: {fitted_text(threshold)}")
-        # With 1-D classes, the classifier itself handles rows of weight 0.
-        kept = present if target.multilabel else np.arange(count_rows(X))
-        if len(kept) < count_rows(X):
-            rows_to_fit, params = take_rows(X, kept), take_params(X, params, kept)
-        else:
-            rows_to_fit = X
-        report(self, f"fitting {type(seeded).__name__} on {len(kept)} rows")
-        estimator = seeded.fit(rows_to_fit, target.as_given(kept), **params)
-        return self._set_fitted(
-            X, target, estimator_=estimator, threshold_=threshold, _method=method
-        )
+        seeded = self._seeded_estimator()
+        if not target.multilabel:  # the classifier itself handles rows of weight 0
+            model = seeded.fit(X, target.as_given(np.arange(len(target.Y))), **params)
+            return self._set_fitted(X, target, estimator_=model, threshold_=None, _method="")
+        method = scoring_method(self.estimator)
+        splits = split_rows(self.cv, X, target, row_weights > 0, self.random_state)
+        parts = cross_fit(
+            seeded, X, target, params, splits, method=method,
+            purpose="scores for a threshold", n_jobs=self.n_jobs, owner=self,
+        )  # fmt: skip
+        tested = np.concatenate([test for _, test in splits])
+        threshold = self._fit_threshold(np.concatenate(parts), target, tested, row_weights)
+        report(self, lambda: f"threshold: {fitted_text(threshold)}")
+        rows, params, present = take_present(X, params, row_weights)
+        report(self, f"fitting {type(seeded).__name__} on {len(present)} rows")
+        model = seeded.fit(rows, target.as_given(present), **params)
+        return self._set_fitted(X, target, estimator_=model, threshold_=threshold, _method=method)
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
         """Predict the labels of rows.
@@ -234,7 +205,7 @@ class ThresholdedClassifier(MultiLabelClassifier):
         ndarray of shape (n_samples, n_labels)
             Probabilities of labels, or of 1-D classes.
         """
-        return self._label_scores(X, "predict_proba")
+        return self._scores(self._check_predict(X), "predict_proba")
 
     @_if_estimator_has("decision_function")
     def decision_function(self, X: MatrixLike) -> FloatArray:
@@ -250,34 +221,26 @@ class ThresholdedClassifier(MultiLabelClassifier):
         ndarray of shape (n_samples, n_labels)
             Scores of labels, or of 1-D classes.
         """
-        return self._label_scores(X, "decision_function")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        base = get_tags(self.estimator).classifier_tags
-        if base is not None:
-            tags.classifier_tags.multi_label = base.multi_label
-        return tags
-
-    def _base_classifier(self) -> Any:
-        return self.estimator
+        return self._scores(self._check_predict(X), "decision_function")
 
     def _seeded_estimator(self) -> Any:
         """Return a clone of the classifier, which is seeded where it has no seed."""
         return seed_estimator(self.estimator, new_seed(check_random_state(self.random_state)))
 
-    def _unfitted_threshold(self) -> Any:
-        if self.threshold is None:
-            return CardinalityThreshold()
+    def _fit_threshold(
+        self, scores: FloatArray, target: Target, tested: IntArray, row_weights: FloatArray
+    ) -> Any:
+        """Return a threshold fitted on the scores of the tested rows."""
+        threshold: Any = CardinalityThreshold()
         if isinstance(self.threshold, Real):
-            return FixedThreshold(float(self.threshold))
-        return clone(self.threshold)
+            threshold = FixedThreshold(float(self.threshold))
+        elif self.threshold is not None:
+            threshold = clone(self.threshold)
+        weights = None if all_equal(row_weights[tested]) else row_weights[tested]
+        return fit_with_weights(threshold, (scores, target.as_given(tested)), weights)
 
-    def _scores(self, X: MatrixLike) -> FloatArray:
-        return label_scores(self.estimator_, X, self._method, len(self.classes_))
-
-    def _label_scores(self, X: MatrixLike, method: str) -> FloatArray:
-        X = self._check_predict(X)
+    def _scores(self, X: MatrixLike, method: str | None = None) -> FloatArray:
+        method = method or self._method
         if not self.multilabel_:
             return np.asarray(getattr(self.estimator_, method)(X))
         return label_scores(self.estimator_, X, method, len(self.classes_))

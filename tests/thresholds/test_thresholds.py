@@ -1,0 +1,252 @@
+"""Thresholds against an exhaustive search over all cuts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from scipy.stats import poisson
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from pairmend.thresholds import (
+    BatchF1Thresholds,
+    CardinalityThreshold,
+    F1Thresholds,
+    FixedThreshold,
+    NeverEmpty,
+    PrecisionControl,
+    RecallControl,
+    TopLabels,
+)
+
+WEIGHTED = [
+    CardinalityThreshold(),
+    F1Thresholds(),
+    F1Thresholds("micro"),
+    F1Thresholds(shrinkage=3.0),
+    F1Thresholds("micro", expected=True),
+    F1Thresholds(expected=True, shrinkage=3.0),
+    BatchF1Thresholds(2.0, prior_mass=3.0),
+    TopLabels(),
+    NeverEmpty(F1Thresholds()),
+]
+CONTROLS = [
+    RecallControl(0.5),
+    RecallControl(0.5, confidence=0.5),
+    PrecisionControl(0.4, confidence=0.5),
+]
+ALL = [FixedThreshold(0.3), TopLabels(2), NeverEmpty(), *WEIGHTED, *CONTROLS]
+all_thresholds = pytest.mark.parametrize("threshold", ALL, ids=str)
+
+# Few distinct scores, so that ties are common.
+tables = st.tuples(st.integers(1, 7), st.integers(1, 4)).flatmap(
+    lambda shape: st.tuples(
+        arrays(np.float64, shape, elements=st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0])),
+        arrays(np.int64, shape, elements=st.integers(0, 1)),
+    )
+)
+
+
+def decisions(scores):
+    """The decisions by all thresholds, those that accept fewer first."""
+    cuts = [np.inf, *sorted(set(scores), reverse=True), -np.inf]
+    return [(scores > cut).astype(int) for cut in cuts]
+
+
+def f1(y, decided):
+    either = sum(y) + sum(decided)
+    return 2 * (y @ decided) / either if either else 0.0
+
+
+@given(tables)
+def test_the_cardinality_is_as_close_as_possible(table):
+    scores, Y = table
+    fitted = CardinalityThreshold().fit(scores, Y)
+    counts = [decided.sum() for decided in decisions(scores.ravel())]
+    assert fitted.decide(scores).sum() == min(counts, key=lambda count: abs(count - Y.sum()))
+    assert fitted.threshold_ not in scores  # halfway between two scores
+
+
+@given(tables, st.sampled_from(["macro", "micro"]))
+def test_f1_is_maximal_with_the_fewest_labels(table, average):
+    scores, Y = table
+    fitted = F1Thresholds(average).fit(scores, Y)
+    if average == "micro":
+        assert len(set(fitted.thresholds_)) == 1
+    columns = scores.T, Y.T, fitted.decide(scores).T
+    if average == "micro":
+        columns = [[each.ravel()] for each in (scores, Y, fitted.decide(scores))]
+    for s, y, decided in zip(*columns, strict=True):
+        best = max(decisions(s), key=lambda each, y=y: f1(y, each))
+        np.testing.assert_array_equal(decided, best)
+
+
+@given(tables)
+def test_expected_f1_is_maximal(table):
+    """Twice the expected true positives over expected and predicted positives."""
+    scores, Y = table
+    fitted = F1Thresholds(expected=True).fit(scores, Y)
+    decided = fitted.decide(scores)
+    for s, threshold, own in zip(scores.T, fitted.thresholds_, decided.T, strict=True):
+        subsets = [[(mask >> k) & 1 for k in range(len(s))] for mask in range(1, 2 ** len(s))]
+        best = max(2 * (s @ subset) / (sum(subset) + s.sum()) for subset in subsets)
+        assert threshold == (pytest.approx(best / 2) if s.sum() else np.inf)
+        assert not s.sum() or 2 * (s @ own) / (own.sum() + s.sum()) == pytest.approx(best)
+
+
+@given(tables, st.sampled_from([0.5, 10.0]), st.booleans())
+def test_shrinkage_is_a_weighted_mean_with_the_common_threshold(table, shrinkage, expected):
+    scores, Y = table
+    own = F1Thresholds(expected=expected).fit(scores, Y).thresholds_
+    common = F1Thresholds("micro", expected=expected).fit(scores, Y).thresholds_[0]
+    shrunk = F1Thresholds(expected=expected, shrinkage=shrinkage).fit(scores, Y).thresholds_
+    # A threshold just below the lowest score accepts all rows, as minus infinity does.
+    own = np.where(own == -np.inf, scores.min(axis=0), own)
+    common = scores.min() if common == -np.inf else common
+    count = Y.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        mixed = (count * own + shrinkage * common) / (count + shrinkage)
+    has_rows = own < np.inf
+    np.testing.assert_allclose(shrunk[has_rows], mixed[has_rows], atol=1e-9)
+    assert np.isposinf(shrunk[~has_rows]).all()
+
+
+def test_shrinkage_of_a_label_that_all_rows_have():
+    scores = np.array([[0.6, 0.1], [0.7, 0.2], [0.8, 0.3], [0.9, 0.4]])
+    Y = np.array([[1, 0], [1, 0], [1, 1], [1, 1]])
+    found = F1Thresholds(shrinkage=1000).fit(scores, Y).thresholds_
+    np.testing.assert_allclose(found, [(4 * 0.6 + 1000 * 0.25) / 1004, 0.25])
+    # With little shrinkage all rows get the label, also those with the lowest score.
+    assert F1Thresholds(shrinkage=1e-12).fit(scores, Y).decide(scores)[:, 0].all()
+
+
+@given(tables, st.sampled_from(WEIGHTED), st.integers(0, 999))
+def test_weights_equal_repeated_rows(table, threshold, seed):
+    def fitted(scores, Y, weights=None):
+        found = clone(threshold).fit(scores, Y, sample_weight=weights)
+        found = found.threshold_ if isinstance(found, NeverEmpty) else found
+        return next(np.array(value) for name, value in vars(found).items() if name.endswith("_"))
+
+    scores, Y = table
+    weights = np.random.RandomState(seed).randint(4, size=len(Y))
+    weights[0] = 1  # one row of the weight that counts as one row
+    expected = fitted(np.repeat(scores, weights, 0), np.repeat(Y, weights, 0))
+    for factor in (1, 1e-3, 1 / weights.sum()):
+        np.testing.assert_allclose(fitted(scores, Y, factor * weights), expected, rtol=1e-12)
+    # A row of weight 1e-9 changes nothing, not even the lowest score.
+    more = np.vstack([scores, np.zeros(scores.shape[1])]), np.vstack([Y, np.ones(Y.shape[1])])
+    np.testing.assert_allclose(fitted(*more, np.append(weights, 1e-9)), expected, rtol=1e-12)
+
+
+def f1_of_poisson_numbers(hits, errors, largest=20):
+    """Mean of 2H / (2H + E), 1 for H = E = 0, summed over all numbers up to the largest."""
+    numbers = np.arange(largest + 1)
+    H, E = np.meshgrid(numbers, numbers, indexing="ij")
+    of_numbers = np.where(H + E > 0, 2 * H / np.maximum(2 * H + E, 1), 1.0)
+    return poisson.pmf(numbers, hits) @ of_numbers @ poisson.pmf(numbers, errors)
+
+
+@settings(max_examples=20)
+@given(tables, st.sampled_from([0.5, 4.0]), st.sampled_from([0.0, 2.0, 1e9]))
+def test_mean_f1_over_batches_is_maximal(table, batch_size, prior_mass):
+    proba, Y = table
+    fitted = BatchF1Thresholds(batch_size, prior_mass=prior_mass).fit(proba, Y)
+
+    def mean_f1(p, y, accepted):
+        share = y.sum() / (y.sum() + prior_mass) if y.sum() + prior_mass else 1.0
+        truth = share * y + (1 - share) * p
+        hits = truth @ accepted
+        errors = max(accepted.sum() + truth.sum() - 2 * hits, 0)
+        return f1_of_poisson_numbers(batch_size / len(y) * hits, batch_size / len(y) * errors)
+
+    for p, y, decided in zip(proba.T, Y.T, fitted.decide(proba).T, strict=True):
+        best = max(mean_f1(p, y, each) for each in decisions(p))
+        assert mean_f1(p, y, decided) == pytest.approx(best, abs=1e-6)
+
+
+def test_a_rare_label_is_predicted_only_in_large_batches():
+    proba = np.linspace(0, 0.02, 100)[:, np.newaxis]
+    Y = np.arange(100)[:, np.newaxis] == 99
+    # Of ten batches of 10 rows, nine do not have the label.
+    assert BatchF1Thresholds(10).fit(proba, Y).thresholds_ == [np.inf]
+    assert BatchF1Thresholds(10_000).fit(proba, Y).thresholds_ < 0.02
+
+
+@given(tables, st.integers(1, 5))
+def test_top_labels_have_the_largest_scores(table, k):
+    scores, Y = table
+    for row, decided in zip(scores, TopLabels(k).fit(scores, Y).decide(scores), strict=True):
+        ranked = sorted(range(len(row)), key=lambda label, row=row: (-row[label], label))
+        assert np.flatnonzero(decided).tolist() == sorted(ranked[:k])
+    never_empty = NeverEmpty(CardinalityThreshold()).fit(scores, Y).decide(scores)
+    plain = CardinalityThreshold().fit(scores, Y).decide(scores)
+    first = TopLabels(1).fit(scores, Y).decide(scores)
+    expected = np.where(plain.any(axis=1, keepdims=True), plain, first)
+    np.testing.assert_array_equal(never_empty, expected)
+
+
+@pytest.mark.parametrize(("mean", "k"), [(0.0, 1), (1.25, 1), (1.5, 2), (2.5, 3), (3.0, 3)])
+def test_the_cardinality_of_top_labels_is_rounded_half_up(mean, k):
+    Y = mean * 4 > np.arange(12).reshape(3, 4).T
+    assert TopLabels().fit(np.zeros((4, 3)), Y).k_ == k
+
+
+def test_labels_that_never_or_always_occur_and_adjacent_numbers():
+    scores = np.array([[0.1, 0.8], [0.4, 0.6], [0.3, 0.7]])
+    assert F1Thresholds().fit(scores, [[0, 1]] * 3).thresholds_.tolist() == [np.inf, -np.inf]
+    assert CardinalityThreshold().fit(scores, np.zeros((3, 2))).threshold_ == np.inf
+    assert CardinalityThreshold().fit(scores, np.ones((3, 2))).threshold_ == -np.inf
+    adjacent = [[0.3, np.nextafter(0.3, 1)]]
+    assert CardinalityThreshold().fit(adjacent, [[0, 1]]).decide(adjacent).tolist() == [[0, 1]]
+
+
+@all_thresholds
+def test_targets_in_all_forms(threshold, rng):
+    scores, Y = rng.rand(30, 4), (rng.rand(30, 4) < 0.4).astype(int)
+    scores.flags.writeable = Y.flags.writeable = False
+    expected = clone(threshold).fit(scores, Y).decide(scores)
+    assert expected.dtype == np.int64
+    assert set(np.unique(expected)) <= {0, 1}
+    for target in (sparse.csr_array(Y), pd.DataFrame(Y), Y.astype(bool), Y.tolist()):
+        np.testing.assert_array_equal(clone(threshold).fit(scores, target).decide(scores), expected)
+    np.testing.assert_array_equal(threshold.fit(scores, Y).decide(scores.tolist()), expected)
+
+
+@all_thresholds
+def test_invalid_input_is_refused(threshold, rng):
+    scores, Y, threshold = rng.rand(6, 3), np.ones((6, 3), dtype=int), clone(threshold)
+    for given_scores, target, match in (
+        (scores, Y[:, :2], r"shape \(6, 3\), Y \(6, 2\)"),
+        (scores, Y[:4], r"shape \(6, 3\), Y \(4, 3\)"),
+        (np.full((6, 3), np.nan), Y, "scores contains NaN"),
+        (scores, Y + 1, "must hold 0 and 1 only"),
+        (scores, Y[:, 0], r"shape \(6,\); expected label indicators"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            threshold.fit(given_scores, target)
+    if not isinstance(threshold, FixedThreshold):
+        with pytest.raises(NotFittedError):
+            threshold.decide(scores)
+
+
+def test_invalid_scores_weights_and_parameters_are_refused(rng):
+    scores, Y = rng.rand(6, 3), np.ones((6, 3), dtype=int)
+    with pytest.raises(ValueError, match="scores have 2 labels; the threshold was fitted on 3"):
+        F1Thresholds().fit(scores, Y).decide(scores[:, :2])
+    for weights, match in ((np.zeros(6), "non-zero"), (np.ones(5), "sample_weight")):
+        with pytest.raises(ValueError, match=match):
+            F1Thresholds().fit(scores, Y, sample_weight=weights)
+    for bad in (TopLabels(0), TopLabels("few"), FixedThreshold("high"), NeverEmpty(0.5),
+                RecallControl(1.0), RecallControl(confidence=1), PrecisionControl(0)):  # fmt: skip
+        with pytest.raises(ValueError, match="parameter of"):
+            bad.fit(scores, Y)
+    for of_proba in (BatchF1Thresholds(), F1Thresholds(expected=True), PrecisionControl()):
+        with pytest.raises(ValueError, match=r"needs .* scores lie in \[-1, 2\]"):
+            of_proba.fit([[-1.0, 0.5], [2.0, 0.5]], [[0, 1], [1, 0]])
+    for control in CONTROLS:
+        with pytest.raises(ValueError, match="needs rows of equal weight, found different sample"):
+            clone(control).fit(scores, Y, sample_weight=np.arange(1, 7))
+        clone(control).fit(scores, Y, sample_weight=np.full(6, 3.0))
