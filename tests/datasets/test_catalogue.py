@@ -280,7 +280,7 @@ def test_without_network_or_pooch(toy, tmp_path, monkeypatch):
     pytest.importorskip("pooch", reason="downloads need pooch")
     with pytest.raises(OSError, match=r"get toy.arff and toy.xml from .*someone.*PAIRMEND_DATA"):
         load("toy")
-    with pytest.raises(FileNotFoundError, match=r"toy: toy.arff, toy.xml are neither .*download=True"):
+    with pytest.raises(FileNotFoundError, match="toy.arff, toy.xml are neither .*download=True"):
         load("toy", download=False)
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(ImportError, match=r"pip install 'pairmend\[data\]'.*toy.arff"):
