@@ -18,12 +18,10 @@ from pairmend.kernels.rrc import fold
 from pairmend.naive_bayes.design_matrix import Design, DesignMatrix
 from pairmend.naive_bayes.sums import Sums
 
-TILE = 2**15
-"""Scores computed at once, few enough to stay in the processor's cache."""
-GATHERED = 2**17
-"""Values gathered at once for them."""
-MIN_ROWS = 8
-"""Rows of a tile: products of fewer are slow."""
+TILE = 2**18
+"""Scores, or values gathered for them, computed at once: they stay in the processor's cache."""
+MIN_ROWS = 32
+"""Rows of a tile: loops over fewer are slow."""
 LOWEST = -650.0
 """Smallest logarithm of a relative likelihood: ratios of smaller ones would lose digits."""
 LIMIT = 700.0
@@ -213,10 +211,10 @@ class ScoredRows:
     def tiles(self, n_classes: int) -> Iterator[slice]:
         """Cut the rows so that the scores of a tile stay in the processor's cache."""
         table = self.design.weight_table
-        size = TILE // (n_classes * len(table))
+        per_row = n_classes * len(table)
         if not sparse.issparse(self.stack):
-            size = min(size, GATHERED // table.size)
-        return batches(self.n_rows, max(MIN_ROWS, size))
+            per_row = max(per_row, table.size)
+        return batches(self.n_rows, max(MIN_ROWS, TILE // per_row))
 
     def at(self, rows: IntArray | slice) -> "ScoredRows":
         """Return some of the rows."""
