@@ -30,8 +30,10 @@ MAX_SINGLE_DISTANCE = 1e15
 """Distances in single precision, in floors, are clipped to this: sums of squares are finite."""
 SUBSPACE_ARRAYS = 3
 """Number of arrays of the size of all log-odds of a block in memory at once."""
-FIRST_ROWS = 32
-"""Rows of each label in the first batch."""
+PADDING = 0.25
+"""Share of the rows of a batch that may be padding..."""
+FREE_PADDING = 1024
+"""...or this number of rows, which is too small to matter."""
 ARRAYS = 8
 """Number of arrays of the size of all sums of a block of pairs in memory at once."""
 LAZY = ("_tables", "_has_label")
@@ -358,15 +360,18 @@ class _Part(NamedTuple):
 def _parts(label_rows: LabelRows, labels: slice, max_rows: int) -> Iterator[_Part]:
     """Cut the rows of labels into parts of about `max_rows` rows at the most.
 
-    The number of rows doubles from part to part, so that parts are few and little is padding.
-    Numbers of labels count from the first of the slice, those with most rows first.
+    A part has as many rows of each label as little padding allows; the next part has the labels
+    with more rows. Numbers of labels count from the first of the slice, those with most rows first.
     """
     starts, counts = label_rows.indptr[labels], np.diff(label_rows.indptr)[labels]
     order = np.argsort(-counts, kind="stable")
-    start, most = 0, int(np.max(counts, initial=0))
-    while start < most:
-        chosen = order[counts[order] > start]
-        size = min(max(start, FIRST_ROWS), max(1, max_rows // len(chosen)), most - start)
+    start = 0
+    while len(chosen := order[counts[order] > start]):
+        left = counts[chosen[::-1]] - start
+        n_rows = np.cumsum(left) + left * np.arange(len(left))[::-1]
+        padding = len(left) * left - n_rows
+        little = np.flatnonzero(padding <= np.maximum(PADDING * n_rows, FREE_PADDING))
+        size = int(min(left[little[-1]], max(1, max_rows // len(chosen))))
         place = start + np.arange(size)
         is_row = place < counts[chosen, np.newaxis]
         entries = np.where(is_row, starts[chosen, np.newaxis] + place, 0)
