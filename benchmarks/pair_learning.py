@@ -86,8 +86,8 @@ STAGES = {
     ],
     "reference": [("rrc.py", "decide"), ("rrc.py", "beta_reference")],
     "distances": [("neighbourhoods.py", "fit"), ("corrected.py", "_weights")],
-    "confusion": [("confusion.py", "confusion_sums")],
-    "correction": [("confusion.py", "confusion"), ("correction.py", "correct")],
+    "confusion": [("confusion.py", "confusion")],
+    "correction": [("confusion.py", "correct")],
     "votes": [("votes.py", "sum_supports")],
     "blocks": [
         ("naive_bayes.py", "_own_supports"),

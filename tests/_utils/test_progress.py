@@ -12,7 +12,6 @@ from sklearn.naive_bayes import GaussianNB
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, ThresholdedClassifier
 from pairmend._utils.progress import MAX_MESSAGES, collect, fitted_text, messages_to, report
 from pairmend.baselines import BinaryRelevance
-from pairmend.pairwise.learners.generic import GenericPairLearner
 from pairmend.thresholds import F1Thresholds, NeverEmpty
 from public_classifiers import CLASSIFIERS, data_for, made, rows
 
@@ -228,10 +227,3 @@ def test_trainings_of_the_corrected_classifier_are_counted(validation, n_trainin
         "[CorrectedPairwiseClassifier] validation set of "
         f"{len(classifier.validation_indices_)} rows predicted"
     )
-
-
-def test_learners_alone_report_nothing():
-    X, Y = rows()
-    learner = GenericPairLearner(GaussianNB(), n_jobs=None, seed=0)
-    pairs = np.array([[0, 1], [0, 2]])
-    assert heard(lambda: learner.fit(X, Y.astype(bool), pairs, {})) == []

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import references
-from pairmend.kernels.confusion import ValidationDecisions, balance_weights, confusion_sums
+from pairmend.kernels.confusion import ValidationDecisions, balance_weights
 from pairmend.kernels.pairs import LabelRows
 from pairmend.kernels.rrc import fold
 
@@ -25,7 +25,7 @@ def problems(draw):
 
 
 def sums(weights, Y, p_decide, overlap, blocks=None):
-    """Confusion sums of all pairs, from decisions (n, P) for first labels."""
+    """Confusion matrices of all pairs, from decisions (n, P) for first labels."""
     n_labels = Y.shape[1]
     label_rows = LabelRows.of(Y)
     r = np.full((len(Y), n_labels, n_labels), 0.5)
@@ -34,7 +34,7 @@ def sums(weights, Y, p_decide, overlap, blocks=None):
     own = r[label_rows.rows, label_rows.label]
     decisions = ValidationDecisions(label_rows, Y, fold(own))
     parts = [
-        confusion_sums(weights.T, decisions, labels, shared=overlap > 0).confusion(overlap)
+        decisions.confusion(weights.T, labels, overlap=overlap)
         for labels in blocks or [slice(0, n_labels - 1)]
     ]
     return np.concatenate(parts, axis=1)

@@ -66,7 +66,7 @@ def test_by_hand():
 class Oracle(PairLearner):
     """A learner whose supports are the rows themselves."""
 
-    def fit(self, X, Y, pairs, fit_params, owner=None):
+    def fit(self, rows, pairs, owner=None):
         return self
 
     def supports(self, X, blocks):

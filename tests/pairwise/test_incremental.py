@@ -20,6 +20,7 @@ from pairmend import (
 from pairmend.kernels.pairs import label_pairs
 from pairmend.model_selection import given_split
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
+from pairmend.pairwise.voting import TrainingRows
 from pairmend.persistence import load_model, save_model
 
 BASE = RandomSubspaceNB(5, 0.5)
@@ -193,11 +194,12 @@ def test_few_rows_among_many_keep_their_digits(rng, late):
     feature_statistics = BASE.set_params(random_state=0).feature_statistics(X)
     params = {"feature_statistics": feature_statistics}
     whole, parts = (SubspaceNBPairLearner(BASE, n_jobs=1, seed=0) for _ in range(2))
-    whole.fit(X, Y, label_pairs(2), params)
+    rows = TrainingRows(X, Y, params)
+    whole.fit(rows, label_pairs(2))
     shared, others = np.flatnonzero(Y.all(axis=1)), np.flatnonzero(~Y[:, 0])
     order = [shared, others, alone] if late else [alone[:3], others, shared, alone[3:]]
     for part in np.array_split(np.concatenate(order), 40):
-        parts.partial_fit(X[part], Y[part], label_pairs(2), params)
+        parts.partial_fit(rows.take(part), label_pairs(2))
     queries = np.vstack([X[alone], X[alone] + 30])
     expected, ours = (next(one.supports(queries, [slice(0, 1)])) for one in (whole, parts))
     assert expected.std() > 0.01

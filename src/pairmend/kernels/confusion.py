@@ -17,7 +17,7 @@ import numpy as np
 
 from pairmend._utils.arrays import Convert
 from pairmend._utils.computing import in_threads, thread_count
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray
+from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import unfold
 
@@ -29,33 +29,6 @@ def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArr
         return np.minimum(1, np.where(own > 0, other / np.where(own > 0, own, 1), 1))
 
     return weight(n_first, n_second), weight(n_second, n_first)
-
-
-@dataclass(frozen=True)
-class ConfusionSums:
-    """Sums around t points from which the confusion matrices of all variants are computed."""
-
-    # (2, 2, n_pairs, t), rows with exactly one label of the pair: truth, decision, pair, point
-    exclusive: FloatArray
-    shared: FloatArray  # (2, n_shared, t), rows with both labels: decision, pair, point
-    shared_pairs: IntArray  # numbers of the pairs in `shared`
-
-    def confusion(
-        self, overlap: float = 0.0, balance: tuple[FloatArray, FloatArray] | None = None
-    ) -> FloatArray:
-        """Return confusion matrices (t, n_pairs, 2, 2), indexed by point, pair, truth, decision.
-
-        Rows with both labels belong to each class with membership `overlap`: 0 for FCM, 1/2 for
-        FCM-O (section 3.4.3). `balance` are the weights of the two classes of each pair (FCM-W).
-        The result may be a view of the sums.
-        """
-        e = self.exclusive
-        if overlap and len(self.shared_pairs):
-            e = self.exclusive.copy()
-            e[:, :, self.shared_pairs] += overlap * self.shared
-        if balance is not None:
-            e = e * np.stack(balance)[:, np.newaxis, :, np.newaxis]
-        return e.transpose(3, 2, 0, 1)
 
 
 @dataclass(frozen=True)
@@ -75,101 +48,58 @@ class ValidationDecisions:
         own[self.label_rows.rows, self.label_rows.label] = row_weights[self.label_rows.rows]
         return own.T @ ~self.Y
 
-    def cells(self, label: int, labels: slice, *, shared: bool) -> tuple[FloatArray, IntArray]:
-        """Return the cells (n, n_cells) to multiply with weights, and the labels that share rows.
+    def confusion(
+        self,
+        weights: FloatArray,
+        labels: slice,
+        *,
+        overlap: float = 0.0,
+        balance: tuple[FloatArray, FloatArray] | None = None,
+    ) -> FloatArray:
+        """Return the confusion matrices of pairs whose first label is in `labels`, around t points.
 
-        Columns are, for each other label of the block, decisions for this label, then for the
-        other, at rows without the other; then the same at rows with it, for the labels returned.
+        They are indexed by point, pair, truth and decision, (t, n_pairs, 2, 2). `weights`, (M, t),
+        are those of the validation rows around the points. Rows with both labels of a pair belong
+        to each with membership `overlap`: 0 for FCM, 1/2 for FCM-O (section 3.4.3). `balance` are
+        the weights of the two classes of each pair (FCM-W).
+
+        With weights w, memberships v in the true class and probabilities r = P(h | x) of the
+        decision h, the sums over validation rows (section 3.4.1, before division by the
+        neighbourhood's size) are
+
+            e[truth, decision] = sum of w * v[truth] * r[decision]
+
+        Each is summed separately: a difference of two sums would leave rounding errors in
+        cells that must be exactly 0.
         """
-        n_labels = self.label_rows.n_labels
-        entries = self.label_rows.entries(label)
-        is_first = label < labels.stop
-        columns = slice(labels.start, n_labels if is_first else labels.stop)
-        also = self.Y[self.label_rows.rows[entries], columns]
-        others = np.empty(0, dtype=np.intp)
-        if shared and is_first:
-            low = label + 1 - labels.start
-            others = low + np.flatnonzero(also[:, low:].any(axis=0))
-        decisions = unfold(self.p_decide[entries, columns])
-        cells = [np.where(also, 0, part) for part in decisions]
-        if len(others):
-            cells += [np.where(also[:, others], part[:, others], 0) for part in decisions]
-        return np.hstack(cells), others
+        n_labels, pairs = self.label_rows.n_labels, pairs_of(labels, self.label_rows.n_labels)
+        sums = np.zeros((2, 2, pairs.stop - pairs.start, weights.shape[1]))
+        # Pair (i, j) has the position start[i - labels.start] + j.
+        start = np.cumsum(n_labels - 1 - np.arange(labels.start, labels.stop)) - n_labels
 
+        def add_rows(label: int) -> None:
+            entries, number = self.label_rows.entries(label), label - labels.start
+            is_first = label < labels.stop
+            columns = slice(labels.start, n_labels if is_first else labels.stop)
+            width, rows = columns.stop - columns.start, self.label_rows.rows[entries]
+            is_virtual = not self.Y[rows[0], label]  # its rows with another label are the other's
+            share = np.where(self.Y[rows, columns], 0.0 if is_virtual else overlap, 1.0)
+            decisions = unfold(self.p_decide[entries, columns])
+            products = np.hstack([part * share for part in decisions]).T @ weights[rows]
+            own, other = products[:width], products[width:]
+            if is_first:
+                here = slice(start[number] + label + 1, start[number] + n_labels)
+                sums[0, 0][here], sums[0, 1][here] = own[number + 1 :], other[number + 1 :]
+            # Pairs in which the label is the second.
+            where = start[: max(0, number)] + label
+            sums[1, 0][where], sums[1, 1][where] = other[: len(where)], own[: len(where)]
 
-class _Block:
-    """Pairs whose first label is in a slice: pair (i, j) has the position ``offset[i] + j``."""
-
-    def __init__(self, labels: slice, n_labels: int):
-        self.labels, self.n_labels = labels, n_labels
-        first = np.arange(labels.start, labels.stop)
-        self.offset = np.cumsum(n_labels - 1 - first) - n_labels
-
-    def put(self, label: int, products: FloatArray, exclusive: FloatArray) -> FloatArray:
-        """Write the sums of a label's pairs; return the remaining ones, over shared rows."""
-        labels, is_first = self.labels, label < self.labels.stop
-        n_columns = (self.n_labels if is_first else labels.stop) - labels.start
-        own, other = products[:n_columns], products[n_columns : 2 * n_columns]
-        if is_first:
-            at, low = self.start(label), label + 1 - labels.start
-            here = slice(at + label + 1, at + self.n_labels)
-            exclusive[0, 0][here], exclusive[0, 1][here] = own[low:], other[low:]
-        # Pairs in which the label is the second.
-        where = self.offset[: max(0, label - labels.start)] + label
-        exclusive[1, 0][where] = other[: len(where)]
-        exclusive[1, 1][where] = own[: len(where)]
-        return products[2 * n_columns :]
-
-    def columns(self, label: int) -> slice:
-        """Return the labels that are paired with a label in the block."""
-        return slice(
-            self.labels.start, self.n_labels if label < self.labels.stop else self.labels.stop
-        )
-
-    def start(self, label: int) -> int:
-        """Return the offset of a first label."""
-        return int(self.offset[label - self.labels.start])
-
-
-def confusion_sums(
-    weights: FloatArray, decisions: ValidationDecisions, labels: slice, *, shared: bool
-) -> ConfusionSums:
-    """Return the confusion sums of the block of pairs whose first label is in `labels`.
-
-    `weights`, of shape (M, t), are those of M validation rows around t points. With `shared`, rows
-    with both labels of a pair are summed, too, apart from the others.
-
-    With weights w, memberships v in the true class and probabilities r = P(h | x) of the decision
-    h, the sums over validation rows (section 3.4.1, before division by the neighbourhood's size)
-    are
-
-        e[truth, decision] = sum of w * v[truth] * r[decision]
-
-    Each is summed separately: a difference of two sums would leave rounding errors in
-    cells that must be exactly 0.
-    """
-    n_labels, n_points = decisions.label_rows.n_labels, weights.shape[1]
-    pairs = pairs_of(labels, n_labels)
-    block = _Block(labels, n_labels)
-    exclusive = np.zeros((2, 2, pairs.stop - pairs.start, n_points))
-    # Sums over rows with both labels of a pair, by its first label.
-    none = np.empty(0, dtype=np.intp), np.empty((2, 0, n_points))
-    both: list[tuple[IntArray, FloatArray]] = [none] * (labels.stop - labels.start)
-
-    def add_rows(label: int) -> None:
-        entries = decisions.label_rows.entries(label)
-        rows = decisions.label_rows.rows[entries]
-        cells, others = decisions.cells(label, labels, shared=shared)
-        left = block.put(label, cells.T @ weights[rows], exclusive)
-        if len(others):
-            shared_pairs = block.start(label) + labels.start + others
-            both[label - labels.start] = shared_pairs, left.reshape(2, len(others), n_points)
-
-    present = np.flatnonzero(np.diff(decisions.label_rows.indptr[labels.start :])) + labels.start
-    size = 0.1 * decisions.p_decide.size * n_points
-    in_threads(add_rows, present.tolist(), thread_count(nanoseconds=size))
-    which, sums = zip(none, *both, strict=True)
-    return ConfusionSums(exclusive, np.concatenate(sums, axis=1), np.concatenate(which))
+        present = np.flatnonzero(np.diff(self.label_rows.indptr[labels.start :])) + labels.start
+        size = 0.1 * self.p_decide.size * weights.shape[1]
+        in_threads(add_rows, present.tolist(), thread_count(nanoseconds=size))
+        if balance is not None:
+            sums *= np.stack(balance)[:, np.newaxis, :, np.newaxis]
+        return sums.transpose(3, 2, 0, 1)
 
 
 def p_true_given_decision(confusion: FloatArray, xp: Any = np) -> tuple[FloatArray, FloatArray]:

@@ -20,7 +20,7 @@ from pairmend.pairwise.learners import PairLearner
 class Oracle(PairLearner):
     """A learner whose supports are the rows themselves."""
 
-    def fit(self, X, Y, pairs, fit_params, owner=None):
+    def fit(self, rows, pairs, owner=None):
         return self
 
     def supports(self, X, blocks):

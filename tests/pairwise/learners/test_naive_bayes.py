@@ -15,34 +15,34 @@ from sklearn.naive_bayes import GaussianNB
 from pairmend import PairwiseClassifier, RandomSubspaceNB
 from pairmend._utils.computing import row_chunks
 from pairmend.kernels.pairs import LabelRows, label_pairs
-from pairmend.kernels.rrc import unfold
+from pairmend.kernels.rrc import identity_reference, unfold
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.sums import LabelSums
 from pairmend.pairwise.learners.generic import GenericPairLearner
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
+from pairmend.pairwise.voting import TrainingRows
 
 
 def dense(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def parameters(Y, weights, virtual):
-    """Return the pairs of labels and the parameters of fit."""
-    return label_pairs(Y.shape[1] + virtual), {} if weights is None else {"sample_weight": weights}
+def training(X, Y, weights, virtual):
+    """Return the training rows and the pairs of labels."""
+    params = {} if weights is None else {"sample_weight": weights}
+    return TrainingRows(X, Y, params), label_pairs(Y.shape[1] + virtual)
 
 
 def one_per_pair(base, X, Y, weights=None, virtual=False):
     """Fit the generic learner on dense rows, where it is exact."""
     return GenericPairLearner(base, n_jobs=None, seed=3).fit(
-        dense(X), Y, *parameters(Y, weights, virtual)
+        *training(dense(X), Y, weights, virtual)
     )
 
 
 def closed_form(base, X, Y, weights=None, n_jobs=None, virtual=False):
     """Fit the closed-form learner."""
-    return SubspaceNBPairLearner(base, n_jobs=n_jobs, seed=3).fit(
-        X, Y, *parameters(Y, weights, virtual)
-    )
+    return SubspaceNBPairLearner(base, n_jobs=n_jobs, seed=3).fit(*training(X, Y, weights, virtual))
 
 
 LIMITS = [
@@ -86,13 +86,13 @@ def _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual):
     others = label_rows.label[:, np.newaxis] != np.arange(n_labels)
     reference = one_per_pair(base, X, Y, weights, virtual)
     expected = next(reference.supports(dense(queries), [slice(0, n_labels - 1)]))
-    expected_at, _ = unfold(reference.folded_supports_at(dense(queries), label_rows))
+    expected_at, _ = unfold(reference.decide(dense(queries), label_rows, identity_reference))
     for limits in LIMITS:
         with patched(limits):
             learner = closed_form(base, X, Y, weights, virtual=virtual)
             blocks = [slice(0, 1), slice(1, n_labels - 1)][: n_labels - 1]
             found = np.hstack(list(learner.supports(queries, blocks)))
-            at, _ = unfold(learner.folded_supports_at(queries, label_rows))
+            at, _ = unfold(learner.decide(queries, label_rows, identity_reference))
         np.testing.assert_allclose(found, expected, atol=tolerance)
         assert ((at >= 0) & (at <= 1)).all()
         np.testing.assert_allclose(at[others], expected_at[others], atol=tolerance)
@@ -260,7 +260,10 @@ def test_number_of_threads_does_not_change_supports(rng, is_sparse):
             single, several = (closed_form(BASE, X, Y, n_jobs=n) for n in (1, 3))
             for a, b in (
                 [next(learner.supports(X, [slice(0, 8)])) for learner in (single, several)],
-                [learner.folded_supports_at(X, LabelRows.of(Y)) for learner in (single, several)],
+                [
+                    learner.decide(X, LabelRows.of(Y), identity_reference)
+                    for learner in (single, several)
+                ],
             ):
                 np.testing.assert_array_equal(a, b)
 
@@ -268,10 +271,10 @@ def test_number_of_threads_does_not_change_supports(rng, is_sparse):
 def test_chunks_of_rows_do_not_change_supports(rng):
     X, Y = mixed(rng, 100), labels(rng, 100)
     learner = closed_form(BASE, X, Y)
-    whole = learner.folded_supports_at(X, LabelRows.of(Y))
+    whole = learner.decide(X, LabelRows.of(Y), identity_reference)
     with config_context(working_memory=0.05):
-        assert len(list(row_chunks(100, learner.row_size))) > 3
-        found = learner.folded_supports_at(X, LabelRows.of(Y))
+        assert len(list(row_chunks(100, learner.sizes[0]))) > 3
+        found = learner.decide(X, LabelRows.of(Y), identity_reference)
         np.testing.assert_allclose(found, whole, atol=1e-14)
 
 
@@ -308,16 +311,16 @@ def test_partial_fits_equal_one_fit(rng, is_sparse, missing, weighted, virtual):
     feature_statistics = BASE.set_params(random_state=0).feature_statistics(X, weights)
     pairs = label_pairs(9 + virtual)
 
-    def params(rows):
+    def part(rows):
         weight = {} if weights is None else {"sample_weight": weights[rows]}
-        return {"feature_statistics": feature_statistics, **weight}
+        return TrainingRows(X[rows], Y[rows], {"feature_statistics": feature_statistics, **weight})
 
-    at_once = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0).fit(X, Y, pairs, params(slice(None)))
+    at_once = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0).fit(part(slice(None)), pairs)
     parts = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0)
     for rows in (slice(0, 60), slice(60, 150), slice(150, 160), slice(160, 200)):
-        parts.partial_fit(X[rows], Y[rows], pairs, params(rows))
+        parts.partial_fit(part(rows), pairs)
     every = [slice(0, 8 + virtual)]
     expected, ours = (next(learner.supports(queries, every)) for learner in (at_once, parts))
     np.testing.assert_allclose(ours, expected, atol=1e-10)
     with pytest.raises(ValueError, match="Y has 3 labels, but the rows of earlier calls had 9"):
-        parts.partial_fit(X, Y[:, :3], label_pairs(3), {})
+        parts.partial_fit(TrainingRows(X, Y[:, :3], {}), label_pairs(3))

@@ -24,7 +24,8 @@ from pairmend.kernels.confusion import (
     label_confusion,
 )
 from pairmend.kernels.rrc import CLASS_REFERENCES, REFERENCES, decide, fold_rounded
-from pairmend.pairwise.base import Blocks, LocallyCorrected, TrainingInput
+from pairmend.pairwise.corrected import LocallyCorrected
+from pairmend.pairwise.voting import Blocks, TrainingInput
 
 
 class CorrectedWithoutPairs(LocallyCorrected):

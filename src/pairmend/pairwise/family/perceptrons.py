@@ -24,11 +24,10 @@ from pairmend._utils.typing import (
 from pairmend._utils.validation import check_features, check_magnitude, check_training_rows
 from pairmend._utils.weights import check_row_weights, unit_weight
 from pairmend.kernels.pairs import label_pairs, pairs_of
-from pairmend.pairwise.base import PairwiseVoting, TrainingInput
-from pairmend.pairwise.learners import PairLearner
+from pairmend.pairwise.voting import PairwiseVoting, TrainingInput
 
 
-class PerceptronPairLearner(PairLearner):
+class PerceptronPairLearner:
     """A perceptron for each pair of labels, all trained together.
 
     A row trains the pairs of each of its labels with each label that it lacks, and, with a virtual
@@ -75,30 +74,9 @@ class PerceptronPairLearner(PairLearner):
         self._side = self._side.astype(dtype).ravel()
 
     @property
-    def row_size(self) -> int:
-        """Number of floats that a row needs in memory during prediction, without its supports."""
-        return int(self._weights.shape[1])
-
-    def fit(
-        self,
-        X: Matrix,
-        Y: BoolArray,
-        pairs: IntArray,
-        fit_params: dict[str, Any],
-        owner: Any = None,
-    ) -> "PerceptronPairLearner":
-        """Update all pairs by passes over the rows of positive weight.
-
-        `fit_params` are ``sample_weight``, ``max_iter``, and ``rng``, which shuffles the rows, or
-        None. Without an average, a pass without mistakes is the last one.
-        """
-        weights, rng = fit_params["sample_weight"], fit_params["rng"]
-        rows = np.flatnonzero(weights > 0)
-        for self.n_iter_ in range(1, fit_params["max_iter"] + 1):
-            order = rows if rng is None else rng.permutation(rows)
-            if not self.partial_fit(X[order], Y[order], weights[order]) and self._drift is None:
-                break
-        return self
+    def sizes(self) -> tuple[int, int]:
+        """Number of floats that a row, and a pair, need in prediction, without supports."""
+        return self._weights.shape[1], 0
 
     def partial_fit(self, X: Matrix, Y: BoolArray, weights: FloatArray) -> int:
         """Update all pairs with one row after another; return the number of misclassifications.
@@ -392,18 +370,15 @@ class PairwisePerceptrons(PairwiseVoting):
         X = check_training_rows(X)
         target = check_target(self, X, y, min_labels=self._min_labels)
         problem, numbers = self._read(X, target, sample_weight)
-        learner = self._new_perceptrons(problem, numbers)
-        learner.fit(
-            numbers,
-            target.Y,
-            problem.pairs,
-            {
-                "sample_weight": problem.row_weights,
-                "max_iter": self.max_iter,
-                "rng": problem.rng if self.shuffle else None,
-            },
-        )
-        n_iter = learner.n_iter_
+        learner, weights = self._new_perceptrons(problem, numbers), problem.row_weights
+        rows = np.flatnonzero(weights > 0)
+        n_iter = 0
+        while n_iter < self.max_iter:
+            n_iter += 1
+            order = problem.rng.permutation(rows) if self.shuffle else rows
+            n_wrong = learner.partial_fit(numbers[order], target.Y[order], weights[order])
+            if not n_wrong and not self.average:
+                break
         return self._set_fitted(X, target, pairs_=problem.pairs, learner_=learner, n_iter_=n_iter)
 
     @fit_context(prefer_skip_nested_validation=True)

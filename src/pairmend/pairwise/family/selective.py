@@ -15,9 +15,9 @@ from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend.kernels.pairs import label_pairs, vote
-from pairmend.pairwise.base import PairwiseVoting
 from pairmend.pairwise.learners import PairLearner
 from pairmend.pairwise.learners.generic import GenericPairLearner
+from pairmend.pairwise.voting import PairwiseVoting
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,56 @@ def distinct_values(X: Array, space: Namespace) -> DistinctValues:
     return DistinctValues(count, low, high, listed)
 
 
+class DeviceDecisions(ValidationDecisions):
+    """Decisions of pairs on a device."""
+
+    def confusion(
+        self,
+        weights: Array,
+        labels: slice,
+        *,
+        overlap: float = 0.0,
+        balance: tuple[FloatArray, FloatArray] | None = None,
+    ) -> Array:
+        """Return the confusion matrices of a block of pairs around points, (t, n_pairs, 2, 2)."""
+        space, n_labels = Namespace.of(weights), self.label_rows.n_labels
+        xp = space.xp
+        width, n_all = labels.stop - labels.start, n_labels - labels.start
+
+        def sums(of: slice, columns: slice) -> Array:
+            has_label = xp.astype(space.asarray(self.Y[:, columns]), weights.dtype)
+            p_decide = self.p_decide[:, columns]
+
+            def cells(part: _Part) -> Array:
+                # In its pairs, the virtual label has no row that has the other label.
+                is_virtual = ~self.Y[part.rows[:, 0], part.numbers + of.start]
+                left_out = space.asarray(np.where(is_virtual, 1.0, 1 - overlap))[:, None, None]
+                share = 1 - left_out * space.take(has_label, space.asarray(part.rows))
+                folded = space.take(p_decide, space.asarray(part.entries))
+                smaller, is_other = xp.abs(folded), xp.signbit(folded)
+                chosen = xp.where(is_other, 1 - smaller, smaller)
+                other = xp.where(is_other, smaller, 1 - smaller)
+                return xp.concat([chosen * share, other * share], axis=2)
+
+            n_cells = 2 * (columns.stop - columns.start)
+            return _sum_products(cells, n_cells, weights, self.label_rows, of, space)
+
+        own = sums(labels, slice(labels.start, n_labels))
+        other = sums(slice(labels.stop, n_labels), labels)
+        # What a second label decides for itself is decided for the second label.
+        chosen = xp.concat([own[:, :width, :], other[:, :width, :]], axis=0)
+        against = xp.concat([own[:, n_all : n_all + width, :], other[:, width:, :]], axis=0)
+        cells = [own[:, :n_all, :], own[:, n_all:, :]]
+        cells += [xp.permute_dims(part, (1, 0, 2)) for part in (against, chosen)]
+        first, second = pairs_between(labels, n_labels)
+        places = space.asarray((first - labels.start) * n_all + second - labels.start)
+        flat = [xp.take(xp.reshape(cell, (-1, cell.shape[2])), places, axis=0) for cell in cells]
+        found = xp.reshape(xp.stack(flat), (2, 2, *flat[0].shape))
+        if balance is not None:
+            found = found * space.asarray(np.stack(balance))[:, None, :, None]
+        return xp.permute_dims(found, (3, 2, 0, 1))
+
+
 class DevicePairLearner(PairLearner):
     """The training rows of all pairs, from which the log-odds of any block of pairs follow.
 
@@ -80,20 +130,16 @@ class DevicePairLearner(PairLearner):
         Precision of log-odds.
     """
 
+    decisions = DeviceDecisions
+
     def __init__(self, estimator: RandomSubspaceNB, *, seed: int):
         self.estimator = estimator
         self.seed = seed
 
-    def fit(
-        self,
-        X: Array,
-        Y: BoolArray,
-        pairs: IntArray,
-        fit_params: dict[str, Any],
-        owner: Any = None,
-    ) -> "DevicePairLearner":
+    def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> "DevicePairLearner":
         """Store the training rows as columns."""
-        space, self.has_virtual = Namespace.of(X), Y.shape[1] in pairs
+        X, Y, fit_params = rows.X, rows.Y, rows.fit_params
+        space, has_virtual = Namespace.of(X), Y.shape[1] in pairs
         xp = space.xp
         estimator = seed_estimator(self.estimator, self.seed)
         given, weights = fit_params.get("feature_statistics"), fit_params.get("sample_weight")
@@ -111,8 +157,8 @@ class DevicePairLearner(PairLearner):
         # The tables of columns need the library and the device of values.
         self.values = X
         self.values = self._columns(X, space.float64) * space.asarray(weights)[:, None]
-        self.label_rows = LabelRows.of(Y, has_virtual=self.has_virtual)
-        self.Y = np.column_stack([Y, np.zeros(len(Y), dtype=bool)]) if self.has_virtual else Y
+        self.label_rows = LabelRows.of(Y, has_virtual=has_virtual)
+        self.Y = np.column_stack([Y, np.zeros(len(Y), dtype=bool)]) if has_virtual else Y
 
         own = np.zeros(self.Y.shape)
         own[self.label_rows.rows, self.label_rows.label] = 1
@@ -144,14 +190,10 @@ class DevicePairLearner(PairLearner):
         return Namespace.of(self.values)
 
     @property
-    def row_size(self) -> int:
-        """Number of floats that a row needs in memory during prediction, without its supports."""
-        return int(np.prod(self._tables["columns"].shape))
-
-    @property
-    def pair_size(self) -> int:
-        """Number of floats that a pair needs in memory while it is trained."""
-        return ARRAYS * int(self.values.shape[1]) + 2 * self.row_size
+    def sizes(self) -> tuple[int, int]:
+        """Number of floats that a row, and a pair, need in prediction, without supports."""
+        of_row = int(np.prod(self._tables["columns"].shape))
+        return of_row, ARRAYS * int(self.values.shape[1]) + 2 * of_row
 
     @lazy
     def _tables(self) -> dict[str, Array]:
@@ -218,8 +260,9 @@ class DevicePairLearner(PairLearner):
         space, n_labels = self.namespace, len(self.constant)
         xp = space.xp
         log_odds = SUBSPACE_ARRAYS * self._tables["columns"].shape[0] * n_labels
-        at_once = max(1, space.max_bytes // (8 * (log_odds + 2 * self.row_size)))
-        step = max(1, space.max_bytes // (8 * self.pair_size * n_labels))
+        row_size, pair_size = self.sizes
+        at_once = max(1, space.max_bytes // (8 * (log_odds + 2 * row_size)))
+        step = max(1, space.max_bytes // (8 * pair_size * n_labels))
         found, order = [], []
         for labels in batches(n_labels, step):
             weights = self._log_odds_weights(labels, slice(0, n_labels))
@@ -236,53 +279,6 @@ class DevicePairLearner(PairLearner):
                 order.append(part.entries.ravel()[kept])
         place = space.asarray(np.argsort(np.concatenate(order)))
         return xp.take(xp.concat(found, axis=0), place, axis=0)
-
-    def confusion(
-        self,
-        weights: Array,
-        decisions: ValidationDecisions,
-        labels: slice,
-        *,
-        overlap: float,
-        balance: tuple[FloatArray, FloatArray] | None,
-    ) -> Array:
-        """Return the confusion matrices of a block of pairs around points, (t, n_pairs, 2, 2)."""
-        space, n_labels = self.namespace, len(self.constant)
-        xp = space.xp
-        width, n_all = labels.stop - labels.start, n_labels - labels.start
-
-        def sums(of: slice, columns: slice) -> Array:
-            has_label = xp.astype(space.asarray(decisions.Y[:, columns]), weights.dtype)
-            p_decide = decisions.p_decide[:, columns]
-
-            def cells(part: _Part) -> Array:
-                # In its pairs, the virtual label has no row that has the other label.
-                is_virtual = self.has_virtual & (part.numbers + of.start == n_labels - 1)
-                left_out = space.asarray(np.where(is_virtual, 1.0, 1 - overlap))[:, None, None]
-                share = 1 - left_out * space.take(has_label, space.asarray(part.rows))
-                folded = space.take(p_decide, space.asarray(part.entries))
-                smaller, is_other = xp.abs(folded), xp.signbit(folded)
-                chosen = xp.where(is_other, 1 - smaller, smaller)
-                other = xp.where(is_other, smaller, 1 - smaller)
-                return xp.concat([chosen * share, other * share], axis=2)
-
-            n_cells = 2 * (columns.stop - columns.start)
-            return _sum_products(cells, n_cells, weights, decisions.label_rows, of, space)
-
-        own = sums(labels, slice(labels.start, n_labels))
-        other = sums(slice(labels.stop, n_labels), labels)
-        # What a second label decides for itself is decided for the second label.
-        chosen = xp.concat([own[:, :width, :], other[:, :width, :]], axis=0)
-        against = xp.concat([own[:, n_all : n_all + width, :], other[:, width:, :]], axis=0)
-        cells = [own[:, :n_all, :], own[:, n_all:, :]]
-        cells += [xp.permute_dims(part, (1, 0, 2)) for part in (against, chosen)]
-        first, second = pairs_between(labels, n_labels)
-        places = space.asarray((first - labels.start) * n_all + second - labels.start)
-        flat = [xp.take(xp.reshape(cell, (-1, cell.shape[2])), places, axis=0) for cell in cells]
-        found = xp.reshape(xp.stack(flat), (2, 2, *flat[0].shape))
-        if balance is not None:
-            found = found * space.asarray(np.stack(balance))[:, None, :, None]
-        return xp.permute_dims(found, (3, 2, 0, 1))
 
     def _columns(self, X: Array, dtype: Any) -> Array:
         """Return rows as values of all columns, (n, n_columns)."""

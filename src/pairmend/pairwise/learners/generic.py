@@ -1,6 +1,6 @@
 """Any scikit-learn classifier as a pair learner: one clone for each problem."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from pairmend._utils.validation import class_probabilities, seed_estimator, take
 from pairmend._utils.weights import take_params, unit_weight
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.pairs import LabelRows, pairs_of
-from pairmend.kernels.rrc import fold_rounded
+from pairmend.kernels.rrc import decide, fold_rounded
 from pairmend.pairwise.learners import PairLearner
 
 
@@ -157,34 +157,22 @@ class GenericPairLearner(PairLearner):
         self.n_jobs = n_jobs
         self.seed = seed
 
-    def fit(
-        self,
-        X: MatrixLike,
-        Y: BoolArray,
-        pairs: IntArray,
-        fit_params: dict[str, Any],
-        owner: Any = None,
-    ) -> "GenericPairLearner":
+    def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> "GenericPairLearner":
         """Train all pairs, each on the rows that have exactly one of its labels."""
-        estimator = seed_estimator(self.estimator, self.seed)
+        estimator, X = seed_estimator(self.estimator, self.seed), rows.X
         if is_frame(X) and takes_encoded_frames(estimator):
             X = FrameEncoder().fit(X).encode(X)  # once for all pairs
         models = train_problems(
             estimator,
             X,
-            _problems(Y, pairs),
-            fit_params,
+            _problems(rows.Y, pairs),
+            rows.fit_params,
             n_jobs=self.n_jobs,
             owner=owner,
             n_problems=len(pairs),
         )
-        self.set_models(pairs, models)
+        self._pairs, self.models_ = pairs, models
         self._encoder = X.encoder if isinstance(X, EncodedFrame) else None
-        return self
-
-    def set_models(self, pairs: IntArray, models: list[Any]) -> "GenericPairLearner":
-        """Set classifiers of pairs that were trained elsewhere."""
-        self._pairs, self.models_, self._encoder = pairs, models, None
         return self
 
     def _encoded(self, X: MatrixLike) -> MatrixLike:
@@ -205,8 +193,10 @@ class GenericPairLearner(PairLearner):
         """Return the support of one pair for its first label."""
         return _predict_support(self.models_[pair], self._encoded(X))
 
-    def folded_supports_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that have them, in all their pairs, folded."""
+    def decide(
+        self, X: MatrixLike, label_rows: LabelRows, reference: Callable[..., FloatArray]
+    ) -> FloatArray:
+        """Return the decisions for labels at the rows that have them, folded."""
         X = self._encoded(X)
         out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
         rows = [label_rows.rows[label_rows.entries(label)] for label in range(label_rows.n_labels)]
@@ -219,7 +209,7 @@ class GenericPairLearner(PairLearner):
         )
         results = iterate_calls(calls, n_jobs=self.n_jobs, prefer="threads")
         for (i, j), (where, support) in zip(self._pairs[used], results, strict=True):
-            folded = fold_rounded(support)
+            folded = decide(fold_rounded(support), reference)
             out[label_rows.entries(i), j] = folded[np.searchsorted(where, rows[i])]
             out[label_rows.entries(j), i] = -folded[np.searchsorted(where, rows[j])]
         return out

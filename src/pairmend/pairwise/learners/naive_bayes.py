@@ -13,7 +13,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import seed_estimator
 from pairmend._utils.weights import check_sample_weight, unit_weight
 from pairmend.kernels.pairs import LabelRows, pairs_of
-from pairmend.kernels.rrc import fold
+from pairmend.kernels.rrc import decide, fold
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.scoring import (
@@ -56,20 +56,13 @@ class SubspaceNBPairLearner(PairLearner):
         self.n_jobs = n_jobs
         self.seed = seed
 
-    def fit(
-        self,
-        X: MatrixLike,
-        Y: BoolArray,
-        pairs: IntArray,
-        fit_params: dict[str, Any],
-        owner: Any = None,
-    ) -> "SubspaceNBPairLearner":
+    def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> "SubspaceNBPairLearner":
         """Train all pairs, each on the rows that have exactly one of its labels."""
-        estimator = seed_estimator(self.estimator, self.seed)
-        weights = fit_params.get("sample_weight")
+        estimator, X, Y = seed_estimator(self.estimator, self.seed), rows.X, rows.Y
+        weights = rows.fit_params.get("sample_weight")
         if weights is not None:
             weights = check_sample_weight(weights, X, ensure_non_negative=True)
-        if feature_statistics := fit_params.get("feature_statistics"):
+        if feature_statistics := rows.fit_params.get("feature_statistics"):
             numbers = by_density(read_numbers(estimator, X, feature_statistics.encoder))
         else:
             numbers, feature_statistics = estimator.read_with_statistics(X, weights)
@@ -92,20 +85,13 @@ class SubspaceNBPairLearner(PairLearner):
         return self
 
     def partial_fit(
-        self,
-        X: MatrixLike,
-        Y: BoolArray,
-        pairs: IntArray,
-        fit_params: dict[str, Any],
-        *,
-        decay: float = 1.0,
-        min_mass: float = 0.0,
+        self, rows: Any, pairs: IntArray, *, decay: float = 1.0, min_mass: float = 0.0
     ) -> "SubspaceNBPairLearner":
         """Train all pairs on further rows, in addition to those of earlier calls.
 
         Training only updates sums, so no earlier row is stored. Feature statistics are needed
-        before any sum: they are those of the first call's rows, or ``feature_statistics`` in its
-        `fit_params`, such as those of a larger sample. Later values of a categorical feature that
+        before any sum: they are those of the first call's rows, or ``feature_statistics`` among its
+        parameters, such as those of a larger sample. Later values of a categorical feature that
         they do not list are ignored. The weight that counts as one row in smoothing is that of the
         first call as well.
 
@@ -113,19 +99,20 @@ class SubspaceNBPairLearner(PairLearner):
         that then weighs less than `min_mass` becomes empty. Further rows may be empty.
         """
         if not hasattr(self, "feature_statistics_"):
-            return self.fit(X, Y, pairs, fit_params)
+            return self.fit(rows, pairs)
+        Y = rows.Y
         n_labels = len(self._separable) - self._sums.has_virtual
         if Y.shape[1] != n_labels:
             raise ValueError(
                 f"Y has {Y.shape[1]} labels, but the rows of earlier calls had {n_labels}."
             )
-        weights = fit_params.get("sample_weight")
+        weights = rows.fit_params.get("sample_weight")
         if weights is not None and len(Y):
-            weights = check_sample_weight(weights, X, ensure_non_negative=True)
+            weights = check_sample_weight(weights, rows.X, ensure_non_negative=True)
         unit = self.feature_statistics_.unit or 1.0
         sums = self._sums if decay == 1 else self._sums.decayed(decay, min_mass / unit)
         if len(Y):
-            numbers, Y, weights = _positive_rows(self._read_numbers(X), Y, weights, unit)
+            numbers, Y, weights = _positive_rows(self._read_numbers(rows.X), Y, weights, unit)
             sums = sums.with_rows(Y, weights, self._design.expand(numbers))
         self._update_scorers(sums)
         return self
@@ -155,15 +142,17 @@ class SubspaceNBPairLearner(PairLearner):
         for labels in blocks:
             yield self._all_rows(pairs_of(labels, len(self._separable)), rows, scores).T
 
-    def folded_supports_at(self, X: MatrixLike, label_rows: LabelRows) -> FloatArray:
-        """Return the supports for labels at the rows that have them, in all their pairs, folded."""
+    def decide(
+        self, X: MatrixLike, label_rows: LabelRows, reference: Callable[..., FloatArray]
+    ) -> FloatArray:
+        """Return the decisions for labels at the rows that have them, folded."""
         numbers = self._read_numbers(X)
         n_rows = numbers.shape[0]
         out = np.full((len(label_rows.rows), label_rows.n_labels), 0.5)
-        for chunk in row_chunks(n_rows, self.row_size):
+        for chunk in row_chunks(n_rows, self.sizes[0]):
             here, chosen = label_rows.among(np.arange(chunk.start, chunk.stop), n_rows)
             rows = ScoredRows.of(self._design.expand(numbers[chunk]), self._design)
-            out[chosen] = self._at_labels(rows, here)
+            out[chosen] = decide(self._at_labels(rows, here), reference)
         return out
 
     def _at_labels(self, rows: ScoredRows, label_rows: LabelRows) -> FloatArray:
@@ -258,11 +247,11 @@ class SubspaceNBPairLearner(PairLearner):
         return numbers if self._design.centre.any() else by_density(numbers)
 
     @property
-    def row_size(self) -> int:
-        """Number of floats that a row needs in memory during prediction, without its supports."""
+    def sizes(self) -> tuple[int, int]:
+        """Number of floats that a row, and a pair, need in prediction, without supports."""
         n_subspaces, width = self._design.subspace_table.shape
         columns, n_labels = len(self._design.column_feature), len(self._separable)
-        return columns + n_subspaces * (width + 1 + n_labels)
+        return columns + n_subspaces * (width + 1 + n_labels), 0
 
     @property
     def _n_subspaces(self) -> int:
