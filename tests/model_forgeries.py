@@ -11,6 +11,7 @@ To run some: ``python tests/model_forgeries.py --seeds 0 1000``.
 import argparse
 import copy
 import faulthandler
+import hashlib
 import io
 import json
 import os
@@ -42,7 +43,6 @@ from pairmend import (
 )
 from pairmend.baselines import BinaryRelevance, MLkNN
 from pairmend.persistence import ModelFileError, load_model, save_model
-from pairmend.persistence.container import Container, read_container, write_container
 
 MEMORY = 3 * 2**30
 """Bytes of address space for a batch."""
@@ -70,6 +70,26 @@ LOADERS = [
     "DefaultDictNode", "SliceNode", "BytesNode", "MaskedArrayNode", "RandomGeneratorNode",
 ]  # fmt: skip
 DTYPES = ["<f8", "<f4", "<i8", "<i4", "|b1", "<u1", "<U3", "|S2", "<c16", "<M8[s]", "<f8", "<i8"]
+
+
+def read_parts(path):
+    """Return the manifest and the members of the archive of a model file."""
+    manifest, content = path.read_bytes().split(b"\n", 3)[2:]
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return json.loads(manifest), {name: archive.read(name) for name in archive.namelist()}
+
+
+def write_parts(path, manifest, files, compression=zipfile.ZIP_DEFLATED):
+    """Write a model file with a valid checksum; `files` are its members, or the archive."""
+    buffer = io.BytesIO(files if isinstance(files, bytes) else b"")
+    if not isinstance(files, bytes):
+        with zipfile.ZipFile(buffer, "w", compression) as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+    body = json.dumps(manifest).encode() + b"\n" + buffer.getvalue()
+    digest = hashlib.sha256(body).hexdigest().encode()
+    path.write_bytes(b"pairmend-model 4\n" + digest + b"\n" + body)
+    return path
 
 
 @cache
@@ -115,10 +135,7 @@ def forge(seed, folder):
 
 def mutate(path, rng):
     """Return a valid model file with one to three changes and a valid checksum."""
-    container, _ = read_container(path)
-    manifest = copy.deepcopy(container.manifest)
-    with zipfile.ZipFile(io.BytesIO(container.content)) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
+    manifest, files = read_parts(path)
     schema = json.loads(files["model.json"])
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         kind = rng.choice(["schema", "array", "literal", "manifest"], p=[0.4, 0.38, 0.2, 0.02])
@@ -138,11 +155,7 @@ def mutate(path, rng):
             key = _any(list(manifest), rng)
             manifest[key] = _any([None, "abc", [1], {"x": 1}, [["a"]], 5, {"0": "ab"}], rng)
     files["model.json"] = json.dumps(schema).encode()
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    write_container(Container(manifest, buffer.getvalue()), path)
+    write_parts(path, manifest, files)
     return path.read_bytes()
 
 

@@ -47,7 +47,7 @@ def test_values_are_those_before_the_steps_of_a_pipeline(photos):
         StandardScaler(), MendedClassifier(ScaledLogisticRegression(), random_state=0)
     )
     fitted = pipeline.fit(X[["blue"]].to_numpy(), Y.to_numpy())
-    saved = SavedModel(fitted, ("blue",), ("sea", "sun"), {}, {}, "")
+    saved = SavedModel(fitted, ("blue",), ("sea", "sun"), {}, "")
     (explained,) = saved.explain(X[5:6][["blue"]], training=X[["blue"]])
     assert [label.name for label in explained.labels] == ["sea", "sun"]
     assert explained.features[0].value == X["blue"].iloc[5]
@@ -61,6 +61,6 @@ def test_values_are_those_before_the_steps_of_a_pipeline(photos):
 def test_classifiers_without_explanations_are_named(photos):
     X, Y = photos
     fitted = PairwiseClassifier().fit(X[["blue"]].to_numpy(), Y.to_numpy())
-    saved = SavedModel(fitted, ("blue",), (), {}, {}, "")
+    saved = SavedModel(fitted, ("blue",), (), {}, "")
     with pytest.raises(ValueError, match="PairwiseClassifier, which has no explanations"):
         saved.explain(X[["blue"]])

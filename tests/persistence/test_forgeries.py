@@ -8,7 +8,7 @@ import pytest
 
 import model_forgeries
 from pairmend import CorrectedPairwiseClassifier
-from pairmend.persistence.structures import reachable
+from pairmend.persistence.audit import reachable
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
 

@@ -259,7 +259,7 @@ def test_column_types_of_X_are_saved_for_pipelines(tmp_path):
     arguments = ["predict", "--proba", tmp_path / "x.model", tmp_path / "x.csv", "--out"]
     assert main([*map(str, arguments), str(tmp_path / "y.csv")]) == 0
     np.testing.assert_allclose(pd.read_csv(tmp_path / "y.csv"), expected, rtol=1e-12)
-    with pytest.raises(ValueError, match="X has the columns"):
+    with pytest.raises(ValueError, match="the columns of X are"):
         save_model(pipeline, tmp_path / "x.model", X=frame)
     with pytest.raises(ValueError, match="X must be a pandas or polars frame"):
         save_model(pipeline, tmp_path / "x.model", X=[[1]])
@@ -278,21 +278,10 @@ def test_arrays_are_passed_to_the_estimator_unchanged(tmp_path, small_set):
         saved.predict(pd.DataFrame(X, columns=list("abcdef")))
 
 
-def test_models_fitted_on_codes_of_categories(tmp_path, small_set):
-    X = np.column_stack([np.arange(60) % 3, np.arange(60) / 60])
-    Y = np.column_stack([X[:, 0] == 1, X[:, 1] > 0.4]).astype(int)
-    clf = BinaryRelevance(LogisticRegression()).fit(X, Y)
-    hues = ("blue", "green", "red")
-    save_model(clf, tmp_path / "x", feature_names=["hue", "size"], categories={0: hues})
-    rows = [{"size": size, "hue": hues[int(code)]} for code, size in X]
-    found = load_model(tmp_path / "x").predict_proba(rows)
-    np.testing.assert_array_equal(found, clf.predict_proba(X))
-
-
 def test_models_that_cannot_be_loaded_are_not_saved(tmp_path, small_set):
     X, Y = small_set
     clf = PairwiseClassifier(HistGradientBoostingClassifier(max_iter=2)).fit(X, Y)
-    with pytest.raises(UntrustedTypesError, match="TreePredictor.*trusted=") as caught:
+    with pytest.raises(UntrustedTypesError, match="TreePredictor.*has not been saved") as caught:
         save_model(clf, tmp_path / "x")
     assert not (tmp_path / "x").exists()
     save_model(clf, tmp_path / "x", trusted=caught.value.types)

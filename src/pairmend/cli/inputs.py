@@ -21,11 +21,12 @@ from pairmend.cli.output import (
     show_status,
     show_table,
 )
-from pairmend.datasets import MultiLabelData, ReadLimits, load_file, load_table, one_hot
+from pairmend.datasets import MultiLabelData, ReadLimits, load_file, load_table
 from pairmend.datasets.data import check_finite, column_values, drop_features, source_name
 from pairmend.datasets.tag_column import guess_separator, matching_separator, take_tags
 from pairmend.frames.kinds import summarise_columns
 from pairmend.persistence import SavedModel, UntrustedTypesError, load_model
+from pairmend.persistence.rows import without_codes
 
 MAX_SHOWN = 40
 """Columns of the report; of wider tables, those of numbers without remarks are left out."""
@@ -258,8 +259,10 @@ def read_training(
 
 def _classifier_rows(data: MultiLabelData, categorical: Collection[str]) -> Any:
     """Return the features: a frame if some are texts or categories, else an array of numbers."""
-    if sparse.issparse(data.X) or not data.categories:
-        return one_hot(data).X
+    if sparse.issparse(data.X):
+        data = without_codes(data)
+    if not data.categories:
+        return data.X
     is_arff = any(".arff" in path.suffixes for path in data.source)
     frame, _ = data.to_pandas()
     for place, values in data.categories.items():

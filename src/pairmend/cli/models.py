@@ -32,9 +32,10 @@ from pairmend.cli.methods import make_classifier, method_name
 from pairmend.cli.output import STANDARD, progress, show_status, show_table, show_text
 from pairmend.datasets.parquet import require_pyarrow, write_parquet
 from pairmend.frames import ColumnWarning
-from pairmend.persistence import SavedModel
-from pairmend.persistence.save_load import require_skops, save_with_facts
-from pairmend.persistence.saved import TagColumn, explain_prepared
+from pairmend.persistence import SavedModel, save_model
+from pairmend.persistence.explain import explain_prepared
+from pairmend.persistence.save_load import require_skops
+from pairmend.persistence.saved import TagColumn
 
 MIN_CHUNK_ROWS = 1000
 """Minimum number of rows that are predicted at once."""
@@ -60,12 +61,11 @@ def fit(options: argparse.Namespace) -> dict[str, Any]:
     warnings.simplefilter("ignore", ColumnWarning)  # the report of columns holds them
     with progress(f"fitting {size}") as update, messages_to(update):
         classifier.fit(X, data.Y)
-    digest, contents = save_with_facts(
+    digest, contents = save_model(
         classifier,
         options.model,
-        data.feature_names,
-        data.label_names,
-        categories=None if is_frame else data.categories,
+        feature_names=data.feature_names,
+        label_names=data.label_names,
         X=X if is_frame else None,
         trusted=options.trust or (),
         tags=None if options.tags is None else TagColumn(options.tags, options.separator),

@@ -3,10 +3,9 @@
 Needs skops: ``pip install 'pairmend[models]'``.
 """
 
-from pairmend.persistence.container import ModelFileError, ModelVersionWarning
-from pairmend.persistence.save_load import load_model, save_model
+from pairmend.persistence.save_load import ModelVersionWarning, load_model, save_model
 from pairmend.persistence.saved import SavedModel
-from pairmend.persistence.trust import UntrustedTypesError
+from pairmend.persistence.trust import ModelFileError, UntrustedTypesError
 
 __all__ = [
     "ModelFileError",

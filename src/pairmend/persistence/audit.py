@@ -1,155 +1,37 @@
-"""Checking the description in a model file before any object is created: types, sizes, values."""
+"""Checking a model file: before any object is created its types, sizes and arrays, then values.
+
+skops describes each object by a JSON object, a node, which names a type, the loader that makes it,
+and the nodes of its members. ``__id__`` identifies an object; a node that has nothing else is the
+object that has had this ``__id__``.
+
+Sizes that a file declares may be forged. scikit-learn and scipy do not check indices: a forged file
+could make them read any memory.
+"""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from inspect import getattr_static
-from types import GetSetDescriptorType, MemberDescriptorType
+from io import BytesIO
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
-from pairmend.persistence.archive import (
-    ArrayHead,
-    Budget,
-    TooLargeError,
-    check_sparse,
-    open_archive,
-    read_array,
-    read_head,
-    read_member,
-)
-from pairmend.persistence.schema import (
-    DESCRIPTION,
-    LOADERS,
-    SCHEMA,
-    Node,
-    attributes,
-    check_tree,
-    is_reference,
-    literal,
-    members,
-    type_name,
-)
-from pairmend.persistence.trust import class_of, full_name, is_missing, is_scalar, is_trusted
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.tree import BaseDecisionTree
 
-MAX_JOBS = 1024
-MAX_HASHES = 2**31 - 1
-TOKEN_PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\w+", r"\b\w+\b", r"\w\w+", r"\S+", None)
-"""Patterns whose time is linear in the length of any text."""
-VECTORIZERS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer")
+from pairmend._utils.typing import IntArray
+from pairmend.persistence.trust import BY_USER, OURS, TREE, full_name, is_trusted, registered
 
+Node = dict[str, Any]
 
-def check_attributes(node: Node, nodes: Mapping[int, Node], read: Callable[[Node], bytes]) -> None:
-    """Raise an error for attributes with which a trusted class could do harm.
-
-    `nodes` are the nodes that were read before, by number; `read` reads the file of an array.
-    """
-    state = node.get("content")
-    if state is not None and (not isinstance(state, dict) or state.get("__loader__") != "DictNode"):
-        raise ValueError(f"{type_name(node)} has a state that is not a dict")
-    own = attributes(node)
-    kinds = state["key_types"]["content"] if own and state is not None else []
-    if any(type_name(kind) != "builtins.str" for kind in kinds):
-        raise ValueError(f"{type_name(node)} has attributes whose names are not texts")
-    cls = class_of(type_name(node))
-    for name in own:
-        if name.startswith("__") or callable(getattr(cls, name, None)) or name in computed(node):
-            raise ValueError(
-                f"{type_name(node)} has the attribute {name!r}, which its class defines"
-            )
-
-    def value(name: str) -> Any:
-        """Return a plain value, or the node of any other value."""
-        found = own[name]
-        if isinstance(found, dict) and is_reference(found):
-            found = nodes.get(found.get("__id__", 0), found)
-        is_plain = isinstance(found, dict) and found.get("__loader__") == "JsonNode"
-        return literal(found) if is_plain else found
-
-    for name, (is_allowed, reason) in RULES.items():
-        if name in own and not is_allowed(value(name)):
-            raise ValueError(f"{type_name(node)} has {name}={_shown(value(name))}; {reason}")
-    if node["__class__"] in VECTORIZERS and node["__module__"].startswith("sklearn."):
-        for name, (is_allowed, reason) in TEXT_RULES.items():
-            if name in own and not is_allowed(value(name)):
-                raise ValueError(
-                    f"{type_name(node)} has {name}={_shown(value(name))}; {reason}. If you "
-                    f"trust the source of the file, pass {type_name(node)} as trusted."
-                )
-        _check_vocabulary(own.get("vocabulary_"), nodes, read)
-
-
-def computed(node: Node) -> list[str]:
-    """Return the attributes of an object that its class computes, such as cached properties."""
-    cls = class_of(type_name(node))
-    if cls is None:
-        return []
-    found = ((name, getattr_static(cls, name, None)) for name in attributes(node))
-    return [
-        name
-        for name, attribute in found
-        if hasattr(attribute, "__get__") and not callable(attribute)
-        and not isinstance(attribute, MemberDescriptorType | GetSetDescriptorType)
-    ]  # fmt: skip
-
-
-def _shown(value: Any) -> str:
-    return repr(value)[:60] if not isinstance(value, dict) else f"a {value.get('__class__')}"
-
-
-Rule = tuple[Callable[[Any], bool], str]
-RULES: dict[str, Rule] = {
-    "memory": (
-        lambda value: value is None,
-        "a cache of fits is not read from a model file; expected None",
-    ),
-    "n_jobs": (
-        lambda value: value is None or (type(value) is int and abs(value) <= MAX_JOBS),
-        f"expected None or at most {MAX_JOBS}",
-    ),
-}
-TEXT_RULES: dict[str, Rule] = {
-    "input": (
-        lambda value: value == "content",
-        "it would read files named in the data; expected 'content'",
-    ),
-    "token_pattern": (
-        lambda value: value in TOKEN_PATTERNS,
-        "such a pattern may run without end",
-    ),
-    "analyzer": (lambda value: value in ("word", "char", "char_wb"), "expected a name"),
-    "preprocessor": (lambda value: value is None, "expected None"),
-    "tokenizer": (lambda value: value is None, "expected None"),
-    "n_features": (
-        lambda value: type(value) is int and 1 <= value <= MAX_HASHES,
-        f"expected 1 to {MAX_HASHES}",
-    ),
-    "encoding": (lambda value: value in ("utf-8", "latin-1", "ascii", "utf8"), "expected utf-8"),
-}
-
-
-def _check_vocabulary(node: Any, nodes: Mapping[int, Node], read: Callable[[Node], bytes]) -> None:
-    """Check that words have the columns 0, 1, ...: scipy does not check them."""
-    if isinstance(node, dict) and is_reference(node):
-        node = nodes.get(node.get("__id__", 0))
-    if node is None:
-        return
-    columns = node.get("content") if isinstance(node, dict) else None
-    if not isinstance(columns, dict):
-        raise ValueError("a vocabulary is not a dict")
-    numbers = [_column(column, read) for column in columns.values()]
-    if sorted(numbers) != list(range(len(numbers))):
-        raise ValueError("a vocabulary has words whose columns are not 0, 1, ...")
-
-
-def _column(node: Any, read: Callable[[Node], bytes]) -> int:
-    is_array = isinstance(node, dict) and node.get("__loader__") == "NdArrayNode"
-    number = read_array(read(node)).tolist() if is_array else literal(node)
-    if type(number) is not int:
-        raise ValueError("a vocabulary has words whose columns are not integers")
-    return number
-
-
+SCHEMA = "schema.json"
+"""The description of the objects that skops reads and writes."""
+DESCRIPTION = "model.json"
+"""The same in a model file, with names of classes of the library in place of modules."""
 PROTOCOL = 2
 """Protocol of skops that is supported."""
 SCHEMA_FACTOR = 10
@@ -158,180 +40,310 @@ NODE_BYTES = 400
 """Smallest number of bytes that a node needs."""
 MAX_NODES = 20_000_000
 """Largest number of nodes, each counted as often as it is referenced."""
-KEYS = ("builtins.str", "builtins.int", "builtins.float", "builtins.bool")
-ARRAYS = ("NdArrayNode", "SparseMatrixNode", "MaskedArrayNode", "DTypeNode", "TreeNode")
-"""Loaders whose types cannot be trusted by the user."""
+MAX_JOBS = 1024
+TOKEN_PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\w+", r"\b\w+\b", r"\w\w+", r"\S+", None)
+"""Patterns whose time is linear in the length of any text."""
+
+
+class TooLargeError(ValueError):
+    """An archive holds more than allowed."""
+
+
+def type_name(node: Node) -> str:
+    """Return the full name of a node's type."""
+    return f"{node['__module__']}.{node['__class__']}"
 
 
 @dataclass
 class Audit:
-    """Names of all types in a file, of those that are not trusted, and of missing classes.
+    """Checks the description of a model, and counts its bytes up to `max_bytes`.
 
-    `schema` is the description with the full names of all types, as skops reads it.
+    `types` are the full names of all types, `untrusted` those that are not trusted, and `missing`
+    classes of the library that this version does not have.
     """
 
+    archive: ZipFile
+    trusted: frozenset[str]
+    max_bytes: int
+    used: int = 0
     types: set[str] = field(default_factory=set)
     untrusted: set[str] = field(default_factory=set)
     missing: set[str] = field(default_factory=set)
-    schema: Node = field(default_factory=dict)
+    sizes: dict[int, int | None] = field(default_factory=dict)
 
+    def spend(self, n_bytes: int) -> None:
+        """Count bytes; more than the limit is an error."""
+        self.used += n_bytes
+        if self.used > self.max_bytes:
+            limit = f"max_bytes={self.max_bytes} ({self.max_bytes / 2**30:.3g} GiB)"
+            raise TooLargeError(f"unpacked, it takes more than {limit}")
 
-def audit(content: bytes, trusted: frozenset[str], max_bytes: int) -> Audit:
-    """Check everything that an archive of `pack` (``persistence/packing.py``) describes.
+    def read(self, archive: ZipFile, name: str) -> bytes:
+        """Unpack a member of an archive, and count its bytes."""
+        size = archive.getinfo(name).file_size
+        self.spend(size)
+        with archive.open(name) as file:
+            return file.read(size)
 
-    Anything that skops would not write, or that is larger than `max_bytes`, is a ValueError.
-    """
-    budget = Budget(max_bytes)
-    with open_archive(content) as archive:
-        if SCHEMA in archive.namelist():
+    def schema(self) -> Node:
+        """Check the description, and return it with the full names of all types."""
+        if SCHEMA in self.archive.namelist():
             raise ValueError(f"it holds {SCHEMA}, which is made when it is loaded")
-        text = read_member(archive, DESCRIPTION, budget)
-        budget.spend(SCHEMA_FACTOR * len(text))
-        root = json.loads(text)
-        if not isinstance(root, dict) or type(root.get("protocol")) is not int:
-            raise ValueError("its description is not a JSON object with a protocol")
-        if root["protocol"] != PROTOCOL:
-            raise ValueError(
-                f"it is written in protocol {root['protocol']} of skops, expected {PROTOCOL}"
-            )
-        auditor = _Auditor(archive, trusted, budget)
-        auditor.visit(root)
-        auditor.found.schema = root
-    return auditor.found
+        text = self.read(self.archive, DESCRIPTION)
+        self.spend(SCHEMA_FACTOR * len(text))
+        root: Node = json.loads(text)
+        if type(root["protocol"]) is not int or root["protocol"] != PROTOCOL:
+            raise ValueError(f"it is not written in protocol {PROTOCOL} of skops")
+        self.visit(root)
+        return root
 
-
-class _Auditor:
-    """Visits the nodes of a description in skops' order of reading."""
-
-    def __init__(self, archive: ZipFile, trusted: frozenset[str], budget: Budget):
-        self.archive, self.trusted, self.budget = archive, trusted, budget
-        self.found = Audit()
-        self.sizes: dict[int, int | None] = {}
-        self.nodes: dict[int, Node] = {}
-        self.heads: dict[Any, ArrayHead] = {}
-        self.sparse: dict[tuple[Any, bool], int] = {}
-        self.checks: dict[str, Callable[[Node], None]] = {
-            "JsonNode": self._check_json,
-            "DictNode": self._check_dict,
-            "NdArrayNode": self._check_array,
-            "SparseMatrixNode": self._check_sparse,
-            "SliceNode": self._check_slice,
-            "TreeNode": self._check_tree,
-            "ObjectNode": self._check_object,
-        }
-
-    def visit(self, node: Any) -> int:
-        """Check a node and all below it; return their number."""
-        if not isinstance(node, dict):
-            raise ValueError(f"expected the description of an object, got {type(node).__name__}")
-        number = node.get("__id__")
-        if number is not None and (type(number) is not int or number < 1):
-            raise ValueError("an object has an impossible number")
-        if is_reference(node):
-            size = None if number is None else self.sizes.get(number)
-            if size is None or len(node) != 1:
-                raise ValueError(
-                    "a reference to an object that does not exist, or that contains the reference"
-                )
-            return size
-        if number in self.sizes:
-            raise ValueError("two objects have the same number")
+    def visit(self, part: Any) -> int:
+        """Check all nodes in a part of the description; return their number."""
+        if isinstance(part, list):
+            return self._sum(part)
+        if not isinstance(part, dict):
+            return 0
+        number, is_node = part.get("__id__"), "__loader__" in part
         if number is not None:
+            if type(number) is not int or number < 1:
+                raise ValueError("an object has an impossible number")
+            if not is_node:
+                return self._size_of_earlier(part, number)
+            if number in self.sizes:
+                raise ValueError("two objects have the same number")
             self.sizes[number] = None
-            self.nodes[number] = node
-        self.budget.spend(NODE_BYTES)
-        self._check_type(node)
-        if check := self.checks.get(node["__loader__"]):
-            check(node)
-        size = 1
-        for member in members(node):
-            size += self.visit(member)
-            if size > MAX_NODES:
-                raise TooLargeError(f"it holds more than {MAX_NODES} objects")
+        if is_node:
+            self._check_node(part)
+        size = int(is_node) + self._sum(part.values())
         if number is not None:
             self.sizes[number] = size
-        node["__module__"] = full_name(type_name(node)).rpartition(".")[0]
+        if is_node:
+            part["__module__"] = full_name(type_name(part)).rpartition(".")[0]
         return size
 
-    def _check_type(self, node: Node) -> None:
-        for key in ("__class__", "__module__", "__loader__"):
-            if not isinstance(node.get(key), str):
-                raise ValueError("an object has no type")
+    def _sum(self, parts: Iterable[Any]) -> int:
+        size = 0
+        for part in parts:
+            size += self.visit(part)
+            if size > MAX_NODES:
+                raise TooLargeError(f"it holds more than {MAX_NODES} objects")
+        return size
+
+    def _size_of_earlier(self, reference: Node, number: int) -> int:
+        size = self.sizes.get(number)
+        if size is None or len(reference) != 1:
+            raise ValueError(
+                "a reference to an object that does not exist, or that contains the reference"
+            )
+        return size
+
+    def _check_node(self, node: Node) -> None:
+        """Check the type of a node, and what compiled code would not check."""
+        if not all(type(node[key]) is str for key in ("__class__", "__module__", "__loader__")):
+            raise ValueError("an object has no type")
+        self.spend(NODE_BYTES)
         loader, name = node["__loader__"], type_name(node)
-        if is_missing(name):
-            self.found.missing.add(name)
-        if loader == "MethodNode" and isinstance(content := node.get("content"), dict):
-            name = f"{name}.{content.get('func')}"
-        self.found.types.add(full_name(name))
-        by_user = name in self.trusted and loader in LOADERS and loader not in ARRAYS
-        if not (by_user or is_trusted(loader, name)):
-            self.found.untrusted.add(name)
+        if node["__module__"] == OURS and registered(node["__class__"]) is None:
+            self.missing.add(name)
+        self.types.add(full_name(name))
+        if not (is_trusted(loader, name) or (name in self.trusted and loader in BY_USER)):
+            self.untrusted.add(name)
+        match loader:
+            case "JsonNode":
+                literal(node)
+            case "DictNode":
+                if any(kind["__loader__"] != "TypeNode" for kind in node["key_types"]["content"]):
+                    raise ValueError("a dict has keys that are neither texts nor numbers")
+            case "NdArrayNode" if node["type"] != "json":
+                self._array(node)
+            case "SparseMatrixNode":
+                self._check_sparse(node)
+            case "TreeNode":
+                self._check_tree(node)
 
-    def _check_json(self, node: Node) -> None:
-        literal(node)
-
-    def _check_dict(self, node: Node) -> None:
-        content, types = node.get("content"), node.get("key_types")
-        if not isinstance(content, dict) or not isinstance(types, dict):
-            raise ValueError("a dict has no keys or values")
-        kinds = types.get("content")
-        if types.get("__loader__") != "ListNode" or not isinstance(kinds, list):
-            raise ValueError("a dict has no types of keys")
-        if len(kinds) != len(content):
-            raise ValueError("a dict has another number of keys than of values")
-        for kind in kinds:
-            is_type = isinstance(kind, dict) and kind.get("__loader__") == "TypeNode"
-            if not is_type or not (type_name(kind) in KEYS or is_scalar(type_name(kind))):
-                raise ValueError("a dict has keys that are neither texts nor numbers")
-
-    def _check_array(self, node: Node) -> None:
-        if node.get("type") == "numpy":
-            head = self._head(node)
-            self.budget.spend(head.n_bytes)
-            if type_name(node) != "numpy.ndarray" and head.shape != ():
-                raise ValueError("a scalar is saved as an array of several numbers")
-        elif node.get("type") == "json" and type_name(node) == "numpy.ndarray":
-            if not isinstance(node.get("content"), list):
-                raise ValueError("an array has no cells")
-        else:
-            raise ValueError("an array is of an unknown kind")
-
-    def _head(self, node: Node) -> ArrayHead:
-        name = node.get("file")
-        if name not in self.heads:
-            self.heads[name] = read_head(self._read(node))
-        return self.heads[name]
-
-    def _read(self, node: Node) -> bytes:
-        name = node.get("file")
-        if not isinstance(name, str):
-            raise ValueError("an object has no file")
-        return read_member(self.archive, name, self.budget)
+    def _array(self, node: Node) -> NDArray[Any]:
+        return read_array(self.read(self.archive, node["file"]))
 
     def _check_sparse(self, node: Node) -> None:
-        if node.get("type") != "scipy":
-            raise ValueError("a sparse array is of an unknown kind")
-        key = node.get("file"), node["__class__"].endswith("array")
-        if key in self.sparse:
-            self.budget.spend(self.sparse[key])
-            return
-        before = self.budget.used
-        packed = self._read(node)
-        self.budget.spend(len(packed))
-        check_sparse(packed, is_array=key[1], budget=self.budget)
-        self.sparse[key] = self.budget.used - before
-
-    def _check_slice(self, node: Node) -> None:
-        content = node.get("content")
-        if not isinstance(content, dict) or set(content) != {"start", "stop", "step"}:
-            raise ValueError("a slice has other parts than start, stop and step")
-        if not all(value is None or type(value) is int for value in content.values()):
-            raise ValueError("a slice has parts that are not integers")
+        """Check a CSR matrix in a ``.npz`` file in full."""
+        packed = self.read(self.archive, node["file"])
+        with open_archive(packed) as archive:
+            parts = {name: read_array(self.read(archive, name)) for name in archive.namelist()}
+        shape, indptr = parts["shape.npy"], parts["indptr.npy"]
+        indices, values = parts["indices.npy"], parts["data.npy"]
+        n_rows, n_columns = shape.astype(int).tolist()
+        self.spend(8 * max(n_columns, 0))  # the size of a sum over its rows
+        is_csr = parts["format.npy"].tolist() in (b"csr", "csr")
+        if not is_csr or any(part.ndim != 1 for part in (indptr, indices, values)):
+            raise ValueError("a sparse array is not CSR")
+        if any(part.dtype not in (np.int32, np.int64) for part in (shape, indptr, indices)):
+            raise ValueError("a sparse array has indices that are no 32 or 64 bit integers")
+        if values.dtype.kind not in "biufc" or not len(values) == len(indices) == indptr[-1]:
+            raise ValueError("a sparse array has other values than one number for each index")
+        if len(indptr) != n_rows + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+            raise ValueError("a sparse array has rows that lie outside of it")
+        if (indices < 0).any() or (indices >= n_columns).any():
+            raise ValueError("a sparse array has indices that lie outside of it")
 
     def _check_tree(self, node: Node) -> None:
-        check_tree(node, self._read)
+        """Check the sizes of a decision tree; `check_values` checks its nodes."""
+        _, classes, n_outputs = node["__reduce__"]["args"]["content"]
+        state = node["content"]["content"]
+        n_classes, nodes = (self._array(part) for part in (classes, state["nodes"]))
+        n_nodes, depth = (literal(state[name]) for name in ("node_count", "max_depth"))
+        is_sound = n_classes.dtype.kind == "i" and n_classes.shape == (literal(n_outputs),)
+        if not (is_sound and len(n_classes) and n_classes.min() > 0 and type(depth) is int):
+            raise ValueError("a decision tree has impossible numbers of outputs or classes")
+        if nodes.shape != (n_nodes,) or not n_nodes:
+            raise ValueError("a decision tree has another number of nodes than it declares")
 
-    def _check_object(self, node: Node) -> None:
-        name = type_name(node)
-        if name not in self.trusted and is_trusted("ObjectNode", name):
-            check_attributes(node, self.nodes, self._read)
+
+def open_archive(content: bytes) -> ZipFile:
+    """Open an archive; repeated names and unknown compression are errors."""
+    archive = ZipFile(BytesIO(content))
+    names = archive.namelist()
+    if len(set(names)) != len(names):
+        raise BadZipFile("two members have the same name")
+    for entry in archive.infolist():
+        if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or entry.flag_bits & 0x1:
+            raise BadZipFile(f"{entry.filename} has an unknown compression or is encrypted")
+    return archive
+
+
+def read_array(data: bytes) -> NDArray[Any]:
+    """Read an array of numbers or texts; numpy checks that the cells follow which it declares."""
+    array = np.load(BytesIO(data), allow_pickle=False)
+    if not isinstance(array, np.ndarray) or array.dtype.itemsize == 0:
+        raise ValueError("an array has an impossible type")
+    return array
+
+
+def literal(node: Any) -> Any:
+    """Return the number, text, bool or None that a node holds; anything else is an error."""
+    value = json.loads(node["content"])
+    if node["__loader__"] != "JsonNode" or isinstance(value, list | dict):
+        raise ValueError("expected a number or a text, got something else")
+    return value
+
+
+def reachable(root: Any) -> Iterator[Any]:
+    """Yield every object that is reachable from another, each one once."""
+    seen: dict[int, Any] = {}
+    waiting = [root]
+    while waiting:
+        value = waiting.pop()
+        plain = str | bytes | int | float | type | FunctionType | np.ufunc | None
+        if id(value) in seen or isinstance(value, plain):
+            continue
+        seen[id(value)] = value
+        yield value
+        if isinstance(value, dict):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            waiting += value
+        elif isinstance(value, np.ndarray):
+            waiting += value.ravel().tolist() if value.dtype == object else []
+        else:
+            waiting += getattr(value, "__dict__", {}).values()
+
+
+def check_values(model: Any, trusted: frozenset[str]) -> None:
+    """Raise an error for created objects whose values could do harm: indices, and attributes.
+
+    Attributes of types that the user trusts are not checked.
+    """
+    trees: list[Any] = []
+    checked: list[Any] = []
+    for value in reachable(model):
+        name = f"{type(value).__module__}.{type(value).__qualname__}"
+        if name.startswith(("pairmend.", "sklearn.")) and name not in trusted:
+            _check_attributes(value)
+        if isinstance(value, np.random.RandomState):
+            if not 0 <= value.get_state(legacy=False)["state"]["pos"] <= 624:
+                raise ValueError("a random generator has a position outside of its buffer")
+        elif name == TREE:
+            trees.append(value)
+        elif isinstance(value, BaseDecisionTree):
+            checked += [_check_tree(value)] if "tree_" in vars(value) else []
+        elif not isinstance(value, BaggingClassifier | BaggingRegressor):  # its trees check rows
+            members = getattr(value, "__dict__", {}).get("estimators_", ())
+            for member in members.ravel() if isinstance(members, np.ndarray) else members:
+                is_tree = isinstance(member, BaseDecisionTree)
+                if is_tree and _n_features(member) != _n_features(value):
+                    raise ValueError("trees of an ensemble expect other features than the ensemble")
+    if {id(tree) for tree in trees} != {id(tree) for tree in checked}:
+        raise ValueError("nodes of a decision tree are outside of a decision tree")
+
+
+def is_computed(cls: type | None, name: str) -> bool:
+    """Return whether an attribute is one that its class computes, such as a cached property."""
+    found = getattr_static(cls, name, None)
+    stored = callable(found) or isinstance(found, MemberDescriptorType | GetSetDescriptorType)
+    return hasattr(found, "__get__") and not stored
+
+
+Rule = tuple[Callable[[Any], bool], str]
+RULES: dict[str, Rule] = {
+    "memory": (lambda value: value is None, "a cache of fits is not read from a model file"),
+    "n_jobs": (
+        lambda value: value is None or (type(value) is int and abs(value) <= MAX_JOBS),
+        f"expected None or at most {MAX_JOBS}",
+    ),
+}
+TEXT_RULES: dict[str, Rule] = {
+    "input": (lambda value: value == "content", "it would read files named in the data"),
+    "token_pattern": (lambda value: value in TOKEN_PATTERNS, "it may run without end"),
+    "vocabulary_": (
+        lambda value: sorted(value.values()) == list(range(len(value))),
+        "its columns are not 0, 1, ...",
+    ),
+}
+
+
+def _check_attributes(value: Any) -> None:
+    """Raise an error for attributes with which a trusted class could do harm."""
+    cls, own = type(value), getattr(value, "__dict__", {})
+    for name in own:
+        if name.startswith("__") or callable(getattr(cls, name, None)) or is_computed(cls, name):
+            raise ValueError(f"{cls.__name__} has the attribute {name!r}, which its class defines")
+    rules = {**RULES, **TEXT_RULES} if isinstance(value, CountVectorizer) else RULES
+    for name, (is_allowed, reason) in rules.items():
+        if name in own and not is_allowed(own[name]):
+            raise ValueError(
+                f"{cls.__name__} has {name}={str(own[name])[:60]!r}; {reason}. If you trust the "
+                f"source of the file, pass {cls.__module__}.{cls.__name__} as trusted."
+            )
+
+
+def _check_tree(owner: BaseDecisionTree) -> Any:
+    """Check indices of nodes and features, and the depth; return the nodes."""
+    tree = owner.tree_
+    if f"{type(tree).__module__}.{type(tree).__qualname__}" != TREE:
+        raise ValueError("a decision tree has no nodes")
+    left, right, feature = tree.children_left, tree.children_right, tree.feature
+    node = np.arange(tree.node_count)
+    inner = left != -1
+    # Children come after their parents, so that every path ends.
+    leads_down = all(
+        ((child > node) & (child < tree.node_count))[inner].all() for child in (left, right)
+    )
+    in_range = ((feature >= 0) & (feature < tree.n_features))[inner].all()
+    if not (leads_down and in_range):
+        raise ValueError("a decision tree has nodes with children or features out of range")
+    if _depth(left, right) > tree.max_depth:
+        raise ValueError("a decision tree is deeper than it declares")
+    if _n_features(owner) != tree.n_features:
+        raise ValueError("a decision tree expects other features than its nodes")
+    return tree
+
+
+def _depth(left: IntArray, right: IntArray) -> int:
+    """Return the depth of a tree."""
+    level, depth = np.zeros(1, dtype=np.intp), 0
+    while len(level := level[left[level] != -1]):
+        level, depth = np.unique(np.concatenate([left[level], right[level]])), depth + 1
+    return depth
+
+
+def _n_features(estimator: Any) -> Any:
+    return vars(estimator).get("n_features_in_")

@@ -2,19 +2,18 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from pairmend._utils.frames import category_key, frame_columns, is_frame
+from pairmend._utils.frames import frame_columns, is_frame
 from pairmend.datasets import MultiLabelData
-from pairmend.datasets.data import column_values
 
 Columns = dict[str, Any]
-"""The cells of each column: an array of floats, or a list; None, NaN and blank are missing."""
+"""The cells of each column; None, NaN and blank are missing."""
 
 
 def has_names(rows: Any) -> bool:
@@ -23,17 +22,47 @@ def has_names(rows: Any) -> bool:
     return dicts or isinstance(rows, MultiLabelData) or is_frame(rows)
 
 
-def read_columns(rows: Any, names: Sequence[str]) -> Columns:
-    """Return the cells of dicts, a table or a frame with the columns `names`.
+def prepared(rows: Any, names: Sequence[str], kinds: Sequence[str] | None) -> Any:
+    """Return rows as an estimator needs them that was fitted on columns of these kinds.
 
-    Other names are an error. Keys of dicts have no order.
+    Arrays, and frames for an estimator that was fitted on a frame, are returned as they are. Other
+    columns than those of fit are an error, or another order; keys of dicts have no order.
     """
+    if not has_names(rows) or (is_frame(rows) and kinds is not None):
+        return rows
+    if not names:
+        raise ValueError(
+            "the model has no feature names; pass feature_names to save_model, or predict an array"
+        )
+    source = "X"
     if isinstance(rows, MultiLabelData):
-        check_names(rows.name, rows.feature_names, names)
-        return {name: cells_of(rows, place) for place, name in enumerate(names)}
+        source, rows = rows.name, without_codes(rows)
+        check_names(source, rows.feature_names, names)
+        if kinds is None and not rows.categories:
+            return rows.X
+    columns = read_columns(rows, names)
+    if kinds is not None:
+        return _to_frame(columns, kinds, source)
+    X = np.empty((len(next(iter(columns.values()))), len(names)))
+    for place, (name, cells) in enumerate(columns.items()):
+        X[:, place] = converted(cells, "number", f"{source}: column {name!r}")
+    return X
+
+
+def without_codes(data: MultiLabelData) -> MultiLabelData:
+    """Return a table in which categories that equal their codes, 0, 1, ..., are numbers."""
+    texts = {f: v for f, v in data.categories.items() if v != tuple(map(str, range(len(v))))}
+    return replace(data, categories=texts)
+
+
+def read_columns(rows: Any, names: Sequence[str]) -> Columns:
+    """Return the cells of the columns `names` of dicts, a table or a frame."""
+    if isinstance(rows, MultiLabelData):
+        frame = rows.to_pandas()[0][list(names)]
+        return {name: _cells(frame[name]) for name in names}
     if is_frame(rows):
         check_names("X", frame_columns(rows), names)
-        return {name: _listed(rows[name]) for name in names}
+        return {name: np.asarray(rows[name]) for name in names}
     places = {name: place for place, name in enumerate(names)}
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
@@ -45,18 +74,11 @@ def read_columns(rows: Any, names: Sequence[str]) -> Columns:
     return {name: [row[name] for row in rows] for name in names}
 
 
-def cells_of(data: MultiLabelData, place: int) -> Any:
-    """Return the cells of a column of a table."""
-    numbers, values = column_values(data.X, place), data.categories.get(place)
-    if values is None:
-        return numbers
-    return [None if np.isnan(code) else values[int(code)] for code in numbers.tolist()]
-
-
-def _listed(column: Any) -> list[Any]:
-    names = (name for name in ("tolist", "to_list", "to_pylist") if hasattr(column, name))
-    listed: list[Any] = getattr(column, next(names))()
-    return listed
+def _cells(column: Any) -> np.ndarray[Any, Any]:
+    if column.dtype != float:
+        column = column.astype(object).where(column.notna(), None)
+    cells: np.ndarray[Any, Any] = column.to_numpy()
+    return cells
 
 
 def check_names(source: str, found: Sequence[Any], expected: Sequence[str]) -> None:
@@ -79,23 +101,17 @@ def check_names(source: str, found: Sequence[Any], expected: Sequence[str]) -> N
     )
 
 
-def to_frame(columns: Columns, kinds: Sequence[str], source: str) -> Any:
+def _to_frame(columns: Columns, kinds: Sequence[str], source: str) -> Any:
     """Return a pandas frame with the kinds of columns of fit."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "rows given as dicts or read from files need pandas, which is not installed: "
-            "pip install pandas"
-        ) from error
+    import pandas as pd  # not needed for arrays
+
     made = {}
     for (name, cells), kind in zip(columns.items(), kinds, strict=True):
         values = converted(cells, kind, f"{source}: column {name!r}")
-        missing = [value is None for value in values] if isinstance(values, list) else []
         if kind == "number":
             values = np.array(values, dtype=float)
         elif kind == "boolean":
-            values = np.array(values, dtype=float if any(missing) else bool)
+            values = np.array(values, dtype=float if None in values else bool)
         elif kind == "date":
             # The unit of dates that pandas parses: older versions of scikit-learn compare units.
             unit = pd.to_datetime(["2024-01-01"]).dtype
@@ -103,48 +119,21 @@ def to_frame(columns: Columns, kinds: Sequence[str], source: str) -> Any:
         elif kind == "category":
             values = pd.Categorical(values)
         else:
-            values = pd.Series(values, dtype=object).where(~np.array(missing, dtype=bool), np.nan)
+            values = pd.Series([np.nan if v is None else v for v in values], dtype=object)
         made[name] = values
     return pd.DataFrame(made)
 
 
-def to_array(
-    columns: Columns, categories: Mapping[int, Sequence[str]], source: str
-) -> np.ndarray[Any, Any]:
-    """Return numbers, and codes of categories, for an estimator that was fitted on an array."""
-    X = np.empty((len(next(iter(columns.values()))), len(columns)))
-    for place, (name, cells) in enumerate(columns.items()):
-        listed = categories.get(place)
-        described = f"{source}: column {name!r}"
-        X[:, place] = converted(cells, "number" if listed is None else listed, described)
-    return X
-
-
-def same_categories(data: MultiLabelData, categories: Mapping[int, Sequence[str]]) -> bool:
-    """Return whether the codes of a table are those of a model; other sparse ones are an error."""
-    same = {f: tuple(values) for f, values in categories.items()} == data.categories
-    if sparse.issparse(data.X) and not same:
-        raise ValueError(
-            f"{data.name} must declare the same categories, in the same order, as the data that "
-            "the model was fitted on"
-        )
-    return same
-
-
-def converted(cells: Any, kind: str | Sequence[str], described: str) -> Any:
-    """Return cells of a kind, or codes of listed categories; None is a missing value.
+def converted(cells: Any, kind: str, described: str) -> Any:
+    """Return cells of a kind; None is a missing value.
 
     Anything that is not of the kind is an error, which names the column, the row and the value.
     """
-    if isinstance(cells, np.ndarray) and kind == "number":
+    if isinstance(cells, np.ndarray) and cells.dtype == float and kind == "number":
         return cells
-    if isinstance(kind, str):
-        convert, expected = KINDS.get(kind, (_unchanged, ""))
-    else:
-        codes: dict[Any, float] = {value: float(code) for code, value in enumerate(kind)}
-        convert, expected = (lambda value: codes[category_key(value)]), f"one of {list(kind)[:10]}"
+    convert, expected = KINDS[kind]
     found = []
-    for row, value in enumerate(cells):
+    for row, value in enumerate(cells.tolist() if isinstance(cells, np.ndarray) else cells):
         try:
             found.append(None if _is_missing(value) else convert(value))
         except (AttributeError, TypeError, ValueError, KeyError, OverflowError):
@@ -206,5 +195,7 @@ KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "boolean": (_boolean, "true or false, t or f, yes or no, y or n, 1 or 0"),
     "date": (_date, "a date, in a text in ISO 8601, such as 2024-12-31 or 2024-12-31T23:59:59"),
     "text": (_text, "a text"),
+    "category": (_unchanged, ""),
+    "other": (_unchanged, ""),
 }
 """How a cell of each kind of column is converted, and what is expected."""

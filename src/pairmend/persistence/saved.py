@@ -1,25 +1,13 @@
 """SavedModel: a loaded model, which predicts and explains rows of all kinds, dicts included."""
 
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.frames import is_frame
-from pairmend.datasets import MultiLabelData, one_hot
-from pairmend.explanation import Explanations, add_features
+from pairmend.explanation import Explanations
 from pairmend.explanation.problem import N_NEIGHBORS
-from pairmend.persistence.rows import (
-    cells_of,
-    check_names,
-    has_names,
-    read_columns,
-    same_categories,
-    to_array,
-    to_frame,
-)
+from pairmend.persistence.explain import explain_prepared
+from pairmend.persistence.rows import prepared
 
 
 @dataclass(frozen=True)
@@ -42,9 +30,6 @@ class SavedModel:
         Names of the features, in the order of the estimator's columns; empty if not saved.
     label_names : tuple of str
         Names of the labels, in the order of the predicted columns; empty if not saved.
-    categories : dict
-        Values of categorical features by feature number, as in
-        :class:`~pairmend.datasets.MultiLabelData`.
     versions : dict
         Versions of the packages that it was saved with.
     sha256 : str
@@ -79,7 +64,6 @@ class SavedModel:
     estimator: Any
     feature_names: tuple[str, ...]
     label_names: tuple[str, ...]
-    categories: dict[int, tuple[str, ...]]
     versions: dict[str, str]
     sha256: str
     kinds: tuple[str, ...] | None = None
@@ -113,7 +97,7 @@ class SavedModel:
         >>> from sklearn.dummy import DummyClassifier
         >>> from pairmend.persistence import SavedModel
         >>> fitted = DummyClassifier(strategy="prior").fit([[0.0], [1.0]], [[1, 0], [1, 1]])
-        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, {}, "")
+        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, "")
         >>> saved.predict([{"size": "0.5"}]).tolist()
         [[1, 0]]
         """
@@ -137,7 +121,7 @@ class SavedModel:
         >>> from pairmend.baselines import BinaryRelevance
         >>> from pairmend.persistence import SavedModel
         >>> fitted = BinaryRelevance().fit([[0.0], [1.0], [2.0]], [[1, 0], [1, 1], [0, 1]])
-        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, {}, "")
+        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, "")
         >>> saved.predict_proba([{"size": 0.5}]).shape
         (1, 2)
         """
@@ -161,7 +145,7 @@ class SavedModel:
         >>> from pairmend.baselines import BinaryRelevance
         >>> from pairmend.persistence import SavedModel
         >>> fitted = BinaryRelevance().fit([[0.0], [1.0], [2.0]], [[1, 0], [1, 1], [0, 1]])
-        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, {}, "")
+        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, "")
         >>> labels, proba = saved.predict_both([{"size": 0.5}])
         >>> labels.tolist() == (proba > 0.5).astype(int).tolist()
         True
@@ -207,7 +191,7 @@ class SavedModel:
         >>> from pairmend.persistence import SavedModel
         >>> X, Y = [[0.0], [1.0], [2.0]] * 9, [[1, 0], [1, 1], [0, 1]] * 9
         >>> fitted = MendedClassifier(random_state=0).fit(X, Y)
-        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, {}, "")
+        >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, "")
         >>> (explanation,) = saved.explain([{"size": 0.5}])
         >>> [label.name for label in explanation.labels]
         ['sea', 'sun']
@@ -239,28 +223,11 @@ class SavedModel:
         Examples
         --------
         >>> from pairmend.persistence import SavedModel
-        >>> saved = SavedModel(None, ("size", "hue"), (), {1: ("blue", "red")}, {}, "")
-        >>> saved.prepare([{"hue": "red", "size": 0.5}]).tolist()
-        [[0.5, 1.0]]
+        >>> saved = SavedModel(None, ("size", "blue"), (), {}, "")
+        >>> saved.prepare([{"blue": "1e2", "size": 0.5}]).tolist()
+        [[0.5, 100.0]]
         """
-        if not has_names(rows):
-            return rows
-        if not self.feature_names:
-            raise ValueError(
-                "the model has no feature names; pass feature_names to save_model, or predict an "
-                "array"
-            )
-        if is_frame(rows) and self.kinds is not None:
-            return rows
-        is_table = isinstance(rows, MultiLabelData)
-        if is_table and self.kinds is None and same_categories(rows, self.categories):
-            check_names(rows.name, rows.feature_names, self.feature_names)
-            return self._encoded(rows.X)
-        columns = read_columns(rows, self.feature_names)
-        source = rows.name if is_table else "X"
-        if self.kinds is not None:
-            return to_frame(columns, self.kinds, source)
-        return self._encoded(to_array(columns, self.categories, source))
+        return prepared(rows, self.feature_names, self.kinds)
 
     def text_columns(self) -> tuple[str, ...]:
         """Return the columns whose cells are texts, even if they look like numbers.
@@ -272,80 +239,9 @@ class SavedModel:
         Examples
         --------
         >>> from pairmend.persistence import SavedModel
-        >>> saved = SavedModel(None, ("size", "code"), (), {1: ("1", "2")}, {}, "")
+        >>> saved = SavedModel(None, ("size", "code"), (), {}, "", ("number", "category"))
         >>> saved.text_columns()
         ('code',)
         """
-        if self.kinds is None:
-            return tuple(self.feature_names[f] for f in self.categories)
-        kinds = zip(self.feature_names, self.kinds, strict=True)
+        kinds = zip(self.feature_names, self.kinds or (), strict=self.kinds is not None)
         return tuple(name for name, kind in kinds if kind not in ("number", "other"))
-
-    def _encoded(self, X: Any) -> Any:
-        """Replace codes of categories by indicators, unless the estimator was fitted on codes."""
-        n_expected = getattr(self.estimator, "n_features_in_", None)
-        if not self.categories or n_expected == X.shape[1]:
-            return X
-        nothing = np.empty((X.shape[0], 0), dtype=np.int64)
-        return one_hot(
-            MultiLabelData(X, nothing, self.feature_names, (), self.categories, "X", ())
-        ).X
-
-
-def explain_prepared(
-    model: SavedModel,
-    X: Any,
-    rows: Any,
-    X_training: Any = None,
-    training: Any = None,
-    *,
-    n_neighbors: int,
-    n_problems: int | None,
-) -> Explanations:
-    """Explain rows, given as the estimator needs them and as they were read."""
-    classifier, typed = model.estimator, (X, X_training)
-    if hasattr(classifier, "steps"):
-        transform = classifier[:-1].transform if len(classifier.steps) > 1 else lambda given: given
-        X, classifier = transform(X), classifier[-1]
-        X_training = None if X_training is None else transform(X_training)
-    if not hasattr(classifier, "explain"):
-        raise ValueError(
-            f"the model is a {type(classifier).__name__}, which has no explanations; fit a "
-            "MendedClassifier or a CorrectedPairwiseClassifier"
-        )
-    if model.label_names:
-        classifier = copy(classifier)  # the model keeps its classes
-        classifier.classes_ = np.array(model.label_names, dtype=object)
-    explained = classifier.explain(
-        X, training=X_training, n_neighbors=n_neighbors, n_problems=n_problems
-    )
-    if (table := _feature_columns(model, rows)) is None:
-        return explained
-    known = None if training is None else _feature_columns(model, training)
-    return Explanations(
-        add_features(explained, table, known, names=model.feature_names, typed=typed)
-    )
-
-
-def _feature_columns(model: SavedModel, rows: Any) -> Any:
-    """Return the features of the model in rows, as they were read; None for arrays."""
-    names = list(model.feature_names)
-    if not has_names(rows):
-        return None
-    if is_frame(rows):
-        return rows[names]
-    if not isinstance(rows, MultiLabelData):
-        return {name: _as_array(cells) for name, cells in read_columns(rows, names).items()}
-    places = [rows.feature_names.index(name) for name in names]  # there may be further columns
-    if hasattr(rows.X, "tocsr"):
-        return rows.X.tocsr()[:, places]
-    return {name: _as_array(cells_of(rows, k)) for name, k in zip(names, places, strict=True)}
-
-
-def _as_array(cells: Any) -> np.ndarray[Any, Any]:
-    """Return cells as an array: of objects if they are a list."""
-    if isinstance(cells, np.ndarray):
-        return cells
-    array = np.empty(len(cells), dtype=object)
-    array[:] = cells
-    return array
