@@ -22,7 +22,6 @@ from pairmend._utils.arrays import (
 )
 from pairmend._utils.frames import is_frame
 from pairmend._utils.sklearn_private import (
-    CachedParameterNames,
     DefaultParts,
     check_prediction_parameters,
     convert_arrays,
@@ -38,6 +37,7 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend._utils.weights import route_fit_params, take_params
+from pairmend.frames.columns import column_kinds
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.pairs import sum_to_one
 from pairmend.kernels.threshold import accept
@@ -47,7 +47,7 @@ _NUMPY = (np.ndarray, type(None))
 """Types of an attribute of numpy; it is missing if the classifier was loaded from a file."""
 
 
-class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, BaseEstimator, ABC):
+class MultiLabelClassifier(DefaultParts, ClassifierMixin, BaseEstimator, ABC):
     """A classifier of label indicators, or of 1-D classes, that gives each label a score."""
 
     classes_: np.ndarray[Any, Any]
@@ -239,6 +239,7 @@ class MultiLabelClassifier(CachedParameterNames, DefaultParts, ClassifierMixin, 
         if not target.multilabel:
             self._warn_of_label_parameters()
         set_feature_attributes(self, X)
+        self._column_kinds = column_kinds(X)
         self.classes_, self.multilabel_ = target.classes, target.multilabel
         for name, value in attributes.items():
             setattr(self, name, value)

@@ -1,7 +1,7 @@
 """Splits of multi-label rows for cross-validation; scores of rows outside of their folds."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
 
@@ -383,25 +383,6 @@ def fit_on_rows(
         if note := _note_on_constant_labels(error, target, train):
             error.add_note(note)
         raise
-
-
-def first_predictions(
-    tests: Sequence[IntArray], parts: list[FloatArray], n_labels: int
-) -> tuple[IntArray, FloatArray, IntArray]:
-    """Return the rows of the test parts, the first prediction of each, and its split.
-
-    Rows are in ascending order. A row predicted twice would be its own neighbour. `parts` is
-    emptied.
-    """
-    rows = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *tests]))
-    proba = np.empty((len(rows), n_labels))
-    folds = np.empty(len(rows), dtype=np.int64)
-    while parts:
-        fold = len(parts) - 1
-        places = np.searchsorted(rows, tests[fold])
-        # Of a row that a fold predicts twice, the first prediction is kept.
-        proba[places[::-1]], folds[places] = parts.pop()[::-1], fold
-    return rows, proba, folds
 
 
 def _note_on_constant_labels(error: Exception, target: Target, train: IntArray) -> str | None:

@@ -28,7 +28,6 @@ from pairmend._utils.arrays import (
 )
 from pairmend._utils.frames import EncodedFrame, is_frame
 from pairmend._utils.sklearn_private import (
-    CachedParameterNames,
     HasMethods,
     Interval,
     StrOptions,
@@ -50,7 +49,7 @@ _ADVICE = (
 )
 
 
-class _DistanceNeighbourhood(CachedParameterNames, BaseEstimator):
+class _DistanceNeighbourhood(BaseEstimator):
     """Base class of neighbourhoods by distance, which map rows to points in a scaled space."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -9,7 +9,6 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC
 
@@ -239,9 +238,6 @@ def test_default_objects_follow_the_conventions_of_parameters(name):
     assert shallow["estimator"] is None
     assert any(parameter.startswith("estimator__") for parameter in deep)
     assert base not in repr(clf)
-    for shown in (clf, make_pipeline(MaxAbsScaler(), clf)):
-        assert f"estimator: {base}" in shown._repr_html_()
-    assert clf.estimator is None  # neither look changed it
     assert clone(clf).get_params() == deep
     # All values of the defaults, set one by one, are the defaults.
     again = clone(clf).set_params(**deep)
@@ -252,7 +248,6 @@ def test_default_objects_follow_the_conventions_of_parameters(name):
     )
     given = clone(clf).set_params(estimator=LogisticRegression(), estimator__C=3.0)
     assert given.estimator.C == 3.0
-    assert "estimator: LogisticRegression" in given._repr_html_()
     with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
         clone(clf).set_params(estimator__nonsense=1)
     with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):

@@ -6,13 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from correction_reference import unit
-from pairmend._utils.weights import (
-    draw_rows,
-    relative_weights,
-    unit_weight,
-    weighted_median,
-    without_negligible,
-)
+from pairmend._utils.weights import relative_weights, unit_weight, without_negligible
+from pairmend.mended.distances import _weighted_median
+from pairmend.mended.rows import draw_rows
 
 lists = st.lists(st.sampled_from([1e-9, 0.1, 0.5, 1.0, 2.0, 7.0]), min_size=1, max_size=40)
 
@@ -49,7 +45,7 @@ def test_weighted_median_equals_that_of_repeated_values(pairs):
     values, weights = np.array(pairs, dtype=float).T
     expected = np.median(np.repeat(values, weights.astype(int)))
     for factor in (1.0, 1e-3, 1 / 7):
-        assert weighted_median(values, factor * weights) == expected
+        assert _weighted_median(values, factor * weights) == expected
 
 
 def test_rows_are_drawn_by_their_weights():

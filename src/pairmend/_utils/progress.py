@@ -6,11 +6,9 @@ Calls that joblib runs report it, too; their results are in order as they are co
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from numbers import Real
 from time import perf_counter
 from typing import Any, TypeVar
 
-import numpy as np
 from sklearn.utils.parallel import Parallel
 
 MAX_MESSAGES = 100
@@ -71,19 +69,6 @@ def collect(owner: Any, results: Iterable[T], n_results: int, unit: str, doing: 
             seconds = perf_counter() - start
             report(owner, f"({unit} {number} of {n_results}) {doing}, {seconds:.1f} s")
     return collected
-
-
-def fitted_text(estimator: Any) -> str:
-    """Return the parameters of an estimator and its fitted numbers as a text."""
-    parts = []
-    for name, value in getattr(estimator, "__dict__", {}).items():
-        if name.startswith("_") or not name.endswith("_"):
-            continue
-        if hasattr(value, "get_params"):
-            parts.append(fitted_text(value))
-        elif isinstance(value, Real | np.ndarray):
-            parts.append(f"{name}={np.array2string(np.asarray(value), precision=3, threshold=10)}")
-    return ", ".join([repr(estimator), *parts])
 
 
 def run_calls(

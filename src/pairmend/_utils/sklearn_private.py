@@ -1,7 +1,6 @@
 """Parameters of estimators, and all private functions of scikit-learn that the package uses."""
 
 from collections.abc import Callable, Mapping
-from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +17,6 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
     validate_params,
 )
-from sklearn.utils._repr_html.estimator import _get_visual_block as get_visual_block
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as read_sample_weight
@@ -43,22 +41,6 @@ def namespace_of(*arrays: Any) -> Any:
     return get_namespace(*arrays)[0]
 
 
-class CachedParameterNames:
-    """Mixin that caches the names of an estimator's parameters by class.
-
-    scikit-learn reads the signature whenever it checks, clones or shows an estimator. For small
-    data that takes as long as the computation itself.
-    """
-
-    _parameter_names: ClassVar[tuple[str, ...]]
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        if "_parameter_names" not in vars(cls):  # a subclass may have others
-            cls._parameter_names = tuple(super()._get_param_names())  # type: ignore[misc]
-        return list(cls._parameter_names)
-
-
 def check_params(estimator: BaseEstimator, params: dict[str, Any]) -> None:
     """Check values of some of an estimator's parameters against its constraints."""
     validate_parameter_constraints(
@@ -75,10 +57,10 @@ def check_prediction_parameters(estimator: Any) -> None:
 class DefaultParts:
     """Mixin for estimators in which None as a parameter stands for an object with parameters.
 
-    ``get_params`` lists the parameters of that object, ``set_params`` of one of them sets the
-    object first, and the HTML diagram shows it. The parameter stays None until then, so that
-    ``clone`` and ``repr`` are those of any scikit-learn estimator. Where the parameter is "auto",
-    ``set_params`` of a nested parameter sets the object first, too.
+    ``get_params`` lists the parameters of that object, and ``set_params`` of one of them sets the
+    object first. The parameter stays None until then, so that ``clone`` and ``repr`` are those of
+    any scikit-learn estimator. Where the parameter is "auto", ``set_params`` of a nested parameter
+    sets the object first, too.
     """
 
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {}
@@ -98,9 +80,9 @@ class DefaultParts:
             Parameter names mapped to their values.
         """
         params: dict[str, Any] = super().get_params(deep=deep)  # type: ignore[misc]
-        if deep:
-            for name in self._missing_parts(params):
-                nested = self._default_parts[name]().get_params(deep=True)
+        for name, default in self._default_parts.items():
+            if deep and params[name] is None:
+                nested = default().get_params(deep=True)
                 params.update({f"{name}__{key}": value for key, value in nested.items()})
         return params
 
@@ -120,8 +102,8 @@ class DefaultParts:
         nested = {name.partition("__")[0] for name in params if "__" in name}
         after = {**self.get_params(deep=False), **params}
         parts = {
-            name: self._default_parts[name]()
-            for name in self._default_parts
+            name: default()
+            for name, default in self._default_parts.items()
             if name in nested and (after[name] is None or is_auto(after[name]))
         }
         for name, part in parts.items():  # an error changes nothing
@@ -134,21 +116,6 @@ class DefaultParts:
         """Return the value of a parameter, or the object that None stands for."""
         value = getattr(self, name)
         return self._default_parts[name]() if value is None else value
-
-    def _missing_parts(self, params: Mapping[str, Any]) -> list[str]:
-        """Return the names of the parameters that are None and stand for an object."""
-        return [name for name in self._default_parts if params[name] is None]
-
-    @property
-    def _sk_visual_block_(self) -> Callable[[], Any]:
-        """Part of scikit-learn's HTML diagram; only defined where None stands for an object."""
-        missing = self._missing_parts(vars(self))
-        if not missing:
-            raise AttributeError("All parts are given: scikit-learn's own diagram shows them.")
-        shown = copy(self)
-        for name in missing:
-            setattr(shown, name, self._default_parts[name]())
-        return lambda: get_visual_block(shown)
 
 
 def is_auto(value: Any) -> bool:

@@ -1,9 +1,7 @@
-"""Texts of messages; texts that are numbers, codes, or stand for a missing value."""
+"""Texts of messages; texts that stand for a missing value."""
 
-import re
 import unicodedata
 from collections.abc import Iterable
-from math import nan
 
 
 def listed(names: Iterable[str]) -> str:
@@ -34,8 +32,6 @@ MISSING_TEXTS = frozenset({
 """Texts that stand for a missing number or date, in lower case: those of programs, the errors of
 Excel in English, German and French, and what people write."""
 _LONGEST_MISSING = max(map(len, MISSING_TEXTS))
-_CODE = re.compile(r"[+-]?0\d+", re.ASCII)
-_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def is_missing_text(text: str) -> bool:
@@ -43,22 +39,3 @@ def is_missing_text(text: str) -> bool:
     if text[:1].isdigit() or len(text) > _LONGEST_MISSING:
         return False
     return text.strip().lower() in MISSING_TEXTS
-
-
-def is_code(text: str) -> bool:
-    """Return whether a text is a whole number with a leading zero, such as 00501."""
-    return _CODE.fullmatch(text.strip()) is not None
-
-
-def is_plain_number(text: str) -> bool:
-    """Return whether a text is a number with at most a sign, a decimal point and an exponent."""
-    return _PLAIN.fullmatch(text.strip()) is not None and not is_code(text)
-
-
-def plain_number(text: str) -> float:
-    """Return a text in plain notation as a number, NaN for one that stands for a missing value."""
-    if is_missing_text(text):
-        return nan
-    if not is_plain_number(text):
-        raise ValueError(f"{text!r} is no number in plain notation")
-    return float(text)

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
 from pairmend._utils.arrays import as_numpy, foreign_namespace
-from pairmend._utils.frames import EncodedFrame, column_kinds, frame_columns, is_frame
+from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
 from pairmend._utils.sklearn_private import count_rows, safe_indexing
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 
@@ -119,11 +119,9 @@ def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
     if isinstance(X, EncodedFrame) or _has_columns(estimator, X):  # an encoder checks its frames
         return X
     # scikit-learn compares names only if all are strings. If one of two frames has these, it warns.
-    fitted, found = (
-        getattr(estimator, "_other_names", None),
-        frame_columns(X) if is_frame(X) else None,
-    )
-    if fitted and found and found != fitted and not all(isinstance(name, str) for name in found):
+    fitted: Any = getattr(estimator, "_other_names", None)
+    found = frame_columns(X) if fitted and is_frame(X) else fitted
+    if found and found != fitted and not all(isinstance(name, str) for name in found):
         raise ValueError(
             "The feature names should match those that were passed during fit, and must be in the "
             f"same order as they were in fit.\nNames seen in fit: {fitted[:5]}. Names of X: "
@@ -148,8 +146,8 @@ def _has_columns(estimator: BaseEstimator, X: MatrixLike) -> bool:
 
 
 def set_feature_attributes(estimator: BaseEstimator, X: MatrixLike) -> None:
-    """Set ``n_features_in_``, ``feature_names_in_`` and types of columns from the rows of fit."""
-    for name in ("n_features_in_", "feature_names_in_", "_other_names", "_column_kinds"):
+    """Set ``n_features_in_`` and ``feature_names_in_`` from the rows of fit."""
+    for name in ("n_features_in_", "feature_names_in_", "_other_names"):
         if hasattr(estimator, name):
             delattr(estimator, name)
     if isinstance(X, EncodedFrame):
@@ -160,8 +158,6 @@ def set_feature_attributes(estimator: BaseEstimator, X: MatrixLike) -> None:
         validate_data(estimator, X, skip_check_array=True)
         if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
             estimator._other_names = frame_columns(X)
-    if hasattr(estimator, "feature_names_in_") and is_classifier(estimator):
-        estimator._column_kinds = column_kinds(X)
 
 
 def is_plain(X: Any) -> bool:

@@ -62,46 +62,6 @@ def all_equal(weights: FloatArray) -> bool:
     return bool((weights == weights[:1]).all())
 
 
-def draw_rows(
-    order: IntArray, weights: FloatArray, n_rows: int, rng: np.random.RandomState
-) -> tuple[IntArray, FloatArray]:
-    """Draw rows without replacement from `order`, with probabilities proportional to weights.
-
-    A probability is at most 1. The weight of a drawn row is divided by its probability, so that
-    weighted sums over the drawn rows are unbiased. Returns the rows in their order, and the weights
-    of all rows.
-    """
-    if n_rows >= len(order) or all_equal(weights):
-        return order[:n_rows], weights
-    probabilities = _probabilities(weights, n_rows)
-    # Systematic sampling: one row for each integer that the cumulative probability passes.
-    passed = np.floor(np.cumsum(probabilities[order]) + rng.random_sample())
-    return order[np.diff(passed, prepend=0) > 0], weights / probabilities
-
-
-def _probabilities(weights: FloatArray, n_rows: int) -> FloatArray:
-    """Return probabilities proportional to weights, at most 1, whose sum is a number of rows."""
-    certain = np.zeros(len(weights), dtype=bool)
-    while True:
-        left = np.where(certain, 0.0, weights)
-        probabilities = np.where(certain, 1.0, (n_rows - certain.sum()) * left / left.sum())
-        heavier = ~certain & (probabilities >= 1)
-        if not heavier.any():
-            return probabilities
-        certain |= heavier
-
-
-def weighted_median(values: FloatArray, weights: FloatArray) -> float:
-    """Return the weighted median, the mean of two values where they halve the weight."""
-    if all_equal(weights):
-        return float(np.median(values))
-    order = np.argsort(values, kind="stable")
-    up_to = np.cumsum(weights[order])
-    half = up_to[-1] / 2
-    low, high = np.searchsorted(up_to, [half * (1 - SLACK), half * (1 + SLACK)])
-    return float((values[order[low]] + values[order[min(high, len(order) - 1)]]) / 2)
-
-
 def fit_with_weights(estimator: Any, given: tuple[Any, ...], weights: FloatArray | None) -> Any:
     """Fit an estimator, with sample weights if there are any and its fit accepts them."""
     if weights is None or not has_fit_parameter(estimator, "sample_weight"):

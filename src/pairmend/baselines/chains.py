@@ -11,7 +11,6 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.parallel import delayed
 
 from pairmend._base import MultiLabelMetaClassifier
-from pairmend._utils.frames import require_numbers
 from pairmend._utils.per_label import smoothed_share, varying_labels
 from pairmend._utils.progress import iterate_calls, run_calls
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
@@ -24,6 +23,7 @@ from pairmend._utils.validation import (
     take_rows,
 )
 from pairmend._utils.weights import take_params
+from pairmend.frames.columns import require_numbers
 
 
 class ClassifierChainEnsemble(MultiLabelMetaClassifier):

@@ -13,15 +13,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from pairmend._utils.frames import Column, days_of, read_column
-from pairmend._utils.text import (
-    counted,
-    is_code,
-    is_missing_text,
-    is_plain_number,
-    plain_number,
-)
+from pairmend._utils.text import counted, is_missing_text
 from pairmend._utils.typing import FloatArray
+from pairmend.frames.columns import Column, days_of, read_column
 
 KINDS = ("number", "category", "date", "text", "ignored")
 """Ways to read a column that can be requested."""
@@ -54,7 +48,28 @@ _OTHER_NOTATION = re.compile(
     re.ASCII,
 )
 """Numbers with a decimal comma, separators of thousands, a currency or per cent, or plain ones."""
+_CODE = re.compile(r"[+-]?0\d+", re.ASCII)
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LIKE_A_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d")
+
+
+def is_code(text: str) -> bool:
+    """Return whether a text is a whole number with a leading zero, such as 00501."""
+    return _CODE.fullmatch(text.strip()) is not None
+
+
+def is_plain_number(text: str) -> bool:
+    """Return whether a text is a number with at most a sign, a decimal point and an exponent."""
+    return _PLAIN.fullmatch(text.strip()) is not None and not is_code(text)
+
+
+def plain_number(text: str) -> float:
+    """Return a text in plain notation as a number, NaN for one that stands for a missing value."""
+    if is_missing_text(text):
+        return np.nan
+    if not is_plain_number(text):
+        raise ValueError(f"{text!r} is no number in plain notation")
+    return float(text)
 
 
 class ColumnWarning(UserWarning):

@@ -29,7 +29,7 @@ from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelForest
 from pairmend.mended.corrector import fit_stacking_weights, stack
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
-from pairmend.model_selection import cross_fit, first_predictions
+from pairmend.model_selection import cross_fit
 
 LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
 INVERSE_PENALTIES = (1.0, 10.0)
@@ -133,7 +133,7 @@ class BaseRows:
             purpose="the probabilities of labels", n_jobs=self.n_jobs, owner=self.owner,
         )  # fmt: skip
         tests = [test for _, test in self.splits]
-        rows, proba, folds = first_predictions(tests, parts, len(self.target.classes))
+        rows, proba, folds = _first_predictions(tests, parts, len(self.target.classes))
         return rows, np.clip(proba, 0, 1, out=proba), folds
 
     def present(self) -> tuple[MatrixLike, IntArray, dict[str, Any]]:
@@ -439,3 +439,22 @@ def _described(
         facts += ["calibrated"] if name in calibrations else []
         parts.append(f"{weight:.2f} {name}" + (f" ({'; '.join(facts)})" if facts else ""))
     return ", ".join(parts)
+
+
+def _first_predictions(
+    tests: Sequence[IntArray], parts: list[FloatArray], n_labels: int
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the rows of the test parts, the first prediction of each, and its split.
+
+    Rows are in ascending order. A row predicted twice would be its own neighbour. `parts` is
+    emptied.
+    """
+    rows = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *tests]))
+    proba = np.empty((len(rows), n_labels))
+    folds = np.empty(len(rows), dtype=np.int64)
+    while parts:
+        fold = len(parts) - 1
+        places = np.searchsorted(rows, tests[fold])
+        # Of a row that a fold predicts twice, the first prediction is kept.
+        proba[places[::-1]], folds[places] = parts.pop()[::-1], fold
+    return rows, proba, folds

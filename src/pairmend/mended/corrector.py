@@ -12,13 +12,13 @@ from pairmend._utils.progress import report
 from pairmend._utils.targets import Target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
-from pairmend._utils.weights import draw_rows
 from pairmend.kernels.confusion import p_true_given_decision
 from pairmend.kernels.local_sums import LandmarkSums, corrected_by
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
 from pairmend.mended.distances import Scaling, fit_scalings
 from pairmend.mended.label_sets import LabelSets, LocalSets, OwnSets
+from pairmend.mended.rows import draw_rows
 from pairmend.mended.search import (
     SHRINKAGES,
     Correction,

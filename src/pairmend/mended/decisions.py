@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import check_scoring, get_scorer
 
-from pairmend._utils.progress import fitted_text, report
+from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import is_auto
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.weights import all_equal, fit_with_weights
@@ -292,7 +292,7 @@ def report_decision(owner: Any, chosen: Decision, compared: Sequence[Decision]) 
     """Report the chosen decision with its loss, and how many were compared."""
 
     def message() -> str:
-        threshold = "" if chosen.threshold is None else f" with {fitted_text(chosen.threshold)}"
+        threshold = "" if chosen.threshold is None else f" with {chosen.threshold}"
         loss = f"loss {chosen.loss:.4f} by {owner.criterion!r}"
         if chosen.kind == "sets":
             threshold = f" with lift exponent {chosen.lift_exponent:g}"

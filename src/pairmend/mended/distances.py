@@ -11,9 +11,10 @@ from sklearn.preprocessing import Normalizer
 
 from pairmend._utils.frames import EncodedFrame
 from pairmend._utils.typing import FloatArray, IntArray, Matrix, MatrixLike
-from pairmend._utils.weights import draw_rows, weighted_median
+from pairmend._utils.weights import SLACK, all_equal
 from pairmend.kernels.local_sums import nearest_landmark
 from pairmend.kernels.neighbourhood import offsets_to, squared_norms
+from pairmend.mended.rows import draw_rows
 from pairmend.neighbourhoods import GaussianNeighbourhood
 
 SCALINGS = ("range", "standard", "unit", "log_odds")
@@ -52,7 +53,18 @@ def median_squared_distance(
     # Between equal rows, rounding leaves a distance slightly above 0.
     lengths = squared_norms(chosen)
     unequal = distances > 64 * np.finfo(lengths.dtype).eps * lengths.max()
-    return weighted_median(distances[unequal], masses[unequal]) if unequal.any() else 0.0
+    return _weighted_median(distances[unequal], masses[unequal]) if unequal.any() else 0.0
+
+
+def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
+    """Return the weighted median, the mean of two values where they halve the weight."""
+    if all_equal(weights):
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    up_to = np.cumsum(weights[order])
+    half = up_to[-1] / 2
+    low, high = np.searchsorted(up_to, [half * (1 - SLACK), half * (1 + SLACK)])
+    return float((values[order[low]] + values[order[min(high, len(order) - 1)]]) / 2)
 
 
 class Scaling:

@@ -1,4 +1,4 @@
-"""Encoding of rows for the base classifier and for distances."""
+"""Encoding of rows for the base classifier and for distances; draws of rows by their weights."""
 
 import warnings
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ from scipy import sparse
 
 from pairmend._utils.arrays import can_be_sparse, is_mostly_zeros, to_csr
 from pairmend._utils.frames import is_frame
-from pairmend._utils.typing import FloatArray, MatrixLike
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
+from pairmend._utils.weights import all_equal
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.frames import ColumnWarning, FrameEncoder
 
@@ -192,3 +193,32 @@ def _is_matrix(X: MatrixLike) -> bool:
     if not (isinstance(X, np.ndarray) or sparse.issparse(X)):
         return False
     return X.ndim == 2 and X.dtype.kind in "biuf"
+
+
+def draw_rows(
+    order: IntArray, weights: FloatArray, n_rows: int, rng: np.random.RandomState
+) -> tuple[IntArray, FloatArray]:
+    """Draw rows without replacement from `order`, with probabilities proportional to weights.
+
+    A probability is at most 1. The weight of a drawn row is divided by its probability, so that
+    weighted sums over the drawn rows are unbiased. Returns the rows in their order, and the weights
+    of all rows.
+    """
+    if n_rows >= len(order) or all_equal(weights):
+        return order[:n_rows], weights
+    probabilities = _probabilities(weights, n_rows)
+    # Systematic sampling: one row for each integer that the cumulative probability passes.
+    passed = np.floor(np.cumsum(probabilities[order]) + rng.random_sample())
+    return order[np.diff(passed, prepend=0) > 0], weights / probabilities
+
+
+def _probabilities(weights: FloatArray, n_rows: int) -> FloatArray:
+    """Return probabilities proportional to weights, at most 1, whose sum is a number of rows."""
+    certain = np.zeros(len(weights), dtype=bool)
+    while True:
+        left = np.where(certain, 0.0, weights)
+        probabilities = np.where(certain, 1.0, (n_rows - certain.sum()) * left / left.sum())
+        heavier = ~certain & (probabilities >= 1)
+        if not heavier.any():
+            return probabilities
+        certain |= heavier

@@ -15,12 +15,12 @@ from scipy import sparse
 from pairmend._utils.computing import row_chunks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
-from pairmend._utils.weights import draw_rows
 from pairmend.kernels.confusion import p_true_given_decision
 from pairmend.kernels.local_sums import global_confusion, tabulate
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.distances import Scaling
 from pairmend.mended.label_sets import LabelSets
+from pairmend.mended.rows import draw_rows
 
 Nearest: TypeAlias = Callable[[Scaling, MatrixLike, FloatArray], IntArray]
 """Returns the nearest landmark of each row in a scaling, given rows and their probabilities."""

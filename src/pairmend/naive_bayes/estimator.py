@@ -20,9 +20,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._utils.arrays import by_density, refuse_arrays
 from pairmend._utils.computing import one_blas_thread
-from pairmend._utils.frames import EncodedFrame, column_kinds, frame_columns, is_frame
+from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
 from pairmend._utils.sklearn_private import (
-    CachedParameterNames,
     Interval,
     StrOptions,
     check_params,
@@ -38,6 +37,7 @@ from pairmend._utils.validation import (
 )
 from pairmend._utils.weights import check_sample_weight, unit_weight, without_negligible
 from pairmend.frames import FrameEncoder
+from pairmend.frames.columns import column_kinds
 from pairmend.naive_bayes.design_matrix import Design
 from pairmend.naive_bayes.feature_statistics import (
     DistinctValues,
@@ -48,7 +48,7 @@ from pairmend.naive_bayes.scoring import ScoredRows, Scorer, Terms
 from pairmend.naive_bayes.sums import Sums
 
 
-class RandomSubspaceNB(CachedParameterNames, ClassifierMixin, BaseEstimator):
+class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
     """Naive Bayes classifiers in random subspaces, their probabilities averaged.
 
     Each of the classifiers uses a random subset of the features (Ho, 1998). A numeric feature is

@@ -34,8 +34,9 @@ import pairmend
 from pairmend._utils.arrays import with_numpy_arrays
 from pairmend._utils.defaults import MAX_MODEL_BYTES
 from pairmend._utils.files import replaced
-from pairmend._utils.frames import column_kinds, frame_columns, is_frame
+from pairmend._utils.frames import frame_columns, is_frame
 from pairmend._utils.text import counted
+from pairmend.frames.columns import column_kinds
 from pairmend.persistence.audit import (
     DESCRIPTION,
     SCHEMA,

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.arrays import refuse_arrays
-from pairmend._utils.progress import fitted_text, report
+from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HasMethods, Interval, fit_context
 from pairmend._utils.targets import Target, check_target
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
@@ -166,7 +166,7 @@ class ThresholdedClassifier(MultiLabelClassifier):
         )  # fmt: skip
         tested = np.concatenate([test for _, test in splits])
         threshold = self._fit_threshold(np.concatenate(parts), target, tested, row_weights)
-        report(self, lambda: f"threshold: {fitted_text(threshold)}")
+        report(self, lambda: f"threshold: {threshold}")
         rows, params, present = take_present(X, params, row_weights)
         report(self, f"fitting {type(seeded).__name__} on {len(present)} rows")
         model = seeded.fit(rows, target.as_given(present), **params)

@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from pairmend._utils.arrays import refuse_arrays
-from pairmend._utils.frames import require_numbers
 from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
 from pairmend._utils.targets import Target, check_further_target, check_target
 from pairmend._utils.typing import (
@@ -23,6 +22,7 @@ from pairmend._utils.typing import (
 )
 from pairmend._utils.validation import check_features, check_magnitude, check_training_rows
 from pairmend._utils.weights import check_row_weights, unit_weight
+from pairmend.frames.columns import require_numbers
 from pairmend.kernels.pairs import label_pairs, pairs_of
 from pairmend.pairwise.voting import PairwiseVoting, TrainingInput
 

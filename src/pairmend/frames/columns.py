@@ -1,0 +1,206 @@
+"""Columns of pandas, polars and pyarrow, read as arrays.
+
+The same values give the same arrays, independent of the library and of the dtype. Only attributes
+of the tables are used: none of the three libraries is imported, and narwhals, which scikit-learn
+requires from 1.9 on only, is not needed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairmend._utils.frames import is_frame
+from pairmend._utils.typing import BoolArray, FloatArray
+
+DAY = 86_400_000_000
+"""Microseconds of a day."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a frame: `holds` is "numbers", "booleans", "dates", "durations" or "strings".
+
+    Values are floats, NaN where missing: numbers, 0 or 1, days since 1970 (UTC) or seconds. Strings
+    are an array of objects, None where missing; a string without visible characters is missing.
+    `categories` are those that the dtype lists, in its order.
+    """
+
+    name: Any
+    holds: str
+    values: NDArray[Any]
+    is_category: bool = False
+    categories: tuple[str, ...] = ()
+    is_ordered: bool = False
+
+    @property
+    def missing(self) -> BoolArray:
+        """Mask of the missing cells."""
+        if self.holds == "strings":
+            return np.array([value is None for value in self.values], dtype=bool)
+        return np.isnan(self.values)
+
+    @property
+    def keys(self) -> list[str | None]:
+        """Return the cells as strings that represent categories, None where missing."""
+        if self.holds == "strings":
+            return list(self.values)
+        return [None if np.isnan(value) else category_key(value) for value in self.values.tolist()]
+
+    def parsed(self, parse: Callable[[str], float], expected: str) -> FloatArray:
+        """Return strings as numbers, NaN where missing; other values than `expected` are an error.
+
+        Each different string is parsed once; `parse` raises a ValueError.
+        """
+        numbers: dict[str | None, float] = {None: np.nan}
+        for key in dict.fromkeys(self.keys):
+            if self.holds != "strings":
+                raise self.unexpected(expected)
+            try:
+                numbers[key] = np.nan if key is None else parse(key)
+            except ValueError:
+                raise self.unexpected(expected, key) from None
+        return np.array([numbers[key] for key in self.keys], dtype=float)
+
+    def unexpected(self, expected: str, example: str | None = None) -> ValueError:
+        """Return the error for a column that holds other values than in fit."""
+        found = self.holds if example is None else f"{self.holds} such as {example!r}"
+        return ValueError(
+            f"Column {self.name!r} holds {found}; expected {expected}. Convert the column, or fit "
+            "again with the column unchanged."
+        )
+
+
+def read_column(X: Any, position: int) -> Column:
+    """Read a column of a pandas or polars frame or a pyarrow table, by position."""
+    if hasattr(X, "iloc"):
+        return _read_pandas(X.columns[position], X.iloc[:, position])
+    if not hasattr(X, "to_series"):
+        return _read_objects(X.column_names[position], X.column(position).to_pylist())
+    series = X.to_series(position)
+    column, dtype = _read_array(series.name, series.to_numpy()), str(series.dtype.base_type())
+    listed = tuple(series.dtype.categories) if dtype == "Enum" else ()
+    return replace(column, is_category=dtype in ("Categorical", "Enum"), categories=listed)
+
+
+def column_kinds(X: Any) -> tuple[str, ...] | None:
+    """Return the kinds of the columns of a frame, None for anything else.
+
+    A kind is "number", "boolean", "date", "text", "category" or "other".
+    """
+    return tuple(_kind_of(X, place) for place in range(X.shape[1])) if is_frame(X) else None
+
+
+def _kind_of(X: Any, position: int) -> str:
+    try:
+        column = read_column(X, position)
+    except ValueError:
+        return "other"
+    return "category" if column.is_category else _KIND_OF.get(column.holds, "other")
+
+
+_KIND_OF = {"numbers": "number", "booleans": "boolean", "dates": "date", "strings": "text"}
+
+
+def require_numbers(X: Any, user: str) -> None:
+    """Raise an error for a frame with a column of anything but numbers."""
+    for position in range(X.shape[1] if is_frame(X) else 0):
+        column = read_column(X, position)
+        if column.holds not in ("numbers", "booleans"):
+            raise ValueError(
+                f"Column {column.name!r} holds {column.holds}, and {user} accepts numbers only. "
+                "Encode the frame first, for example with sklearn.compose.ColumnTransformer."
+            )
+
+
+def category_key(value: Any) -> str:
+    """Return the string that represents a category; equal numbers have the same string."""
+    if isinstance(value, bool | int | float | np.number | np.bool_):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    return str(value)
+
+
+def _read_pandas(name: Any, series: Any) -> Column:
+    dtype: Any = series.dtype
+    if hasattr(dtype, "categories"):
+        listed = tuple(map(category_key, dtype.categories))
+        keys = np.array([*listed, None], dtype=object)[series.cat.codes]  # -1 is a missing value
+        return replace(
+            _read_array(name, keys), is_category=True, categories=listed, is_ordered=dtype.ordered
+        )
+    kind = getattr(dtype, "kind", "O")
+    if kind in "iuf":
+        return _read_array(name, series.to_numpy(dtype=float, na_value=np.nan))
+    return _read_array(name, series.to_numpy(dtype=f"{kind}8[us]" if kind in "mM" else None))
+
+
+def _read_array(name: Any, array: NDArray[Any]) -> Column:
+    kind = array.dtype.kind
+    if kind not in "biufmM":
+        return _read_objects(name, array.tolist())
+    if kind in "biuf":
+        return Column(name, "booleans" if kind == "b" else "numbers", np.array(array, dtype=float))
+    counts = array.astype(f"{kind}8[us]")
+    values = counts.astype(np.int64) / (DAY if kind == "M" else 1e6)
+    holds = "dates" if kind == "M" else "durations"
+    return Column(name, holds, np.where(np.isnat(counts), np.nan, values))
+
+
+def _read_objects(name: Any, cells: list[Any]) -> Column:
+    """Read cells that are Python objects."""
+    cells = [cell if type(cell) is str or not _is_missing(cell) else None for cell in cells]
+    types = set(map(type, cells)) - {type(None)}
+    if all(issubclass(kind, str) for kind in types):
+        blank = {cell for cell in set(cells) - {None} if not cell.strip()}
+        strings = [None if cell in blank else cell for cell in cells] if blank else cells
+        return Column(name, "strings", np.array(strings, dtype=object))
+    for classes, convert, holds in _READERS:
+        if all(issubclass(kind, classes) for kind in types):
+            values = [np.nan if cell is None else convert(cell) for cell in cells]
+            return Column(name, holds, np.array(values))
+    first: dict[str, int] = {}
+    for row, cell in enumerate(cells):
+        if cell is not None:
+            first.setdefault(type(cell).__name__, row)
+    found = ", ".join(f"{kind} (first in row {row})" for kind, row in first.items())
+    several = f"values of several types: {found}" if len(first) > 1 else f"values of type {found}"
+    raise ValueError(
+        f"Column {name!r} holds {several}; expected numbers, strings, dates or durations. Convert "
+        "it, for categories by X[name].astype(str), for numbers by pandas.to_numeric(X[name], "
+        "errors='coerce'), or leave it out: X.drop(columns=[...])."
+    )
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, float | Decimal | np.generic) and bool(cell != cell)
+
+
+def days_of(value: date) -> float:
+    """Return the days since 1970 of a date or time; without a time zone it is in UTC."""
+    if not isinstance(value, datetime):
+        return float(value.toordinal() - date(1970, 1, 1).toordinal())
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    return (value - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1)
+
+
+def _seconds_of_day(value: time) -> float:
+    return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
+
+
+_READERS: list[tuple[Any, Callable[[Any], float], str]] = [
+    ((bool, np.bool_), float, "booleans"),
+    ((bool, int, float, Decimal, np.number, np.bool_), float, "numbers"),
+    (date, days_of, "dates"),
+    (timedelta, timedelta.total_seconds, "durations"),
+    (time, _seconds_of_day, "durations"),
+    (np.datetime64, lambda value: days_of(value.astype("datetime64[us]").item()), "dates"),
+]
+"""Types of cells, the function that converts a cell, and the column's `holds`."""
