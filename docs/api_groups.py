@@ -161,6 +161,7 @@ GROUPS: dict[str, dict[str, list[str]]] = {
         ],
         "Run": [
             "run_study",
+            "check_study",
             "plan_study",
             "Plan",
             "PlannedSet",

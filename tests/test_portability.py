@@ -2,10 +2,9 @@
 
 import io
 import os
-import sqlite3
 import subprocess
 import sys
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +17,6 @@ from pairmend.cli import main, studies
 from pairmend.datasets import MultiLabelData, load_table
 from pairmend.study import workers
 from pairmend.study.sources import open_cached_set, put_into_cache
-from pairmend.study.store import database_uri
 
 WITHOUT_POSIX = """
 import importlib, importlib.abc, os, pkgutil, signal, sys
@@ -115,21 +113,6 @@ def test_files_of_an_earlier_run_that_cannot_be_removed_do_not_stop_a_study(
     second = put_into_cache(data, fold_of, tmp_path)
     assert first != second
     np.testing.assert_array_equal(open_cached_set(second).X, X)
-
-
-@pytest.mark.parametrize(
-    ("path", "uri"),
-    [
-        (PurePosixPath("/home/a b/100%/x?.sqlite"), "file:///home/a%20b/100%25/x%3F.sqlite"),
-        (PureWindowsPath("C:/a b/#1/x.sqlite"), "file:///C:/a%20b/%231/x.sqlite"),
-        (PureWindowsPath("//server/share/x.sqlite"), "file:////server/share/x.sqlite"),
-    ],
-)
-def test_sqlite_finds_files_with_special_characters_and_on_servers(path, uri):
-    assert database_uri(path) == uri
-    # It would be "invalid uri authority" if SQLite took a part of the path for a server.
-    with pytest.raises(sqlite3.OperationalError, match="unable to open database file"):
-        sqlite3.connect(f"{uri}?mode=rw", uri=True)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,32 @@ def test_a_dry_run_prints_the_number_of_tasks(study_file, tmp_path, capsys):
 
 
 @fast
+def test_a_check_shows_errors_and_stores_nothing(study_file, tmp_path, capsys):
+    (tmp_path / "marker").touch()
+    assert run(study_file, "--check", "--out", tmp_path / "out") == 0
+    assert "no errors on 50 rows" in capsys.readouterr().out
+    with study_file.open("a") as file:
+        file.write('[algorithms.bad]\nclass = "odd_classifiers.Failing"\n')
+        file.write(f'params = {{ while_exists = "{tmp_path / "marker"}" }}\n')
+    assert run(study_file, "--check", "--out", tmp_path / "out") == 1
+    assert capsys.readouterr().out.count("fails on purpose") == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_metrics_of_a_report_are_computed_from_stored_predictions(
+    study_file, tmp_path, capsys, monkeypatch, in_process
+):
+    monkeypatch.setattr("pairmend.report.writing.figure_files", lambda figures: {})
+    run_study(load_study(study_file), tmp_path / "out")
+    words = ["report", str(tmp_path / "out"), "--json", "-", "--metrics"]
+    assert main([*words, "jaccard_samples", "average_precision"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["comparison"]) == {"jaccard_samples", "average_precision"}
+    assert main([*words, "nothing"]) == 2
+    assert "there is no metric 'nothing'" in capsys.readouterr().err
+
+
+@fast
 def test_missing_sets_of_the_paper_are_listed(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PAIRMEND_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)  # without results of an earlier study

@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood
 from pairmend.study.objects import as_text, build, describe, find
-from pairmend.study.plan import definition_changes
+from pairmend.study.plan import differences
 
 MODELS = [
     LogisticRegression(C=3.0),
@@ -58,11 +58,9 @@ def test_tuples_are_kept_and_lists_become_tuples_where_the_default_is_one():
 
 
 def test_nan_parameters_are_not_a_change():
-    definition = {"folds": 2, "sets": {}, "algorithms": {"A": describe(SimpleImputer())}}
-    again = json.loads(json.dumps(definition))
-    assert definition_changes(definition, again) == []
-    other = {**again, "algorithms": {"A": describe(SimpleImputer(missing_values=0))}}
-    assert definition_changes(definition, other)
+    described = describe(SimpleImputer())
+    assert not list(differences("A", described, json.loads(json.dumps(described))))
+    assert list(differences("A", described, describe(SimpleImputer(missing_values=0))))
 
 
 def test_objects_without_import_path_are_distinguished_but_not_recreated():
@@ -72,9 +70,7 @@ def test_objects_without_import_path_are_distinguished_but_not_recreated():
     one, other = describe(make(LogisticRegression)()), describe(make(LogisticRegression)())
     assert one["opaque"] == other["opaque"] == "Local"
     assert one != other, "two classes of one name"
-    (line,) = definition_changes(
-        {"sets": {}, "algorithms": {"A": one}}, {"sets": {}, "algorithms": {"A": other}}
-    )
+    (line,) = differences("A", one, other)
     assert "no import path" in line
     with pytest.raises(ValueError, match="cannot be created from"):
         build(one, "algorithms.local")

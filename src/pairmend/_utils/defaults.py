@@ -10,3 +10,5 @@ MAX_MODEL_BYTES = 2**32
 """Largest memory that a model file may need."""
 SHIPPED_STUDIES = ("paper", "mended", "family")
 """Studies that come with the package."""
+STORED_PREDICTIONS = ("scores", "labels", "none")
+"""What a study stores of the predictions of test rows: labels and scores, labels, or nothing."""

@@ -268,15 +268,15 @@ def _show_step(update: Callable[..., None], doing: str, share: float, step: str)
 
 def _titles() -> dict[str, str]:
     """Return the titles of the losses."""
-    from pairmend.study import CRITERIA
+    from pairmend.metrics import LOSS_TITLES
 
-    return {name: criterion.title for name, criterion in CRITERIA.items()}
+    return LOSS_TITLES
 
 
 def _losses(truth: Any, predicted: Any) -> dict[str, float]:
-    from pairmend.study import CRITERIA
+    from pairmend.metrics import LOSSES
 
-    return {name: criterion(truth, predicted) for name, criterion in CRITERIA.items()}
+    return {name: float(loss(truth, predicted)) for name, loss in LOSSES.items()}
 
 
 def _losses_of_folds(truth: Any, predicted: Any, folds: list[Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pairmend._utils.defaults import (
     MAX_FILE_CELLS,
     MAX_MODEL_BYTES,
     SHIPPED_STUDIES,
+    STORED_PREDICTIONS,
 )
 from pairmend.cli.methods import ESTIMATORS, METHODS
 
@@ -202,10 +203,17 @@ COMMANDS = {
             "--out FOLDER": "output folder (default: pairmend- and the study's name)",
             "--resume": "continue the study in --out with its sets, algorithms, folds, repeats and "
             "seed",
-            "--rerun NAME ...": "compute these sets and algorithms again, and keep other results",
+            "--rerun NAME ...": "compute these sets, algorithms and metrics again, and keep other "
+            "results",
             "--accept-changes": "keep results although code, versions of packages or data files "
             "have changed since",
+            "--predictions KIND": {
+                "help": "what to store of the predictions of test rows, for metrics that are added "
+                "later: %(choices)s (the study's, or scores)",
+                "choices": STORED_PREDICTIONS,
+            },
             "--dry-run": "show what would run, without running it",
+            "--check": "fit each algorithm on 50 rows of each set and show errors; stores nothing",
             **OUTPUT,
         },
         "Cross-validate algorithms on sets. Without a study file it is the experiment of the "
@@ -219,6 +227,8 @@ COMMANDS = {
         {
             "FOLDER": "output folder of a study",
             "--out FOLDER": "where to write (default: the study's folder)",
+            "--metrics NAME ...": "only these metrics, of the study or by name of scikit-learn's; "
+            "others are computed from the stored predictions",
             "--algorithms NAME ...": "compare only these; write the report to another folder with "
             "--out",
             "--accept-changes": "report the results although files of the sets have changed since",

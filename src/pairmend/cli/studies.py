@@ -28,6 +28,7 @@ from pairmend.study import (
     Plan,
     Step,
     Study,
+    check_study,
     plan_study,
     read_study,
     run_study,
@@ -35,7 +36,7 @@ from pairmend.study import (
 from pairmend.study.definition import install_advice, named_study, resumed_study
 from pairmend.study.plan import changed_sets
 from pairmend.study.run import reason_not_to_run
-from pairmend.study.store import read_progress, require_extra
+from pairmend.study.store import require_extra
 
 
 def study(options: argparse.Namespace) -> dict[str, Any]:
@@ -56,6 +57,8 @@ def study(options: argparse.Namespace) -> dict[str, Any]:
         show_status(f"({install_advice(absent)})")
     if options.dry_run:
         return _show_plan(chosen, plan, out, options)
+    if options.check:
+        return _show_errors(chosen, options)
     if missing := [each.name for each in plan.sets if each.missing]:
         show_status(f"missing, left out: {', '.join(missing)}")
         show_status("(--data FOLDER names a folder with their files, --download fetches some)")
@@ -104,13 +107,12 @@ def _chosen_study(options: argparse.Namespace) -> Study:
             )
         if options.out is None:
             raise ValueError("--resume needs --out, the folder of the study to continue")
-        definition = read_progress(options.out).definition or read_study(options.out).definition
-        chosen = resumed_study(definition, options.out, options.file)
+        chosen = resumed_study(read_study(options.out).definition, options.out, options.file)
     else:
         chosen = named_study(options.file or "paper").narrowed(
             *(names and split_names(names) for names in (options.sets, options.algorithms))
         )
-    numbers = ("folds", "repeats", "seed", "time_limit", "alpha")
+    numbers = ("folds", "repeats", "seed", "time_limit", "alpha", "predictions")
     return replace(
         chosen, **{name: n for name in numbers if (n := getattr(options, name)) is not None}
     )
@@ -133,6 +135,11 @@ def _show_plan(study: Study, plan: Plan, out: Path, options: argparse.Namespace)
     if reason := reason_not_to_run(study, plan, out, options.accept_changes):
         raise ValueError(f"the study would not run: {reason}")
     show_text(f"{plan.n_tasks - plan.n_done} of {counted(plan.n_tasks, 'task')} would run")
+    if plan.prediction_bytes:
+        size = plan.prediction_bytes / 2**20
+        show_text(
+            f"predictions to store: at most {size:.1f} MiB (--predictions {study.predictions})"
+        )
     return {
         "folder": str(out),
         "sets": sets,
@@ -141,7 +148,25 @@ def _show_plan(study: Study, plan: Plan, out: Path, options: argparse.Namespace)
         "metrics": list(study.criteria),
         "tasks": plan.n_tasks,
         "done": plan.n_done,
+        "prediction_bytes": plan.prediction_bytes,
     }
+
+
+def _show_errors(study: Study, options: argparse.Namespace) -> dict[str, Any]:
+    """Fit each algorithm on some rows of each set, and show errors."""
+    jobs = options.jobs or os.cpu_count() or 1
+    with progress("starting") as update:
+        errors = check_study(
+            study,
+            data_dir=options.data,
+            jobs=jobs,
+            progress=lambda step: update(step.doing, step.n_done / max(step.n_tasks, 1)),
+        )
+    found = errors.drop(columns="traceback").to_dict("records")
+    show_table("Errors", found)
+    if not found:
+        show_text("no errors on 50 rows of each set")
+    return {"failed": found}
 
 
 class _Display:
@@ -179,7 +204,7 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
     from pairmend.report import summarise
     from pairmend.report.writing import write_summary
 
-    record = read_study(options.folder)
+    record = read_study(options.folder, options.metrics and split_names(options.metrics))
     if not options.accept_changes and (changes := changed_sets(options.folder)):
         raise ValueError(
             f"the results in {options.folder} are not those of the data as they are now:\n  "

@@ -5,7 +5,7 @@ from pairmend.study.estimators import tuned
 from pairmend.study.execution import Outcome, Task
 from pairmend.study.objects import CRITERIA, Criterion
 from pairmend.study.plan import Plan, PlannedSet, plan_study
-from pairmend.study.run import FailedTasksWarning, Step, StudyInUseError, run_study
+from pairmend.study.run import FailedTasksWarning, Step, StudyInUseError, check_study, run_study
 from pairmend.study.sources import CatalogueSource, FileSource, FunctionSource
 from pairmend.study.store import StudyRecord, read_study
 
@@ -24,6 +24,7 @@ __all__ = [
     "StudyInUseError",
     "StudyRecord",
     "Task",
+    "check_study",
     "load_study",
     "paper_study",
     "parse_study",

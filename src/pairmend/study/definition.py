@@ -12,8 +12,9 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from pairmend._utils.defaults import SHIPPED_STUDIES
+from pairmend._utils.defaults import SHIPPED_STUDIES, STORED_PREDICTIONS
 from pairmend.datasets.named_sets import find_entry
+from pairmend.metrics import LOSSES
 from pairmend.study.estimators import INNER_FOLDS, tuned
 from pairmend.study.objects import (
     CRITERIA,
@@ -34,7 +35,7 @@ from pairmend.study.sources import (
     with_name,
 )
 
-SPLITS = ("shuffled", "stratified")
+CHOICES = {"split": ("shuffled", "stratified"), "predictions": STORED_PREDICTIONS}
 MAX_NAME_LENGTH = 100
 BOOSTING = {"catboost", "lightgbm"}
 """Packages of the extra for baselines of the study "mended"."""
@@ -69,7 +70,10 @@ CRITERION_KEYS: dict[str, type] = {
 }
 TUNING_KEYS = {"tune", "tune_by", "tune_folds"}
 """Keys of an algorithm whose parameters are chosen by cross-validation."""
-NUMBERS = ("folds", "repeats", "seed", "split", "alpha", "skip_missing", "time_limit", "device")
+NUMBERS = (
+    "folds", "repeats", "seed", "split", "alpha", "skip_missing", "time_limit", "device",
+    "predictions",
+)  # fmt: skip
 """What a study that is continued takes from the results folder, beside names."""
 
 
@@ -87,7 +91,8 @@ class Study:
         pairmend that differ only in parameters of prediction share a fit. A ``random_state`` that
         is None is set for each fold.
     criteria : iterable of str, or mapping of str to Criterion, default=None
-        Metrics: names in `CRITERIA`, or `Criterion` objects. None means all of `CRITERIA`.
+        Metrics: names in `CRITERIA`, or `Criterion` objects. None means the four losses of
+        `pairmend.metrics.LOSSES`.
     folds, repeats : int, default=10 and 1
         Folds of a cross-validation, and how often it is repeated with other folds.
     seed : int, default=0
@@ -108,6 +113,9 @@ class Study:
         Device of torch, such as "cuda", to which dense rows are moved for algorithms that support
         the array API. Other algorithms, sparse rows and frames stay with the processors. None means
         that nothing is moved.
+    predictions : {"scores", "labels", "none"}, default="scores"
+        What is stored of the predictions of test rows, from which other metrics can be computed
+        later: labels and scores, labels, or nothing.
     file : Path, default=None
         The study file that the study was read from. Modules in its folder can be imported.
     left_out : mapping of str to list of str, default=None
@@ -140,6 +148,7 @@ class Study:
     skip_missing: bool = False
     time_limit: float | None = None
     device: str | None = None
+    predictions: str = "scores"
     file: Path | None = field(default=None, compare=False)
     left_out: Mapping[str, list[str]] = field(default_factory=dict, compare=False)
 
@@ -152,9 +161,9 @@ class Study:
                 and n >= minimum,
                 f"{name} must be a whole number of at least {minimum}, got {n!r}",
             )
-        _check(
-            self.split in SPLITS, f"split must be one of {', '.join(SPLITS)}; got {self.split!r}"
-        )
+        for name, choices in CHOICES.items():
+            given = getattr(self, name)
+            _check(given in choices, f"{name} must be one of {', '.join(choices)}; got {given!r}")
         _check(isinstance(self.title, str), f"title must be a text, got {self.title!r}")
         _check(
             isinstance(self.skip_missing, bool),
@@ -295,9 +304,8 @@ def _as_sources(sets: Any) -> dict[str, Source]:
 
 
 def _as_criteria(criteria: Any) -> dict[str, Criterion]:
-    """Return metrics by name; None means all of `CRITERIA`."""
-    if criteria is None:
-        return dict(CRITERIA)
+    """Return metrics by name; None means the losses."""
+    criteria = tuple(LOSSES) if criteria is None else criteria
     if not isinstance(criteria, Mapping):
         _refuse_text("criteria", criteria)
         unknown = [name for name in criteria if name not in CRITERIA]

@@ -6,8 +6,9 @@ import random
 import time
 import traceback
 import warnings
+import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -76,6 +77,58 @@ class Batch:
         return replace(self, algorithms=left)
 
 
+class Predictions(NamedTuple):
+    """True and predicted labels of test rows as bits, and scores in single precision, compressed.
+
+    Attributes
+    ----------
+    n_rows, n_labels : int
+        Number of test rows and of labels.
+    truth, labels : bytes
+        True and predicted label indicators.
+    scores : bytes
+        Scores of the labels; empty if they are not stored.
+
+    Examples
+    --------
+    >>> stored = Predictions.of(np.array([[1, 0, 1]]), np.array([[1, 1, 0]]), None)
+    >>> stored.arrays()
+    (array([[1, 0, 1]]), {'labels': array([[1, 1, 0]])})
+    """
+
+    n_rows: int
+    n_labels: int
+    truth: bytes
+    labels: bytes
+    scores: bytes = b""
+
+    @classmethod
+    def of(cls, truth: IntArray, labels: IntArray, scores: Any) -> "Predictions":
+        """Pack arrays of shape (n_rows, n_labels); scores may be None."""
+        packed = b"" if scores is None else zlib.compress(scores.astype("<f4").tobytes())
+        n_rows, n_labels = truth.shape
+        return cls(n_rows, n_labels, _packed(truth), _packed(labels), packed)
+
+    def arrays(self) -> tuple[IntArray, dict[str, Any]]:
+        """Return true labels, and predicted labels and scores by kind."""
+        shape, n_bits = (self.n_rows, self.n_labels), self.n_rows * self.n_labels
+        truth, labels = (
+            np.unpackbits(np.frombuffer(zlib.decompress(bits), np.uint8), count=n_bits)
+            .reshape(shape)
+            .astype(np.int64)
+            for bits in (self.truth, self.labels)
+        )
+        found = {"labels": labels}
+        if self.scores:
+            scores = np.frombuffer(zlib.decompress(self.scores), "<f4")
+            found["scores"] = scores.reshape(shape).astype(np.float64)
+        return truth, found
+
+
+def _packed(labels: IntArray) -> bytes:
+    return zlib.compress(np.packbits(labels.astype(bool)).tobytes())
+
+
 @dataclass(frozen=True)
 class Outcome:
     """Result of a task.
@@ -102,6 +155,8 @@ class Outcome:
         ISO time of the end.
     chosen : str
         JSON of the parameters that a search chose, empty without one.
+    predictions : Predictions or None
+        Predictions of the test rows, if they are stored.
 
     Examples
     --------
@@ -121,6 +176,7 @@ class Outcome:
     traceback: str = ""
     finished: str = ""
     chosen: str = ""
+    predictions: Predictions | None = None
 
 
 def batches_of(study: Study, name: str, done: Set[Task]) -> Iterator[Batch]:
@@ -175,14 +231,8 @@ def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
     return fold_of
 
 
-def perform(
-    study: Study,
-    batch: Batch,
-    data: CachedSet,
-    *,
-    fitted: Callable[[], None] = lambda: None,
-) -> Iterator[Outcome]:
-    """Fit once, call `fitted`, then yield the outcome of each algorithm; failures are outcomes."""
+def perform(study: Study, batch: Batch, data: CachedSet) -> Iterator[Outcome]:
+    """Fit once, then yield the outcome of each algorithm; failures are outcomes."""
     seed = fold_seed(study, batch)
     tested = data.fold_of[:, batch.repeat] == batch.fold
     train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
@@ -193,25 +243,31 @@ def perform(
         model = seed_estimator(first, seed).fit(rows, target)
         fit.seconds = time.perf_counter() - started
         del rows
-    fitted()
     for task in batch.tasks:
-        values: dict[str, float] = {}
+        values, predictions = {}, None
         with _measured(study, first, seed) as prediction:
             if not fit.error:
                 algorithm = study.algorithms[task.algorithm]
                 names = getattr(algorithm, "prediction_parameters", ())
                 if names:
                     model.set_params(**{name: getattr(algorithm, name) for name in names})
-                rows, truth = prediction.moved(take_rows(data.X, test)), data.Y[test]
+                rows = prediction.moved(take_rows(data.X, test))
                 started = time.perf_counter()
-                predicted = _predict(study, model, rows, data.Y.shape[1])
+                labels = predicted_labels(model, rows, data.Y.shape[1])
                 prediction.seconds = time.perf_counter() - started
+                scores = _scores(study, model, rows, data.Y.shape[1])
+                # Metrics are computed from what is stored, so that those computed later are equal.
+                predictions = Predictions.of(data.Y[test], labels, scores)
+                truth, predicted = predictions.arrays()
                 values = {
                     name: criterion(truth, predicted[criterion.needs])
                     for name, criterion in study.criteria.items()
                 }
         peaks = fit.peak, prediction.peak
         best = None if fit.error or prediction.error else getattr(model, "best_params_", None)
+        keeps = values and study.predictions != "none"
+        if predictions and study.predictions == "labels":
+            predictions = predictions._replace(scores=b"")
         yield Outcome(
             task=task,
             seed=seed,
@@ -225,7 +281,21 @@ def perform(
             error=fit.error or prediction.error,
             traceback=fit.traceback or prediction.traceback,
             chosen=as_text(describe(best)) if isinstance(best, dict) else "",
+            predictions=predictions if keeps else None,
         )
+
+
+def _scores(study: Study, model: Any, rows: Any, n_labels: int) -> Any:
+    """Return scores if a metric needs them, or if they are to be stored and the model has some."""
+    needed = any(criterion.needs == "scores" for criterion in study.criteria.values())
+    if not needed and study.predictions != "scores":
+        return None
+    try:
+        return predicted_scores(model, rows, n_labels)
+    except Exception:  # classifiers can raise anything
+        if needed:
+            raise
+        return None
 
 
 def failures(study: Study, batch: Batch, error: Exception) -> Iterator[Outcome]:
@@ -257,7 +327,6 @@ class _Measured:
 @contextmanager
 def _measured(study: Study, algorithm: Any, seed: int) -> Iterator[_Measured]:
     """Measure a block, record its warnings and error, and seed the global random generators."""
-    before = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
     measured = _Measured(study.device)
@@ -274,18 +343,8 @@ def _measured(study: Study, algorithm: Any, seed: int) -> Iterator[_Measured]:
             yield measured
     except (Exception, SystemExit) as error:
         measured.error, measured.traceback = failure_of(error)
-    finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])  # noqa: NPY002
     measured.peak = _peak_bytes()
     measured.warnings = tuple(_storable(f"{w.category.__name__}: {w.message}") for w in recorded)
-
-
-def _predict(study: Study, model: Any, rows: Any, n_labels: int) -> dict[str, np.ndarray[Any, Any]]:
-    """Predict labels, scores or both, as the metrics need."""
-    ways = {"labels": predicted_labels, "scores": predicted_scores}
-    needed = {criterion.needs for criterion in study.criteria.values()}
-    return {kind: ways[kind](model, rows, n_labels) for kind in sorted(needed)}
 
 
 def now() -> str:

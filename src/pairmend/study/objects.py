@@ -15,7 +15,9 @@ from typing import Any, Literal
 
 import joblib
 import numpy as np
+from sklearn import metrics
 
+from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.metrics import LOSS_TITLES, LOSSES
 
 INSTALLED = {"site-packages", "dist-packages"}
@@ -276,5 +278,52 @@ class Criterion:
         }
 
 
+def one_error(truth: IntArray, scores: FloatArray) -> float:
+    """Return the share of rows whose label with the highest score is not true."""
+    return float(1 - truth[np.arange(len(truth)), scores.argmax(axis=1)].mean())
+
+
+def roc_auc(truth: IntArray, scores: FloatArray, average: str) -> float:
+    """Return the area under the ROC curve; a macro average leaves out labels of one class."""
+    kept = np.ptp(truth, axis=0) > 0 if average == "macro" else slice(None)
+    return float(metrics.roc_auc_score(truth[:, kept], scores[:, kept], average=average))
+
+
+def label_average_precision(truth: IntArray, scores: FloatArray, average: str) -> float:
+    """Return the area under the precision-recall curve; macro: of labels that occur."""
+    kept = truth.any(axis=0) if average == "macro" else slice(None)
+    return float(metrics.average_precision_score(truth[:, kept], scores[:, kept], average=average))
+
+
 CRITERIA = {name: Criterion(function, LOSS_TITLES[name]) for name, function in LOSSES.items()}
-"""The losses of `pairmend.metrics.LOSSES` as metrics of a study, by name."""
+CRITERIA["subset_accuracy"] = Criterion(metrics.accuracy_score, "subset accuracy", True)
+for _average in ("samples", "micro", "macro"):
+    for _name in ("jaccard", "precision", "recall", "f1"):
+        CRITERIA[f"{_name}_{_average}"] = Criterion(
+            getattr(metrics, f"{_name}_score"),
+            f"{_name.capitalize()} ({_average})",
+            greater_is_better=True,
+            params={"average": _average, "zero_division": 0.0},
+        )
+for _average in ("micro", "macro"):
+    CRITERIA[f"roc_auc_{_average}"] = Criterion(
+        roc_auc, f"ROC AUC ({_average})", True, "scores", {"average": _average}
+    )
+    CRITERIA[f"average_precision_{_average}"] = Criterion(
+        label_average_precision, f"average precision ({_average})", True, "scores",
+        {"average": _average},
+    )  # fmt: skip
+CRITERIA |= {
+    "one_error": Criterion(one_error, "one-error", needs="scores"),
+    "coverage": Criterion(metrics.coverage_error, "coverage", needs="scores"),
+    "ranking_loss": Criterion(metrics.label_ranking_loss, "ranking loss", needs="scores"),
+    "average_precision": Criterion(
+        metrics.label_ranking_average_precision_score, "average precision", True, "scores"
+    ),
+}
+"""Metrics of studies by name.
+
+The losses of `pairmend.metrics.LOSSES`, and the example-based, label-based and ranking-based
+measures of J. Bogatinovski et al. (2022), Comprehensive comparative study of multi-label
+classification methods: functions of scikit-learn where it has them, undefined values being 0.
+"""

@@ -1,9 +1,10 @@
 """Plan of a study: available sets, finished tasks, and what has changed since these were stored."""
 
-import functools
 import hashlib
+import inspect
+import io
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -14,14 +15,12 @@ from pairmend.datasets import MultiLabelData
 from pairmend.study.definition import Study
 from pairmend.study.execution import Task, batches_of
 from pairmend.study.objects import as_text, importable, own_file
-from pairmend.study.sources import CatalogueSource, as_data, data_hash, with_name
-from pairmend.study.store import FileFacts, Progress, StoredSet, read_progress
+from pairmend.study.sources import CatalogueSource, as_data, with_name
+from pairmend.study.store import StudyRecord, read_record, require_extra
 
 PACKAGES = ("pairmend", "numpy", "scipy", "scikit-learn", "joblib", "pandas", "river")
 """Packages that results of all studies depend on."""
-EXTENDABLE = ("sets", "algorithms")
-"""Parts that may get new members: results of the others do not depend on them."""
-WITHOUT_EFFECT = ("name", "title", "alpha", "skip_missing", "time_limit", "repeats")
+WITHOUT_EFFECT = ("name", "title", "alpha", "skip_missing", "time_limit", "repeats", "predictions")
 """Keys that results do not depend on."""
 
 
@@ -66,6 +65,9 @@ class Plan:
         folder.
     done : frozenset of Task
         Tasks that are done and are not computed again.
+    prediction_bytes : int
+        Size of the predictions to be stored, before they are compressed, on sets whose size is
+        known: those of the catalogue, and those with results.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Plan:
     changes: tuple[str, ...]
     code_changes: tuple[str, ...] = ()
     done: frozenset[Task] = field(default=frozenset(), repr=False)
+    prediction_bytes: int = 0
 
     @property
     def available(self) -> tuple[PlannedSet, ...]:
@@ -115,7 +118,7 @@ def plan_study(
     download : bool, default=False
         Whether sets of the catalogue may be downloaded.
     rerun : iterable of str, default=()
-        Sets and algorithms of the study whose results are computed again.
+        Sets, algorithms and metrics of the study whose results are computed again.
 
     Returns
     -------
@@ -129,59 +132,55 @@ def plan_study(
     >>> [(each.name, each.n_fits, each.missing) for each in plan.sets]
     [('simplehc', 5, ''), ('azotobacter', 5, 'no public copy was found')]
     """
-    stored = read_progress(Path(out)) if out is not None else Progress()
+    require_extra()
+    stored = None if out is None else read_record(Path(out))
     again, folder = names_of(study, rerun), Path(data_dir) if data_dir is not None else None
-    done = frozenset(t for t in stored.done if not again & {t.set, t.algorithm})
+    done: frozenset[Task] = frozenset()
+    if stored is not None:
+        rows = stored.tasks.loc[stored.tasks.status == "done", list(Task._fields)]
+        tasks = (Task(*row) for row in rows.itertuples(index=False))
+        done = frozenset(task for task in tasks if not again & {task.set, task.algorithm})
     with importable(study.folder):
         sets = tuple(_planned(study, name, done, folder, download) for name in study.sets)
-        if stored.definition is None or not done:
-            return Plan(sets, ())
-        changes = definition_changes(_with_results(stored.definition, done), study.definition())
-        different = _method_changes(study, stored, done)
-        left = {each.name for each in sets if each.n_fits and not each.missing}
-        if left:  # else no results of different versions are mixed
+        size = sum(_prediction_bytes(study, each, stored) for each in sets)
+        if stored is None or not done:
+            return Plan(sets, (), done=done, prediction_bytes=size)
+        changes = [*_definition_changes(study, stored, done, again)]
+        different = [*_method_changes(study, stored, done, again)]
+        if any(each.n_fits and not each.missing for each in sets):  # else versions are not mixed
             now = versions_of(study)
+            old = {name: v for versions in stored.runs.versions for name, v in versions.items()}
             different += [
-                f"{name} was {old}, is now {now[name]}"
-                for name, old in sorted(stored.versions.items())
-                if now.get(name, old) != old
+                f"{name} was {old[name]}, is now {now[name]}"
+                for name in sorted(old.keys() & now.keys())
+                if old[name] != now[name]
             ]
+        files = dict(zip(stored.sets.set, stored.sets.files, strict=True))
         for name in study.sets:
-            if name in {task.set for task in done} and name in stored.sets:
-                lines = _content_changes(study, name, stored.sets[name], folder, download)
-                (changes if name in left else different).extend(lines)
-    return Plan(sets, tuple(changes), tuple(different), done)
+            if any(task.set == name for task in done):
+                different += _file_changes(name, files.get(name, []), study.sets[name].files())
+        return Plan(sets, tuple(changes), tuple(different), done, size)
 
 
 def names_of(study: Study, names: Iterable[str]) -> set[str]:
-    """Return names of sets and algorithms as the study has them."""
-    own = {name.casefold(): name for name in (*study.sets, *study.algorithms)}
+    """Return names of sets, algorithms and metrics as the study has them."""
+    own = {n.casefold(): n for n in (*study.criteria, *study.sets, *study.algorithms)}
     if unknown := [name for name in names if name.casefold() not in own]:
         raise ValueError(
-            f"rerun: the study has no set or algorithm {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join(own.values())}"
+            f"rerun: the study has no set, algorithm or metric {', '.join(map(repr, unknown))}; it "
+            f"has {', '.join(own.values())}"
         )
     return {own[name.casefold()] for name in names}
 
 
-def _with_results(definition: dict[str, Any], done: Set[Task]) -> dict[str, Any]:
-    """Leave out sets and algorithms without results: their definitions may change."""
-    sets, algorithms = {task.set for task in done}, {task.algorithm for task in done}
-    return {
-        **definition,
-        "sets": {name: v for name, v in definition["sets"].items() if name in sets},
-        "algorithms": {n: v for n, v in definition["algorithms"].items() if n in algorithms},
-    }
-
-
 def _planned(
-    study: Study, name: str, done: Set[Task], data_dir: Path | None, download: bool
+    study: Study, name: str, done: frozenset[Task], data_dir: Path | None, download: bool
 ) -> PlannedSet:
     left = list(batches_of(study, name, done))
     n_tasks = study.n_tasks // len(study.sets)
     source = study.sets[name]
     missing = source.missing(data_dir)  # an error if a file is not that of the catalogue
-    can_be_downloaded = isinstance(source, CatalogueSource) and source.can_be_downloaded
+    can_be_downloaded = isinstance(source, CatalogueSource) and source.entry.status == "files"
     return PlannedSet(
         name=name,
         missing="" if not left or (download and can_be_downloaded) else missing,
@@ -191,29 +190,57 @@ def _planned(
     )
 
 
-def definition_changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Return a line for each change that makes new results differ from the stored ones."""
+def _prediction_bytes(study: Study, each: PlannedSet, stored: StudyRecord | None) -> int:
+    """Return the size of the remaining predictions on a set, 0 if its size is not known."""
+    source, n_cells = study.sets[each.name], 0
+    if isinstance(source, CatalogueSource):
+        n_cells = (source.rows or source.entry.rows) * source.entry.labels
+    elif stored is not None and each.name in set(stored.sets.set):
+        known = stored.sets.set_index("set").loc[each.name]
+        n_cells = int(known.N * known.L)
+    if each.missing or study.predictions == "none":
+        return 0
+    n_tests = (each.n_tasks - each.n_done) / study.folds  # each row is tested once a repeat
+    return round(n_tests * n_cells * (1 / 8 + 4 * (study.predictions == "scores")))
+
+
+def _definition_changes(
+    study: Study, stored: StudyRecord, done: frozenset[Task], again: set[str]
+) -> Iterator[str]:
+    """Yield a line for each change that makes new results differ from the stored ones."""
     # Sets, algorithms and repeats may be added or left out: the seed of each row depends only
-    # on its names. Files may be moved: their contents are compared.
-    found: list[str] = []
+    # on its names. Metrics may be added if they can be computed from predictions.
+    old, new = stored.definition, study.definition()
+    rows = stored.tasks[stored.tasks.status == "done"]
+    for key in old.keys() & {"sets", "algorithms"}:
+        with_results = {getattr(task, key.removesuffix("s")) for task in done}
+        for name in [name for name in old[key] if name in new[key] and name in with_results]:
+            yield from differences(f"{key}.{name}", old[key][name], new[key][name])
+    for name in {**old["criteria"], **new["criteria"]}:
+        needed = (
+            "score_bytes"
+            if new["criteria"].get(name, {}).get("needs") == "scores"
+            else ("stored_bytes")
+        )
+        can_be_computed = name in new["criteria"] and (rows[needed] > 0).all()
+        if not can_be_computed or (name in old["criteria"] and name not in again):
+            parts = [part["criteria"].get(name, {}) for part in (old, new)]
+            yield from differences(f"criteria.{name}", *parts)
     for key in old:
-        if key in EXTENDABLE:
-            for name in old[key].keys() & new[key].keys():
-                found += _differences(f"{key}.{name}", old[key][name], new[key][name])
-        elif key not in WITHOUT_EFFECT:
-            found += _differences(key, old[key], new[key])
-    return found
+        if key not in ("sets", "algorithms", "criteria", *WITHOUT_EFFECT):
+            yield from differences(key, old[key], new[key])
 
 
 def merged_definition(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
     """Return the definition of a study that has the rows of both."""
     if old is None:
         return new
-    parts = {key: {**old[key], **new[key]} for key in EXTENDABLE}
+    parts = {key: {**old[key], **new[key]} for key in ("sets", "algorithms")}
     return {**new, **parts, "repeats": max(old["repeats"], new["repeats"])}
 
 
-def _differences(place: str, old: Any, new: Any) -> Iterator[str]:
+def differences(place: str, old: Any, new: Any) -> Iterator[str]:
+    """Yield a line for each difference between plain data."""
     before, after = dict(_flat(place, old)), dict(_flat(place, new))
     for key in {**before, **after}:
         moved = key.startswith("sets.") and key.endswith((".file", ".xml"))
@@ -236,32 +263,25 @@ def _flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from _flat(f"{place}.{key}", part)
 
 
-def _content_changes(
-    study: Study, name: str, stored: StoredSet, data_dir: Path | None, download: bool
-) -> Iterator[str]:
-    """Yield a line if the files of a set with results have changed, and its contents with them."""
-    files = list(changed_files(stored.files, study.sets[name].files()))
-    if not files:
-        return
-    changed = f"sets.{name}: {' and '.join(map(str, files))} changed since results were stored"
-    try:
-        found = data_hash(load_set(study, name, data_dir, download))
-    except (ValueError, OSError) as error:
-        yield f"{changed}, and cannot be read: {error}"
-    else:
-        if found != stored.sha256:
-            yield changed
-
-
 def changed_sets(folder: Path) -> list[str]:
     """Return a line for each set of a results folder whose file is at hand, but has changed."""
-    stored = read_progress(folder)
-    sources = stored.definition["sets"] if stored.definition else {}
+    stored = read_record(folder)
+    if stored is None:
+        return []
+    return [
+        line
+        for name, files in zip(stored.sets.set, stored.sets.files, strict=True)
+        if "file" in stored.definition["sets"].get(name, {})
+        for line in _file_changes(name, files, [Path(path) for path, _ in files])
+    ]
+
+
+def _file_changes(name: str, stored: list[list[str]], paths: list[Path]) -> list[str]:
+    """Return a line for each file of a set that has changed; absent ones have not."""
     return [
         f"sets.{name}: {path} changed since results were stored"
-        for name, each in stored.sets.items()
-        if "file" in sources.get(name, {})
-        for path in changed_files(each.files, [Path(facts[0]) for facts in each.files])
+        for (_, sha256), path in zip(stored, paths, strict=False)
+        if path.is_file() and sha256_of(path) != sha256
     ]
 
 
@@ -276,43 +296,25 @@ def load_set(study: Study, name: str, data_dir: Path | None, download: bool) -> 
     return data
 
 
-def file_facts(paths: Iterable[Path]) -> list[FileFacts]:
-    """Return path, size, time of change and SHA-256 of each file."""
-    return [
-        (str(path.absolute()), path.stat().st_size, path.stat().st_mtime_ns, sha256_of(path))
-        for path in paths
-    ]
-
-
-def changed_files(stored: Iterable[FileFacts], paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files whose contents differ from the stored facts; absent ones do not."""
-    for (_, size, changed, sha256), path in zip(stored, paths, strict=False):
-        if not path.is_file() or (path.stat().st_size, path.stat().st_mtime_ns) == (size, changed):
-            continue
-        if path.stat().st_size != size or sha256_of(path) != sha256:
-            yield path
-
-
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _method_changes(study: Study, stored: Progress, done: Set[Task]) -> list[str]:
-    """Return a line for each changed file that defines a metric, or an algorithm with results."""
-    lines = []
+def _method_changes(
+    study: Study, stored: StudyRecord, done: frozenset[Task], again: set[str]
+) -> Iterator[str]:
+    """Yield a line for each changed file that defines a metric, or an algorithm with results."""
     with_results = {f"algorithms.{task.algorithm}" for task in done}
+    with_results |= {f"criteria.{name}" for name in study.criteria if name not in again}
     for name, files in methods_of(study).items():
-        if name in stored.methods and (name in with_results or name.startswith("criteria.")):
-            old = stored.methods[name]
-            lines += [
-                f"{name}: the file of the module {module} "
-                + ("is new" if module not in old else "changed" if module in files else "is gone")
-                for module in sorted({*old, *files})
-                if old.get(module) != files.get(module)
-            ]
-    return lines
+        old = stored.methods.get(name, files) if name in with_results else files
+        for module in sorted({*old, *files}):
+            if old.get(module) != files.get(module):
+                change = "is new" if module not in old else "changed"
+                change = change if module in files else "is gone"
+                yield f"{name}: the file of the module {module} {change}"
 
 
 def methods_of(study: Study) -> dict[str, dict[str, str]]:
@@ -322,8 +324,7 @@ def methods_of(study: Study) -> dict[str, dict[str, str]]:
     far as they are not in installed packages. What these files import is not followed.
     """
     found = {}
-    for name, part in _methods(study):
-        modules = {definition.__module__ for definition in _definitions(part)}
+    for name, modules in _modules_of(study).items():
         paths = {module: own_file(module) for module in sorted(modules)}
         found[name] = {module: sha256_of(path) for module, path in paths.items() if path}
     return found
@@ -331,8 +332,8 @@ def methods_of(study: Study) -> dict[str, dict[str, str]]:
 
 def versions_of(study: Study) -> dict[str, str]:
     """Return the versions of the packages that results depend on, with those of algorithms."""
-    modules = {d.__module__ for _, part in _methods(study) for d in _definitions(part)}
     distributions = metadata.packages_distributions()
+    modules = set().union(*_modules_of(study).values())
     names = {n for module in modules for n in distributions.get(module.partition(".")[0], ())}
     return {**{name: metadata.version(name) for name in sorted(names)}, **versions()}
 
@@ -346,29 +347,21 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _methods(study: Study) -> Iterator[tuple[str, Any]]:
-    for name, model in study.algorithms.items():
-        yield f"algorithms.{name}", model
-    for name, criterion in study.criteria.items():
-        yield f"criteria.{name}", [criterion.function, criterion.params]
+def _modules_of(study: Study) -> dict[str, set[str]]:
+    """Return the modules of all classes and functions in each algorithm and metric."""
+    import cloudpickle
 
+    class Modules(cloudpickle.Pickler):
+        def persistent_id(self, value: Any) -> None:
+            classes = inspect.getmro(value if isinstance(value, type) else type(value))
+            names = (getattr(each, "__module__", None) for each in (value, *classes))
+            found.update(name for name in names if isinstance(name, str))
 
-def _definitions(value: Any) -> Iterator[Any]:
-    """Yield the classes, with their base classes, and functions that an object is made of."""
-    parts: Iterable[Any] = ()
-    if isinstance(value, Mapping):
-        parts = value.values()
-    elif isinstance(value, list | tuple | set | frozenset):
-        parts = value
-    elif isinstance(value, functools.partial):
-        parts = [value.func, value.args, value.keywords]
-    elif isinstance(value, type):
-        yield from value.__mro__
-    elif hasattr(value, "get_params"):
-        parts = [type(value), value.get_params(deep=False)]
-    elif hasattr(value, "__qualname__") and getattr(value, "__module__", None):
-        yield value
-    else:
-        yield from type(value).__mro__
-    for part in parts:
-        yield from _definitions(part)
+    parts = {f"algorithms.{name}": model for name, model in study.algorithms.items()}
+    parts |= {f"criteria.{name}": [c.function, c.params] for name, c in study.criteria.items()}
+    modules: dict[str, set[str]] = {}
+    for name, part in parts.items():
+        found = modules[name] = set()
+        with suppress(Exception):  # the first worker process shows why it cannot be pickled
+            Modules(io.BytesIO()).dump(part)
+    return modules

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -21,11 +22,10 @@ from pairmend.datasets.named_sets import find_entry
 from pairmend.published import CHARACTERISTICS
 from pairmend.study.cluster import connected, run_on_cluster
 from pairmend.study.definition import Study
-from pairmend.study.execution import Outcome, batches_of, failures, folds_of, now
+from pairmend.study.execution import Batch, Outcome, batches_of, failures, folds_of, now
 from pairmend.study.objects import importable
 from pairmend.study.plan import (
     Plan,
-    file_facts,
     load_set,
     merged_definition,
     methods_of,
@@ -34,8 +34,8 @@ from pairmend.study.plan import (
     sha256_of,
     versions_of,
 )
-from pairmend.study.sources import CatalogueSource, data_hash, put_into_cache
-from pairmend.study.store import Store, check_folder, read_progress, read_study, require_extra
+from pairmend.study.sources import CatalogueSource, SubsetSource, data_hash, put_into_cache
+from pairmend.study.store import Store, check_folder, read_record, read_study, require_extra
 from pairmend.study.workers import Job, run_in_processes
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 Runner: TypeAlias = Callable[[Study, Iterable[Job]], Generator[Outcome, None, None]]
 CACHE, LOCK = ".cache", "study.lock"
 """Names of a folder and of the locked file in a results folder."""
+CHECKED_ROWS = 100
+"""Number of rows of which `check_study` fits one half and predicts the other, and the reverse."""
+MOST_FAILURES = 3
+"""Number of failed folds of a set after which its other folds are not tried."""
 
 
 class StudyInUseError(RuntimeError):
@@ -132,8 +136,8 @@ def run_study(
         Whether to continue although code, versions of packages or the files of finished sets
         differ from those of the results in the folder, which are kept.
     rerun : iterable of str, default=()
-        Sets and algorithms whose results in the folder are removed and computed again, because
-        their files, code or definitions have changed.
+        Sets, algorithms and metrics whose results in the folder are removed and computed again,
+        because their files, code or definitions have changed.
     progress : callable, default=None
         Called with each `Step`.
 
@@ -185,7 +189,8 @@ def run_study(
             if reason := reason_not_to_run(study, plan, folder, accept_changes):
                 raise ValueError(reason)
             again = names_of(study, rerun)
-            _run(study, plan, folder, sources, perform, again, progress or (lambda step: None))
+            with _cache(folder), closing(Store(folder)) as store:
+                _run(study, plan, store, sources, perform, again, progress or (lambda step: None))
         record = read_study(folder)
     failed = record.tasks[record.tasks.status == "failed"]
     if len(failed):
@@ -198,10 +203,66 @@ def run_study(
     return record.results
 
 
+def check_study(
+    study: Study,
+    *,
+    data_dir: str | Path | None = None,
+    jobs: int = 1,
+    progress: Callable[[Step], None] | None = None,
+) -> "pd.DataFrame":
+    """Fit each algorithm on 50 rows of each available set, to find errors before a long run.
+
+    Two folds of at most 100 random rows are fitted and predicted. Nothing is stored.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    data_dir : path, default=None
+        Folder with sets of the catalogue; None means that of PAIRMEND_DATA, if it is set.
+    jobs : int, default=1
+        Number of worker processes.
+    progress : callable, default=None
+        Called with each `Step`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each set and algorithm with an error: set, algorithm, error, traceback.
+
+    Examples
+    --------
+    >>> from pairmend import PairwiseClassifier
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> check_study(Study(["simplehc"], {"pairs": PairwiseClassifier(GaussianNB())})).empty
+    True
+    """
+    sets = {name: SubsetSource(source, CHECKED_ROWS) for name, source in study.sets.items()}
+    small = replace(study, sets=sets, folds=2, repeats=1, skip_missing=True)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FailedTasksWarning)
+            run_study(small, folder, data_dir=data_dir, jobs=jobs, progress=progress)
+        tasks = read_study(folder).tasks
+    failed = tasks[tasks.status == "failed"].drop_duplicates(["set", "algorithm", "error"])
+    return failed[["set", "algorithm", "error", "traceback"]].reset_index(drop=True)
+
+
 @contextmanager
 def _cluster_runner(cluster: Any) -> Iterator[Runner]:
     with connected(cluster) as client:
         yield partial(run_on_cluster, client=client)
+
+
+@contextmanager
+def _cache(out: Path) -> Iterator[None]:
+    """Make the folder from which workers read sets, and remove it at the end."""
+    shutil.rmtree(out / CACHE, ignore_errors=True)  # of a run that was killed
+    (out / CACHE).mkdir(exist_ok=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(out / CACHE, ignore_errors=True)
 
 
 @contextmanager
@@ -270,74 +331,73 @@ def _reason_device_is_missing(name: str) -> str:
 def _run(
     study: Study,
     plan: Plan,
-    out: Path,
-    sources: dict[str, Any],
-    perform: Runner,
-    again: Iterable[str],
-    progress: Callable[[Step], None],
-) -> None:
-    cache = out / CACHE
-    shutil.rmtree(cache, ignore_errors=True)  # of a run that was killed
-    cache.mkdir(exist_ok=True)
-    try:
-        with closing(Store(out)) as store:
-            _perform_plan(study, plan, store, cache, sources, perform, again, progress)
-    finally:
-        shutil.rmtree(cache, ignore_errors=True)
-
-
-def _perform_plan(
-    study: Study,
-    plan: Plan,
     store: Store,
-    cache: Path,
     sources: dict[str, Any],
     perform: Runner,
-    again: Iterable[str],
+    again: set[str],
     progress: Callable[[Step], None],
 ) -> None:
-    n_done = plan.n_done
+    n_done, folder = plan.n_done, store.path.parent
     progress(Step(n_done, plan.n_tasks, "reading the sets"))
-    stored = read_progress(store.path.parent)
+    stored = read_record(folder)
+    sha256 = {} if stored is None else dict(zip(stored.sets.set, stored.sets.sha256, strict=True))
     with_results = {task.set for task in plan.done}
-    names = [each.name for each in plan.available if each.n_fits]
-    left = {name: list(batches_of(study, name, plan.done)) for name in names}
     facts: list[dict[str, Any]] = []
-    broken: list[Outcome] = []
-    files: dict[str, Path] = {}
-    for name, batches in left.items():
+    finished: list[Outcome] = []
+    left: list[Job] = []
+    for name in [each.name for each in plan.available if each.n_fits]:
         progress(Step(n_done, plan.n_tasks, f"reading {name}"))
+        batches = list(batches_of(study, name, plan.done))
         try:
             with importable(study.folder):
-                own_files = file_facts(study.sets[name].files())
+                files = [(str(p.absolute()), sha256_of(p)) for p in study.sets[name].files()]
                 data = load_set(study, name, **sources)
-            found = {**_facts(study, name, data), "files": json.dumps(own_files)}
+            found = {**_facts(study, name, data), "files": json.dumps(files)}
             fold_of = folds_of(study, name, data.Y)
         except Exception as error:  # one broken set must not stop the others
-            broken += [o for batch in batches for o in failures(study, batch, error)]
-        else:
-            if name in with_results and found["sha256"] != stored.sets[name].sha256:
-                raise ValueError(
-                    f"the contents of the set {name!r} changed since results were stored in "
-                    f"{store.path}. Undo the change, choose another folder (--out), or compute "
-                    f"the set again (--rerun {name})."
-                )
-            facts.append(found)
-            files[name] = put_into_cache(data, fold_of, cache)
+            finished += [o for batch in batches for o in failures(study, batch, error)]
+            continue
+        if name in with_results and found["sha256"] != sha256[name]:
+            raise ValueError(
+                f"the contents of the set {name!r} changed since results were stored in "
+                f"{store.path}. Undo the change, choose another folder (--out), or compute the set "
+                f"again (--rerun {name})."
+            )
+        facts.append(found)
+        file = put_into_cache(data, fold_of, folder / CACHE)
+        left += [Job(batch, file) for batch in batches]
     available = replace(study, sets={each.name: study.sets[each.name] for each in plan.available})
+    definition = merged_definition(stored.definition if stored else None, available.definition())
     about = {
         "started": now(),
         "versions": json.dumps(versions_of(study)),
         "machine": json.dumps(_machine()),
         "study_file": sha256_of(study.file) if study.file else "",
     }
-    definition = merged_definition(stored.definition, available.definition())
     run = store.start_run(definition, about, methods_of(study), facts, again)
-    jobs = (Job(batch, file) for name, file in files.items() for batch in left[name])
-    with closing(perform(study, jobs)) as outcomes:  # ends the workers also after an error
-        for outcome in chain(broken, outcomes):
+    store.add_missing_values(study.criteria)
+    n_failed: Counter[tuple[str, str]] = Counter()
+    not_tried: list[Batch] = []
+
+    def jobs() -> Iterator[Job]:
+        for batch, file in left:
+            n_folds = {name: n_failed[batch.set, name] for name in batch.algorithms}
+            hopeless = tuple(name for name, n in n_folds.items() if n >= MOST_FAILURES)
+            if hopeless:
+                not_tried.append(replace(batch, algorithms=hopeless))
+            if rest := tuple(name for name in batch.algorithms if name not in hopeless):
+                yield Job(replace(batch, algorithms=rest), file)
+
+    def skipped() -> Iterator[Outcome]:
+        error = RuntimeError(f"not tried, because {MOST_FAILURES} folds of the set failed")
+        for batch in not_tried:
+            yield from failures(study, batch, error)
+
+    with closing(perform(study, jobs())) as outcomes:  # ends the workers also after an error
+        for outcome in chain(finished, outcomes, skipped()):
             store.add(outcome, run)
             n_done += 1
+            n_failed[outcome.task.set, outcome.task.algorithm] += bool(outcome.error)
             doing = f"{outcome.task.set}, fold {outcome.task.fold + 1}, {outcome.task.algorithm}"
             progress(Step(n_done, plan.n_tasks, doing, outcome))
     store.end_run(run, now())
@@ -348,7 +408,7 @@ def _facts(study: Study, name: str, data: MultiLabelData) -> dict[str, Any]:
     source = study.sets[name]
     entry = find_entry(source.name) if isinstance(source, CatalogueSource) else None
     return {
-        "name": name,
+        "set": name,
         "title": entry.title if entry else "",
         "paper_number": entry.paper_numbers[0] if entry and entry.paper_numbers else None,
         "sha256": data_hash(data),

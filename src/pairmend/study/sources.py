@@ -14,7 +14,7 @@ from scipy import sparse
 
 from pairmend.datasets import MultiLabelData, ReadLimits, load, load_file, one_hot
 from pairmend.datasets.data import subset
-from pairmend.datasets.named_sets import find_entry, is_available
+from pairmend.datasets.named_sets import CatalogueEntry, find_entry, is_available
 from pairmend.study.objects import describe, find, own_file
 
 
@@ -96,9 +96,9 @@ class CatalogueSource(Source):
     one_hot: bool = False
 
     @property
-    def can_be_downloaded(self) -> bool:
-        """Whether there is a public copy of its files."""
-        return find_entry(self.name).status == "files"
+    def entry(self) -> CatalogueEntry:
+        """Its entry in the catalogue."""
+        return find_entry(self.name)
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
         """Load the set."""
@@ -108,7 +108,7 @@ class CatalogueSource(Source):
 
     def missing(self, data_dir: Path | None) -> str:
         """Return why the set cannot be loaded without network, empty if it can."""
-        if find_entry(self.name).status == "not found":
+        if self.entry.status == "not found":
             return "no public copy was found"
         return "" if is_available(self.name, data_dir) else "its files are missing"
 
@@ -245,6 +245,23 @@ class GivenSource(Source):
     def definition(self) -> dict[str, Any]:
         """Return the source as plain data, from which it cannot be loaded."""
         return {"opaque": "given data", "hash": data_hash(self.data)}
+
+
+@dataclass(frozen=True)
+class SubsetSource(Source):
+    """Some rows of another source, always the same."""
+
+    source: Source
+    rows: int
+
+    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
+        """Load the set, and return a random part of its rows."""
+        data = as_data(self.source.load(data_dir, download))
+        return data if len(data.Y) <= self.rows else subset(data, self.rows, seed=0)
+
+    def missing(self, data_dir: Path | None) -> str:
+        """Return why the set cannot be loaded without network, empty if it can."""
+        return self.source.missing(data_dir)
 
 
 def as_data(given: Any) -> MultiLabelData:

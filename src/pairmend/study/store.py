@@ -3,21 +3,20 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-from urllib.parse import quote
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pairmend.study.execution import Outcome, Task
-from pairmend.study.objects import as_text
+from pairmend.study.execution import Outcome, Predictions, Task
+from pairmend.study.objects import CRITERIA, Criterion, as_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FILE = "study.sqlite"
-LAYOUT = 2
+LAYOUT = 3
 """Number of the layout of the tables; a file with another one is refused."""
 PROGRAM = 0x706D6E64
 """SQLite's application_id of files of this program."""
@@ -47,32 +46,23 @@ CREATE TABLE results (
     criterion TEXT NOT NULL, value REAL NOT NULL,
     PRIMARY KEY ("set", repeat, fold, algorithm, criterion)
 );
+CREATE TABLE truth (
+    "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL,
+    n_rows INTEGER NOT NULL, n_labels INTEGER NOT NULL, labels BLOB NOT NULL,
+    PRIMARY KEY ("set", repeat, fold)
+);
+CREATE TABLE predictions (
+    "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL, algorithm TEXT NOT NULL,
+    labels BLOB NOT NULL, scores BLOB NOT NULL,
+    PRIMARY KEY ("set", repeat, fold, algorithm)
+);
 PRAGMA user_version = {LAYOUT};
 PRAGMA application_id = {PROGRAM};
 COMMIT;
 """
-
-
-FileFacts: TypeAlias = tuple[str, int, int, str]
-"""Path, size, time of change and SHA-256 of a file."""
-
-
-class StoredSet(NamedTuple):
-    """SHA-256 of the contents of a set, and its files."""
-
-    sha256: str
-    files: list[FileFacts]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a results folder has: definition, finished tasks, what results depend on."""
-
-    definition: dict[str, Any] | None = None
-    done: frozenset[Task] = frozenset()
-    methods: Mapping[str, dict[str, str]] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    sets: Mapping[str, StoredSet] = field(default_factory=dict)
+TASK_ORDER = '"set", repeat, fold, algorithm'
+WITH_RESULTS = ("tasks", "results", "predictions")
+"""Tables with a row, or more, for each task."""
 
 
 class Store:
@@ -121,20 +111,17 @@ class Store:
         """Store how a run starts, and remove results to be computed again; return its number."""
         with self._writing() as connection:
             for name in again:
-                for table in ("tasks", "results"):
+                for table in WITH_RESULTS:
                     sql = f'DELETE FROM {table} WHERE "set" = ? OR algorithm = ?'
                     connection.execute(sql, [name, name])
+                connection.execute("DELETE FROM results WHERE criterion = ?", [name])
             connection.execute("DELETE FROM definition")
             connection.execute("INSERT INTO definition VALUES (?)", [json.dumps(definition)])
             connection.executemany(
                 "INSERT OR REPLACE INTO methods VALUES (?, ?)",
                 [[name, json.dumps(files)] for name, files in methods.items()],
             )
-            connection.executemany(
-                "INSERT OR REPLACE INTO sets VALUES (:name, :title, :paper_number, :sha256, "
-                ":source, :characteristics, :files)",
-                sets,
-            )
+            connection.executemany(_insert("sets", connection), sets)
             cursor = connection.execute(
                 "INSERT INTO runs (started, versions, machine, study_file) VALUES "
                 "(:started, :versions, :machine, :study_file)",
@@ -150,28 +137,53 @@ class Store:
 
     def add(self, outcome: Outcome, run: int) -> None:
         """Store the outcome of a task."""
-        row = [
-            *outcome.task,
-            "failed" if outcome.error else "done",
-            outcome.seed,
-            outcome.fitted_by,
-            outcome.fit_seconds,
-            outcome.predict_seconds,
-            outcome.peak_bytes,
-            outcome.warnings,
-            outcome.error,
-            outcome.traceback,
-            outcome.finished,
-            outcome.chosen,
-            run,
-        ]
+        status = "failed" if outcome.error else "done"
+        row = {**vars(outcome), **outcome.task._asdict(), "status": status, "run": run}
         with self._writing() as connection:
-            places = ", ".join("?" * len(row))
-            connection.execute(f"INSERT OR REPLACE INTO tasks VALUES ({places})", row)
-            connection.executemany(
-                "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?)",
-                [[*outcome.task, name, value] for name, value in outcome.values.items()],
-            )
+            connection.execute(_insert("tasks", connection), row)
+            if outcome.predictions:
+                row |= outcome.predictions._asdict()
+                connection.execute(_insert("predictions", connection), row)
+                connection.execute(_insert("truth", connection), {**row, "labels": row["truth"]})
+            self._add_values([(*outcome.task, name, v) for name, v in outcome.values.items()])
+
+    def add_missing_values(self, criteria: Mapping[str, Criterion]) -> None:
+        """Compute metrics that tasks lack from their predictions."""
+        with self._writing() as connection:
+            self._add_values(list(missing_values(connection, criteria)))
+
+    def _add_values(self, rows: list[tuple[Any, ...]]) -> None:
+        self.connection.executemany(
+            "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", rows
+        )
+
+
+def _insert(table: str, connection: sqlite3.Connection) -> str:
+    """Return a statement that inserts a mapping with a key for each column."""
+    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+    return f"INSERT OR REPLACE INTO {table} VALUES (:{', :'.join(columns)})"
+
+
+def missing_values(
+    connection: sqlite3.Connection, criteria: Mapping[str, Criterion]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield rows of results of metrics that tasks with stored predictions lack."""
+    query = f"""
+        SELECT {TASK_ORDER}, n_rows, n_labels, truth.labels, predictions.labels, scores
+        FROM predictions JOIN truth USING ("set", repeat, fold) JOIN tasks USING ({TASK_ORDER})
+        WHERE status = 'done'
+    """
+    known = set(connection.execute(f"SELECT {TASK_ORDER}, criterion FROM results"))
+    for row in connection.execute(query):
+        task, predictions = row[:4], Predictions(*row[4:])
+        lacking = [name for name in criteria if (*task, name) not in known]
+        if lacking:
+            truth, predicted = predictions.arrays()
+        for name in lacking:
+            criterion = criteria[name]
+            if criterion.needs in predicted:
+                with suppress(ValueError):  # it is not defined for these rows
+                    yield (*task, name, criterion(truth, predicted[criterion.needs]))
 
 
 def require_extra(*others: str) -> None:
@@ -188,28 +200,6 @@ def check_folder(folder: Path) -> None:
     """Raise an error if the path of a results folder is that of a file."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file, expected a folder for results")
-
-
-def read_progress(folder: Path) -> Progress:
-    """Read the progress of the study in a folder, which may have none."""
-    check_folder(folder)
-    if not (folder / FILE).exists():
-        return Progress()
-    with _reading(folder / FILE) as connection:
-        if _is_empty(connection) or (definition := _definition(connection)) is None:
-            return Progress()  # interrupted before it began
-        versions: dict[str, str] = {}
-        for (text,) in connection.execute("SELECT versions FROM runs ORDER BY run"):
-            versions |= json.loads(text)
-        done = "SELECT \"set\", repeat, fold, algorithm FROM tasks WHERE status = 'done'"
-        sets = connection.execute('SELECT "set", sha256, files FROM sets')
-        return Progress(
-            definition,
-            frozenset(Task(*row) for row in connection.execute(done)),
-            {n: dict(json.loads(f)) for n, f in connection.execute("SELECT * FROM methods")},
-            versions,
-            {name: StoredSet(sha256, _file_facts(files)) for name, sha256, files in sets},
-        )
 
 
 @dataclass(frozen=True)
@@ -229,18 +219,21 @@ class StudyRecord:
         "failed"), ``seed``, ``fit_seconds``, ``predict_seconds``, ``peak_bytes`` (NaN if not
         available), ``fitted_by`` (the algorithm whose fit it shares; its own name if
         none), ``warnings`` (of the classifier, a line each), ``error`` (the last line) and
-        ``traceback``, both empty when done, ``finished``
-        (ISO time).
+        ``traceback``, both empty when done, ``finished`` (ISO time), ``run`` (that of `runs`),
+        ``stored_bytes`` (size of the stored predictions, NaN without) and ``score_bytes``.
     sets : DataFrame
         A row for each set that was loaded: ``set``, ``title``, ``paper_number`` (NaN for a set
-        that is not in the paper), ``sha256`` of its contents, ``source``, and its
-        characteristics: N, d, L, LC, LD, avIR, AVsc.
+        that is not in the paper), ``sha256`` of its contents, ``source``, ``files`` (path and
+        SHA-256 of each), and its characteristics: N, d, L, LC, LD, avIR, AVsc.
     runs : DataFrame
-        A row for each run: ``started``, ``ended`` (empty if it was interrupted), and as dicts
-        ``versions`` (of Python and packages) and ``machine``.
+        A row for each run: its number ``run``, ``started``, ``ended`` (empty if it was
+        interrupted), and as dicts ``versions`` (of Python and packages) and ``machine``.
     chosen : DataFrame or None
         A row for each parameter that a search chose in a task: set, repeat, fold, algorithm,
         ``parameter``, and ``value`` as JSON.
+    methods : dict
+        For each algorithm and metric the files of the user's own that define it: their SHA-256 by
+        module.
 
     Examples
     --------
@@ -264,6 +257,7 @@ class StudyRecord:
     sets: "pd.DataFrame"
     runs: "pd.DataFrame"
     chosen: "pd.DataFrame | None" = None
+    methods: Mapping[str, dict[str, str]] = field(default_factory=dict)
 
     def narrowed(self, algorithms: Iterable[str]) -> "StudyRecord":
         """Return the record of some of its algorithms, such as those with one base classifier.
@@ -302,13 +296,16 @@ class StudyRecord:
         )
 
 
-def read_study(folder: str | Path) -> StudyRecord:
+def read_study(folder: str | Path, metrics: Iterable[str] | None = None) -> StudyRecord:
     """Read the results of a study, also while it runs.
 
     Parameters
     ----------
     folder : path
         The study's output folder.
+    metrics : iterable of str, default=None
+        Metrics of the record: those of the study, and others of `CRITERIA`, which are computed
+        from the stored predictions. None means the metrics of the study.
 
     Returns
     -------
@@ -323,89 +320,121 @@ def read_study(folder: str | Path) -> StudyRecord:
     --------
     >>> import tempfile
     >>> from pairmend import PairwiseClassifier
-    >>> from pairmend.study import Study, run_study
+    >>> from pairmend.study import Study, read_study, run_study
     >>> from sklearn.naive_bayes import GaussianNB
     >>> study = Study(["simplehc"], {"pairs": PairwiseClassifier(GaussianNB())}, folds=2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = run_study(study, folder)
-    ...     read_study(folder)
-    <StudyRecord 'study': 1 sets, 1 algorithms, 2 tasks done, 0 failed>
+    ...     rows = read_study(folder, ["hamming", "jaccard_samples"]).results
+    >>> rows[["criterion", "value"]].groupby("criterion").mean().round(1)
+                     value
+    criterion
+    hamming            0.4
+    jaccard_samples    0.3
     """
     require_extra()
-    import pandas as pd
-
     path = Path(folder) / FILE
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no study in {folder}: expected a file {FILE}, which 'pairmend study' writes"
         )
-    with _reading(path) as connection:
-
-        def table(query: str) -> pd.DataFrame:
-            return pd.read_sql_query(query, connection)
-
-        if _is_empty(connection):
-            raise ValueError(f"{path} is empty: the run was interrupted before it began")
-        definition = _definition(connection)
-        order = '"set", repeat, fold, algorithm'
-        results = table(f"SELECT * FROM results ORDER BY {order}, criterion")
-        tasks = table(f"SELECT * FROM tasks ORDER BY {order}")
-        sets, runs = table("SELECT * FROM sets"), table("SELECT * FROM runs ORDER BY run")
-    if definition is None:
+    record = read_record(Path(folder), metrics)
+    if record is None:
         raise ValueError(f"{path} is empty: the run was interrupted before it began")
+    return record
+
+
+def read_record(folder: Path, metrics: Iterable[str] | None = None) -> StudyRecord | None:
+    """Read the results in a folder; None if there is no study, or none has begun."""
+    import pandas as pd
+
+    check_folder(folder)
+    if not (folder / FILE).exists():
+        return None
+    with _reading(folder / FILE) as connection:
+
+        def table(name: str, order: str = "1") -> pd.DataFrame:
+            return pd.read_sql_query(f"SELECT * FROM {name} ORDER BY {order}", connection)
+
+        if _is_empty(connection) or (definition := _definition(connection)) is None:
+            return None
+        tasks, results = table("tasks", TASK_ORDER), table("results", f"{TASK_ORDER}, criterion")
+        sets, runs, methods = table("sets", "rowid"), table("runs"), table("methods")
+        sizes = pd.read_sql_query(
+            f"SELECT {TASK_ORDER}, length(labels) + length(scores) AS stored_bytes, "
+            "length(scores) AS score_bytes FROM predictions",
+            connection,
+        )
+        if metrics is not None:
+            definition, results = _with_metrics(connection, definition, results, list(metrics))
     # A column without any value would have the type object.
     for frame, columns in ((sets, ["paper_number"]), (tasks, ["peak_bytes", "predict_seconds"])):
         frame[columns] = frame[columns].astype("float64")
-    numbers = pd.DataFrame([json.loads(text) for text in sets.pop("characteristics")])
-    runs["versions"] = runs["versions"].map(json.loads)
-    runs["machine"] = runs["machine"].map(json.loads)
-    return StudyRecord(
-        definition=definition,
-        results=results,
-        tasks=tasks.drop(columns="chosen"),
-        sets=pd.concat([sets.drop(columns="files"), numbers], axis=1),
-        runs=runs,
-        chosen=_chosen_values(tasks),
-    )
-
-
-def _chosen_values(tasks: "pd.DataFrame") -> "pd.DataFrame":
-    """Return a row for each parameter that a search chose in a task."""
-    import pandas as pd
-
-    rows = [
+    for frame, columns in ((runs, ["versions", "machine"]), (sets, ["characteristics", "files"])):
+        for column in columns:
+            frame[column] = frame[column].map(json.loads)
+    numbers = pd.DataFrame(sets.pop("characteristics").tolist(), index=sets.index)
+    chosen = [
         {**{key: row[key] for key in Task._fields}, "parameter": name, "value": as_text(value)}
         for row in tasks[tasks.chosen != ""].to_dict("records")
         for name, value in json.loads(row["chosen"]).items()
     ]
-    return pd.DataFrame(rows, columns=[*Task._fields, "parameter", "value"])
+    return StudyRecord(
+        definition=definition,
+        results=results,
+        tasks=tasks.drop(columns="chosen").merge(sizes, "left", on=list(Task._fields)),
+        sets=sets.join(numbers),
+        runs=runs,
+        chosen=pd.DataFrame(chosen, columns=[*Task._fields, "parameter", "value"]),
+        methods={row.name: json.loads(row.files) for row in methods.itertuples(index=False)},
+    )
 
 
-def database_uri(path: PurePath) -> str:
-    """Return the URI of an absolute path for SQLite, which refuses names of servers."""
-    # as_uri() of a Windows path on a server is file://server/share; SQLite needs file:////server.
-    posix = path.as_posix()
-    return f"file://{'' if posix.startswith('/') else '/'}{quote(posix, safe='/:')}"
+def _with_metrics(
+    connection: sqlite3.Connection,
+    definition: dict[str, Any],
+    results: "pd.DataFrame",
+    metrics: list[str],
+) -> "tuple[dict[str, Any], pd.DataFrame]":
+    """Return definition and results with some metrics, computed from predictions if need be."""
+    import pandas as pd
+
+    known = definition["criteria"]
+    if unknown := [name for name in metrics if name not in known and name not in CRITERIA]:
+        raise ValueError(
+            f"there is no metric {', '.join(map(repr, unknown))}; there are "
+            f"{', '.join({**known, **CRITERIA})}"
+        )
+    criteria = {name: CRITERIA[name] for name in metrics if name not in known}
+    added = pd.DataFrame(missing_values(connection, criteria), columns=results.columns)
+    if criteria and added.empty:
+        raise ValueError(
+            f"{', '.join(criteria)}: the study has no stored predictions to compute it from"
+        )
+    described = {name: criterion.definition() for name, criterion in criteria.items()}
+    parts = {name: {**known, **described}[name] for name in metrics}
+    rows = pd.concat([results[results.criterion.isin(metrics)], added])
+    order = [*Task._fields, "criterion"]
+    return {**definition, "criteria": parts}, rows.sort_values(order, ignore_index=True)
 
 
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a study's file for reading, also while another process writes to it."""
-    # Not mode=ro: a writer that was killed left a journal, which the next reader rolls back.
-    uri = f"{database_uri(path.absolute())}?mode=rw"
+    # Not read-only: a writer that was killed left a journal, which the next reader rolls back.
     try:
-        with closing(sqlite3.connect(uri, uri=True, timeout=60)) as connection:
+        with closing(sqlite3.connect(path, timeout=60)) as connection:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("PRAGMA trusted_schema = OFF")
             (program,) = connection.execute("PRAGMA application_id").fetchone()
             (layout,) = connection.execute("PRAGMA user_version").fetchone()
             if (program, layout) != (PROGRAM, LAYOUT) and not _is_empty(connection):
-                raise ValueError(
+                raise TypeError(
                     f"expected layout {LAYOUT} of program {PROGRAM}, found {layout} of {program}"
                 )
             connection.execute("BEGIN")  # all queries see the same state
             yield connection
-    except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+    except (sqlite3.DatabaseError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(
             f"{path} cannot be read as a study: {error}. Choose another folder, or move it away."
         ) from error
@@ -423,11 +452,7 @@ def _definition(connection: sqlite3.Connection) -> dict[str, Any] | None:
     plain = json.loads(row[0])
     tables = ("sets", "algorithms", "criteria")
     if not isinstance(plain, dict) or not all(isinstance(plain.get(t), dict) for t in tables):
-        raise ValueError(f"its definition has no tables {', '.join(tables)}")
+        raise TypeError(f"its definition has no tables {', '.join(tables)}")
     if not all(isinstance(part, dict) for table in tables for part in plain[table].values()):
-        raise ValueError("a part of its definition is not a table")
+        raise TypeError("a part of its definition is not a table")
     return plain
-
-
-def _file_facts(text: str) -> list[FileFacts]:
-    return [(str(p), int(n), int(ns), str(sha256)) for p, n, ns, sha256 in json.loads(text)]
