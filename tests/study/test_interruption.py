@@ -307,6 +307,7 @@ def test_results_do_not_depend_on_worker_processes(sets, algorithms, tmp_path, r
     assert (failed.error == "ArithmeticError: this classifier fails on purpose").all()
     assert failed.traceback.str.contains("odd_classifiers").all()
     assert not (out / ".cache").exists()
+    assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
     # Failed tasks, and no others, are run again.
     marker.unlink()
     request.getfixturevalue("in_process")
@@ -315,7 +316,6 @@ def test_results_do_not_depend_on_worker_processes(sets, algorithms, tmp_path, r
     assert [s.outcome.task.algorithm for s in steps if s.outcome] == ["bad"] * 4
     assert set(read_study(out).tasks.status) == {"done"}
     pd.testing.assert_frame_equal(rows, run_study(study))
-    assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
 
 
 def test_workers_end_after_an_error_in_the_main_process(study, monkeypatch):
