@@ -9,7 +9,6 @@ from scipy.special import logit
 
 from pairmend import MendedClassifier
 from pairmend.mended import label_sets
-from pairmend.mended.corrector import draw_rows_to_compare, numbers_to_draw, row_masses
 from pairmend.mended.label_sets import PROBA_MARGIN, LabelSets, LocalSets, OwnSets, distinct_rows
 from slow_label_sets import local_lift
 
@@ -185,18 +184,6 @@ def test_damaged_rows_are_refused(forge):
     damaged = replace(sets, local=replace(local, **forge(local)), local_exponent=0.5)
     with pytest.raises(ValueError, match="The model is damaged: fit the classifier again"):
         damaged.most_likely(proba)
-
-
-def test_masses_of_drawn_rows_are_numbers_of_rows():
-    """Nearly equal weights give the masses of equal weights."""
-    equal, unequal = np.ones(6000), np.ones(6000)
-    unequal[0] = 1 + 1e-9
-    for n_landmarks in (2500, 6000):
-        n_drawn, _ = numbers_to_draw(n_landmarks)
-        for weights in (equal, unequal):
-            drawn = draw_rows_to_compare(weights, n_landmarks, np.random.RandomState(0))[1]
-            assert abs(len(drawn) - n_drawn) <= 1
-            np.testing.assert_allclose(row_masses(drawn, n_landmarks), 1.0, rtol=2e-3)
 
 
 def test_the_local_lift_finds_sets_that_depend_on_the_place():

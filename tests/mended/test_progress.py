@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from pairmend import MendedClassifier
@@ -35,16 +34,6 @@ def test_messages_are_those_of_the_fitted_attributes(n_jobs):
         "validation set: 60 rows, 20 of them landmarks",
         f"{len(search['loss'])} corrections compared",
     ]
-    for name in dict.fromkeys(search["scaling"]):
-        of_name = search["scaling"] == name
-        best = np.flatnonzero(of_name)[np.argmin(search["loss"][of_name])]
-        beta, shrinkage, reference, loss = (
-            search[key][best] for key in ("beta", "shrinkage", "reference", "loss")
-        )
-        local = "" if name == "global" else f"beta={beta:.3g}, shrinkage={shrinkage:g}, "
-        expected.append(
-            f"{name} correction: {local}reference='{reference}', Brier score {loss:.4f}"
-        )
     for title, weights in (
         ("stacking weights", classifier.stacking_weights_),
         ("stacking weights of label sets", classifier.label_set_weights_),
@@ -70,14 +59,6 @@ def test_one_dimensional_classes_have_no_decision():
     _, messages = fitted(rows()[0][:, :3].argmax(axis=1), cv=2)
     assert not any(message.startswith("decision") for message in messages)
     assert messages[-2] == "fitting ScaledLogisticRegression on 60 rows"
-
-
-def test_without_guard_only_the_used_correction_is_listed():
-    classifier, messages = fitted(cv=2, guard=False)
-    (name,) = classifier.beta_
-    best = [message for message in messages if " correction: " in message]
-    assert len(best) == 1
-    assert best[0].startswith(f"{name} correction: ")
 
 
 def test_verbose_prints_the_same_lines(capsys):

@@ -97,9 +97,8 @@ def test_at_most_two_local_corrections_are_stacked(rng):
     names = ["uncorrected", "range", "standard", "log_odds"]
     terms = {name: np.clip(0.5 * Y + 0.25 + 0.2 * rng.randn(300, 3), 0, 1) for name in names}
     assert min(fit_stacking_weights(terms, Y, np.ones(300)).values()) > 0.1
-    rows = ValidationRows(None, Y, terms["uncorrected"], np.ones(300))
-    drawn = DrawnRows(rows, np.ones(300), None, None, None)
-    found = _stacking_weights(terms, names[1:], drawn)
+    rows = ValidationRows(None, Y, terms["uncorrected"], np.ones(300), None)
+    found = _stacking_weights(terms, DrawnRows(rows, np.ones(300)))
     assert list(found) == names
     assert [found[name] > 0 for name in names].count(True) == 3
 

@@ -1,5 +1,6 @@
 """fit, predict and predict_proba on Dask collections; training of each classifier by blocks."""
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from inspect import signature
@@ -44,9 +45,10 @@ from pairmend.distributed.rows import (
 )
 from pairmend.distributed.subspace_nb import check_frame, train_pairs
 from pairmend.mended.base import GivenBase, base_attributes
+from pairmend.mended.distances import Scaling
 from pairmend.mended.estimator import MendedClassifier
 from pairmend.mended.rows import ColumnSums, RowEncoder
-from pairmend.mended.validation import LandmarkTables, OutOfFoldRows, ValidationRows
+from pairmend.mended.validation import ValidationRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
@@ -325,14 +327,12 @@ def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
     numbers = np.flatnonzero(fold >= 0)
     weights = None if rows.weights is None else relative_weights(rows.weights)
     relative = replace(rows, weights=weights)
-    nothing = np.empty((len(numbers), 0))
-    validation = ValidationRows(
-        nothing, rows.target.Y[numbers], nothing, relative.all_weights[numbers]
-    )
+    nothing, Y = np.empty((len(numbers), 0)), rows.target.Y[numbers]
+    given = nothing, Y, nothing, relative.all_weights[numbers], fold[numbers]
     parts = [*(train for train, _ in splits), rows.present]
     *models, final = train_by_blocks(model, rows, parts, encoder)
     tasks = [as_task(model) for model in models]
-    remote = _RemoteRows(validation, fold[numbers], relative, numbers, tasks, as_task(encoder))
+    remote = _RemoteRows(*given, relative, numbers, tasks, as_task(encoder))
     fitted = classifier._fit_correction(remote, numbers, rows.target, rng)
     return classifier._set_fitted(
         rows.like, rows.target, estimator_=final,
@@ -342,17 +342,13 @@ def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
 
 
 @dataclass(frozen=True)
-class _RemoteRows(OutOfFoldRows):
-    """Validation rows in blocks.
+class _RemoteRows(ValidationRows):
+    """Validation rows of which labels and weights are in memory, and features in blocks.
 
     Out-of-fold probabilities are computed where they are needed, and not kept.
 
     Attributes
     ----------
-    validation : ValidationRows
-        Labels and weights of the validation set.
-    folds : ndarray of int
-        The split of each row.
     rows : Rows
         All rows, with the weights of the validation set.
     numbers : ndarray of int
@@ -368,28 +364,23 @@ class _RemoteRows(OutOfFoldRows):
     models: list[Any]
     encoder: Any
 
-    def gather(
-        self, landmarks: IntArray, compared: IntArray
-    ) -> tuple[ValidationRows, ValidationRows, IntArray]:
-        """Return the landmarks, the rows to compare, and the folds of the latter."""
-        both = np.union1d(landmarks, compared)
-        X, proba = zip(*dask.compute(*self._map(_predict, both)), strict=True)
+    def take(self, rows: IntArray | slice) -> ValidationRows:
+        """Select rows, with their features and probabilities."""
+        taken = super().take(rows)
+        parts = dask.compute(*self._map(_predict, np.asarray(rows)))
         # Parts are in the order of the splits.
-        order = np.argsort(np.argsort(self.folds[both], kind="stable"))
-        found = replace(
-            self.validation.take(both),
-            X=take_rows(stack_rows(X), order),
-            proba=np.concatenate(proba)[order],
-        )
-        at, drawn = (found.take(np.searchsorted(both, part)) for part in (landmarks, compared))
-        return at, drawn, self.folds[compared]
+        order = np.argsort(np.argsort(taken.folds, kind="stable"))
+        X = take_rows(stack_rows([X for X, _ in parts]), order)
+        return replace(taken, X=X, proba=np.concatenate([proba for _, proba in parts])[order])
 
-    def add_others(self, tables: LandmarkTables, landmarks: IntArray) -> LandmarkTables:
-        """Return the sums with those of all rows that are no landmarks."""
-        others = np.setdiff1d(np.arange(len(self.numbers)), landmarks)
-        if len(others) == 0:
-            return tables
-        return tables.plus(in_a_tree(self._map(_sum_rows, others, as_task(tables))).compute())
+    def sums(
+        self, rows: IntArray, scalings: Sequence[Scaling], references: Sequence[str]
+    ) -> dict[str, FloatArray]:
+        """Return the confusion sums of some rows by their nearest landmark, by scaling."""
+        if not len(rows):
+            return super().sums(rows, scalings, references)
+        parts = self._map(_sum_rows, rows, as_task(scalings), references)
+        return in_a_tree(parts, _add_sums).compute()
 
     def _map(self, function: Any, places: IntArray, *given: Any) -> list[Any]:
         """Return delayed calls with validation rows and a model, by split and block."""
@@ -408,13 +399,17 @@ def _predict(block: Block, model: Any, encoder: RowEncoder) -> tuple[MatrixLike,
 
 
 def _sum_rows(
-    block: Block, model: Any, encoder: RowEncoder, tables: LandmarkTables
-) -> LandmarkTables:
+    block: Block, model: Any, encoder: RowEncoder, scalings: list[Scaling], references: list[str]
+) -> dict[str, FloatArray]:
     """Return the sums of rows by their nearest landmarks."""
     X, proba = _predict(block, model, encoder)
-    rows = ValidationRows(X, block.Y, proba, block.all_weights)
-    # Scalings contain the landmarks, and need not be sent back.
-    return replace(tables.sums_of(rows, np.arange(len(rows))), scalings=())
+    every = np.arange(len(proba))
+    rows = ValidationRows(X, block.Y, proba, block.all_weights, every)
+    return rows.sums(every, scalings, references)
+
+
+def _add_sums(parts: list[dict[str, FloatArray]]) -> dict[str, FloatArray]:
+    return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]}
 
 
 def _fit_encoder(classifier: MendedClassifier, base: Any, rows: Rows) -> RowEncoder:

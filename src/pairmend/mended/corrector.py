@@ -13,30 +13,26 @@ from pairmend._utils.targets import Target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
 from pairmend.kernels.confusion import p_true_given_decision
-from pairmend.kernels.local_sums import LandmarkSums, corrected_by
+from pairmend.kernels.local_sums import LandmarkSums, corrected_by, global_confusion
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
-from pairmend.mended.distances import Scaling, fit_scalings
+from pairmend.mended.distances import SCALINGS, Scaling, fit_scalings
 from pairmend.mended.label_sets import LabelSets, LocalSets, OwnSets
 from pairmend.mended.rows import draw_rows
-from pairmend.mended.search import (
-    SHRINKAGES,
-    Correction,
-    Neighbourhoods,
-    best_by_scaling,
-    beta_grid,
-    correct_globally,
-    search_global,
-)
 from pairmend.mended.validation import (
-    GlobalSums,
-    LandmarkTables,
-    OutOfFoldRows,
+    Neighbourhoods,
     ValidationRows,
+    columns_of,
     draw_landmarks,
     own_landmarks,
 )
 
+SMALLEST_BETA = 0.5
+"""Smallest beta of the grid, in units of one over the median squared distance."""
+N_DOUBLINGS = 8
+"""Number of further values of beta, each twice the one before."""
+SHRINKAGES = (0.25, 1.0, 4.0, 16.0)
+"""Grid of prior masses; the nearest row has the mass 1."""
 COMPARED_REFERENCES = ("identity", "beta")
 N_SEARCH_ROWS = 1000
 """Largest number of rows on which corrections are scored; more rows do not change the choice. With
@@ -56,6 +52,69 @@ LIFT_EXPONENTS = (0.0, 0.25, 0.5, 1.0)
 """Grid of the exponents of the lift of label sets."""
 RIDGE = 1e-6
 """Size of the penalty of stacking weights, if predictions are equal, relative to them."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A point of the grid, and its loss.
+
+    Attributes
+    ----------
+    scaling : str
+        How distances are measured; "global" if all rows have the same weight.
+    beta : float
+        Inverse squared bandwidth of the Gaussian weights.
+    shrinkage : float
+        Prior mass added from the global confusion matrix.
+    reference : str
+        Name of the randomized reference classifier.
+    loss : float
+        Brier score of the leave-one-out correction of out-of-fold probabilities.
+    """
+
+    scaling: str
+    beta: float
+    shrinkage: float
+    reference: str
+    loss: float
+
+
+@dataclass(frozen=True)
+class GlobalSums:
+    """Confusion sums of labels over all validation rows.
+
+    Attributes
+    ----------
+    sums : mapping of ndarray of shape (1, 3 * n_labels + 1)
+        By the name of the reference classifier.
+    p_true : mapping of tuple of ndarray
+        P(true | decision) for and against each label, by reference.
+    n_examples : ndarray of shape (n_labels,)
+        Weight of the rarer class of each label.
+    n_rows : float
+        Weight of all rows, in rows.
+    """
+
+    sums: Mapping[str, FloatArray]
+    p_true: Mapping[str, tuple[FloatArray, FloatArray]]
+    n_examples: FloatArray
+    n_rows: float
+
+    @classmethod
+    def of(cls, total: FloatArray, references: Sequence[str]) -> "GlobalSums":
+        """Split the sums of several references, see `validation.columns_of`."""
+        n_labels = total.shape[1] // (2 * len(references) + 1)
+        sums = {
+            name: total[:, columns_of(k, len(references), n_labels)]
+            for k, name in enumerate(references)
+        }
+        p_true = {name: p_true_given_decision(global_confusion(own)) for name, own in sums.items()}
+        positive, n_rows = total[0, -n_labels - 1 : -1], float(total[0, -1])
+        return cls(sums, p_true, np.minimum(positive, n_rows - positive), n_rows)
+
+    def confusion(self, reference: str) -> FloatArray:
+        """Return the confusion matrices of labels, (1, n_labels, 2, 2), [truth, decision]."""
+        return global_confusion(self.sums[reference])
 
 
 @dataclass(frozen=True)
@@ -105,7 +164,7 @@ class LabelCorrector:
             name: self._sums[name].around(self.scalings[name].points(X, proba))
             for name in self.local_names
         }
-        return self.terms_of_sums(proba, sums, self.p_true)
+        return self.terms_of_sums(proba, sums, self.total.p_true)
 
     def terms_of_sums(
         self, proba: Any, sums: Mapping[str, Any], p_true: Mapping[str, Any], xp: Any = np
@@ -138,24 +197,13 @@ class LabelCorrector:
         if not self.guard:
             return corrected
         # Rare labels are shrunk towards uncorrected probabilities.
-        share = self._n_examples / (self._n_examples + RARE_LABEL_MASS)
+        share = self.total.n_examples / (self.total.n_examples + RARE_LABEL_MASS)
         return share * corrected + (1 - share) * terms["uncorrected"]
 
-    @lazy
-    def p_true(self) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """P(true | decision) over all validation rows, by reference."""
-        return {name: p_true_given_decision(self.total.confusion(name)) for name in self.total.sums}
-
-    @lazy
-    def _n_examples(self) -> FloatArray:
-        """Weight of the rarer class of each label."""
-        return self.total.n_examples
-
-    @lazy
+    @property
     def local_names(self) -> list[str]:
         """Names of the scalings whose stacking weight is not 0."""
-        weights = self.stacking_weights
-        return [name for name in self.scalings if weights.get(name, 0) != 0]
+        return list(self.scalings)
 
     @lazy
     def _sums(self) -> dict[str, LandmarkSums]:
@@ -195,10 +243,6 @@ class Corrector:
         """Correct the base classifier's probabilities of rows."""
         return self.with_label_sets(self.by_label.corrected(X, proba), None)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields without what is computed at first access."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
     def with_label_sets(self, by_label: FloatArray, own: OwnSets | None) -> CorrectedProba:
         """Stack probabilities of labels with the marginals of label sets."""
         parts = {"labels": by_label}
@@ -209,7 +253,7 @@ class Corrector:
 
 @dataclass(frozen=True)
 class DrawnRows:
-    """Validation rows on which corrections are compared and stacked.
+    """Validation rows on which corrections are compared or stacked.
 
     Attributes
     ----------
@@ -217,31 +261,28 @@ class DrawnRows:
         The rows, with their own weights.
     weights : ndarray of shape (n_rows,)
         Weights of the rows in a mean over all validation rows.
-    searched : ndarray of int
-        Positions of the rows of the search.
-    search_rows : ValidationRows
-        The rows of the search.
-    search_weights : ndarray of float
-        Weights of these rows in a mean over all validation rows.
     """
 
     rows: ValidationRows
     weights: FloatArray
-    searched: IntArray
-    search_rows: ValidationRows
-    search_weights: FloatArray
+
+    def brier_score(self, proba: FloatArray) -> float:
+        """Return the weighted mean squared error of probabilities."""
+        return float(np.average(self.rows.squared_errors(proba), weights=self.weights))
+
+    def stacking_weights(self, predictions: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Return the weights of least squared error of the weighted sum."""
+        return fit_stacking_weights(predictions, self.rows.Y, self.weights)
 
 
 def draw_rows_to_compare(
-    weights: FloatArray, n_landmarks: int, rng: np.random.RandomState
+    weights: FloatArray, n_stacking: int, n_search: int, rng: np.random.RandomState
 ) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
     """Draw validation rows for stacking, in ascending order, and those among them for the search.
 
     Returns the rows, their weights, positions of the rows of the search, and their weights.
     """
-    order = rng.permutation(len(weights))
-    n_stacking, n_search = numbers_to_draw(n_landmarks)
-    rows, weights = draw_rows(order, weights, n_stacking, rng)
+    rows, weights = draw_rows(rng.permutation(len(weights)), weights, n_stacking, rng)
     searched, search_weights = draw_rows(np.arange(len(rows)), weights[rows], n_search, rng)
     ascending = np.argsort(rows)
     searched = np.sort(np.argsort(ascending)[searched])
@@ -249,24 +290,8 @@ def draw_rows_to_compare(
     return rows, weights[rows], searched, search_weights
 
 
-def numbers_to_draw(n_landmarks: int) -> tuple[int, int]:
-    """Return the largest numbers of rows for stacking and for the search."""
-    # The search compares each row with all landmarks.
-    n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // n_landmarks))
-    return N_STACKING_ROWS * n_search // N_SEARCH_ROWS, n_search
-
-
-def row_masses(weights: FloatArray, n_landmarks: int) -> FloatArray:
-    """Return the weights of drawn rows as numbers of rows, in all at most as many as are drawn.
-
-    Without weights, each drawn row counts as one, however many rows there are.
-    """
-    n_stacking, _ = numbers_to_draw(n_landmarks)
-    return weights * min(1.0, n_stacking / weights.sum())
-
-
 def fit_corrector(
-    owner: Any, validation: OutOfFoldRows, target: Target, rng: np.random.RandomState
+    owner: Any, validation: ValidationRows, target: Target, rng: np.random.RandomState
 ) -> tuple[Corrector, list[Correction], OutOfFoldPredictions, IntArray]:
     """Search for the best corrections with the parameters of a `MendedClassifier`, and stack them.
 
@@ -274,62 +299,87 @@ def fit_corrector(
     out-of-fold predictions on which to choose a decision, and the numbers of the landmarks.
     """
     landmarks, landmark_weights = draw_landmarks(validation.weights, owner.max_landmarks, rng)
-    n_rows = len(validation.weights)
-    report(owner, f"validation set: {n_rows} rows, {len(landmarks)} of them landmarks")
-    rows, weights, searched, search_weights = draw_rows_to_compare(
-        validation.weights, len(landmarks), rng
+    report(owner, f"validation set: {len(validation)} rows, {len(landmarks)} of them landmarks")
+    # The search compares each row with all landmarks.
+    n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // len(landmarks)))
+    n_stacking = N_STACKING_ROWS * n_search // N_SEARCH_ROWS
+    rows, weights, places, search_weights = draw_rows_to_compare(
+        validation.weights, n_stacking, n_search, rng
     )
-    at, compared, folds = validation.gather(landmarks, rows)
-    drawn = DrawnRows(compared, weights, searched, compared.take(searched), search_weights)
+    at, drawn = validation.take(landmarks), DrawnRows(validation.take(rows), weights)
+    searched = DrawnRows(drawn.rows.take(places), search_weights)
     y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
     given = at.X, at.proba, y, landmark_weights
     scalings = fit_scalings(owner.scaling, owner.transformer, *given)
     references = COMPARED_REFERENCES if owner.reference == "auto" else (owner.reference,)
-    tables = LandmarkTables.from_landmarks(at, scalings, references)
-    label_sets, sets = validation.label_sets(rows, compared)
-    own = own_landmarks(compared, rows, landmarks, scalings)
-    tables = validation.add_others(tables, landmarks)
-    neighbourhoods = {
-        each.name: Neighbourhoods(each, tables.tables[each.name], tables.total, own[each.name])
-        for each in scalings
-    }
-    search = _search(owner, neighbourhoods, landmark_weights, tables.total, drawn, rng)
-    by_label, stacked = _stack_corrections(owner, at, neighbourhoods, tables.total, search, drawn)
+    others = np.setdiff1d(np.arange(len(validation)), landmarks)
+    tables = validation.sums(others, scalings, references)
+    neighbourhoods = {}
+    for scaling in scalings:
+        table = at.summands(references) + tables[scaling.name]
+        own = own_landmarks(drawn.rows, rows, landmarks, scaling)
+        neighbourhoods[scaling.name] = Neighbourhoods(scaling, references, table, own)
+    total = GlobalSums.of(table.sum(axis=0, keepdims=True), references)
+    search = search_globally(searched, total) if owner.guard else []
+    for neighbourhood in neighbourhoods.values():
+        distance = neighbourhood.scaling.median_squared_distance(rng, landmark_weights)
+        drawn_here = replace(neighbourhood, own=neighbourhood.own[places])
+        search += search_locally(owner, drawn_here, searched, distance)
+    by_label, stacked = _stack_corrections(owner, at, neighbourhoods, total, search, drawn)
+    label_sets, sets = LabelSets.from_indicators(validation.Y, validation.weights)
     corrector = Corrector(by_label, label_sets, {"labels": 1.0})
-    own_sets = OwnSets(sets, compared.weights, np.arange(len(sets)))
+    own_sets = OwnSets(sets[rows], drawn.rows.weights, np.arange(len(rows)))
+    corrected = corrector.with_label_sets(stacked, own_sets)
     if target.multilabel:
-        masses = row_masses(weights, len(landmarks))
+        # In rows, of which all together count as at most as many as are drawn.
+        masses = weights * min(1.0, n_stacking / weights.sum())
         local = LocalSets.from_rows(
-            stacked, sets, masses, label_sets.counts, tables.total.n_rows, rng
+            stacked, sets[rows], masses, label_sets.counts, total.n_rows, rng
         )
-        corrector = replace(corrector, label_sets=replace(label_sets, local=local))
-        corrector, corrected = _fit_label_sets(corrector, stacked, own_sets, drawn)
-    else:
-        corrected = corrector.with_label_sets(stacked, own_sets)
-    _report_corrector(owner, corrector, search)
-    parts = [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
-    predictions = OutOfFoldPredictions(compared.Y, weights, parts, corrected)
+        label_sets = replace(label_sets, local=local)
+        label_sets, parts = _choose_lift(label_sets, stacked, own_sets, places, searched)
+        both = drawn.stacking_weights(parts)
+        corrector = Corrector(by_label, label_sets, both)
+        corrected = CorrectedProba(stack(parts, both), stacked, own_sets)
+    report(owner, f"{len(search)} corrections compared")
+    report(owner, f"stacking weights: {_listed(by_label.stacking_weights)}")
+    report(owner, f"stacking weights of label sets: {_listed(corrector.label_set_weights)}")
+    folds = [np.flatnonzero(drawn.rows.folds == fold) for fold in np.unique(drawn.rows.folds)]
+    predictions = OutOfFoldPredictions(drawn.rows.Y, weights, folds, corrected)
     return corrector, search, predictions, landmarks
 
 
-def _search(
-    owner: Any,
-    neighbourhoods: Mapping[str, Neighbourhoods],
-    landmark_weights: FloatArray,
-    total: GlobalSums,
-    drawn: DrawnRows,
-    rng: np.random.RandomState,
+def search_globally(searched: DrawnRows, total: GlobalSums) -> list[Correction]:
+    """Score the global correction with each reference."""
+    found = []
+    for reference in total.sums:
+        loss = searched.brier_score(correct_globally(searched.rows, total, reference))
+        found.append(Correction("global", 0.0, 0.0, reference, loss))
+    return found
+
+
+def correct_globally(rows: ValidationRows, total: GlobalSums, reference: str) -> FloatArray:
+    """Correct the probabilities of rows by the global confusion matrix of all other rows."""
+    p_decide, others = rows.p_decide(reference), total.sums[reference] - rows.summands([reference])
+    p_true_if_decided, p_true_if_not = p_true_given_decision(global_confusion(others))
+    return p_decide * p_true_if_decided + (1 - p_decide) * p_true_if_not
+
+
+def search_locally(
+    owner: Any, neighbourhoods: Neighbourhoods, searched: DrawnRows, squared_distance: float
 ) -> list[Correction]:
-    """Score all corrections that the parameters of a `MendedClassifier` allow."""
-    rows, weights = drawn.search_rows, drawn.search_weights
+    """Score the corrections of one scaling, of a median squared distance, on all grids."""
+    # If all rows are equal, every beta gives the same weights.
+    unit = SMALLEST_BETA / (squared_distance or 1.0)
+    betas = [unit * 2.0**k for k in range(N_DOUBLINGS + 1)]
+    betas = betas if owner.beta == "auto" else [float(owner.beta)]
     shrinkages = SHRINKAGES if owner.shrinkage == "auto" else (float(owner.shrinkage),)
-    search = search_global(rows, total, weights) if owner.guard else []
-    for neighbourhood in neighbourhoods.values():
-        distance = neighbourhood.scaling.median_squared_distance(rng, landmark_weights)
-        # If all rows are equal, every beta gives the same weights.
-        betas = beta_grid(distance or 1.0) if owner.beta == "auto" else [float(owner.beta)]
-        search += neighbourhood.take(drawn.searched).search(rows, weights, betas, shrinkages)
-    return search
+    errors = neighbourhoods.squared_errors(searched.rows, betas, shrinkages)
+    found, name = [], neighbourhoods.scaling.name
+    for (r, b, m), loss in np.ndenumerate(np.average(errors, axis=3, weights=searched.weights)):
+        reference = neighbourhoods.references[r]
+        found.append(Correction(name, betas[b], shrinkages[m], reference, float(loss)))
+    return found
 
 
 def _stack_corrections(
@@ -340,76 +390,69 @@ def _stack_corrections(
     search: Sequence[Correction],
     drawn: DrawnRows,
 ) -> tuple[LabelCorrector, FloatArray]:
-    """Stack the best corrections; return the probabilities of the drawn rows, too."""
-    best = best_by_scaling(search)
+    """Stack the best correction of each scaling; return the probabilities of drawn rows, too."""
+    best: dict[str, Correction] = {}
+    for correction in search:
+        known = best.get(correction.scaling, correction)
+        best[correction.scaling] = correction if correction.loss < known.loss else known
     if not owner.guard:
         only = min(best.values(), key=lambda correction: correction.loss)
         best = {only.scaling: only}
     terms = {"uncorrected": drawn.rows.proba}
-    for name, correction in best.items():
+    for name, chosen in best.items():
         if name == "global":
-            terms[name] = correct_globally(drawn.rows, total, correction.reference)
-            continue
-        neighbourhoods[name].scaling.neighbourhood.set_params(beta=correction.beta)
-        terms[name] = neighbourhoods[name].corrected(drawn.rows, correction)
-    stacking_weights = dict.fromkeys(best, 1.0)
-    if owner.guard:
-        stacking_weights = _stacking_weights(terms, list(neighbourhoods), drawn)
-    used = [name for name in best if stacking_weights[name] > 0 and name in neighbourhoods]
+            terms[name] = correct_globally(drawn.rows, total, chosen.reference)
+        else:
+            neighbourhoods[name].scaling.neighbourhood.set_params(beta=chosen.beta)
+            given = drawn.rows, chosen.reference, chosen.beta, chosen.shrinkage
+            terms[name] = neighbourhoods[name].corrected(*given)
+    weights = _stacking_weights(terms, drawn) if owner.guard else dict.fromkeys(best, 1.0)
+    used = [name for name in neighbourhoods if weights.get(name, 0) > 0]
     by_label = LabelCorrector(
         replace(landmarks, X=None),
         {name: neighbourhoods[name].scaling for name in used},
-        {name: neighbourhoods[name].tables[best[name].reference] for name in used},
+        {name: neighbourhoods[name].table_of(best[name].reference) for name in used},
         total,
         best,
-        stacking_weights,
+        weights,
         owner.guard,
     )
     return by_label, by_label.stacked(terms)
 
 
-def _stacking_weights(
-    terms: Mapping[str, FloatArray], local: Sequence[str], drawn: DrawnRows
-) -> dict[str, float]:
+def _stacking_weights(terms: Mapping[str, FloatArray], drawn: DrawnRows) -> dict[str, float]:
     """Return stacking weights, of which at most MAX_LOCAL local corrections have a positive one.
 
     Of more, the one is left out without which the error is smallest, and so on.
     """
 
-    def error(weights: Mapping[str, float]) -> float:
-        return drawn.rows.brier_score(stack(terms, weights), drawn.weights)
-
     def fitted(names: Sequence[str]) -> dict[str, float]:
-        used = {name: terms[name] for name in names}
-        return fit_stacking_weights(used, drawn.rows.Y, drawn.weights)
+        return drawn.stacking_weights({name: terms[name] for name in names})
 
     weights = fitted(list(terms))
-    while len(present := [name for name in local if weights.get(name, 0) > 0]) > MAX_LOCAL:
-        shorter = [fitted([each for each in weights if each != name]) for name in present]
-        weights = min(shorter, key=error)
+    while len(local := [name for name in SCALINGS if weights.get(name, 0) > 0]) > MAX_LOCAL:
+        shorter = [fitted([each for each in weights if each != name]) for name in local]
+        weights = min(shorter, key=lambda own: drawn.brier_score(stack(terms, own)))
     return dict.fromkeys(terms, 0.0) | weights
 
 
-def _fit_label_sets(
-    corrector: Corrector, by_label: FloatArray, own: OwnSets, drawn: DrawnRows
-) -> tuple[Corrector, CorrectedProba]:
-    """Search for the exponent of the lift, and stack labels with the marginals of label sets."""
-    label_sets, searched = corrector.label_sets, drawn.searched
+def _choose_lift(
+    label_sets: LabelSets,
+    by_label: FloatArray,
+    own: OwnSets,
+    places: IntArray,
+    searched: DrawnRows,
+) -> tuple[LabelSets, dict[str, FloatArray]]:
+    """Choose the exponent of the lift; return probabilities of labels, and marginals of sets."""
 
     def loss(exponent: float) -> float:
         """Return the loss, rounded so that rounding does not decide between equal exponents."""
-        sets = replace(label_sets, lift_exponent=exponent)
-        marginals = sets.marginals(by_label[searched], own.take(searched))
-        parts = {"labels": by_label[searched], "sets": marginals}
-        both = fit_stacking_weights(parts, drawn.search_rows.Y, drawn.search_weights)
-        score = drawn.search_rows.brier_score(stack(parts, both), drawn.search_weights)
-        return round(score, 12)
+        sets, proba = replace(label_sets, lift_exponent=exponent), by_label[places]
+        parts = {"labels": proba, "sets": sets.marginals(proba, own.take(places))}
+        return round(searched.brier_score(stack(parts, searched.stacking_weights(parts))), 12)
 
     best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=loss))
-    parts = {"labels": by_label, "sets": best.marginals(by_label, own)}
-    both = fit_stacking_weights(parts, drawn.rows.Y, drawn.weights)
-    corrected = CorrectedProba(stack(parts, both), by_label, own)
-    return replace(corrector, label_sets=best, label_set_weights=both), corrected
+    return best, {"labels": by_label, "sets": best.marginals(by_label, own)}
 
 
 @one_blas_thread()
@@ -466,16 +509,5 @@ def stack(predictions: Mapping[str, FloatArray], weights: Mapping[str, float]) -
     return np.zeros_like(next(iter(predictions.values())))
 
 
-def _report_corrector(owner: Any, corrector: Corrector, search: Sequence[Correction]) -> None:
-    """Report the best of the compared corrections in each scaling, and the stacking weights."""
-    report(owner, f"{len(search)} corrections compared")
-    for name, best in corrector.by_label.corrections.items():
-        local = "" if name == "global" else f"beta={best.beta:.3g}, shrinkage={best.shrinkage:g}, "
-        found = f"{local}reference={best.reference!r}, Brier score {best.loss:.4f}"
-        report(owner, f"{name} correction: {found}")
-    report(owner, f"stacking weights: {_weights(corrector.by_label.stacking_weights)}")
-    report(owner, f"stacking weights of label sets: {_weights(corrector.label_set_weights)}")
-
-
-def _weights(weights: Mapping[str, float]) -> str:
+def _listed(weights: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())

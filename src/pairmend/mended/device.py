@@ -7,7 +7,6 @@ rows, stacking weights, label sets and thresholds are computed with numpy.
 
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -30,7 +29,7 @@ from pairmend._utils.computing import batches
 from pairmend._utils.per_label import smoothed_share, varying_labels
 from pairmend._utils.sklearn_private import check_params, is_auto
 from pairmend._utils.targets import numpy_target
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend._utils.validation import check_magnitude, check_probabilities, seed_estimator
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
@@ -41,22 +40,28 @@ from pairmend.mended.decisions import CorrectedProba
 from pairmend.mended.distances import Scaling, log_odds
 from pairmend.mended.label_sets import PROBA_MARGIN, LabelSets
 from pairmend.mended.rows import RowEncoder
-from pairmend.mended.validation import LandmarkTables, OutOfFoldRows
+from pairmend.mended.validation import ValidationRows
 
 ARRAYS = 4
 """Number of arrays of the size of a chunk's weights, or scores, in memory at once."""
 
 
 @dataclass(frozen=True)
-class DeviceRows(OutOfFoldRows):
+class DeviceRows(ValidationRows):
     """Validation rows in memory, whose nearest landmarks are found on a device."""
 
     namespace: Namespace
 
-    def add_others(self, tables: LandmarkTables, landmarks: IntArray) -> LandmarkTables:
-        """Return the sums with those of all rows that are no landmarks."""
-        find = partial(nearest_landmark, namespace=self.namespace)
-        return tables.with_others(self.validation, landmarks, find)
+    def take(self, rows: IntArray | slice) -> ValidationRows:
+        """Select rows."""
+        return DeviceRows(**vars(super().take(rows)), namespace=self.namespace)
+
+    def nearest(self, scaling: Scaling) -> IntArray:
+        """Return the nearest landmark of each row in a scaling."""
+        points = scaling.points(self.X, self.proba)
+        if sparse.issparse(points):
+            return super().nearest(scaling)
+        return nearest_landmark(scaling, points, self.namespace)
 
 
 class LabelLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -278,7 +283,7 @@ def corrected_on_device(
     sums = {name: sums_around(by_label, name, X, proba, namespace) for name in by_label.local_names}
     p_true = {
         name: (namespace.asarray(on), namespace.asarray(off))
-        for name, (on, off) in by_label.p_true.items()
+        for name, (on, off) in by_label.total.p_true.items()
     }
     terms = by_label.terms_of_sums(proba, sums, p_true, xp)
     corrected = by_label.stacked({name: namespace.numpy(term) for name, term in terms.items()})
@@ -323,13 +328,8 @@ def sums_around(
     return xp.concat(found, axis=0)
 
 
-def nearest_landmark(
-    scaling: Scaling, X: MatrixLike, proba: FloatArray, namespace: Namespace
-) -> IntArray:
-    """Return the nearest landmark of each row, as `Scaling.nearest` does."""
-    points = scaling.points(X, proba)
-    if sparse.issparse(points):
-        return scaling.nearest(X, proba)
+def nearest_landmark(scaling: Scaling, points: FloatArray, namespace: Namespace) -> IntArray:
+    """Return the nearest landmark of each row, as `kernels.local_sums.nearest_landmark` does."""
     xp, landmarks = namespace.xp, namespace.asarray(scaling.neighbourhood.points_)
     squares = xp.sum(landmarks * landmarks, axis=1)
     found = []

@@ -10,9 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from pairmend._utils.frames import EncodedFrame
-from pairmend._utils.typing import FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._utils.typing import FloatArray, Matrix, MatrixLike
 from pairmend._utils.weights import SLACK, all_equal
-from pairmend.kernels.local_sums import nearest_landmark
 from pairmend.kernels.neighbourhood import offsets_to, squared_norms
 from pairmend.mended.rows import draw_rows
 from pairmend.neighbourhoods import GaussianNeighbourhood
@@ -105,10 +104,6 @@ class Scaling:
     def affine_map(self) -> tuple[FloatArray, FloatArray] | None:
         """Return the mean and the factor of the points of dense coordinates, if affine."""
         return self.neighbourhood._affine_map()
-
-    def nearest(self, X: MatrixLike, proba: FloatArray) -> IntArray:
-        """Return the nearest landmark of each row."""
-        return nearest_landmark(self.points(X, proba), self.neighbourhood.points_)
 
     def median_squared_distance(
         self, rng: np.random.RandomState, row_weights: FloatArray | None = None

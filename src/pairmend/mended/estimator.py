@@ -1,7 +1,7 @@
 """MendedClassifier: parameters, defaults, fit, predict, predict_proba."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, ClassVar, Self
@@ -48,7 +48,7 @@ from pairmend.mended.base import (
     base_attributes,
     base_to_fit,
 )
-from pairmend.mended.corrector import Corrector, fit_corrector
+from pairmend.mended.corrector import Correction, Corrector, fit_corrector
 from pairmend.mended.decisions import (
     CorrectedProba,
     Decision,
@@ -71,8 +71,7 @@ from pairmend.mended.device import (
 from pairmend.mended.distances import SCALINGS
 from pairmend.mended.explain import ExplainMixin
 from pairmend.mended.rows import RowEncoder, takes_sparse_rows
-from pairmend.mended.search import as_columns
-from pairmend.mended.validation import MAX_LANDMARKS, OutOfFoldRows, ValidationRows
+from pairmend.mended.validation import MAX_LANDMARKS, ValidationRows
 from pairmend.model_selection import split_rows
 from pairmend.thresholds import FixedThreshold
 
@@ -367,15 +366,13 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         n_jobs = self.n_jobs if namespace is None else None
         training = BaseRows(base_rows, labels, params, row_weights, splits, n_jobs, self)
         rows, proba, folds = chosen.out_of_fold(training)
-        validation = ValidationRows(
-            distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows),
-            target.Y[rows], proba, relative_weights(row_weights)[rows],
-        )  # fmt: skip
-        local = OutOfFoldRows(validation, folds)
+        given_rows = distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows)
+        weights = relative_weights(row_weights)[rows]
+        validation = ValidationRows(given_rows, target.Y[rows], proba, weights, folds)
         if namespace is not None:
-            local = DeviceRows(validation, folds, namespace)
-        fitted = self._fit_correction(local, rows, target, rng)
-        del validation, local, proba  # before the largest training
+            validation = DeviceRows(**vars(validation), namespace=namespace)
+        fitted = self._fit_correction(validation, rows, target, rng)
+        del validation, given_rows, proba  # before the largest training
         model = chosen.fit_on_all(training)
         if namespace is not None:
             warn_of_other_scalings(fitted["_corrector"], namespace)
@@ -495,7 +492,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     def _fit_correction(
         self,
-        validation: OutOfFoldRows,
+        validation: ValidationRows,
         indices: IntArray,
         target: Target,
         rng: np.random.RandomState,
@@ -505,6 +502,11 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         `indices` are the rows of the validation set among all rows. Of `target` only its classes
         are used.
         """
+        if len(indices) < 2:
+            raise ValueError(
+                f"n_samples = {len(indices)} in the test parts of the splits; the correction needs "
+                "out-of-fold predictions of at least 2 rows. Pass a cv with larger test parts."
+            )
         corrector, search, out_of_fold, landmarks = fit_corrector(self, validation, target, rng)
         decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
@@ -518,7 +520,10 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
             "landmark_indices_": indices[landmarks],
             "beta_": {name: correction.beta for name, correction in local.items()},
             "stacking_weights_": dict(corrector.by_label.stacking_weights),
-            "search_": as_columns(search),
+            "search_": {
+                field.name: np.array([getattr(each, field.name) for each in search])
+                for field in fields(Correction)
+            },
             "_corrector": corrector,
             "_out_of_fold": out_of_fold,
             "_fitted_decision": decision,
@@ -556,7 +561,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     ) -> tuple[Decision, list[Decision]]:
         metric = find_metric(self)
         if isinstance(self.threshold, str):
-            batch_size = corrector.by_label.total.rows_per_part(len(out_of_fold.folds))
+            n_rows = corrector.by_label.total.n_rows / len(out_of_fold.folds)
+            batch_size = max(1.0, round(n_rows, 3))
             thresholds = candidate_thresholds(metric, batch_size)
         elif isinstance(self.threshold, Real):
             thresholds = [FixedThreshold(float(self.threshold))]

@@ -5,30 +5,37 @@ set. All other validation rows are added to the confusion sums of their nearest 
 lost, and only the place of a row's error is rounded to its landmark.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.computing import row_chunks
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import take_rows
+from pairmend._utils.computing import in_blocks, row_chunks
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._utils.validation import LARGEST, take_rows
 from pairmend.kernels.confusion import p_true_given_decision
-from pairmend.kernels.local_sums import global_confusion, tabulate
+from pairmend.kernels.local_sums import (
+    corrected_by,
+    global_confusion,
+    nearest_landmark,
+    sums_around,
+)
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.distances import Scaling
-from pairmend.mended.label_sets import LabelSets
 from pairmend.mended.rows import draw_rows
 
-Nearest: TypeAlias = Callable[[Scaling, MatrixLike, FloatArray], IntArray]
-"""Returns the nearest landmark of each row in a scaling, given rows and their probabilities."""
+MAX_LANDMARKS = 2500
+"""Default number of landmarks. With more of them the loss decreases little, see docs/scale.md."""
+BLOCK = 128
+"""Rows at once."""
+NANOSECONDS = 0.03
+"""Time of one product of a weight and a summand, from which the number of threads follows."""
 
 
 @dataclass(frozen=True)
 class ValidationRows:
-    """Some rows with out-of-fold probabilities, which estimate the base classifier's errors.
+    """Rows with out-of-fold probabilities, which estimate the base classifier's errors.
 
     Attributes
     ----------
@@ -40,78 +47,69 @@ class ValidationRows:
         Out-of-fold probabilities of the base classifier.
     weights : ndarray of shape (n_rows,)
         Weights of rows, in units of the weight that counts as one row.
+    folds : ndarray of int, shape (n_rows,)
+        The fold of each row.
     """
 
     X: MatrixLike
     Y: BoolArray
     proba: FloatArray
     weights: FloatArray
+    folds: IntArray
 
     def __len__(self) -> int:
         return len(self.Y)
 
     def take(self, rows: IntArray | slice) -> "ValidationRows":
         """Select rows."""
-        X = take_rows(self.X, rows)
-        return ValidationRows(X, self.Y[rows], self.proba[rows], self.weights[rows])
+        X, Y, proba = take_rows(self.X, rows), self.Y[rows], self.proba[rows]
+        return ValidationRows(X, Y, proba, self.weights[rows], self.folds[rows])
 
     def p_decide(self, reference: str) -> FloatArray:
         """Return the probability that a reference classifier decides for each label."""
         return REFERENCES[reference](self.proba)
 
-    def summands(self, reference: str) -> FloatArray:
-        """Return what each row adds to confusion sums, (n_rows, 3 * n_labels + 1)."""
-        return tabulate(self.Y, self.p_decide(reference), self.weights)
-
-    def brier_score(self, proba: FloatArray, weights: FloatArray) -> float:
-        """Return the weighted mean squared error of probabilities."""
-        return float(np.average(self.squared_errors(proba), weights=weights))
+    def summands(self, references: Sequence[str]) -> FloatArray:
+        """Return what each row adds to confusion sums, see `columns_of`."""
+        parts = []
+        for p_decide in map(self.p_decide, references):
+            parts += [p_decide * self.Y, p_decide]
+        summands = np.hstack([*parts, self.Y, np.ones((len(self), 1))])
+        summands *= self.weights[:, np.newaxis]
+        return summands
 
     def squared_errors(self, proba: FloatArray) -> FloatArray:
         """Return the squared error of each row, the mean over labels."""
         return np.asarray(np.mean((proba - self.Y) ** 2, axis=-1))
 
+    def sums(
+        self, rows: IntArray, scalings: Sequence[Scaling], references: Sequence[str]
+    ) -> dict[str, FloatArray]:
+        """Return the confusion sums of some rows by their nearest landmark, by scaling."""
+        n_columns = (2 * len(references) + 1) * self.Y.shape[1] + 1
+        found = {scaling.name: np.zeros((scaling.n_points, n_columns)) for scaling in scalings}
+        for chunk in row_chunks(len(rows), 4 * n_columns):
+            part = self.take(rows[chunk])
+            summands = part.summands(references)
+            for scaling in scalings:
+                cells = np.ones(len(part)), (part.nearest(scaling), np.arange(len(part)))
+                shape = scaling.n_points, len(part)
+                found[scaling.name] += sparse.csr_array(cells, shape=shape) @ summands
+        return found
 
-@dataclass(frozen=True)
-class GlobalSums:
-    """Confusion sums over all validation rows.
+    def nearest(self, scaling: Scaling) -> IntArray:
+        """Return the nearest landmark of each row in a scaling."""
+        return nearest_landmark(scaling.points(self.X, self.proba), scaling.neighbourhood.points_)
 
-    Attributes
-    ----------
-    sums : mapping of ndarray of shape (1, 3 * n_labels + 1)
-        By the name of the reference classifier.
+
+def columns_of(reference: int, n_references: int, n_labels: int) -> IntArray:
+    """Return the columns of confusion sums, (n, 3 * n_labels + 1), for one of several references.
+
+    Each reference has two columns for each label, see `kernels.local_sums.tabulate`. The others
+    do not depend on the reference and come last, once.
     """
-
-    sums: Mapping[str, FloatArray]
-
-    def confusion(self, reference: str) -> FloatArray:
-        """Return the confusion matrices of labels, (1, n_labels, 2, 2), [truth, decision]."""
-        return global_confusion(self.sums[reference])
-
-    def p_true_without(self, reference: str, summands: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return p_true_given_decision over all rows but one, for each row of summands."""
-        return p_true_given_decision(global_confusion(self.sums[reference] - summands))
-
-    def rows_per_part(self, n_parts: int) -> float:
-        """Return the weight of all rows divided by a number of parts, in rows, at least 1."""
-        return max(1.0, round(self.n_rows / n_parts, 3))
-
-    @property
-    def n_rows(self) -> float:
-        """Weight of all rows, in rows."""
-        return float(next(iter(self.sums.values()))[0, -1])
-
-    @property
-    def n_examples(self) -> FloatArray:
-        """Weight of the rarer class of each label, (n_labels,)."""
-        sums = next(iter(self.sums.values()))[0]
-        n_labels = len(sums) // 3
-        positive = sums[2 * n_labels : 3 * n_labels]
-        return np.minimum(positive, sums[-1] - positive)
-
-
-MAX_LANDMARKS = 2500
-"""Default number of landmarks. With more of them the loss decreases little, see docs/scale.md."""
+    own = np.arange(2 * n_labels * reference, 2 * n_labels * (reference + 1))
+    return np.append(own, 2 * n_labels * n_references + np.arange(n_labels + 1))
 
 
 def draw_landmarks(
@@ -130,140 +128,121 @@ def draw_landmarks(
     return rows, weights[rows]
 
 
-@dataclass(frozen=True)
-class LandmarkTables:
-    """Confusion sums of the validation rows nearest to each landmark.
-
-    Attributes
-    ----------
-    scalings : sequence of Scaling
-        Spaces in which the nearest landmark is found.
-    total : GlobalSums
-        Sums over all validation rows.
-    tables : mapping of mapping of ndarray of shape (n_landmarks, 3 * n_labels + 1)
-        By scaling and reference classifier.
-    """
-
-    scalings: Sequence[Scaling]
-    total: GlobalSums
-    tables: Mapping[str, Mapping[str, FloatArray]]
-
-    @classmethod
-    def from_landmarks(
-        cls, landmarks: ValidationRows, scalings: Sequence[Scaling], references: Sequence[str]
-    ) -> "LandmarkTables":
-        """Return the sums of the landmarks themselves."""
-        own = {name: landmarks.summands(name) for name in references}
-        total = GlobalSums({name: table.sum(axis=0, keepdims=True) for name, table in own.items()})
-        return cls(scalings, total, {scaling.name: own for scaling in scalings})
-
-    def with_others(
-        self, validation: ValidationRows, landmarks: IntArray, nearest: Nearest = Scaling.nearest
-    ) -> "LandmarkTables":
-        """Return the sums with all rows that are no landmarks, each added to its nearest ones."""
-        others = np.setdiff1d(np.arange(len(validation)), landmarks)
-        return self.plus(self.sums_of(validation, others, nearest)) if len(others) else self
-
-    def plus(self, sums: "LandmarkTables") -> "LandmarkTables":
-        """Return the sums over the rows of both, which have the same landmarks."""
-        total = {name: own + sums.total.sums[name] for name, own in self.total.sums.items()}
-        tables = {
-            scaling: {name: own + sums.tables[scaling][name] for name, own in by_name.items()}
-            for scaling, by_name in self.tables.items()
-        }
-        return LandmarkTables(self.scalings, GlobalSums(total), tables)
-
-    def sums_of(
-        self, validation: ValidationRows, rows: IntArray, nearest: Nearest = Scaling.nearest
-    ) -> "LandmarkTables":
-        """Return the sums over these rows alone, with the same landmarks."""
-        total = {name: np.zeros_like(own) for name, own in self.total.sums.items()}
-        tables = {
-            scaling: {name: np.zeros_like(own) for name, own in by_name.items()}
-            for scaling, by_name in self.tables.items()
-        }
-        n_columns = sum(own.shape[1] for own in total.values())
-        for chunk in row_chunks(len(rows), 4 * n_columns):
-            part = validation.take(rows[chunk])
-            summands = {name: part.summands(name) for name in total}
-            for name, own in summands.items():
-                total[name] += own.sum(axis=0)
-            for scaling in self.scalings:
-                assigned = _indicators(nearest(scaling, part.X, part.proba), scaling.n_points)
-                for name, own in summands.items():
-                    tables[scaling.name][name] += assigned @ own
-        return LandmarkTables(self.scalings, GlobalSums(total), tables)
-
-
 def own_landmarks(
-    drawn: ValidationRows, rows: IntArray, landmarks: IntArray, scalings: Sequence[Scaling]
-) -> dict[str, IntArray]:
-    """Return the landmark to which each drawn row was added, by scaling.
+    drawn: ValidationRows, rows: IntArray, landmarks: IntArray, scaling: Scaling
+) -> IntArray:
+    """Return the landmark to which each drawn row was added in a scaling.
 
     `rows` and `landmarks` are positions in the validation set, in ascending order. A landmark is
     its own.
     """
     own = np.minimum(np.searchsorted(landmarks, rows), len(landmarks) - 1)
     others = np.flatnonzero(landmarks[own] != rows)
-    found = {scaling.name: own.copy() for scaling in scalings}
     if len(others):
-        part = drawn.take(others)
-        for scaling in scalings:
-            found[scaling.name][others] = scaling.nearest(part.X, part.proba)
-    return found
-
-
-def _indicators(landmarks: IntArray, n_landmarks: int) -> sparse.csr_array:
-    """Return a matrix whose product with summands adds them up by landmark."""
-    n_rows = len(landmarks)
-    cells = np.ones(n_rows), (landmarks, np.arange(n_rows))
-    return sparse.csr_array(cells, shape=(n_landmarks, n_rows))
+        own[others] = drawn.take(others).nearest(scaling)
+    return own
 
 
 @dataclass(frozen=True)
-class OutOfFoldRows:
-    """The validation set of a fit; on Dask collections, its features and probabilities are remote.
+class Neighbourhoods:
+    """Corrections of validation rows, each left out of the confusion sums around it.
 
     Attributes
     ----------
-    validation : ValidationRows
-        All rows.
-    folds : ndarray of int, shape (n_rows,)
-        The fold of each row.
+    scaling : Scaling
+        The scaling, fitted on the landmarks.
+    references : sequence of str
+        Names of reference classifiers.
+    table : ndarray of shape (n_landmarks, n_columns)
+        Confusion sums of the landmarks for these references.
+    own : ndarray of int, shape (n_rows,)
+        The landmark to which each of the rows was added.
     """
 
-    validation: ValidationRows
-    folds: IntArray
+    scaling: Scaling
+    references: Sequence[str]
+    table: FloatArray
+    own: IntArray
 
-    def __post_init__(self) -> None:
-        check_number(len(self.validation))
+    def squared_errors(
+        self, rows: ValidationRows, betas: Sequence[float], masses: Sequence[float]
+    ) -> FloatArray:
+        """Return those of each reference, beta (each twice the last), prior mass, and row.
 
-    @property
-    def weights(self) -> FloatArray:
-        """Weights of the rows."""
-        return self.validation.weights
+        Sums are computed in single precision: it suffices for a choice, in half the time.
+        """
+        errors = np.empty((len(self.references), len(betas), len(masses), len(rows)))
 
-    def gather(
-        self, landmarks: IntArray, compared: IntArray
-    ) -> tuple[ValidationRows, ValidationRows, IntArray]:
-        """Return the landmarks, the rows to compare, and the folds of the latter."""
-        take = self.validation.take
-        return take(landmarks), take(compared), self.folds[compared]
+        def keep(chunk: slice, reference: int, beta: int, corrected: FloatArray) -> None:
+            errors[reference, beta, :, chunk] = rows.take(chunk).squared_errors(corrected)
 
-    def add_others(self, tables: LandmarkTables, landmarks: IntArray) -> LandmarkTables:
-        """Return the sums with those of all rows that are no landmarks."""
-        return tables.with_others(self.validation, landmarks)
+        self._correct(rows, betas, masses, np.float32, keep)
+        return errors
 
-    def label_sets(self, compared: IntArray, rows: ValidationRows) -> tuple[LabelSets, IntArray]:
-        """Return the label sets of all rows, and the indices of the sets of the compared rows."""
-        label_sets, sets = LabelSets.from_indicators(self.validation.Y, self.validation.weights)
-        return label_sets, sets[compared]
+    def corrected(
+        self, rows: ValidationRows, reference: str, beta: float, mass: float
+    ) -> FloatArray:
+        """Correct the probabilities of rows by all other rows."""
+        found = np.empty(rows.Y.shape)
 
+        def keep(chunk: slice, reference: int, beta: int, corrected: FloatArray) -> None:
+            found[chunk] = corrected[0]
 
-def check_number(n_rows: int) -> None:
-    """Raise an error for a validation set of fewer than two rows."""
-    if n_rows < 2:
-        raise ValueError(
-            f"n_samples = {n_rows} in the test parts of the splits; the correction needs "
-            "out-of-fold predictions of at least 2 rows. Pass a cv with larger test parts."
-        )
+        only = replace(self, references=[reference], table=self.table_of(reference))
+        only._correct(rows, [beta], [mass], np.float64, keep)
+        return found
+
+    def table_of(self, reference: str) -> FloatArray:
+        """Return the confusion sums of the landmarks for one reference."""
+        n_labels = self.table.shape[1] // (2 * len(self.references) + 1)
+        place = self.references.index(reference)
+        return self.table[:, columns_of(place, len(self.references), n_labels)]
+
+    def _correct(
+        self,
+        rows: ValidationRows,
+        betas: Sequence[float],
+        masses: Sequence[float],
+        dtype: type,
+        use: Callable[[slice, int, int, FloatArray], None],
+    ) -> None:
+        """Pass corrected probabilities, (n_masses, n_rows, n_labels), to a function.
+
+        It gets those of each chunk of rows, with the numbers of the reference and of the beta.
+        Chunks are computed in several threads if there is enough work.
+        """
+        n_labels, n_references = rows.Y.shape[1], len(self.references)
+        columns = [columns_of(k, n_references, n_labels) for k in range(n_references)]
+        table: FloatArray = self.table.astype(dtype)
+        total = self.table.sum(axis=0)
+        landmarks = self.scaling.neighbourhood.points_.astype(dtype, copy=False)
+        prior = np.array(masses, dtype=np.float64)[:, np.newaxis, np.newaxis]
+
+        def fill(chunk: slice) -> None:
+            here = rows.take(chunk)
+            summands = here.summands(self.references)
+            others, given = total - summands, []
+            for name, own in zip(self.references, columns, strict=True):
+                p_true = p_true_given_decision(global_confusion(others[:, own]))
+                given.append((here.p_decide(name), own, p_true))
+            sums_by_beta = sums_around(
+                self._queries(here, dtype), self.own[chunk], summands.astype(dtype),
+                landmarks, table, betas[0], n_doublings=len(betas) - 1,
+            )  # fmt: skip
+            for b, sums in enumerate(sums_by_beta):
+                for k, (p_decide, own, p_true) in enumerate(given):
+                    use(chunk, k, b, corrected_by(p_decide, sums[:, own], p_true, prior))
+
+        # The weights of a chunk stay in the processor's cache.
+        work = NANOSECONDS * len(rows) * self.scaling.n_points * len(betas) * table.shape[1]
+        in_blocks(fill, len(rows), BLOCK, work)
+
+    def _queries(self, rows: ValidationRows, dtype: type) -> Matrix:
+        """Return rows as points in a precision."""
+        points = self.scaling.points(rows.X, rows.proba)
+        # At such a distance from the landmarks, only the direction matters.
+        largest = LARGEST[np.dtype(dtype).name]
+        if sparse.issparse(points):
+            points.data = points.data.clip(-largest, largest)
+            return points.astype(dtype, copy=False)
+        return points.clip(-largest, largest).astype(dtype, copy=False)
