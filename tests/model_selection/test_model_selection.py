@@ -1,0 +1,232 @@
+"""Stratified folds against slow loops; notes on errors of classifiers that are fitted on folds."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
+
+from pairmend import MendedClassifier, ThresholdedClassifier
+from pairmend.model_selection import MultilabelStratifiedKFold, _assign_rows
+from public_classifiers import rows
+
+seeds = st.integers(0, 99)
+TRIANGLE = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]])
+
+
+@st.composite
+def labelled_rows(draw):
+    """Draw indicators of rare and frequent labels, and a valid number of folds."""
+    n_rows, n_labels = draw(st.integers(2, 40)), draw(st.integers(1, 6))
+    shares = np.array(draw(st.lists(st.floats(0, 1), min_size=n_labels, max_size=n_labels)))
+    rng = np.random.RandomState(draw(st.integers(0, 999)))
+    Y = (rng.random_sample((n_rows, n_labels)) < shares).astype(int)
+    return Y, draw(st.integers(2, min(n_rows, 8)))
+
+
+def folds_of(Y, n_folds, seed=0):
+    cv = MultilabelStratifiedKFold(n_folds, random_state=seed)
+    return [fold for _, fold in cv.split(Y, Y)]
+
+
+def n_gaps(Y, folds):
+    """Count folds without a label that has at least as many rows as folds, over the labels."""
+    enough = Y[:, Y.sum(axis=0) >= len(folds)]
+    return sum(int((~enough[fold].any(axis=0)).sum()) for fold in folds)
+
+
+def slow_assignment(Y, n_folds, rng):
+    """Assign rows by iterative stratification, one cell at a time."""
+    n_rows, n_labels = Y.shape
+    room = [n_rows // n_folds + (fold < n_rows % n_folds) for fold in range(n_folds)]
+    totals = [int(sum(column)) for column in Y.T]
+    deficit = [[Fraction(total * size, n_rows) for total in totals] for size in room]
+    fold_of, order = {}, list(rng.permutation(n_rows))
+    while True:
+        left = [row for row in order if row not in fold_of]
+        counts = {label: sum(Y[row, label] for row in left) for label in range(n_labels)}
+        counts = {label: count for label, count in counts.items() if count}
+        if not counts:
+            break
+        rarest = min(counts, key=counts.get)
+        for row in [row for row in left if Y[row, rarest]]:
+            keys = {fold: (deficit[fold][rarest], room[fold]) for fold in range(n_folds)}
+            most = max(key for key in keys.values() if key[1])
+            free = [fold for fold, key in keys.items() if key == most]
+            fold = free[rng.randint(len(free))]
+            fold_of[row] = fold
+            room[fold] -= 1
+            for label in range(n_labels):
+                deficit[fold][label] -= int(Y[row, label])
+    for row in left:
+        fold_of[row] = next(fold for fold in range(n_folds) if room[fold])
+        room[fold_of[row]] -= 1
+    return [fold_of[row] for row in range(n_rows)]
+
+
+@given(labelled_rows(), seeds)
+def test_rows_of_the_rarest_label_are_assigned_first(case, seed):
+    Y, n_folds = case
+    fast = _assign_rows(Y.astype(bool), n_folds, np.random.RandomState(seed))
+    assert fast.tolist() == slow_assignment(Y, n_folds, np.random.RandomState(seed))
+
+
+@pytest.mark.parametrize(("n_rows", "n_folds"), [(240, 2), (241, 3), (247, 10)])
+def test_many_rows_of_a_label(n_folds, n_rows):
+    """Of such labels, all folds are chosen in turn many times."""
+    Y = np.random.RandomState(n_folds).rand(n_rows, 6) < [0.05, 0.1, 0.2, 0.5, 0.7, 1]
+    ours, theirs = np.random.RandomState(3), np.random.RandomState(3)
+    assert _assign_rows(Y, n_folds, ours).tolist() == slow_assignment(Y, n_folds, theirs)
+    assert ours.randint(2**30) == theirs.randint(2**30)  # as many random numbers were drawn
+
+
+@given(labelled_rows(), seeds)
+@example((TRIANGLE, 2), 0)  # has a gap that is unavoidable
+def test_folds_are_equal_parts_and_no_exchange_of_two_rows_lowers_the_number_of_gaps(case, seed):
+    Y, n_folds = case
+    splits = list(MultilabelStratifiedKFold(n_folds, random_state=seed).split(Y, Y))
+    folds = [fold.tolist() for _, fold in splits]
+    assert sorted(row for fold in folds for row in fold) == list(range(len(Y)))
+    for rest, fold in splits:
+        assert rest.tolist() == sorted(set(range(len(Y))) - set(fold.tolist()))
+        assert fold.tolist() == sorted(fold)
+    assert max(map(len, folds)) - min(map(len, folds)) <= 1
+    number = n_gaps(Y, folds)
+    places = [(a, i) for a in range(n_folds) for i in range(len(folds[a]))] if number else []
+    for a, i in places:
+        for b, j in places:
+            swapped = [list(fold) for fold in folds]
+            swapped[a][i], swapped[b][j] = swapped[b][j], swapped[a][i]
+            assert n_gaps(Y, swapped) >= number
+
+
+@given(st.lists(st.integers(-1, 4), min_size=2, max_size=60), st.integers(2, 6), seeds)
+def test_rows_with_one_label_each_leave_no_gap(classes, n_folds, seed):
+    Y = (np.array(classes)[:, np.newaxis] == np.arange(5)).astype(int)
+    assert not n_gaps(Y, folds_of(Y, min(n_folds, len(Y)), seed))
+
+
+def test_exchanges_of_rows_fill_gaps():
+    before = after = 0
+    for seed in range(20):
+        rng = np.random.RandomState(seed)
+        Y = (rng.random_sample((200, 30)) < rng.beta(0.5, 6, size=30)).astype(int)
+        fold_of = _assign_rows(Y.astype(bool), 10, np.random.RandomState(seed))
+        before += n_gaps(Y, [np.flatnonzero(fold_of == fold) for fold in range(10)])
+        after += n_gaps(Y, folds_of(Y, 10, seed))
+    assert before > 0
+    assert after == 0
+
+
+def skewed_set(n_rows=1000, n_labels=20):
+    shares = 0.5 * 0.75 ** np.arange(n_labels)  # from every second row to one in five hundred
+    return (np.random.RandomState(5).random_sample((n_rows, n_labels)) < shares).astype(int)
+
+
+def test_label_frequencies_differ_less_than_in_shuffled_folds():
+    Y = skewed_set()
+
+    def distance(folds):
+        return np.mean([np.abs(Y[fold].mean(axis=0) - Y.mean(axis=0)).mean() for fold in folds])
+
+    for seed in range(3):
+        shuffled = KFold(10, shuffle=True, random_state=seed)
+        plain = distance([fold for _, fold in shuffled.split(Y)])
+        assert distance(folds_of(Y, 10, seed)) < 0.5 * plain
+
+
+def test_seeds_and_forms_of_indicators():
+    Y = skewed_set(100, 8)
+    first, other, state = folds_of(Y, 5), folds_of(Y, 5, 1), np.random.RandomState(0)
+    assert not all(map(np.array_equal, first, other))
+    assert all(map(np.array_equal, first, folds_of(Y, 5, state)))
+    assert not all(map(np.array_equal, first, folds_of(Y, 5, state)))
+    for form in (Y, Y.astype(bool), Y * 1.0, Y.tolist(), sparse.csr_array(Y), pd.DataFrame(Y)):
+        assert all(map(np.array_equal, folds_of(form, 5), first))
+
+
+@pytest.mark.parametrize(
+    ("Y", "n_folds", "message"),
+    [
+        ([0, 1, 1], 2, r"has the shape \(3,\); expected label indicators"),
+        ([[0, 2], [1, 0]], 2, "must hold 0 and 1 only"),
+        ([[0, np.nan], [1, 0]], 2, "contains NaN"),
+        ([[0, 1], [1, 0]], 3, "3 folds need at least as many samples, got 2"),
+        ([[0, 1], [1, 0]], 1, "number of folds must be a whole number of at least 2, got 1"),
+        ([[0, 1], [1, 0]], 2.0, "number of folds must be a whole number of at least 2, got 2.0"),
+    ],
+)
+def test_invalid_arguments_of_the_splitter_raise(Y, n_folds, message):
+    with pytest.raises(ValueError, match=message):
+        folds_of(Y, n_folds)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        next(MultilabelStratifiedKFold().split(np.zeros((99, 1)), np.ones((100, 2))))
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_splitter_in_scikit_learn_functions(small_set, routing):
+    X, Y = small_set
+    cv, knn = MultilabelStratifiedKFold(random_state=0), KNeighborsClassifier()
+    assert cv.get_n_splits(Y, Y, None) == 5
+    assert repr(cv) == "MultilabelStratifiedKFold(n_splits=5, random_state=0)"
+    with sklearn.config_context(enable_metadata_routing=routing):
+        scores = cross_val_score(knn, X, Y, cv=cv, scoring="f1_micro")
+        search = GridSearchCV(knn, {"n_neighbors": [5]}, cv=cv, scoring="f1_micro").fit(X, Y)
+    expected = [
+        cross_val_score(knn, X, Y, cv=[split], scoring="f1_micro")[0] for split in cv.split(X, Y)
+    ]
+    np.testing.assert_array_equal(scores, expected)
+    assert search.best_score_ == pytest.approx(np.mean(scores))
+    assert clone(search).cv.n_splits == 5
+
+
+class EachLabel(MultiOutputClassifier):
+    """One classifier for each label, which fails for constant labels."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class FailingClassifier(LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        raise ValueError("these classes are not supported")
+
+
+X, Y = rows()
+CONSTANT = pd.DataFrame(Y, columns=["sea", "beach", "sun", "sky"])
+CONSTANT.loc[:29, "sun"], CONSTANT.loc[30:, "sun"] = 0, 1
+ON_CONSTANT = "on 30 of 60 rows.*1 label.s. have the same value in all rows: 'sun'.*fewer folds"
+
+
+@pytest.mark.parametrize("kind", [MendedClassifier, ThresholdedClassifier])
+@pytest.mark.parametrize(
+    ("base", "rows", "target", "note"),
+    [
+        (LogisticRegression(), X, CONSTANT, ON_CONSTANT),
+        (LogisticRegression(), np.where(X > 0.5, np.inf, X), CONSTANT, "while cross-fitting"),
+        (LogisticRegression(), np.where(X > 0.5, np.nan, X), Y, "while cross-fitting"),
+        (LogisticRegression(), pd.DataFrame(X, columns=list("abcde")).astype(str) + "x", Y, None),
+        (FailingClassifier(), X, Y, "while cross-fitting"),
+    ],
+)
+def test_notes_on_errors_of_folds_name_labels_if_these_are_the_cause(
+    kind, base, rows, target, note
+):
+    with pytest.raises(Exception) as caught:
+        kind(EachLabel(base), cv=KFold(2)).fit(rows, target)
+    found = " ".join(getattr(caught.value, "__notes__", []))
+    assert ("label(s)" in found) is ("folds" in found) is (note == ON_CONSTANT)
+    if note is not None:
+        assert re.search(note, found.replace("\n", " "))
