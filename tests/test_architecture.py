@@ -1,4 +1,4 @@
-"""Packages import in one direction only: from the command line down to the kernels."""
+"""Rooms import in one direction only: from the command line down to the kernels."""
 
 import ast
 from pathlib import Path
@@ -56,58 +56,7 @@ ALLOWED_IMPORTS = {
 }  # fmt: skip
 WITHOUT_SCIKIT_LEARN = {"kernels", "explanation", "plots", "published", "stats"}
 PRIVATE_SCIKIT_LEARN = PACKAGE / "_utils" / "sklearn_private.py"
-WITHOUT_PRINT = set(ALLOWED_IMPORTS) - {"cli"}
 PROGRESS = PACKAGE / "_utils" / "progress.py"
-
-
-MODULES = [
-    pytest.param(path, id=str(path.relative_to(PACKAGE))) for path in sorted(PACKAGE.rglob("*.py"))
-]
-
-
-def package_of(path):
-    first = path.relative_to(PACKAGE).parts[0]
-    return first.removesuffix(".py")
-
-
-def imported(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute"
-            names = [node.module]
-            if node.module == "pairmend":  # "from pairmend import x" is "import pairmend.x"
-                names = [f"pairmend.{alias.name}" for alias in node.names]
-            yield from names
-
-
-@pytest.mark.parametrize("path", MODULES)
-def test_imports_go_down_only(path):
-    package = package_of(path)
-    allowed = {package, *ALLOWED_IMPORTS[package]}
-    ours = {name.split(".")[1] for name in imported(path) if name.startswith("pairmend.")}
-    assert ours <= allowed
-
-
-@pytest.mark.parametrize("path", MODULES)
-def test_the_mathematics_needs_no_scikit_learn(path):
-    if package_of(path) in WITHOUT_SCIKIT_LEARN:
-        assert not any(name.split(".")[0] == "sklearn" for name in imported(path))
-
-
-@pytest.mark.parametrize("path", MODULES)
-def test_private_parts_of_scikit_learn_are_used_in_one_file(path):
-    if path == PRIVATE_SCIKIT_LEARN:
-        return
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("sklearn"):
-            assert not any(part.startswith("_") for part in node.module.split("."))
-            assert not any(alias.name.startswith("_") for alias in node.names)
-        if isinstance(node, ast.Attribute):
-            assert node.attr not in PRIVATE_METHODS
-
-
 PRIVATE_METHODS = {
     name
     for name in dir(BaseEstimator)
@@ -116,20 +65,32 @@ PRIVATE_METHODS = {
 """Private methods that estimators inherit from scikit-learn."""
 
 
-@pytest.mark.parametrize("path", MODULES)
-def test_only_the_command_line_and_verbose_classifiers_print(path):
-    if package_of(path) in WITHOUT_PRINT and path != PROGRESS:
-        calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
-        assert not any(isinstance(c.func, ast.Name) and c.func.id == "print" for c in calls)
-
-
-@pytest.mark.parametrize("path", MODULES)
-def test_no_attribute_locks_its_class(path):
-    """On Python 3.11 a cached_property does, and a fork beside threads then waits forever."""
-    assert "cached_property" not in imported_names(path)
-
-
-def imported_names(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    froms = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
-    return {alias.name for node in froms for alias in node.names}
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_what_a_module_may_use(path):
+    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    assert not any(node.level for node in froms), "imports are absolute"
+    modules = {alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names}
+    modules |= {node.module for node in froms if node.module != "pairmend"}
+    # "from pairmend import x" is "import pairmend.x"
+    modules |= {
+        f"pairmend.{each.name}" for n in froms if n.module == "pairmend" for each in n.names
+    }
+    ours = {name.split(".")[1] for name in modules if name.startswith("pairmend.")}
+    assert ours <= {room, *ALLOWED_IMPORTS[room]}, "imports go down only"
+    if room in WITHOUT_SCIKIT_LEARN:
+        assert not any(name.split(".")[0] == "sklearn" for name in modules)
+    if path != PRIVATE_SCIKIT_LEARN:
+        of_sklearn = [node for node in froms if node.module.startswith("sklearn")]
+        names = {alias.name for node in of_sklearn for alias in node.names}
+        parts = {part for node in of_sklearn for part in node.module.split(".")}
+        assert not any(name.startswith("_") for name in names | parts)
+        assert not PRIVATE_METHODS & {n.attr for n in nodes if isinstance(n, ast.Attribute)}
+    if room != "cli" and path != PROGRESS:
+        called = {node.func for node in nodes if isinstance(node, ast.Call)}
+        assert "print" not in {each.id for each in called if isinstance(each, ast.Name)}
+    # On Python 3.11 a cached_property locks its class, and a fork beside threads waits forever.
+    assert "cached_property" not in {alias.name for node in froms for alias in node.names}

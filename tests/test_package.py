@@ -1,11 +1,12 @@
-"""The package itself."""
+"""The package itself: public names, imports when they are first used, requirements."""
 
-import ast
+import inspect
 import pickle
 import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,7 @@ from pairmend._utils.defaults import LOSS_NAMES
 from pairmend.metrics import LOSSES
 
 ROOT = Path(__file__).parents[1]
-
-
+SUBMODULES = [name for name, _ in inspect.getmembers(pairmend, inspect.ismodule)]
 LIGHT = """
 import contextlib, io, sys
 import pairmend
@@ -57,18 +57,36 @@ def test_classes_and_modules_are_imported_at_first_access():
         _ = pairmend.nothing
 
 
-def test_names_are_imported_from_the_modules_that_type_checkers_see():
-    tree = ast.parse(Path(pairmend.__file__).read_text(encoding="utf-8"))
-    seen = {
-        alias.name: node.module.removeprefix("pairmend.")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("pairmend.")
-        for alias in node.names
-    }
-    assert seen == pairmend._MODULES
-    assert sorted(seen) == pairmend.__all__
+def test_a_module_whose_requirement_is_not_installed(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("pairmend.distributed")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(pairmend, "distributed", raising=False)
+    monkeypatch.setitem(sys.modules, "dask.array", None)
+    message = r"needs dask, which is not installed.*pip install 'pairmend\[dask\]'"
+    assert "distributed" not in dict(inspect.getmembers(pairmend))
+    with pytest.raises(AttributeError, match=message):
+        _ = pairmend.distributed
+    with pytest.raises(ImportError, match=message):
+        import_module("pairmend.distributed")
+
+
+def test_public_names():
+    """Each is in the list of one module, can be pickled, and has a docstring with an example."""
+    listed = [*pairmend.__all__, *SUBMODULES]
+    assert dir(pairmend) == sorted([*listed, "__all__", "__doc__", "__version__"])
+    tree = Path(pairmend.__file__).read_text(encoding="utf-8").partition("TYPE_CHECKING:")[2]
+    assert sorted(re.findall(r"(\w+) as \1\b", tree)) == pairmend.__all__  # for type checkers
+    paths = {}
+    for module in (pairmend, *(import_module(f"pairmend.{name}") for name in SUBMODULES)):
+        assert len(set(module.__all__)) == len(module.__all__)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                paths.setdefault(value, []).append(f"{module.__name__}.{name}")
+                assert pickle.loads(pickle.dumps(value)) is value
+    assert [found for found in paths.values() if len(found) > 1] == []
     for name in pairmend.__all__:
-        assert pickle.loads(pickle.dumps(getattr(pairmend, name))) is getattr(pairmend, name)
+        assert "Examples\n    --------" in getattr(pairmend, name).__doc__, name
 
 
 def test_the_command_line_offers_all_losses():
