@@ -6,34 +6,27 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairmend import MendedClassifier
 from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression
 from public_classifiers import rows
 
-
-@parametrize_with_checks([ScaledLogisticRegression()])
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
+X, Y = rows()
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 def test_equals_the_pipeline(weighted, layout):
-    X, Y = rows()
-    X, y = layout(X), Y @ [1, 2, 0, 0]
+    own, y = layout(X), Y @ [1, 2, 0, 0]
     weights = relative_weights(np.linspace(0.0, 3.0, 60)) if weighted else None
     params = {"C": 0.3, "class_weight": "balanced", "max_iter": 700}
-    pipeline = make_pipeline(DenseScaler(), LogisticRegression(**params))
-    pipeline.fit(
-        X, y, densescaler__sample_weight=weights, logisticregression__sample_weight=weights
-    )
-    clf = ScaledLogisticRegression(**params).fit(X, y, 4 * weights if weighted else None)
+    given = {f"{step}__sample_weight": weights for step in ("densescaler", "logisticregression")}
+    pipeline = make_pipeline(DenseScaler(), LogisticRegression(**params)).fit(own, y, **given)
+    clf = ScaledLogisticRegression(**params).fit(own, y, 4 * weights if weighted else None)
     assert clf.classes_.tolist() == [0, 1, 2, 3]
     for method in ("predict", "predict_proba", "decision_function"):
-        np.testing.assert_array_equal(getattr(clf, method)(X), getattr(pipeline, method)(X))
+        np.testing.assert_array_equal(getattr(clf, method)(own), getattr(pipeline, method)(own))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -52,23 +45,17 @@ def test_only_nan_is_replaced_after_scaling(dtype):
         clf.predict_proba(rows[:1])
 
 
-def test_invalid_parameters_are_refused():
-    X, Y = rows()
-    with pytest.raises(ValueError, match="'C' parameter of LogisticRegression"):
-        ScaledLogisticRegression(C=-1.0).fit(X, Y[:, 0])
-
-
-def test_a_failed_fit_changes_nothing():
-    X, Y = rows()
+def test_invalid_parameters_are_refused_and_a_failed_fit_changes_nothing():
     clf = ScaledLogisticRegression().fit(X, Y[:, 0])
     before = clf.predict_proba(X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         clf.fit(X[:, :2], Y[:20, 0])
+    with pytest.raises(ValueError, match="'C' parameter of LogisticRegression"):
+        clf.set_params(C=-1.0).fit(X, Y[:, 0])
     np.testing.assert_array_equal(clf.predict_proba(X), before)
 
 
 def test_weights_reach_the_default_base_of_mended_classifier():
-    X, Y = rows()
     weights = np.linspace(0.1, 3.0, 60)
     default = MendedClassifier(None, cv=2, random_state=0).fit(X, Y, sample_weight=weights)
     given = MendedClassifier(ScaledLogisticRegression(), cv=2, random_state=0)

@@ -40,7 +40,7 @@ TEXTS = [" ".join([*WORDS[row], "today"]) for row in ON]
 
 @both
 @pytest.mark.parametrize("container", [list, np.array, pd.Series])
-def test_texts(kind, container):
+def test_texts_and_tokens(kind, container):
     rows, base = container(TEXTS), make_pipeline(TfidfVectorizer(), LogisticRegression())
     clf = kind(base, random_state=0)
     if kind is CorrectedPairwiseClassifier:
@@ -53,17 +53,11 @@ def test_texts(kind, container):
     ranked = [scores[row, ON[row]].min() > scores[row, ~ON[row]].max() for row in some]
     assert np.mean(ranked) > 0.9
     assert not hasattr(clf, "n_features_in_")
-
-
-@both
-def test_rows_of_tokens(kind):
-    rows = [["sea", "sand"], ["sea"], ["sand"], ["rain", "rain", "wind"]] * 10
-    Y = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]] * 10)
-    base = make_pipeline(CountVectorizer(analyzer=list), LogisticRegression())
-    clf = kind(base, threshold=0.6, random_state=0)
-    if kind is CorrectedPairwiseClassifier:
-        clf.set_params(neighbourhood=GlobalNeighbourhood())
-    assert clf.fit(rows, Y).predict([["rain", "rain", "wind"]]).tolist() == [[0, 0, 1]]
+    tokens = make_pipeline(CountVectorizer(analyzer=list), LogisticRegression())
+    own = {"neighbourhood": GlobalNeighbourhood()} if kind is CorrectedPairwiseClassifier else {}
+    clf = kind(tokens, threshold=0.6, random_state=0, **own)
+    rows, Y = [["sea", "sand"], ["sea"], ["sand"], ["rain", "rain", "wind"]] * 10, np.eye(4, 3, -1)
+    assert clf.fit(rows, Y[[1, 1, 2, 3] * 10]).predict([["rain", "wind"]]).tolist() == [[0, 0, 1]]
 
 
 @both
@@ -76,11 +70,9 @@ def test_frames_with_mixed_columns_and_missing_values(kind, encoded):
     parts = {"big": frame["size"] > 0.4, "red": frame["colour"] == "red", "on": frame["flag"]}
     Y, base = pd.DataFrame(parts).astype(int), RandomSubspaceNB(subspace=0.7)
     if encoded:
-        encode = make_column_transformer(
-            (OneHotEncoder(), ["colour"]),
-            (make_pipeline(SimpleImputer(), StandardScaler()), ["size"]),
-            remainder="passthrough",
-        )
+        numbers = make_pipeline(SimpleImputer(), StandardScaler())
+        columns = [(OneHotEncoder(), ["colour"]), (numbers, ["size"])]
+        encode = make_column_transformer(*columns, remainder="passthrough")
         base = make_pipeline(encode, LogisticRegression())
     clf = kind(base, random_state=0).fit(frame, Y)
     assert clf.classes_.tolist() == ["big", "red", "on"]
@@ -125,16 +117,6 @@ def test_rows_and_bases_that_give_the_same(kind, small_set):
         assert np.isfinite(kind(base, random_state=0).fit(X, Y).predict_proba(X)).all()
 
 
-def test_weights_through_a_search_as_base(small_set):
-    X, Y = small_set
-    bases = LogisticRegression(C=0.5), GridSearchCV(LogisticRegression(), {"C": [0.5]}, cv=2)
-    one, other = (
-        PairwiseClassifier(base).fit(X, Y, sample_weight=np.linspace(0.1, 1, 80)).predict_proba(X)
-        for base in bases
-    )
-    np.testing.assert_allclose(one, other)
-
-
 @both
 def test_weights_and_metadata_routing(kind, small_set):
     X, Y = small_set
@@ -152,24 +134,21 @@ def test_weights_and_metadata_routing(kind, small_set):
             kind(silent).fit(X, Y, sample_weight=weights)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
         make_pipeline(scaler, kind(requesting)).fit(X, Y, sample_weight=weights)
+    bases = LogisticRegression(C=0.5), GridSearchCV(LogisticRegression(), {"C": [0.5]}, cv=2)
+    weights = np.linspace(0.1, 1, 80)
+    one, other = (PairwiseClassifier(base).fit(X, Y, sample_weight=weights) for base in bases)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X))
 
 
-@pytest.mark.parametrize(
-    ("clf", "grid"),
-    [
-        (
-            CorrectedPairwiseClassifier(LogisticRegression(), random_state=0),
-            {"neighbourhood__beta": [0.5, 8.0], "estimator__C": [0.1, 1.0], "overlap": [0.0, 0.5]},
-        ),
-        (
-            CorrectedPairwiseClassifier(GaussianNB(), random_state=0),
-            {"neighbourhood": [None, AdaptiveNeighbourhood(k=5), GlobalNeighbourhood()]},
-        ),
-    ],
-)
-def test_search_over_everything_that_can_be_tuned(clf, grid, small_set):
-    search = GridSearchCV(clf, grid, cv=2, scoring="f1_micro").fit(*small_set)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+def test_search_over_everything_that_can_be_tuned(small_set):
+    near = [None, AdaptiveNeighbourhood(k=5), GlobalNeighbourhood()]
+    for base, grid in (
+        (LogisticRegression(), {"neighbourhood__beta": [0.5, 8.0], "estimator__C": [0.1, 1.0]}),
+        (GaussianNB(), {"neighbourhood": near, "overlap": [0.0, 0.5]}),
+    ):
+        clf = CorrectedPairwiseClassifier(base, random_state=0)
+        search = GridSearchCV(clf, grid, cv=2, scoring="f1_micro").fit(*small_set)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 def test_seeds_of_random_base_classifiers_and_transformers(small_set):
@@ -256,13 +235,7 @@ class WithoutNumbers(LogisticRegression):
         (GaussianNB(), pd.DataFrame, lambda X: pd.DataFrame(X)[[1, 0, 2, 3, 4, 5]], {}, "order"),
         (LinearSVC(), None, None, {}, "LinearSVC has no predict_proba.*CalibratedClassifierCV"),
         ("svm", None, None, {}, "'estimator' parameter"),
-        (
-            KNeighborsClassifier(),
-            None,
-            None,
-            {"sample_weight": np.ones(80)},
-            "takes no sample_w",
-        ),
+        (KNeighborsClassifier(), None, None, {"sample_weight": np.ones(80)}, "takes no sample_w"),
         (GaussianNB(), None, None, {"sample_weight": -np.ones(80)}, "[Nn]egative"),
         (GaussianNB(), None, None, {"sample_weight": np.zeros(80)}, "at least one non-zero"),
         (GaussianNB(), None, None, {"sample_weight": np.ones(7)}, "shape"),

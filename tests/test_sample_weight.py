@@ -9,48 +9,32 @@ from sklearn.naive_bayes import GaussianNB
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier, RandomSubspaceNB
 from pairmend.thresholds import F1Thresholds
 
-CRITERIA = ["hamming", "zero_one", "micro_f1", "macro_f1"]
+X, Y = make_multilabel_classification(150, n_features=6, n_classes=4, n_labels=1, random_state=0)
+# As many rows of all labels as there are others.
+ROWS = np.vstack([X, X[::-1] + 0.1]), np.vstack([Y, np.ones_like(Y)])
 
 
-@pytest.fixture(scope="module")
-def clean():
-    return make_multilabel_classification(
-        150, n_features=6, n_classes=4, n_labels=1, random_state=0
-    )
-
-
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_many_rows_of_tiny_weight(clean, criterion):
-    """As many rows of all labels as there are others, each of the weight 1e-9."""
-    X, Y = clean
+@pytest.mark.parametrize("criterion", ["hamming", "zero_one", "micro_f1", "macro_f1"])
+def test_many_rows_of_small_weight(criterion):
     clf = MendedClassifier(GaussianNB(), criterion=criterion, random_state=0)
-    rows = np.vstack([X, X[::-1] + 0.1]), np.vstack([Y, np.ones_like(Y)])
     alone = clone(clf).fit(X, Y)
-    found = clone(clf).fit(*rows, sample_weight=np.repeat([1.0, 1e-9], 150))
-    np.testing.assert_array_equal(found.predict_proba(X), alone.predict_proba(X))
-    np.testing.assert_array_equal(found.predict(X), alone.predict(X))
-    np.testing.assert_array_equal(found.validation_indices_, np.arange(150))
-
-
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_small_weights_count_little(clean, criterion):
-    """Weights that are not negligible: what is chosen follows them by degrees."""
-    X, Y = clean
-    folds = [(np.flatnonzero(np.arange(300) % 5 != k), np.flatnonzero(np.arange(300) % 5 == k))
-             for k in range(5)]  # fmt: skip
-    clf = MendedClassifier(GaussianNB(), criterion=criterion, cv=folds, random_state=0)
-    rows = np.vstack([X, X[::-1] + 0.1]), np.vstack([Y, np.ones_like(Y)])
+    tiny = clone(clf).fit(*ROWS, sample_weight=np.repeat([1.0, 1e-9], 150))
+    np.testing.assert_array_equal(tiny.predict_proba(X), alone.predict_proba(X))
+    np.testing.assert_array_equal(tiny.predict(X), alone.predict(X))
+    np.testing.assert_array_equal(tiny.validation_indices_, np.arange(150))
+    # Of weights that are not negligible, what is chosen follows by degrees.
+    fifth = np.arange(300) % 5
+    clf.set_params(cv=[(np.flatnonzero(fifth != k), np.flatnonzero(fifth == k)) for k in range(5)])
     counts = {}
     for weight in (0.0, 1e-4, 1.0):
         weights = np.repeat([1.0, weight], 150)
-        counts[weight] = clone(clf).fit(*rows, sample_weight=weights).predict(X).sum() / 150
+        counts[weight] = clone(clf).fit(*ROWS, sample_weight=weights).predict(X).sum() / 150
     assert abs(counts[1e-4] - counts[0.0]) < 0.02
     assert counts[1.0] > counts[0.0] + 0.3
 
 
-def test_thresholds_follow_the_weights(clean):
+def test_thresholds_follow_the_weights():
     """One heavy label set moves thresholds and decisions although probabilities stay."""
-    X, Y = clean
     clf = MendedClassifier(
         GaussianNB(), criterion="micro_f1", decision="labels", threshold=F1Thresholds("micro"),
         random_state=0,
@@ -66,12 +50,9 @@ def test_thresholds_follow_the_weights(clean):
     np.testing.assert_array_equal(heavy.threshold_.thresholds_, expected.thresholds_)
 
 
-def test_the_unit_of_partial_fit_is_that_of_the_first_call(clean):
-    X, Y = clean
-    clf = CorrectedPairwiseClassifier(RandomSubspaceNB(5, 0.5), random_state=0)
-
+def test_the_unit_of_partial_fit_is_that_of_the_first_call():
     def streamed(*factors):
-        learner = clone(clf)
+        learner = CorrectedPairwiseClassifier(RandomSubspaceNB(5, 0.5), random_state=0)
         for part, factor in zip(np.split(np.arange(150), 3), factors, strict=True):
             weights = factor * (1.0 + np.arange(50) % 2)
             learner.partial_fit(X[part], Y[part], sample_weight=weights)
