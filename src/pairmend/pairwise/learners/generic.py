@@ -68,16 +68,13 @@ def train_problems(
     called once with all rows, and the result is passed to the fit of every problem. The progress of
     `n_problems` pairs is reported for `owner`.
     """
-    feature_statistics = None
+    shared, weights = {}, fit_params.get("sample_weight")
     if has_fit_parameter(estimator, "feature_statistics"):
-        feature_statistics = estimator.feature_statistics(
-            X, sample_weight=fit_params.get("sample_weight")
-        )
-    weights = fit_params.get("sample_weight")
+        statistics = estimator.feature_statistics(X, sample_weight=weights)
+        shared["feature_statistics"] = statistics
     unit = 1.0 if weights is None else unit_weight(weights)
     calls = (
-        delayed(_train)(estimator, X, problem, fit_params, feature_statistics, unit)
-        for problem in problems
+        delayed(_train)(estimator, X, problem, fit_params, shared, unit) for problem in problems
     )
     return run_calls(owner, calls, n_problems, "pair", "trained", n_jobs=n_jobs)
 
@@ -87,7 +84,7 @@ def _train(
     X: MatrixLike,
     problem: SmallProblem,
     fit_params: dict[str, Any],
-    feature_statistics: Any,
+    shared: dict[str, Any],
     unit: float,
 ) -> Any:
     weights = fit_params.get("sample_weight")
@@ -98,9 +95,7 @@ def _train(
     counts = np.bincount(problem.y, weights=weights, minlength=problem.n_classes)
     if np.count_nonzero(counts) < 2:
         return ConstantClassifier.from_counts(counts / unit)
-    params = take_params(X, fit_params, problem.rows)
-    if feature_statistics is not None:
-        params["feature_statistics"] = feature_statistics
+    params = {**take_params(X, fit_params, problem.rows), **shared}
     try:
         return clone(estimator).fit(take_rows(X, problem.rows), problem.y, **params)
     except Exception as error:

@@ -1,6 +1,6 @@
 """RandomSubspaceNB for all pairs at once, in closed form."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -133,7 +133,12 @@ class SubspaceNBPairLearner(PairLearner):
         mass, count = sums.sizes()
         self._is_constant = (count <= 0) | (count.T <= 0)
         self._constant = (mass + 1) / (mass + mass.T + 2)
-        self._cache_scorer()
+        first, second = np.nonzero(np.triu(~self._separable, k=1))
+        self._scorer = None
+        if len(first) * len(self._design.column_feature) <= CACHED_TERMS:
+            self._scorer = self._pair_scorer(first, second)
+            self._place = np.zeros(self._separable.shape, dtype=np.intp)
+            self._place[first, second] = self._place[second, first] = np.arange(len(first))
 
     def supports(self, X: MatrixLike, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each."""
@@ -172,13 +177,14 @@ class SubspaceNBPairLearner(PairLearner):
                 continue
             own = np.flatnonzero(~self._separable[label])
             own = own[own != label]
-            if len(own):
-                mine = rows.at(label_rows.rows[entries])
-                for part in batches(len(own), self._pairs_at_once):
-                    first = np.full(len(own[part]), label)
-                    against = self._own_supports(first, own[part], mine, folded=True)
-                    out[entries, own[part]] = against.T
-        self._fill_constant_at(out, label_rows)
+            mine = rows.at(label_rows.rows[entries])
+            for part in batches(len(own), self._pairs_at_once):
+                first = np.full(len(own[part]), label)
+                against = self._own_supports(first, own[part], mine, folded=True)
+                out[entries, own[part]] = against.T
+        folded = fold(self._constant)
+        for label, constant in enumerate(self._is_constant):
+            out[label_rows.entries(label), constant] = folded[label, constant]
         return out
 
     def _select(self, out: FloatArray, supports: FloatArray, label_rows: LabelRows) -> None:
@@ -190,12 +196,6 @@ class SubspaceNBPairLearner(PairLearner):
             ahead, behind = np.flatnonzero(first == label), np.flatnonzero(second == label)
             out[entries, label + 1 :] = supports[ahead[:, np.newaxis], rows].T
             out[entries, :label] = -supports[behind[:, np.newaxis], rows].T
-
-    def _fill_constant_at(self, out: FloatArray, label_rows: LabelRows) -> None:
-        """Fill in the folded supports of pairs without rows of one class."""
-        folded = fold(self._constant)
-        for label, constant in enumerate(self._is_constant):
-            out[label_rows.entries(label), constant] = folded[label, constant]
 
     def _all_rows(
         self, block: slice, rows: ScoredRows, scores: list[LabelScores], *, folded: bool = False
@@ -226,7 +226,8 @@ class SubspaceNBPairLearner(PairLearner):
                 for tile, stop in zip(scores, stops, strict=True)
                 for chosen in np.array_split(chosen_pairs, n_parts)
             ]
-            self._in_threads(fill, parts, 2 * supports.size * self._n_subspaces)
+            work = 2 * supports.size * len(scores[0].scores)
+            in_threads(fill, parts, thread_count(self.n_jobs, nanoseconds=work))
         where = np.flatnonzero(~separable)
         for part in batches(len(where), self._pairs_at_once):
             here = where[part]
@@ -254,21 +255,8 @@ class SubspaceNBPairLearner(PairLearner):
         return columns + n_subspaces * (width + 1 + n_labels), 0
 
     @property
-    def _n_subspaces(self) -> int:
-        return len(self.feature_statistics_.subspaces)
-
-    @property
     def _pairs_at_once(self) -> int:
         return min(1024, max(32, TERMS // max(1, len(self._design.column_feature))))
-
-    def _cache_scorer(self) -> None:
-        """Compute and cache the terms of all pairs with models of their own, unless too large."""
-        first, second = np.nonzero(np.triu(~self._separable, k=1))
-        self._scorer = None
-        if len(first) * len(self._design.column_feature) <= CACHED_TERMS:
-            self._scorer = self._pair_scorer(first, second)
-            self._place = np.zeros(self._separable.shape, dtype=np.intp)
-            self._place[first, second] = self._place[second, first] = np.arange(len(first))
 
     def _pair_scorer(self, first: IntArray, second: IntArray) -> Scorer:
         """Return the scorer of the log-odds against the first labels of pairs."""
@@ -288,22 +276,15 @@ class SubspaceNBPairLearner(PairLearner):
         self, first: IntArray, second: IntArray, rows: ScoredRows, *, folded: bool = False
     ) -> FloatArray:
         """Return the supports for first labels of pairs with models of their own, (n_pairs, n)."""
-        scorer, mean = (
-            self._scorer_of(first, second),
-            folded_mean_logistic if folded else mean_logistic,
-        )
+        scorer = self._scorer_of(first, second)
+        mean = folded_mean_logistic if folded else mean_logistic
         supports = np.empty((len(first), rows.n_rows))
 
         def fill(tile: slice) -> None:
             supports[:, tile] = mean(rows.at(tile).scores(scorer))
 
-        self._in_threads(fill, list(rows.tiles(len(first))))
+        in_threads(fill, list(rows.tiles(len(first))), thread_count(self.n_jobs))
         return supports
-
-    def _in_threads(
-        self, work: Callable[[Any], None], items: Sequence[Any], nanoseconds: float = np.inf
-    ) -> None:
-        in_threads(work, items, thread_count(self.n_jobs, nanoseconds=nanoseconds))
 
     def _label_scores(self, rows: ScoredRows) -> list[LabelScores]:
         """Return the scores of rows under labels, by tiles."""
@@ -314,9 +295,8 @@ class SubspaceNBPairLearner(PairLearner):
         def fill(number: int) -> None:
             scores[number] = LabelScores.of(rows.at(tiles[number]).scores(self._labels))
 
-        self._in_threads(
-            fill, range(len(tiles)), 0.1 * rows.n_rows * n_labels * self._design.subspace_table.size
-        )
+        work = 0.1 * rows.n_rows * n_labels * self._design.subspace_table.size
+        in_threads(fill, range(len(tiles)), thread_count(self.n_jobs, nanoseconds=work))
         return scores
 
     def _fill_separable_at(self, out: FloatArray, rows: ScoredRows, label_rows: LabelRows) -> None:
@@ -334,7 +314,8 @@ class SubspaceNBPairLearner(PairLearner):
                 found = tile.folded_supports_at(label[here], ordered[here] - start)
                 out[by_row[here]] = found
 
-        self._in_threads(fill, range(len(scores)), 2 * out.size * self._n_subspaces)
+        work = 2 * out.size * len(scores[0].scores)
+        in_threads(fill, range(len(scores)), thread_count(self.n_jobs, nanoseconds=work))
 
 
 def _positive_rows(
