@@ -1,9 +1,9 @@
 """QWeightedVoting and TwoStageVoting: calibrated label ranking that evaluates few pairs."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,8 +14,7 @@ from pairmend._utils.computing import batches, row_chunks
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend._utils.validation import take_rows
-from pairmend.kernels.pairs import label_pairs, vote
-from pairmend.pairwise.learners import PairLearner
+from pairmend.kernels.pairs import vote
 from pairmend.pairwise.learners.generic import GenericPairLearner
 from pairmend.pairwise.voting import PairwiseVoting
 
@@ -44,25 +43,20 @@ class PairEvaluator:
     with matrix products evaluates them once, at the start.
     """
 
-    _support: Callable[[int, IntArray], FloatArray]
-
-    def __init__(
-        self,
-        learner: PairLearner,
-        X: MatrixLike,
-        all_supports: Callable[[MatrixLike], FloatArray],
-    ):
+    def __init__(self, classifier: "SelectiveVoting", X: MatrixLike):
         self.n_evaluated: IntArray = np.zeros(count_rows(X), dtype=np.int64)
-        if isinstance(learner, GenericPairLearner):
-            self._support = lambda pair, rows: learner.support_of(take_rows(X, rows), pair)
-        else:
-            supports = all_supports(X)
-            self._support = lambda pair, rows: supports[rows, pair]
+        self._X, self._learner = X, classifier.learner_
+        self._supports: FloatArray | None = None
+        if not isinstance(self._learner, GenericPairLearner):
+            self._supports = np.concatenate([part for _, part in classifier._supports(X)], axis=1)
 
     def support(self, pair: int, rows: IntArray) -> FloatArray:
         """Return a pair's support for its first label at distinct rows."""
         self.n_evaluated[rows] += 1
-        return self._support(pair, rows)
+        if self._supports is not None:
+            return self._supports[rows, pair]
+        found: FloatArray = self._learner.support_of(take_rows(self._X, rows), pair)
+        return found
 
     def supports(self, pairs: IntArray) -> FloatArray:
         """Return the supports of some pairs at all rows, of shape (n, n_pairs)."""
@@ -73,7 +67,12 @@ class PairEvaluator:
 class SelectiveVoting(PairwiseVoting):
     """Calibrated label ranking by votes that evaluates pairs row by row, as they are needed."""
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PairwiseVoting._parameter_constraints,
+        "estimator": [HasMethods(["fit", "predict"]), None],
+    }
     needs_probabilities = False
+    has_virtual_label = True
 
     @abstractmethod
     def _predict_counted(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], IntArray]:
@@ -128,21 +127,10 @@ class SelectiveVoting(PairwiseVoting):
         largest = next(row_chunks(n_rows, row_size)).stop
         return batches(n_rows, min(largest, -(-n_rows // n_threads)))
 
-    def _evaluator(self, X: MatrixLike) -> PairEvaluator:
-        return PairEvaluator(self.learner_, X, self._all_supports)
-
-    def _all_supports(self, X: MatrixLike) -> FloatArray:
-        return np.concatenate([part for _, part in self._supports(X)], axis=1)
-
     @property
     def _virtual_pairs(self) -> IntArray:
         """Indices of the pairs of each label with the virtual label."""
         return np.flatnonzero(self.pairs_[:, 1] == len(self.classes_))
-
-    @property
-    def has_virtual_label(self) -> bool:
-        """Whether the next fit adds a virtual label to the vote: always."""
-        return True
 
     def _pair_votes(self, supports: FloatArray) -> FloatArray:
         return vote(supports)
@@ -224,31 +212,16 @@ class QWeightedVoting(SelectiveVoting):
     (78, 21.81)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    prediction_parameters: ClassVar[tuple[str, ...]] = ()
-    """Parameters that take effect at prediction: there are none."""
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.estimator = estimator
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def _predict_counted(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], IntArray]:
-        evaluator = self._evaluator(X)
+        evaluator = PairEvaluator(self, X)
         virtual_votes = vote(evaluator.supports(self._virtual_pairs))
-        comparisons = Comparisons(virtual_votes, winner_only=not self.multilabel_)
-        _compare(comparisons, evaluator, len(self.pairs_))
+        comparisons = Comparisons(virtual_votes, self.pairs_, winner_only=not self.multilabel_)
+        next_pair = comparisons.next_pairs(np.arange(len(virtual_votes)))
+        while (next_pair >= 0).any():
+            for pair in np.unique(next_pair[next_pair >= 0]).tolist():
+                rows = np.flatnonzero(next_pair == pair)
+                comparisons.add(rows, pair, vote(evaluator.support(pair, rows)))
+                next_pair[rows] = comparisons.next_pairs(rows)
         if self.multilabel_:
             return comparisons.relevant.astype(np.int64), evaluator.n_evaluated
         return self.classes_[comparisons.losses.argmin(axis=1)], evaluator.n_evaluated
@@ -263,16 +236,14 @@ class Comparisons:
     `winner_only`, only the first label with the fewest losses is searched for.
     """
 
-    def __init__(self, virtual_votes: FloatArray, *, winner_only: bool = False):
+    def __init__(self, virtual_votes: FloatArray, pairs: IntArray, *, winner_only: bool):
         n_rows, n_labels = virtual_votes.shape
         won = np.round(2 * virtual_votes).astype(np.int32)
         self.losses: IntArray = 2 - won
         self._virtual_losses = won.sum(axis=1, keepdims=True)
         self._compared: BoolArray = np.tile(np.eye(n_labels, dtype=bool), (n_rows, 1, 1))
         self._n_open: IntArray = np.full((n_rows, n_labels), n_labels - 1, dtype=np.int32)
-        self._winner_only = winner_only
-        # Indices of pairs in the order of label_pairs, the virtual label last.
-        self._pairs = label_pairs(n_labels + 1)
+        self._winner_only, self._pairs = winner_only, pairs
         self._number: IntArray = np.full((n_labels + 1, n_labels + 1), -1)
         first, second = self._pairs.T
         self._number[first, second] = self._number[second, first] = np.arange(len(self._pairs))
@@ -288,14 +259,18 @@ class Comparisons:
         The undecided label with the fewest losses is compared with the label with the fewest
         losses among those it was not compared with, the first of several.
         """
-        losses = self.losses[rows]
-        undecided = self._undecided(rows, losses)
-        open_rows = undecided.any(axis=1)
+        losses, n_open, limit = self.losses[rows], self._n_open[rows], self._virtual_losses[rows]
+        if self._winner_only:
+            # Losses never decrease: the first label without open comparisons stays the first.
+            leads = losses.argmin(axis=1)[:, np.newaxis] == np.arange(losses.shape[1])
+            undecided = leads & (n_open > 0)
+        else:
+            undecided = (losses < limit) & (losses + 2 * n_open >= limit)
         never = np.iinfo(losses.dtype).max
         label = np.where(undecided, losses, never).argmin(axis=1)
         compared = self._compared[rows, label]
         other = np.where(compared, never, losses).argmin(axis=1)
-        return np.where(open_rows, self._number[label, other], -1)
+        return np.where(undecided.any(axis=1), self._number[label, other], -1)
 
     def add(self, rows: IntArray, pair: int, votes: FloatArray) -> None:
         """Add the votes of a pair for its first label at rows: 1, 0, or 1/2 for a tie."""
@@ -306,34 +281,6 @@ class Comparisons:
         for one, another in ((first, second), (second, first)):
             self._compared[rows, one, another] = True
             self._n_open[rows, one] -= 1
-
-    def _undecided(self, rows: IntArray, losses: IntArray) -> BoolArray:
-        """Return the mask of labels whose open comparisons may change the prediction."""
-        n_open = self._n_open[rows]
-        if self._winner_only:
-            # Losses never decrease: the first label without open comparisons stays the first.
-            leads = losses.argmin(axis=1)[:, np.newaxis] == np.arange(losses.shape[1])
-            return np.asarray(leads & (n_open > 0))
-        limit = self._virtual_losses[rows]
-        return np.asarray((losses < limit) & (losses + 2 * n_open >= limit))
-
-
-def _compare(comparisons: Comparisons, evaluator: PairEvaluator, n_pairs: int) -> None:
-    """Evaluate pairs in turn, each at the rows for which `next_pairs` selects it."""
-
-    def count(pairs: IntArray) -> IntArray:
-        return np.bincount(pairs + 1, minlength=n_pairs + 1)[1:]  # -1: no pair is needed
-
-    next_pair = comparisons.next_pairs(np.arange(len(evaluator.n_evaluated)))
-    n_rows = count(next_pair)
-    while n_rows.any():
-        for pair in range(n_pairs):
-            if n_rows[pair]:
-                rows = np.flatnonzero(next_pair == pair)
-                comparisons.add(rows, pair, vote(evaluator.support(pair, rows)))
-                next_pair[rows] = comparisons.next_pairs(rows)
-                n_rows[pair] = 0
-                n_rows += count(next_pair[rows])
 
 
 class TwoStageVoting(SelectiveVoting):
@@ -414,10 +361,8 @@ class TwoStageVoting(SelectiveVoting):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        **SelectiveVoting._parameter_constraints,
         "candidate_threshold": [Interval(Real, 0, 1, closed="both")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ("candidate_threshold",)
@@ -431,10 +376,8 @@ class TwoStageVoting(SelectiveVoting):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator, n_jobs=n_jobs, random_state=random_state)
         self.candidate_threshold = candidate_threshold
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _predict_counted(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], IntArray]:
         scores, n_evaluated = self._vote(X)
@@ -446,7 +389,7 @@ class TwoStageVoting(SelectiveVoting):
 
     def _vote(self, X: MatrixLike) -> tuple[FloatArray, IntArray]:
         """Return the scores and the number of evaluated pairs of each row."""
-        evaluator = self._evaluator(X)
+        evaluator = PairEvaluator(self, X)
         first_stage = evaluator.supports(self._virtual_pairs)
         candidates = first_stage > self.candidate_threshold
         # Votes of candidates against all labels that are no candidates.
