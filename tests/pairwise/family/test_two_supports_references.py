@@ -152,4 +152,4 @@ def test_right_pairs_give_right_labels(labels):
             )
     supports_against[0, range(5), range(5)] = 0
     for merge in (SharedFirstClassifier()._merge, BradleyTerryClassifier(prior=0.01)._merge):
-        np.testing.assert_array_equal(merge(supports_against)[0] > 0.5, truth)
+        np.testing.assert_array_equal(merge(None, supports_against)[0] > 0.5, truth)

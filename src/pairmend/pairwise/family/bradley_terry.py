@@ -130,25 +130,21 @@ class BradleyTerryClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
         pairs = label_pairs(Y.shape[1] + 1)
-        problems: list[list[SmallProblem]] = []
-        for pair in pairs:
+        problems, pair_of = [], []
+        for number, pair in enumerate(pairs):
             if pair[1] == Y.shape[1]:
-                problems.append([relevance_problem(Y, pair[0])])
+                problems.append(relevance_problem(Y, pair[0]))
+                pair_of.append(number)
                 continue
             rows, first, second = rows_of_pair(Y, pair)
-            targets = [first, second] if (first & second).any() else [first]
-            problems.append(
-                [
-                    SmallProblem(
-                        f"one of the pair of labels number {pair[0]} and {pair[1]}",
-                        rows,
-                        y.astype(int),
-                    )
-                    for y in targets
-                ]
-            )
-        trained = iter(train_clones(self, X, [p for own in problems for p in own], fit_params))
-        models = [tuple(next(trained) for _ in own) for own in problems]
+            name = f"one of the pair of labels number {pair[0]} and {pair[1]}"
+            for target in [first, second] if (first & second).any() else [first]:
+                problems.append(SmallProblem(name, rows, target.astype(int)))
+                pair_of.append(number)
+        models: list[tuple[Any, ...]] = [()] * len(pairs)
+        trained = train_clones(self, X, problems, fit_params)
+        for number, model in zip(pair_of, trained, strict=True):
+            models[number] += (model,)
         return {"models_": models, "pairs_": pairs}
 
     def _supports(self, X: MatrixLike) -> FloatArray:
@@ -161,6 +157,6 @@ class BradleyTerryClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
         second = np.where(alone, proba[:, last, 0], proba[:, last, 1])
         return np.stack([proba[:, first, 1], second], axis=2)
 
-    def _merge(self, outcomes: FloatArray) -> FloatArray:
+    def _merge(self, X: MatrixLike, outcomes: FloatArray) -> FloatArray:
         strengths, _ = bradley_terry(outcomes[:, :-1, :-1], outcomes[:, :-1, -1], prior=self.prior)
         return strengths / (1 + strengths)

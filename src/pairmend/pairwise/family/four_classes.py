@@ -7,16 +7,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelMetaClassifier
-from pairmend._utils.computing import row_chunks
-from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import check_features, take_rows
+from pairmend._utils.sklearn_private import HasMethods, Interval
+from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
+from pairmend._utils.validation import check_features
 from pairmend.kernels.pairs import label_pairs, round_scores
-from pairmend.pairwise.family.shared_first import train_clones
+from pairmend.pairwise.family.shared_first import TwoSupportVoting, train_clones
 from pairmend.pairwise.learners.generic import SmallProblem, predict_models, relevance_problem
 
 
-class FourClassPairsClassifier(MultiLabelMetaClassifier):
+class FourClassPairsClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
     """Multi-label classification by four classes a pair, combined with binary relevance.
 
     For each pair of labels, a classifier separates four classes of rows: with neither label, with
@@ -104,7 +103,6 @@ class FourClassPairsClassifier(MultiLabelMetaClassifier):
     has_virtual_label: ClassVar[bool] = False
     relevance_models_: list[Any]
     pair_models_: list[Any]
-    pairs_: IntArray
 
     def __init__(
         self,
@@ -135,21 +133,6 @@ class FourClassPairsClassifier(MultiLabelMetaClassifier):
         check_is_fitted(self)
         return self._predict_pairs(check_features(self, X))
 
-    def pair_supports(self, X: MatrixLike) -> FloatArray:
-        """Return the supports of all pairs, for either of their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_pairs, 2)
-            Probability of the first label and of the second.
-        """
-        return _of_labels(self.pair_classes(X))
-
     def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
@@ -166,28 +149,20 @@ class FourClassPairsClassifier(MultiLabelMetaClassifier):
             "pairs_": pairs,
         }
 
-    def _scores(self, X: MatrixLike) -> FloatArray:
-        n_labels = len(self.classes_)
-        scores = predict_models(self.relevance_models_, X, n_jobs=self.n_jobs)[..., 1]
-        if n_labels == 1:
-            return scores
-        scores = (1 - self.pair_weight) * scores
-        row_size = 16 * len(self.pairs_) + 2 * getattr(self, "n_features_in_", 0)
-        for rows in row_chunks(count_rows(X), row_size):
-            supports = _of_labels(self._predict_pairs(take_rows(X, rows)))
-            total = np.zeros((len(supports), n_labels))
-            for number, pair in enumerate(self.pairs_):
-                total[:, pair] += supports[:, number]
-            scores[rows] += self.pair_weight * total / (n_labels - 1)
+    def _supports(self, X: MatrixLike) -> FloatArray:
+        classes = self._predict_pairs(X)
+        both = classes[..., 3]
+        # Sums of probabilities may exceed 1 by rounding.
+        return np.minimum(np.stack([classes[..., 1] + both, classes[..., 2] + both], axis=-1), 1.0)
+
+    def _merge(self, X: MatrixLike, supports_against: FloatArray) -> FloatArray:
+        relevance = predict_models(self.relevance_models_, X, n_jobs=self.n_jobs)[..., 1]
+        if len(self.classes_) == 1:
+            return relevance
+        means = supports_against.sum(axis=2) / (len(self.classes_) - 1)
+        scores = (1 - self.pair_weight) * relevance + self.pair_weight * means
         # Rounding keeps ties, and sums of probabilities at most 1.
         return np.minimum(round_scores(scores), 1.0)
 
     def _predict_pairs(self, X: MatrixLike) -> FloatArray:
         return predict_models(self.pair_models_, X, n_classes=4, n_jobs=self.n_jobs)
-
-
-def _of_labels(kinds: FloatArray) -> FloatArray:
-    """Return the probabilities of first and second label from those of the four classes."""
-    both = kinds[..., 3]
-    # Sums of probabilities may exceed 1 by rounding.
-    return np.minimum(np.stack([kinds[..., 1] + both, kinds[..., 2] + both], axis=-1), 1.0)

@@ -68,21 +68,22 @@ class TwoSupportVoting(MultiLabelClassifier):
     def _supports(self, X: MatrixLike) -> FloatArray:
         """Return the supports of all pairs, (n, n_pairs, 2)."""
 
-    def _merge(self, supports_against: FloatArray) -> FloatArray:
-        """Return scores for supports of labels against labels, of shape (n, L + 1, L + 1)."""
+    def _merge(self, X: MatrixLike, supports_against: FloatArray) -> FloatArray:
+        """Return scores for supports of labels, a virtual one included, against each other."""
         means = supports_against.sum(axis=2) / (supports_against.shape[1] - 1)
         # Rounded, so that ties do not depend on the order of labels.
         return round_scores((1 + means[:, :-1] - means[:, -1:]) / 2)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
-        n_ranked, (first, second) = len(self.classes_) + 1, self.pairs_.T
-        scores = np.empty((count_rows(X), n_ranked - 1))
+        n_ranked, (first, second) = len(self.classes_) + self.has_virtual_label, self.pairs_.T
+        scores = np.empty((count_rows(X), len(self.classes_)))
         for rows in self._chunks(X):
-            supports = self._supports(take_rows(X, rows))
+            part = take_rows(X, rows)
+            supports = self._supports(part)
             supports_against = np.zeros((len(supports), n_ranked, n_ranked))
             supports_against[:, first, second] = supports[..., 0]
             supports_against[:, second, first] = supports[..., 1]
-            scores[rows] = self._merge(supports_against)
+            scores[rows] = self._merge(part, supports_against)
         return scores
 
     def _chunks(self, X: MatrixLike) -> Any:
