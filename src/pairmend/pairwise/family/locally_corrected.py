@@ -3,14 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, count_rows
+from pairmend._utils.sklearn_private import StrOptions, count_rows
 from pairmend._utils.targets import Target, check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend._utils.validation import class_probabilities, seed_estimator
@@ -25,22 +24,12 @@ from pairmend.kernels.confusion import (
 )
 from pairmend.kernels.rrc import CLASS_REFERENCES, REFERENCES, decide, fold_rounded
 from pairmend.pairwise.corrected import LocallyCorrected
+from pairmend.pairwise.learners.generic import ConstantClassifier
 from pairmend.pairwise.voting import Blocks, TrainingInput
 
 
 class CorrectedWithoutPairs(LocallyCorrected):
     """A base classifier whose supports for all labels are corrected around each point."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit"]), None],
-        "validation": [
-            Interval(Real, 0, 1, closed="neither"),
-            Interval(Integral, 2, None, closed="left"),
-        ],
-        "neighbourhood": [HasMethods(["fit", "weights"]), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
 
     def __init__(
         self,
@@ -52,12 +41,10 @@ class CorrectedWithoutPairs(LocallyCorrected):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator, n_jobs=n_jobs, random_state=random_state)
         self.validation = validation
         self.neighbourhood = neighbourhood
         self.reference = reference
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @abstractmethod
     def _supports(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
@@ -170,11 +157,6 @@ class CorrectedBinaryRelevance(CorrectedWithoutPairs):
     [[0, 0, 0, 1, 1], [0, 0, 1, 0, 0]]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **CorrectedWithoutPairs._parameter_constraints,
-        "reference": [StrOptions(set(REFERENCES))],
-    }
-
     def _train(self, data: TrainingInput, rows: Any, parts: list[IntArray]) -> Iterator[Any]:
         base = seed_estimator(data.base, data.seed)
         for part in map(rows.take, parts):
@@ -196,21 +178,10 @@ class CorrectedBinaryRelevance(CorrectedWithoutPairs):
 
 @dataclass(frozen=True)
 class ClassModel:
-    """A base classifier trained on some rows.
-
-    Attributes
-    ----------
-    classifier : classifier or None
-        None if all rows are of one class.
-    seen : ndarray of int
-        Indices of the classes seen in training, in its own order.
-    shares : ndarray of shape (n_classes,)
-        Smoothed shares of all classes among the rows.
-    """
+    """A base classifier trained on some rows, or constant shares if all are of one class."""
 
     classifier: Any
-    seen: IntArray
-    shares: FloatArray
+    seen: IntArray  # indices of its classes, in its own order
 
 
 class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
@@ -312,8 +283,6 @@ class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
         )
 
     def _supports(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
-        if model.classifier is None:
-            return np.tile(model.shares, (count_rows(X), 1))
         supports = np.zeros((count_rows(X), n_labels))
         supports[:, model.seen] = class_probabilities(model.classifier, X)
         total = supports.sum(axis=1, keepdims=True)
@@ -332,10 +301,8 @@ class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
 def _train_classes(base: Any, rows: Any, classes: np.ndarray[Any, Any]) -> ClassModel:
     weights = rows.fit_params.get("sample_weight", np.ones(len(rows.Y)))
     counts = weights @ rows.Y / unit_weight(weights)
-    shares = (counts + 1) / (counts.sum() + len(counts))
-    seen = np.flatnonzero(counts)
-    if len(seen) == 1:
-        return ClassModel(None, seen, shares)
+    if np.count_nonzero(counts) == 1:
+        return ClassModel(ConstantClassifier.from_counts(counts), np.arange(len(counts)))
     y = classes[rows.Y.argmax(axis=1)]
     classifier = clone(base, safe=False).fit(rows.X, y, **rows.fit_params)
-    return ClassModel(classifier, np.searchsorted(classes, classifier.classes_), shares)
+    return ClassModel(classifier, np.searchsorted(classes, classifier.classes_))

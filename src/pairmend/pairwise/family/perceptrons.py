@@ -1,7 +1,7 @@
 """PairwisePerceptrons: multi-label pairwise perceptrons, trained row by row."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -60,9 +60,8 @@ class PerceptronPairLearner:
         self._pairs = label_pairs(n_labels)
         shape = (len(self._pairs), n_features + fit_intercept)
         order: Any = "F" if by_feature else "C"
-        self._weights = np.zeros(shape, dtype=dtype, order=order)
-        # Each update times the number of earlier rows, for which it does not enter the average.
-        self._drift = np.zeros(shape, dtype=dtype, order=order) if average else None
+        # Weights; for averages, also each update times the number of rows before it.
+        self._stores = [np.zeros(shape, dtype=dtype, order=order) for _ in range(1 + average)]
         self._seen = np.zeros(len(self._pairs), dtype=np.int64)
         self._mass = np.zeros(n_labels * n_labels)
 
@@ -76,7 +75,7 @@ class PerceptronPairLearner:
     @property
     def sizes(self) -> tuple[int, int]:
         """Number of floats that a row, and a pair, need in prediction, without supports."""
-        return self._weights.shape[1], 0
+        return self._stores[0].shape[1], 0
 
     def partial_fit(self, X: Matrix, Y: BoolArray, weights: FloatArray) -> int:
         """Update all pairs with one row after another; return the number of misclassifications.
@@ -84,10 +83,11 @@ class PerceptronPairLearner:
         Y is without the virtual label; the update by each row is multiplied by its weight, above 0.
         """
         rows = self._extend(X)
-        if self.by_feature and not sparse.issparse(rows):
-            rows = sparse.csr_array(rows)
-        update = self._update_sparse if self.by_feature else self._update_dense
-        mistakes = 0
+        if self.by_feature != sparse.issparse(rows):
+            rows = sparse.csr_array(rows) if self.by_feature else rows.toarray()
+        # By feature, weights are one long array with the pairs of one feature after another.
+        stores = [each.ravel("F") if self.by_feature else each for each in self._stores]
+        n_wrong = 0
         for row, (row_labels, weight) in enumerate(zip(Y, weights.tolist(), strict=True)):
             cells = self._trained_cells(row_labels)
             if not len(cells):
@@ -97,13 +97,18 @@ class PerceptronPairLearner:
             self._seen[pair] += 1
             if self.by_feature:
                 here = slice(rows.indptr[row], rows.indptr[row + 1])
-                features, values = rows.indices[here], rows.data[here]
-            elif sparse.issparse(rows):
-                features, values = None, rows[[row]].toarray()[0]
+                values = rows.data[here]
+                place = pair[:, np.newaxis] + len(self._pairs) * rows.indices[here].astype(np.intp)
             else:
-                features, values = None, rows[row]
-            mistakes += update(pair, side, weight, values, features)
-        return mistakes
+                place, values = pair, rows[row]
+            wrong = np.flatnonzero(stores[0].take(place, axis=0) @ values * side <= 0)
+            step = np.multiply.outer(side[wrong] * weight, values)
+            stores[0][place[wrong]] += step
+            for drift in stores[1:]:
+                step *= (self._seen[pair[wrong]] - 1).astype(self.dtype)[:, np.newaxis]
+                drift[place[wrong]] += step
+            n_wrong += len(wrong)
+        return n_wrong
 
     def supports(self, X: Matrix, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each.
@@ -131,43 +136,9 @@ class PerceptronPairLearner:
 
     def averaged(self, block: slice = slice(None)) -> FloatArray:
         """Return the weights used in prediction, the intercept last, (n_pairs, ...)."""
-        weights = self._weights[block]
-        if self._drift is None:
-            return weights
-        seen = np.maximum(self._seen[block], 1).astype(self.dtype)
-        return weights - self._drift[block] / seen[:, np.newaxis]
-
-    def _update_dense(
-        self, pair: IntArray, side: FloatArray, weight: float, values: FloatArray, _: None
-    ) -> int:
-        margins = self._weights.take(pair, axis=0) @ values
-        wrong = np.flatnonzero(margins * side <= 0)
-        pair = pair[wrong]
-        step = np.multiply.outer(side[wrong] * weight, values)
-        self._weights[pair] += step
-        if self._drift is not None:
-            step *= (self._seen[pair] - 1).astype(self.dtype)[:, np.newaxis]
-            self._drift[pair] += step
-        return len(wrong)
-
-    def _update_sparse(
-        self,
-        pair: IntArray,
-        side: FloatArray,
-        weight: float,
-        values: FloatArray,
-        features: IntArray,
-    ) -> int:
-        cells = (features.astype(np.intp) * len(self._pairs))[:, np.newaxis] + pair
-        margins = values @ self._weights.ravel(order="F").take(cells)
-        wrong = np.flatnonzero(margins * side <= 0)
-        cells = cells[:, wrong]
-        step = np.multiply.outer(values, side[wrong] * weight)
-        self._weights.ravel(order="F")[cells] += step
-        if self._drift is not None:
-            step *= (self._seen[pair[wrong]] - 1).astype(self.dtype)
-            self._drift.ravel(order="F")[cells] += step
-        return len(wrong)
+        weights, *drift = (store[block] for store in self._stores)
+        seen = np.maximum(self._seen[block], 1).astype(self.dtype)[:, np.newaxis]
+        return weights - drift[0] / seen if drift else weights
 
     def _trained_cells(self, row_labels: BoolArray) -> IntArray:
         """Return the pairs that a row trains, each as correct label * L + wrong label."""
@@ -290,15 +261,12 @@ class PairwisePerceptrons(PairwiseVoting):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "calibration_label": ["boolean"],
+        **PairwiseVoting._parameter_constraints,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
         "average": ["boolean"],
         "fit_intercept": ["boolean"],
-        "voting": [StrOptions({"soft", "votes"})],
-        "threshold": [Interval(Real, 0, 1, closed="both")],
         "dtype": [StrOptions({"float64", "float32"})],
-        "random_state": ["random_state"],
     }
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ("voting", "threshold")
@@ -329,11 +297,6 @@ class PairwisePerceptrons(PairwiseVoting):
         self.threshold = threshold
         self.dtype = dtype
         self.random_state = random_state
-
-    @property
-    def has_virtual_label(self) -> bool:
-        """Whether the next fit adds a virtual label to the vote."""
-        return bool(self.calibration_label)
 
     @property
     def coef_(self) -> FloatArray:
@@ -426,11 +389,12 @@ class PairwisePerceptrons(PairwiseVoting):
     ) -> tuple[TrainingInput, Matrix]:
         weights = check_row_weights(sample_weight, X)
         require_numbers(X, type(self).__name__)
-        numbers = check_array(
-            X, accept_sparse="csr", dtype=self.dtype, estimator=self, input_name="X"
-        )
-        check_magnitude(numbers, self.dtype)
-        return self._training_input(X, target, {}, weights), numbers
+        return self._training_input(X, target, {}, weights), self._numbers(X, self.dtype)
+
+    def _numbers(self, X: MatrixLike, dtype: str) -> Any:
+        numbers = check_array(X, accept_sparse="csr", dtype=dtype, estimator=self, input_name="X")
+        check_magnitude(numbers, dtype)
+        return numbers
 
     def _new_perceptrons(self, problem: TrainingInput, numbers: Matrix) -> PerceptronPairLearner:
         return PerceptronPairLearner(
@@ -445,20 +409,11 @@ class PairwisePerceptrons(PairwiseVoting):
         )
 
     def _check_predict(self, X: MatrixLike) -> Any:
-        X = super()._check_predict(X)
-        numbers = check_array(
-            X, accept_sparse="csr", dtype=self.learner_.dtype, estimator=self, input_name="X"
-        )
-        check_magnitude(numbers, self.learner_.dtype)
-        return numbers
+        return self._numbers(super()._check_predict(X), self.learner_.dtype)
 
     @property
     def _digits(self) -> int:
         return 12 if self.learner_.dtype == "float64" else 6
-
-    @property
-    def _threshold(self) -> float:
-        return self.threshold
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
