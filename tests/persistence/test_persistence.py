@@ -256,7 +256,7 @@ def test_names_of_classes_are_unique():
 
 
 MOVED = {
-    "pairmend/mended/search.py": "pairmend/mended/chosen.py",
+    "pairmend/mended/corrector.py": "pairmend/mended/chosen.py",
     "pairmend/frames/kinds.py": "pairmend/_utils/column_kinds.py",
 }
 

@@ -409,7 +409,7 @@ def _stack_corrections(
     weights = _stacking_weights(terms, drawn) if owner.guard else dict.fromkeys(best, 1.0)
     used = [name for name in neighbourhoods if weights.get(name, 0) > 0]
     by_label = LabelCorrector(
-        replace(landmarks, X=None),
+        ValidationRows(None, landmarks.Y, landmarks.proba, landmarks.weights, landmarks.folds),
         {name: neighbourhoods[name].scaling for name in used},
         {name: neighbourhoods[name].table_of(best[name].reference) for name in used},
         total,

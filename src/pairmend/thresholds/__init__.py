@@ -225,6 +225,12 @@ class F1Thresholds(Threshold):
     def _fit(self, scores: FloatArray, Y: BoolArray, weights: FloatArray | None) -> None:
         if self.expected:
             check_probabilities(scores, "F1Thresholds(expected=True)", "Use expected=False")
+        if self.average == "micro" and self.shrinkage > 0:
+            warnings.warn(
+                f"shrinkage={self.shrinkage} has no effect with average='micro', which gives all "
+                "labels the common threshold. Set shrinkage=0.",
+                stacklevel=3,
+            )
         common = np.inf
         if self.average == "micro" or self.shrinkage > 0:
             each = None if weights is None else np.repeat(weights, scores.shape[1])
