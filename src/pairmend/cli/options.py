@@ -67,6 +67,10 @@ LABELS: Options = {
     "--ignore COLUMN ...": "columns not to use",
     "--categorical COLUMN ...": "numeric columns to treat as categorical",
 }
+COMPARISON: Options = {
+    "--alpha LEVEL": "level of significance (default: that of the study, or 0.05)",
+    "--control NAME": "compare this algorithm with each other one, instead of all pairs",
+}
 TABLE: Options = {
     **DATA,
     "DATA": "a text file with delimiters, an Excel, ARFF, Parquet or MATLAB file",
@@ -231,6 +235,7 @@ COMMANDS = {
             "others are computed from the stored predictions",
             "--algorithms NAME ...": "compare only these; write the report to another folder with "
             "--out",
+            **COMPARISON,
             "--accept-changes": "report the results although files of the sets have changed since",
             **OUTPUT,
         },
@@ -242,6 +247,7 @@ COMMANDS = {
             "FILE": "the losses; - for standard input",
             "--greater-is-better [METRIC ...]": "metrics whose greater values are better; without "
             "names, all (default: none)",
+            **COMPARISON,
             "--out FOLDER": "where to write (default: pairmend-compare)",
             **LIMITS,
             **OUTPUT,

@@ -212,9 +212,8 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
             + "\nCompute the sets again (pairmend study --rerun NAME), undo the changes, or report "
             "the results as they are (--accept-changes)."
         )
-    if options.algorithms is not None:
-        record = record.narrowed(split_names(options.algorithms))
-    summary = summarise(record)
+    chosen = options.algorithms and split_names(options.algorithms)
+    summary = summarise(record.narrowed(chosen, alpha=options.alpha, control=options.control))
     page = write_summary(summary, options.folder if options.out is None else options.out)
     return _reported(summary, page)
 
@@ -239,7 +238,7 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
     sizes = [counted(len(record.definition[key]), thing) for key, thing in kinds.items()]
     n_values = counted(len(record.results), "value")
     show_status(f"{shown(options.file)}: {', '.join([n_values, *sizes])}")
-    summary = summarise(record)
+    summary = summarise(record.narrowed(alpha=options.alpha, control=options.control))
     finding = summary["finding"]
     if len(finding["points"]) != 1:  # the sentence of a single metric has the same content
         show_text(finding["lead"])

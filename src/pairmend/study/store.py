@@ -210,7 +210,7 @@ class StudyRecord:
     ----------
     definition : dict
         The study as plain data: ``name``, ``title``, ``folds``, ``repeats``, ``seed``, ``split``,
-        and by name ``sets`` (with ``source``), ``algorithms`` (with ``class`` and ``params``) and
+        ``alpha``, perhaps ``control`` (see `narrowed`), and by name ``sets`` (with ``source``), ``algorithms`` (with ``class`` and ``params``) and
         ``criteria`` (with ``title`` and ``greater_is_better``).
     results : DataFrame
         Tidy rows: set, repeat, fold, algorithm, criterion, value.
@@ -259,30 +259,51 @@ class StudyRecord:
     chosen: "pd.DataFrame | None" = None
     methods: Mapping[str, dict[str, str]] = field(default_factory=dict)
 
-    def narrowed(self, algorithms: Iterable[str]) -> "StudyRecord":
-        """Return the record of some of its algorithms, such as those with one base classifier.
+    def narrowed(
+        self,
+        algorithms: Iterable[str] | None = None,
+        *,
+        alpha: float | None = None,
+        control: str | None = None,
+    ) -> "StudyRecord":
+        """Return the record of some of its algorithms, or one that is judged in another way.
 
         Parameters
         ----------
-        algorithms : iterable of str
-            Their names, upper or lower case.
+        algorithms : iterable of str, default=None
+            Their names, upper or lower case, such as those with one base classifier; None means
+            all.
+        alpha : float, default=None
+            Level of significance of the tests in a report; None means that of the study.
+        control : str, default=None
+            Algorithm that a report compares with each other one, instead of all pairs.
 
         Returns
         -------
         StudyRecord
         """
         own = {name.casefold(): name for name in self.definition["algorithms"]}
-        names = list(algorithms)
-        if unknown := [name for name in names if name.casefold() not in own]:
+        names = list(own if algorithms is None else algorithms)
+        if alpha is not None and not 0 < alpha < 1:
+            raise ValueError(f"alpha must be between 0 and 1, such as 0.05, got {alpha!r}")
+        known = {name: own.get(name.casefold()) for name in (*names, *filter(None, [control]))}
+        if unknown := [name for name, found in known.items() if found is None]:
             raise ValueError(
                 f"the study has no algorithm {', '.join(map(repr, unknown))}; it has "
                 f"{', '.join(own.values())}"
             )
-        kept = {own[name.casefold()] for name in names}
+        kept = {known[name] for name in names}
+        if control is not None and known[control] not in kept:
+            raise ValueError(f"the control {control!r} must be one of the algorithms compared")
         parts = {name: each for name, each in self.definition["algorithms"].items() if name in kept}
+        judged = {"alpha": alpha, "control": control and known[control]}
         return replace(
             self,
-            definition={**self.definition, "algorithms": parts},
+            definition={
+                **self.definition,
+                "algorithms": parts,
+                **{key: value for key, value in judged.items() if value is not None},
+            },
             results=self.results[self.results.algorithm.isin(kept)].reset_index(drop=True),
             tasks=self.tasks[self.tasks.algorithm.isin(kept)].reset_index(drop=True),
         )
