@@ -210,8 +210,9 @@ class StudyRecord:
     ----------
     definition : dict
         The study as plain data: ``name``, ``title``, ``folds``, ``repeats``, ``seed``, ``split``,
-        ``alpha``, perhaps ``control`` (see `narrowed`), and by name ``sets`` (with ``source``), ``algorithms`` (with ``class`` and ``params``) and
-        ``criteria`` (with ``title`` and ``greater_is_better``).
+        ``alpha``, perhaps ``control`` (see `narrowed`), and by name ``sets`` (with ``source``),
+        ``algorithms`` (with ``class`` and ``params``) and ``criteria`` (with
+        ``title`` and ``greater_is_better``).
     results : DataFrame
         Tidy rows: set, repeat, fold, algorithm, criterion, value.
     tasks : DataFrame
