@@ -84,7 +84,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     these errors. Corrections with several distances are combined with the uncorrected probability
     by stacking. The bandwidth, the shrinkage, the stacking weights and the decision that turns
     probabilities into labels are chosen on out-of-fold predictions, each row being left out of its
-    own neighbourhood.
+    own neighbourhood. The parameters listed last fix a part of the correction that is searched by
+    default.
 
     Parameters
     ----------
@@ -105,20 +106,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         in the validation set; if a row is in several, its first prediction is used. Splits by
         groups or by time hold for the base classifier only: a row is corrected by the errors of all
         other validation rows, those of its own group included.
-    beta : "auto" or float, default="auto"
-        Inverse squared bandwidth of the Gaussian weights, exp(-beta * distance^2).
-    scaling : {"auto", "range", "standard", "unit", "log_odds"}, default="auto"
-        Space in which distances are measured: features divided by their range or standard
-        deviation, rows normalized to length 1, or the log-odds of the base classifier's
-        probabilities in place of features. "auto" stacks those that suit: "unit" and "log_odds"
-        for sparse rows and arrays that are mostly zeros, all but "unit" for others.
-    shrinkage : "auto" or float, default="auto"
-        Prior mass: the mass added from the global confusion matrix to each local one. The nearest
-        validation row has the mass 1.
-    reference : {"auto", "beta", "constrained", "identity", "crisp"}, default="auto"
-        Randomized reference classifier, which turns a probability into a probability of deciding
-        for the label; see :class:`CorrectedPairwiseClassifier`. "auto" compares "identity" and
-        "beta".
     decision : {"auto", "labels", "sets"}, default="auto"
         Whether to decide on each label by a threshold, or to predict the most likely label set
         seen in training (label powerset decoding; of more than 2,500 sets the most frequent).
@@ -127,10 +114,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     threshold : "auto", float or threshold, default="auto"
         Threshold of the probabilities of labels: a number, or an object of
         :mod:`pairmend.thresholds`. "auto" compares those that suit the metric.
-    guard : bool, default=True
-        Whether the uncorrected probability and a global correction are stacked with the local
-        corrections, and the probabilities of rare labels are shrunk towards the uncorrected ones.
-        If not, the best local correction is used alone.
     max_landmarks : int or None, default=2500
         Largest number of landmarks, the validation rows that a predicted row is compared with. Of
         more validation rows, this many are drawn, and the others add their errors to their nearest
@@ -147,6 +130,27 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     random_state : int, RandomState or None, default=None
         Shuffles the rows before they are split, and seeds base classifiers whose own
         ``random_state`` is None.
+
+    Other Parameters
+    ----------------
+    beta : "auto" or float, default="auto"
+        Inverse squared bandwidth of the Gaussian weights, exp(-beta * distance^2).
+    scaling : {"auto", "range", "standard", "unit", "log_odds"}, default="auto"
+        Space in which distances are measured: features divided by their range or standard
+        deviation, rows normalized to length 1, or the log-odds of the base classifier's
+        probabilities in place of features. "auto" stacks those that suit: "unit" and "log_odds"
+        for sparse rows and arrays that are mostly zeros, all but "unit" for others.
+    shrinkage : "auto" or float, default="auto"
+        Prior mass: the mass added from the global confusion matrix to each local one. The nearest
+        validation row has the mass 1.
+    reference : {"auto", "beta", "constrained", "identity", "crisp"}, default="auto"
+        Randomized reference classifier, which turns a probability into a probability of deciding
+        for the label; see :class:`CorrectedPairwiseClassifier`. "auto" compares "identity" and
+        "beta".
+    guard : bool, default=True
+        Whether the uncorrected probability and a global correction are stacked with the local
+        corrections, and the probabilities of rare labels are shrunk towards the uncorrected ones.
+        If not, the best local correction is used alone.
 
     Attributes
     ----------
@@ -257,19 +261,19 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         "criterion": [str, callable],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "array-like",
                Iterator],
-        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "scaling": [StrOptions({"auto", *SCALINGS})],
-        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "reference": [StrOptions({"auto", *REFERENCES})],
         "decision": [StrOptions({"auto", "labels", "sets"})],
         "threshold": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"),
                       HasMethods(["fit", "decide"])],
-        "guard": ["boolean"],
         "max_landmarks": [Interval(Integral, 2, None, closed="left"), None],
         "transformer": [HasMethods(["fit", "transform"]), None],
         "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "scaling": [StrOptions({"auto", *SCALINGS})],
+        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "reference": [StrOptions({"auto", *REFERENCES})],
+        "guard": ["boolean"],
     }  # fmt: skip
 
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
@@ -288,34 +292,34 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         *,
         criterion: Any = "hamming",
         cv: Any = 5,
-        beta: str | float = "auto",
-        scaling: str = "auto",
-        shrinkage: str | float = "auto",
-        reference: str = "auto",
         decision: str = "auto",
         threshold: Any = "auto",
-        guard: bool = True,
         max_landmarks: int | None = MAX_LANDMARKS,
         transformer: Any = None,
         verbose: bool | int = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        beta: str | float = "auto",
+        scaling: str = "auto",
+        shrinkage: str | float = "auto",
+        reference: str = "auto",
+        guard: bool = True,
     ):
         self.estimator = estimator
         self.criterion = criterion
         self.cv = cv
-        self.beta = beta
-        self.scaling = scaling
-        self.shrinkage = shrinkage
-        self.reference = reference
         self.decision = decision
         self.threshold = threshold
-        self.guard = guard
         self.max_landmarks = max_landmarks
         self.transformer = transformer
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.beta = beta
+        self.scaling = scaling
+        self.shrinkage = shrinkage
+        self.reference = reference
+        self.guard = guard
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
