@@ -241,7 +241,11 @@ def test_the_study_mended_does_without_optional_packages(monkeypatch):
         lambda name: None if name in (*BOOSTING, "mlrl") else find_spec(name),
     )
     study = shipped_study("mended")
-    packages = {"LightGBM": ["lightgbm"], "CatBoost": ["catboost"], "BOOMER": ["mlrl"]}
+    packages = {
+        **{f"LightGBM{threshold}": ["lightgbm"] for threshold in ("", "-SCut", "-F1")},
+        **{f"CatBoost{threshold}": ["catboost"] for threshold in ("", "-SCut", "-F1")},
+        "BOOMER": ["mlrl"],
+    }
     assert study.left_out == packages
     assert set(whole.algorithms) - set(study.algorithms) == set(packages) - set(whole.left_out)
     with pytest.raises(ImportError, match=r"pip install 'pairmend\[boosting\]'"):

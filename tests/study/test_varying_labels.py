@@ -30,15 +30,26 @@ def test_labels_with_one_class_keep_it(data, labels):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
-@pytest.mark.parametrize("name", ["LightGBM", "CatBoost"])
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("LightGBM", "estimator__n_estimators"),
+        ("LightGBM-F1", "estimator__estimator__n_estimators"),
+        ("CatBoost", "estimator__iterations"),
+        ("CatBoost-SCut", "estimator__estimator__iterations"),
+    ],
+)
 @pytest.mark.parametrize("labels", [[0, 1, 2, 3], [0, 1]])
-def test_boosting_baselines_of_the_study_take_labels_with_one_class(data, name, form, labels):
-    pytest.importorskip(name.lower())
+def test_boosting_baselines_of_the_study_take_labels_with_one_class(
+    data, name, parameter, form, labels
+):
+    pytest.importorskip(name.lower().partition("-")[0])
     X, Y = data[0], data[1][:, labels]
     model = clone(shipped_study("mended").algorithms[name])
-    n_trees = {"LightGBM": "n_estimators", "CatBoost": "iterations"}[name]
-    model.set_params(**{f"estimator__{n_trees}": 20}).fit(form(X), Y)
-    predicted = np.asarray(model.predict(form(X)))
-    assert predicted.shape == Y.shape
+    model.set_params(**{parameter: 20}).fit(form(X), Y)
+    predicted, proba = np.asarray(model.predict(form(X))), model.predict_proba(form(X))
+    assert predicted.shape == proba.shape == Y.shape
     assert (predicted == Y).mean() > 0.9
     assert (predicted[:, 1] == 0).all()
+    assert (proba[:, 1] < 0.05).all()
+    assert ((proba > 0.5) == Y).mean() > 0.9

@@ -8,11 +8,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from pairmend._utils.per_label import varying_labels
 from pairmend._utils.sklearn_private import count_rows
-from pairmend._utils.typing import IntArray, MatrixLike
-from pairmend._utils.validation import predicted_labels, predicted_scores
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
+from pairmend._utils.validation import label_scores, predicted_labels, predicted_scores
 from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.study.objects import CRITERIA, Criterion
 
@@ -234,6 +235,26 @@ class VaryingLabelsClassifier(ClassifierMixin, BaseEstimator):
             found = np.asarray(self.estimator_.predict(_as_matrix(X)))
             predicted[:, self.varying_] = found.reshape(len(predicted), -1)
         return predicted
+
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Predict probabilities of labels, 0 or 1 for labels with one class.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        proba = np.tile(self.constant_.astype(float), (count_rows(X), 1))
+        if n_varying := len(self.varying_):
+            proba[:, self.varying_] = label_scores(
+                self.estimator_, _as_matrix(X), "predict_proba", n_varying
+            )
+        return proba
 
 
 def _as_matrix(X: MatrixLike) -> Any:
