@@ -55,13 +55,13 @@ SETTINGS = [{}, {"balance": "labels"}, {"overlap": 0.5}]
 """FCM, FCM-W and FCM-O."""
 
 STAGES = {
-    "rows": [("validation.py", "take_rows"), ("pair_learning.py", "take")],
+    "rows": [("arrays.py", "take_rows"), ("pair_learning.py", "take")],
     "checks": [
         ("base.py", "_validate_params"),
         ("base.py", "_check_predict"),
         ("base.py", "_read_problem"),
         ("base.py", "_remember_problem"),
-        ("validation.py", "seed_estimator"),
+        ("classifiers.py", "seed_estimator"),
         ("estimator.py", "read_numbers"),
     ],
     "feature statistics": [

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from pairmend import MendedClassifier
-from pairmend._utils.weights import relative_weights
+from pairmend._utils.training import relative_weights
 from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression
 from public_classifiers import rows
 

@@ -16,27 +16,26 @@ from pairmend._utils.arrays import (
     Convert,
     Namespace,
     as_numpy,
-    check_same_namespace,
-    foreign_namespace,
-    refuse_arrays,
-)
-from pairmend._utils.frames import is_frame
-from pairmend._utils.sklearn_private import (
-    DefaultParts,
-    check_prediction_parameters,
-    convert_arrays,
-    fit_context,
-    same_parameters,
-)
-from pairmend._utils.targets import Target, check_target, indicators_of, tags_of
-from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike, TargetLike
-from pairmend._utils.validation import (
     check_features,
+    check_same_namespace,
     check_training_rows,
+    foreign_namespace,
+    is_frame,
+    refuse_arrays,
     set_feature_attributes,
     take_rows,
 )
-from pairmend._utils.weights import route_fit_params, take_params
+from pairmend._utils.classifiers import check_params, is_auto
+from pairmend._utils.sklearn_private import convert_arrays, fit_context
+from pairmend._utils.training import (
+    Target,
+    check_target,
+    indicators_of,
+    route_fit_params,
+    tags_of,
+    take_params,
+)
+from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike, TargetLike
 from pairmend.frames.columns import column_kinds
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.pairs import sum_to_one
@@ -47,14 +46,23 @@ _NUMPY = (np.ndarray, type(None))
 """Types of an attribute of numpy; it is missing if the classifier was loaded from a file."""
 
 
-class MultiLabelClassifier(DefaultParts, ClassifierMixin, BaseEstimator, ABC):
-    """A classifier of label indicators, or of 1-D classes, that gives each label a score."""
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """A classifier of label indicators, or of 1-D classes, that gives each label a score.
+
+    None as a parameter may stand for an object with parameters. ``get_params`` lists those of that
+    object, and ``set_params`` of one of them sets the object first. The parameter stays None until
+    then, so that ``clone`` and ``repr`` are those of any scikit-learn estimator. Where the
+    parameter is "auto", ``set_params`` of a nested parameter sets the object first, too.
+    """
 
     classes_: np.ndarray[Any, Any]
     multilabel_: bool
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters that take effect at prediction: changing them needs no new fit."""
+
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {}
+    """Functions that create the object that None stands for, by the name of the parameter."""
 
     _label_parameters: ClassVar[tuple[str, ...]] = ("threshold",)
     """Parameters, some of which it may not have, that have no effect on 1-D classes."""
@@ -152,6 +160,57 @@ class MultiLabelClassifier(DefaultParts, ClassifierMixin, BaseEstimator, ABC):
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return MetadataRouter(owner=self).add(estimator=base, method_mapping=mapping)
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters of this estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to add the parameters of nested objects, also of those that None stands for.
+
+        Returns
+        -------
+        dict
+            Parameter names mapped to their values.
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        for name, default in self._default_parts.items():
+            if deep and params[name] is None:
+                nested = default().get_params(deep=True)
+                params.update({f"{name}__{key}": value for key, value in nested.items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set the parameters of this estimator.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters. ``<name>__<parameter>`` is one of a nested object; where the object is
+            None or "auto", the one that None stands for is set first.
+
+        Returns
+        -------
+        self
+        """
+        nested = {name.partition("__")[0] for name in params if "__" in name}
+        after = {**self.get_params(deep=False), **params}
+        parts = {
+            name: default()
+            for name, default in self._default_parts.items()
+            if name in nested and (after[name] is None or is_auto(after[name]))
+        }
+        for name, part in parts.items():  # an error changes nothing
+            own = [key for key in params if key.startswith(f"{name}__")]
+            part.set_params(**{key.partition("__")[2]: params.pop(key) for key in own})
+        changed: Self = super().set_params(**{**params, **parts})
+        return changed
+
+    def _part(self, name: str) -> Any:
+        """Return the value of a parameter, or the object that None stands for."""
+        value = getattr(self, name)
+        return self._default_parts[name]() if value is None else value
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
@@ -219,8 +278,13 @@ class MultiLabelClassifier(DefaultParts, ClassifierMixin, BaseEstimator, ABC):
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
         """Return checked rows; refuse them before fit and with invalid parameters."""
         check_is_fitted(self)
-        check_prediction_parameters(self)
+        self._check_prediction_parameters()
         return check_features(self, X)
+
+    def _check_prediction_parameters(self) -> None:
+        """Check the parameters that act at prediction, which may have been set after fit."""
+        names = self.prediction_parameters
+        check_params(self, {name: getattr(self, name) for name in names})
 
     def _warn_of_label_parameters(self) -> None:
         """Warn of parameters other than by default that have no effect on 1-D classes."""
@@ -244,6 +308,27 @@ class MultiLabelClassifier(DefaultParts, ClassifierMixin, BaseEstimator, ABC):
         for name, value in attributes.items():
             setattr(self, name, value)
         return self
+
+
+def same_parameters(first: Any, second: Any) -> bool:
+    """Compare two values of a parameter; estimators by all their parameters, lists by members.
+
+    Values that cannot be compared count as different.
+    """
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, str):
+        return bool(first == second)
+    if hasattr(first, "get_params"):
+        ours, theirs = first.get_params(deep=False), second.get_params(deep=False)
+        return ours.keys() == theirs.keys() and all(
+            same_parameters(ours[name], theirs[name]) for name in ours
+        )
+    if isinstance(first, tuple | list):
+        return len(first) == len(second) and all(map(same_parameters, first, second))
+    return np.array_equal(first, second)
 
 
 class MultiLabelMetaClassifier(MultiLabelClassifier):

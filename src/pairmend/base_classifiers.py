@@ -12,15 +12,18 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._logistic_solver import fit_logistic
+from pairmend._utils.arrays import (
+    EncodedFrame,
+    is_frame,
+    is_plain,
+    is_valid,
+    set_feature_attributes,
+)
+from pairmend._utils.classifiers import check_params, fit_clones
 from pairmend._utils.computing import CACHED_CELLS, batches
-from pairmend._utils.frames import EncodedFrame, is_frame
-from pairmend._utils.per_label import fit_clones
 from pairmend._utils.progress import report
-from pairmend._utils.sklearn_private import check_params
-from pairmend._utils.targets import check_row_order
+from pairmend._utils.training import check_row_order, check_sample_weight, relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
-from pairmend._utils.validation import is_plain, is_valid, set_feature_attributes
-from pairmend._utils.weights import check_sample_weight, relative_weights
 from pairmend.frames import FrameEncoder
 
 __all__ = ["ScaledLogisticRegression"]

@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score, hamming_loss, zero_one_loss
 from sklearn.utils import check_array
 
 from pairmend._utils.arrays import as_numpy
-from pairmend._utils.targets import check_indicators
+from pairmend._utils.training import check_indicators
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
 
 __all__ = ["LOSSES", "Reliability", "reliability"]

@@ -11,12 +11,11 @@ from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.parallel import delayed
 
-from pairmend._utils.per_label import PerLabelClassifier
+from pairmend._utils.arrays import take_rows
+from pairmend._utils.classifiers import PerLabelClassifier, label_scores
 from pairmend._utils.progress import run_calls
-from pairmend._utils.targets import Target, check_indicators
+from pairmend._utils.training import Target, check_indicators, take_params
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._utils.validation import label_scores, take_rows
-from pairmend._utils.weights import take_params
 
 __all__ = ["MultilabelStratifiedKFold"]
 

@@ -18,15 +18,19 @@ from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.arrays import (
+    LARGEST,
     Array,
+    EncodedFrame,
     Namespace,
     by_density,
     check_device_rows,
     densify,
     foreign_namespace,
+    is_frame,
+    is_moderate,
+    is_plain,
     to_csr,
 )
-from pairmend._utils.frames import EncodedFrame, is_frame
 from pairmend._utils.sklearn_private import (
     HasMethods,
     Interval,
@@ -34,9 +38,8 @@ from pairmend._utils.sklearn_private import (
     count_rows,
     fit_context,
 )
+from pairmend._utils.training import all_equal, check_sample_weight
 from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
-from pairmend._utils.validation import LARGEST, is_moderate, is_plain
-from pairmend._utils.weights import all_equal, check_sample_weight
 from pairmend.frames import FrameEncoder
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,

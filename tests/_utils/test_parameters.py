@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 import pairmend
 from pairmend import GlobalNeighbourhood, MendedClassifier, RandomSubspaceNB
-from pairmend._utils.sklearn_private import same_parameters
+from pairmend._base import same_parameters
 from pairmend.thresholds import F1Thresholds, FixedThreshold, NeverEmpty, TopLabels
 from public_classifiers import CLASSIFIERS, QUICK, data_for, made, rows
 
@@ -268,9 +268,9 @@ def test_parameters_of_the_default_neighbourhood_can_be_set(name):
 def test_default_bases_are_seeded_by_their_owner():
     """Nested in another classifier, a default base has the same result as alone."""
     inner = pairmend.CalibratedLabelRanking()
-    clf = pairmend._utils.validation.seed_estimator(inner, 5)
+    clf = pairmend._utils.classifiers.seed_estimator(inner, 5)
     assert clf.get_params(deep=False) == {**inner.get_params(deep=False), "random_state": 5}
-    given = pairmend._utils.validation.seed_estimator(pairmend.CalibratedLabelRanking(SVC()), 5)
+    given = pairmend._utils.classifiers.seed_estimator(pairmend.CalibratedLabelRanking(SVC()), 5)
     assert given.estimator.random_state == 5
 
 

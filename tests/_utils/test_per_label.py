@@ -19,9 +19,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from pairmend._utils import per_label
-from pairmend._utils.per_label import PerLabelClassifier
-from pairmend._utils.weights import relative_weights
+from pairmend._utils import classifiers as per_label
+from pairmend._utils.classifiers import PerLabelClassifier
+from pairmend._utils.training import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines import BinaryRelevance
 

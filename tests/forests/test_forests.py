@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.tree import DecisionTreeRegressor
 
-from pairmend._utils.weights import relative_weights
+from pairmend._utils.training import relative_weights
 from pairmend.forests.estimator import MultiLabelForest
 
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from in_process import in_process
-from pairmend._utils.validation import seed_estimator
+from pairmend._utils.classifiers import seed_estimator
 from pairmend.baselines import BinaryRelevance
 from pairmend.metrics import LOSSES
 from pairmend.report import summarise

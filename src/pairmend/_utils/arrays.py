@@ -1,25 +1,30 @@
-"""Forms of arrays: array libraries and devices; dense or sparse, chosen by density."""
+"""Rows of features: arrays, sparse matrices and frames of any library; their checks and forms."""
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn import config_context, get_config
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from pairmend._utils.computing import budget, lazy
 from pairmend._utils.sklearn_private import (
     HAS_ARRAY_API,
     compare_namespaces,
+    count_rows,
     device_of,
+    get_namespace,
     move_estimator,
-    namespace_of,
+    safe_indexing,
     to_numpy,
 )
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 
 Array: TypeAlias = Any
 """An array of any library that has the functions of the array API."""
@@ -50,7 +55,7 @@ class Namespace:
     @classmethod
     def of(cls, array: Array) -> "Namespace":
         """Return the namespace and the device of an array."""
-        return cls(namespace_of(array), device_of(array))
+        return cls(get_namespace(array)[0], device_of(array))
 
     @property
     def library(self) -> str:
@@ -278,3 +283,258 @@ class Cells:
             return cls(row, X.indices, X.data, X.shape, True)
         row = np.repeat(np.arange(n_rows), n_columns)
         return cls(row, np.tile(np.arange(n_columns), n_rows), X.ravel(), X.shape, False)
+
+
+def is_frame(X: MatrixLike) -> bool:
+    """Return whether X is a frame of pandas or polars or a table of pyarrow; imports none."""
+    if hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_series")):
+        return True
+    return hasattr(X, "column_names") and hasattr(X, "column")
+
+
+def frame_columns(X: MatrixLike) -> list[Any]:
+    """Return the names of the columns of a frame."""
+    return list(X.columns if hasattr(X, "to_series") or hasattr(X, "iloc") else X.column_names)
+
+
+def is_pandas(X: MatrixLike) -> bool:
+    """Return whether X is a pandas frame, without importing pandas."""
+    return hasattr(X, "columns") and hasattr(X, "iloc")
+
+
+def has_categories(column: Any) -> bool:
+    """Return whether a column has pandas' category dtype."""
+    return hasattr(column.dtype, "categories")
+
+
+@dataclass(frozen=True)
+class EncodedFrame:
+    """Rows of a frame as numbers, together with the fitted FrameEncoder.
+
+    Rows can be selected as those of an array. The shape is that of the frame.
+    """
+
+    values: FloatArray
+    encoder: Any
+
+    ndim = 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns of the frame."""
+        return len(self.values), self.encoder.n_features_in_
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Any) -> "EncodedFrame":
+        return EncodedFrame(self.values[rows], self.encoder)
+
+    @property
+    def numbers(self) -> FloatArray:
+        """Columns of numbers, NaN where missing."""
+        return self._selected(self.encoder.n_categories_ == 0)
+
+    @property
+    def codes(self) -> FloatArray:
+        """Columns of codes of categories, NaN where missing."""
+        return self._selected(self.encoder.n_categories_ > 0)
+
+    @property
+    def components(self) -> FloatArray:
+        """Columns of components of texts and dates."""
+        return self._selected(self.encoder.n_categories_ < 0)
+
+    def _selected(self, columns: Any) -> FloatArray:
+        # C order: sums are then added in the same order as those of arrays.
+        return self.values if columns.all() else np.ascontiguousarray(self.values[:, columns])
+
+    def coordinates(self) -> FloatArray:
+        """Return coordinates of categories, texts and dates for distances.
+
+        Two rows with different categories are at distance 1. Each category, and one more for those
+        that did not occur in fit, has its own axis. A missing value is at the origin.
+        """
+        parts = [np.empty((len(self), 0))]
+        for column, n_categories in enumerate(self.encoder.n_categories_):
+            factor, values = self.encoder.distance_factor_[column], self.values[:, [column]]
+            if n_categories > 0:
+                parts.append((values == np.arange(n_categories + 1)) * factor)
+            elif n_categories < 0 and factor > 0:
+                parts.append(values * factor)
+        return np.hstack(parts)
+
+
+def pack_frame(frame: Any) -> dict[str, Any]:
+    """Convert a pandas frame, without its index, to arrays."""
+    columns = [frame.iloc[:, number] for number in range(frame.shape[1])]
+    kinds = [column.dtype if has_categories(column) else None for column in columns]
+    return {
+        "names": frame.columns.to_numpy(),
+        "columns": [
+            column.to_numpy() if kind is None else column.cat.codes.to_numpy()
+            for column, kind in zip(columns, kinds, strict=True)
+        ],
+        "categories": [kind if kind is None else kind.categories.to_numpy() for kind in kinds],
+        "ordered": [kind is not None and bool(kind.ordered) for kind in kinds],
+    }
+
+
+def unpack_frame(packed: dict[str, Any]) -> Any:
+    """Return the frame that :func:`pack_frame` converted."""
+    import pandas as pd
+
+    parts = zip(packed["columns"], packed["categories"], packed["ordered"], strict=True)
+    columns = [
+        values
+        if categories is None
+        else pd.Categorical.from_codes(values, categories=pd.Index(categories), ordered=ordered)
+        for values, categories, ordered in parts
+    ]
+    frame = pd.DataFrame(dict(enumerate(columns)))
+    frame.columns = packed["names"]
+    return frame
+
+
+LARGEST = {"float64": 1e100, "float32": 1e15}
+"""Largest magnitude of a feature value by precision: products of larger values overflow."""
+
+
+def check_rows(X: MatrixLike) -> MatrixLike:
+    """Make rows of X selectable, without a check of the cells.
+
+    A sparse matrix becomes CSR in which each cell is stored once, in the order of the columns.
+    The base classifier may be a pipeline for texts, frames or missing values.
+    """
+    if sparse.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    elif isinstance(X, list | tuple):
+        with suppress(ValueError):  # rows of different lengths, which a pipeline may accept
+            array = np.asarray(X)
+            X = array if array.dtype.kind in "biufc" else X  # texts stay as they are
+    elif not hasattr(X, "__getitem__") or (
+        not isinstance(X, np.ndarray) and hasattr(X, "__dlpack__") and foreign_namespace(X) is None
+    ):  # also an array of another library that scikit-learn does not dispatch
+        X = np.asarray(X)
+    if count_rows(X) == 0:
+        raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
+    return X
+
+
+def check_training_rows(X: MatrixLike) -> MatrixLike:
+    """Check rows as :func:`check_rows` does, and that variances and distances do not overflow."""
+    X = check_rows(X)
+    check_magnitude(X)
+    return X
+
+
+def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
+    """Raise an error for finite values too large for a precision.
+
+    Single precision is checked only where it is computed in: elsewhere it is converted. NaN and
+    infinity are left to other checks.
+    """
+    # Some sparse formats have no `data`, and are converted later.
+    limit, values = LARGEST[dtype], getattr(X, "data", None) if sparse.issparse(X) else X
+    if (namespace := foreign_namespace(X)) is not None:
+        if X.dtype != namespace.xp.float64 or 0 in X.shape:
+            return
+        largest = float(namespace.xp.max(namespace.xp.abs(X)))
+    elif type(values) is not np.ndarray or values.dtype != dtype or is_moderate(values, limit):
+        return
+    else:
+        largest = np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
+    if limit < largest < np.inf:
+        raise ValueError(
+            f"X holds a value of magnitude {largest:.3g}; expected at most {limit:g}, because "
+            "products of larger values overflow. Scale the features, for example with "
+            "sklearn.preprocessing.MaxAbsScaler, and replace codes of missing values by NaN."
+        )
+
+
+def is_moderate(values: FloatArray, limit: float = LARGEST["float64"]) -> bool:
+    """Return whether all values are finite and at most a limit."""
+    return values.size == 0 or bool(values.min() >= -limit and values.max() <= limit)
+
+
+def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
+    """Check X at prediction against the features seen in fit."""
+    X = check_rows(X)
+    if getattr(X, "ndim", 2) == 1 and hasattr(estimator, "n_features_in_"):
+        raise ValueError(
+            f"Expected a 2D array, got a 1D array of shape {X.shape}. Reshape your data: "
+            "X.reshape(1, -1) if it is a single sample, X.reshape(-1, 1) if it is a single "
+            "feature."
+        )
+    if isinstance(X, list | tuple):  # texts or tokens, not features
+        return X
+    check_magnitude(X)
+    return check_columns(estimator, X)
+
+
+def check_columns(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
+    """Check number and names of the columns of X, which may have no rows, at prediction."""
+    if isinstance(X, EncodedFrame) or _has_columns(estimator, X):  # an encoder checks its frames
+        return X
+    # scikit-learn compares names only if all are strings. If one of two frames has these, it warns.
+    fitted: Any = getattr(estimator, "_other_names", None)
+    found = frame_columns(X) if fitted and is_frame(X) else fitted
+    if found and found != fitted and not all(isinstance(name, str) for name in found):
+        raise ValueError(
+            "The feature names should match those that were passed during fit, and must be in the "
+            f"same order as they were in fit.\nNames seen in fit: {fitted[:5]}. Names of X: "
+            f"{found[:5]}.\n"
+        )
+    return validate_data(estimator, X, reset=False, skip_check_array=True)
+
+
+def is_valid(estimator: BaseEstimator, X: MatrixLike) -> bool:
+    """Return whether X is a plain matrix with the columns seen in fit: no check can fail."""
+    return _has_columns(estimator, X) and is_plain(X)
+
+
+def _has_columns(estimator: BaseEstimator, X: MatrixLike) -> bool:
+    """Return whether X is a matrix with as many columns as seen in fit, without names."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and not hasattr(estimator, "feature_names_in_")
+    )
+
+
+def set_feature_attributes(estimator: BaseEstimator, X: MatrixLike) -> None:
+    """Set ``n_features_in_`` and ``feature_names_in_`` from the rows of fit."""
+    for name in ("n_features_in_", "feature_names_in_", "_other_names"):
+        if hasattr(estimator, name):
+            delattr(estimator, name)
+    if isinstance(X, EncodedFrame):
+        estimator.n_features_in_ = X.encoder.n_features_in_
+        if hasattr(X.encoder, "feature_names_in_"):
+            estimator.feature_names_in_ = X.encoder.feature_names_in_
+    elif not isinstance(X, list | tuple):
+        validate_data(estimator, X, skip_check_array=True)
+        if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
+            estimator._other_names = frame_columns(X)
+
+
+def is_plain(X: Any) -> bool:
+    """Return whether X is a matrix of finite floats, which needs no further check."""
+    plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size > 0
+    return plain and is_moderate(X)
+
+
+def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
+    """Select rows of an array, a frame, a CSR matrix or a list."""
+    if type(X) in (np.ndarray, EncodedFrame):
+        if type(X) is EncodedFrame or isinstance(rows, slice) or rows.dtype.kind != "i":
+            return X[rows]
+        return np.take(X, rows, axis=0)  # faster than an index
+    if (namespace := foreign_namespace(X)) is None:
+        return safe_indexing(X, rows)
+    if isinstance(rows, slice):
+        return X[rows, ...]
+    return namespace.xp.take(X, namespace.asarray(rows), axis=0)

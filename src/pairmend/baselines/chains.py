@@ -11,18 +11,19 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.parallel import delayed
 
 from pairmend._base import MultiLabelMetaClassifier
-from pairmend._utils.per_label import smoothed_share, varying_labels
-from pairmend._utils.progress import iterate_calls, run_calls
-from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import (
+from pairmend._utils.arrays import take_rows
+from pairmend._utils.classifiers import (
     check_base_classifier,
     class_probabilities,
     new_seed,
     seed_estimator,
-    take_rows,
+    smoothed_share,
+    varying_labels,
 )
-from pairmend._utils.weights import take_params
+from pairmend._utils.progress import iterate_calls, run_calls
+from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
+from pairmend._utils.training import take_params
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.frames.columns import require_numbers
 
 

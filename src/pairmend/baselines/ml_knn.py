@@ -10,12 +10,11 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.arrays import refuse_arrays
+from pairmend._utils.arrays import check_magnitude, check_training_rows, refuse_arrays
 from pairmend._utils.computing import row_chunks
 from pairmend._utils.sklearn_private import Interval, count_rows, fit_context
-from pairmend._utils.targets import check_target
+from pairmend._utils.training import check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._utils.validation import check_magnitude, check_training_rows
 from pairmend.frames.columns import require_numbers
 from pairmend.kernels.neighbourhood import squared_norms
 

@@ -12,11 +12,16 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelMetaClassifier
-from pairmend._utils.per_label import smoothed_share
+from pairmend._utils.arrays import check_features
+from pairmend._utils.classifiers import (
+    class_probabilities,
+    new_seed,
+    seed_estimator,
+    smoothed_share,
+)
 from pairmend._utils.progress import run_calls
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import check_features, class_probabilities, new_seed, seed_estimator
 
 
 def _gives_probabilities(classifier: Any) -> bool:

@@ -7,19 +7,17 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from pairmend._base import MultiLabelMetaClassifier
-from pairmend._utils.per_label import (
+from pairmend._utils.classifiers import (
+    check_base_classifier,
     fit_per_label,
+    new_seed,
     predict_per_label,
+    seed_estimator,
     smoothed_share,
     varying_labels,
 )
 from pairmend._utils.sklearn_private import HasMethods
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import (
-    check_base_classifier,
-    new_seed,
-    seed_estimator,
-)
 
 
 class BinaryRelevance(MultiLabelMetaClassifier):

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from pairmend._utils.arrays import take_rows
+from pairmend._utils.classifiers import predicted_labels, predicted_scores
 from pairmend._utils.files import OPENERS, replaced, written
 from pairmend._utils.progress import messages_to
 from pairmend._utils.text import counted
-from pairmend._utils.validation import predicted_labels, predicted_scores, take_rows
 from pairmend.cli.inputs import (
     column_texts,
     read_labelled_rows,

@@ -17,11 +17,17 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.utils import check_random_state
 
 from distributed import Client
-from pairmend._utils.frames import is_frame
-from pairmend._utils.per_label import PerLabelClassifier, smoothed_share, varying_labels
-from pairmend._utils.targets import Target
+from pairmend._utils.arrays import is_frame
+from pairmend._utils.classifiers import (
+    PerLabelClassifier,
+    check_base_classifier,
+    new_seed,
+    seed_estimator,
+    smoothed_share,
+    varying_labels,
+)
+from pairmend._utils.training import Target
 from pairmend._utils.typing import FloatArray, IntArray
-from pairmend._utils.validation import check_base_classifier, new_seed, seed_estimator
 from pairmend.baselines.relevance import BinaryRelevance
 from pairmend.distributed.rows import Block, Rows, as_task, stack
 from pairmend.distributed.subspace_nb import NO_ENCODER, check_frame, train_labels

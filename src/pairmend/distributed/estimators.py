@@ -15,18 +15,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.computing import lazy
-from pairmend._utils.per_label import for_all_labels
-from pairmend._utils.sklearn_private import check_params, count_rows, is_auto
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import (
-    check_columns,
+from pairmend._utils.arrays import check_columns, take_rows
+from pairmend._utils.classifiers import (
+    check_params,
+    for_all_labels,
+    is_auto,
     label_scores,
     new_seed,
     seed_estimator,
-    take_rows,
 )
-from pairmend._utils.weights import relative_weights, route_fit_params
+from pairmend._utils.computing import lazy
+from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.training import relative_weights, route_fit_params
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.baselines.relevance import BinaryRelevance
 from pairmend.distributed.base_training import (
     fit_on_worker,

@@ -11,12 +11,16 @@ import numpy as np
 from dask import delayed
 from scipy import sparse
 
-from pairmend._utils.frames import EncodedFrame
+from pairmend._utils.arrays import EncodedFrame, check_training_rows, take_rows
 from pairmend._utils.sklearn_private import count_rows
-from pairmend._utils.targets import Target, check_row_order, check_target
+from pairmend._utils.training import (
+    Target,
+    check_row_order,
+    check_target,
+    unit_weight,
+    without_negligible,
+)
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import check_training_rows, take_rows
-from pairmend._utils.weights import unit_weight, without_negligible
 from pairmend.model_selection import split_rows
 
 CELLS = 2**22

@@ -9,9 +9,9 @@ from dask import delayed
 from scipy import sparse
 from sklearn.base import clone
 
-from pairmend._utils.frames import EncodedFrame, has_categories
+from pairmend._utils.arrays import EncodedFrame, has_categories, set_feature_attributes
+from pairmend._utils.classifiers import seed_estimator
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend._utils.validation import seed_estimator, set_feature_attributes
 from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree
 from pairmend.frames import FrameEncoder
 from pairmend.frames.kinds import MAX_CATEGORIES

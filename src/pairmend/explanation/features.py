@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.frames import frame_columns, is_frame, is_pandas
+from pairmend._utils.arrays import frame_columns, is_frame, is_pandas
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.explanation.data import Explanation, FeatureExplanation, Value
 

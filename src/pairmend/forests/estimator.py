@@ -11,11 +11,11 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 
+from pairmend._utils.arrays import set_feature_attributes
 from pairmend._utils.computing import row_chunks
 from pairmend._utils.progress import iterate_calls
+from pairmend._utils.training import all_equal, relative_weights
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import set_feature_attributes
-from pairmend._utils.weights import all_equal, relative_weights
 from pairmend.base_classifiers import DenseScaler
 
 LARGE_OFFSET = 1000.0

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairmend._utils.frames import is_frame
+from pairmend._utils.arrays import is_frame
 from pairmend._utils.typing import BoolArray, FloatArray
 
 DAY = 86_400_000_000

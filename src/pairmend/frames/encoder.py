@@ -11,10 +11,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
-from pairmend._utils.sklearn_private import check_params
+from pairmend._utils.arrays import (
+    EncodedFrame,
+    check_columns,
+    frame_columns,
+    is_frame,
+    set_feature_attributes,
+)
+from pairmend._utils.classifiers import check_params
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import check_columns, set_feature_attributes
 from pairmend.frames.columns import Column, read_column
 from pairmend.frames.kinds import KINDS, ColumnSummary, ColumnWarning, choose_reader
 

@@ -18,13 +18,19 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from pairmend._logistic_solver import fit_logistic
-from pairmend._utils.per_label import PerLabelClassifier, for_all_labels, varying_labels
+from pairmend._utils.arrays import take_rows
+from pairmend._utils.classifiers import (
+    PerLabelClassifier,
+    for_all_labels,
+    is_auto,
+    label_scores,
+    seed_estimator,
+    varying_labels,
+)
 from pairmend._utils.progress import report
-from pairmend._utils.sklearn_private import count_rows, is_auto
-from pairmend._utils.targets import Target
+from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.training import Target, relative_weights, take_params
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import label_scores, seed_estimator, take_rows
-from pairmend._utils.weights import relative_weights, take_params
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelForest
 from pairmend.mended.corrector import fit_stacking_weights, stack

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+from pairmend._utils.arrays import take_rows
 from pairmend._utils.computing import lazy, one_blas_thread, row_chunks
 from pairmend._utils.progress import report
-from pairmend._utils.targets import Target
+from pairmend._utils.training import Target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import take_rows
 from pairmend.kernels.confusion import p_true_given_decision
 from pairmend.kernels.local_sums import LandmarkSums, corrected_by, global_confusion
 from pairmend.kernels.rrc import REFERENCES

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import check_scoring, get_scorer
 
+from pairmend._utils.classifiers import is_auto
 from pairmend._utils.progress import report
-from pairmend._utils.sklearn_private import is_auto
+from pairmend._utils.training import all_equal, fit_with_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend._utils.weights import all_equal, fit_with_weights
 from pairmend.kernels.threshold import DIGITS, accept
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.metrics import LOSSES, WEIGHTED_LOSSES

@@ -23,15 +23,20 @@ from pairmend._utils.arrays import (
     Namespace,
     as_numpy,
     check_device_rows,
+    check_magnitude,
     warn_of_n_jobs,
 )
+from pairmend._utils.classifiers import (
+    check_params,
+    check_probabilities,
+    is_auto,
+    seed_estimator,
+    smoothed_share,
+    varying_labels,
+)
 from pairmend._utils.computing import batches
-from pairmend._utils.per_label import smoothed_share, varying_labels
-from pairmend._utils.sklearn_private import check_params, is_auto
-from pairmend._utils.targets import numpy_target
+from pairmend._utils.training import numpy_target, relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend._utils.validation import check_magnitude, check_probabilities, seed_estimator
-from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.kernels.local_sums import TIE, TOLERANCE
 from pairmend.mended.base import LINEAR, GivenBase

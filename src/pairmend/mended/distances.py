@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from pairmend._utils.frames import EncodedFrame
+from pairmend._utils.arrays import EncodedFrame
+from pairmend._utils.training import SLACK, all_equal
 from pairmend._utils.typing import FloatArray, Matrix, MatrixLike
-from pairmend._utils.weights import SLACK, all_equal
 from pairmend.kernels.neighbourhood import offsets_to, squared_norms
 from pairmend.mended.rows import draw_rows
 from pairmend.neighbourhoods import GaussianNeighbourhood

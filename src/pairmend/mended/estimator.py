@@ -11,32 +11,33 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._base import MultiLabelClassifier
-from pairmend._utils.arrays import as_numpy, foreign_namespace, like_rows
-from pairmend._utils.per_label import PerLabelClassifier
+from pairmend._base import MultiLabelClassifier, same_parameters
+from pairmend._utils.arrays import (
+    as_numpy,
+    check_features,
+    check_training_rows,
+    foreign_namespace,
+    like_rows,
+    take_rows,
+)
+from pairmend._utils.classifiers import (
+    PerLabelClassifier,
+    check_base_classifier,
+    is_auto,
+    label_scores,
+    new_seed,
+)
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import (
     HAS_ARRAY_API,
     HasMethods,
     Interval,
     StrOptions,
-    check_prediction_parameters,
     count_rows,
     fit_context,
-    is_auto,
-    same_parameters,
 )
-from pairmend._utils.targets import Target, check_target
+from pairmend._utils.training import Target, check_target, relative_weights, route_fit_params
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._utils.validation import (
-    check_base_classifier,
-    check_features,
-    check_training_rows,
-    label_scores,
-    new_seed,
-    take_rows,
-)
-from pairmend._utils.weights import relative_weights, route_fit_params
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.pairs import sum_to_one
@@ -551,7 +552,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         given = self.criterion, self.decision, self.threshold
         if same_parameters(self._fitted_parameters, given):  # fit has checked them
             return True
-        check_prediction_parameters(self)
+        self._check_prediction_parameters()
         return False
 
     def _current_corrector(self) -> Corrector:

@@ -7,11 +7,10 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.arrays import refuse_arrays
+from pairmend._utils.arrays import check_features, refuse_arrays, take_rows
 from pairmend._utils.computing import row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend._utils.validation import check_features, take_rows
 from pairmend.explanation import (
     Explanation,
     Explanations,

@@ -17,11 +17,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
+from pairmend._utils.arrays import set_feature_attributes, take_rows
 from pairmend._utils.computing import one_blas_thread, row_chunks
 from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.training import relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend._utils.validation import set_feature_attributes, take_rows
-from pairmend._utils.weights import relative_weights
 from pairmend.base_classifiers import DenseScaler
 from pairmend.kernels.neighbourhood import exponential, offsets_to, squared_norms
 from pairmend.mended.distances import median_squared_distance

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.computing import in_blocks, lazy
+from pairmend._utils.training import SLACK
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend._utils.weights import SLACK
 from pairmend.kernels.neighbourhood import exponential, squared_norms
 from pairmend.mended.distances import log_odds, median_squared_distance
 

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.arrays import can_be_sparse, is_mostly_zeros, to_csr
-from pairmend._utils.frames import is_frame
+from pairmend._utils.arrays import can_be_sparse, is_frame, is_mostly_zeros, take_rows, to_csr
+from pairmend._utils.training import all_equal
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import take_rows
-from pairmend._utils.weights import all_equal
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.frames import ColumnWarning, FrameEncoder
 

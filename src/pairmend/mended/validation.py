@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from pairmend._utils.arrays import LARGEST, take_rows
 from pairmend._utils.computing import in_blocks, row_chunks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend._utils.validation import LARGEST, take_rows
 from pairmend.kernels.confusion import p_true_given_decision
 from pairmend.kernels.local_sums import (
     corrected_by,

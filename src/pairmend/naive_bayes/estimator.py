@@ -18,24 +18,27 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pairmend._utils.arrays import by_density, refuse_arrays
-from pairmend._utils.computing import one_blas_thread
-from pairmend._utils.frames import EncodedFrame, frame_columns, is_frame
-from pairmend._utils.sklearn_private import (
-    Interval,
-    StrOptions,
-    check_params,
-    fit_context,
-)
-from pairmend._utils.targets import check_row_order
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import (
+from pairmend._utils.arrays import (
+    EncodedFrame,
+    by_density,
     check_columns,
     check_magnitude,
+    frame_columns,
+    is_frame,
     is_plain,
+    refuse_arrays,
     set_feature_attributes,
 )
-from pairmend._utils.weights import check_sample_weight, unit_weight, without_negligible
+from pairmend._utils.classifiers import check_params
+from pairmend._utils.computing import one_blas_thread
+from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
+from pairmend._utils.training import (
+    check_row_order,
+    check_sample_weight,
+    unit_weight,
+    without_negligible,
+)
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.frames import FrameEncoder
 from pairmend.frames.columns import column_kinds
 from pairmend.naive_bayes.design_matrix import Design

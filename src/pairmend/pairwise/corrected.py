@@ -15,19 +15,27 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from pairmend._utils.arrays import refuse_arrays
-from pairmend._utils.frames import has_categories, is_frame, is_pandas, pack_frame, unpack_frame
-from pairmend._utils.progress import report
-from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
-from pairmend._utils.targets import check_further_target
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._utils.validation import (
+from pairmend._utils.arrays import (
     check_features,
     check_training_rows,
-    seed_estimator,
+    has_categories,
+    is_frame,
+    is_pandas,
+    pack_frame,
+    refuse_arrays,
     take_rows,
+    unpack_frame,
 )
-from pairmend._utils.weights import all_equal, fit_with_weights, route_fit_params
+from pairmend._utils.classifiers import seed_estimator
+from pairmend._utils.progress import report
+from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
+from pairmend._utils.training import (
+    all_equal,
+    check_further_target,
+    fit_with_weights,
+    route_fit_params,
+)
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.explanation import Explanations
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.confusion import WEIGHTINGS, balance_weights, correct, weigh

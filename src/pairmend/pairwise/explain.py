@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from pairmend._utils.arrays import check_rows, take_rows
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend._utils.validation import check_rows, take_rows
 from pairmend.explanation import (
     Explanation,
     Explanations,

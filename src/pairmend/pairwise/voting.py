@@ -17,9 +17,12 @@ from pairmend._utils.arrays import (
     Namespace,
     as_numpy,
     check_device_rows,
+    check_training_rows,
     foreign_namespace,
+    take_rows,
     warn_of_n_jobs,
 )
+from pairmend._utils.classifiers import check_base_classifier, new_seed
 from pairmend._utils.computing import BLOCK_ARRAYS, pair_blocks, row_chunks
 from pairmend._utils.sklearn_private import (
     HAS_ARRAY_API,
@@ -29,15 +32,14 @@ from pairmend._utils.sklearn_private import (
     count_rows,
     fit_context,
 )
-from pairmend._utils.targets import Target, check_target, numpy_target
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._utils.validation import (
-    check_base_classifier,
-    check_training_rows,
-    new_seed,
-    take_rows,
+from pairmend._utils.training import (
+    Target,
+    check_target,
+    numpy_target,
+    route_fit_params,
+    take_params,
 )
-from pairmend._utils.weights import route_fit_params, take_params
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.kernels.pairs import DIGITS, label_pairs, round_scores, sum_supports, vote
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.learners import PairLearner

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.frames import is_frame
+from pairmend._utils.arrays import is_frame
 from pairmend.datasets import MultiLabelData
 from pairmend.explanation import Explanations, add_features
 from pairmend.persistence.rows import has_names, read_columns

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.frames import frame_columns, is_frame
+from pairmend._utils.arrays import frame_columns, is_frame
 from pairmend.datasets import MultiLabelData
 
 Columns = dict[str, Any]

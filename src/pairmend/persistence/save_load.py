@@ -31,10 +31,9 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 import pairmend
-from pairmend._utils.arrays import with_numpy_arrays
+from pairmend._utils.arrays import frame_columns, is_frame, with_numpy_arrays
 from pairmend._utils.defaults import MAX_MODEL_BYTES
 from pairmend._utils.files import replaced
-from pairmend._utils.frames import frame_columns, is_frame
 from pairmend._utils.text import counted
 from pairmend.frames.columns import column_kinds
 from pairmend.persistence.audit import (

@@ -10,10 +10,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from pairmend._utils.per_label import varying_labels
+from pairmend._utils.classifiers import (
+    label_scores,
+    predicted_labels,
+    predicted_scores,
+    varying_labels,
+)
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import label_scores, predicted_labels, predicted_scores
 from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.study.objects import CRITERIA, Criterion
 

@@ -21,8 +21,9 @@ import sklearn
 from sklearn.model_selection import KFold
 from sklearn.utils import get_tags
 
+from pairmend._utils.arrays import take_rows
+from pairmend._utils.classifiers import predicted_labels, predicted_scores, seed_estimator
 from pairmend._utils.typing import IntArray
-from pairmend._utils.validation import predicted_labels, predicted_scores, seed_estimator, take_rows
 from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.study.definition import Study
 from pairmend.study.objects import as_text, describe

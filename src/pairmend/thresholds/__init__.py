@@ -17,9 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.arrays import as_numpy, like_rows
 from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
-from pairmend._utils.targets import check_indicators
+from pairmend._utils.training import (
+    all_equal,
+    check_indicators,
+    check_row_weights,
+    fit_with_weights,
+    relative_weights,
+)
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
-from pairmend._utils.weights import all_equal, check_row_weights, fit_with_weights, relative_weights
 from pairmend.kernels import threshold as cuts
 
 __all__ = [

@@ -10,13 +10,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.arrays import refuse_arrays
+from pairmend._utils.arrays import check_training_rows, refuse_arrays
+from pairmend._utils.classifiers import label_scores, new_seed, seed_estimator
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HasMethods, Interval, fit_context
-from pairmend._utils.targets import Target, check_target
+from pairmend._utils.training import (
+    Target,
+    all_equal,
+    check_target,
+    fit_with_weights,
+    route_fit_params,
+    take_present,
+)
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._utils.validation import check_training_rows, label_scores, new_seed, seed_estimator
-from pairmend._utils.weights import all_equal, fit_with_weights, route_fit_params, take_present
 from pairmend.model_selection import cross_fit, split_rows
 from pairmend.thresholds import CardinalityThreshold, FixedThreshold
 

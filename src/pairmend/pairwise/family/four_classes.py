@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelMetaClassifier
+from pairmend._utils.arrays import check_features
 from pairmend._utils.sklearn_private import HasMethods, Interval
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
-from pairmend._utils.validation import check_features
 from pairmend.kernels.pairs import label_pairs, round_scores
 from pairmend.pairwise.family.shared_first import TwoSupportVoting, train_clones
 from pairmend.pairwise.learners.generic import SmallProblem, predict_models, relevance_problem

@@ -9,11 +9,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from pairmend._utils.classifiers import class_probabilities, seed_estimator
 from pairmend._utils.sklearn_private import StrOptions, count_rows
-from pairmend._utils.targets import Target, check_target
+from pairmend._utils.training import Target, check_target, unit_weight
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend._utils.validation import class_probabilities, seed_estimator
-from pairmend._utils.weights import unit_weight
 from pairmend.baselines import BinaryRelevance
 from pairmend.kernels.confusion import (
     class_confusion,

@@ -10,12 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 
-from pairmend._utils.arrays import refuse_arrays
+from pairmend._utils.arrays import check_magnitude, check_training_rows, refuse_arrays
 from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
-from pairmend._utils.targets import check_target
+from pairmend._utils.training import check_row_weights, check_target, relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
-from pairmend._utils.validation import check_magnitude, check_training_rows
-from pairmend._utils.weights import check_row_weights, relative_weights
 from pairmend.frames.columns import require_numbers
 from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes

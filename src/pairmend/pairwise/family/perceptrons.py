@@ -9,9 +9,20 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array
 
-from pairmend._utils.arrays import refuse_arrays
+from pairmend._utils.arrays import (
+    check_features,
+    check_magnitude,
+    check_training_rows,
+    refuse_arrays,
+)
 from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
-from pairmend._utils.targets import Target, check_further_target, check_target
+from pairmend._utils.training import (
+    Target,
+    check_further_target,
+    check_row_weights,
+    check_target,
+    unit_weight,
+)
 from pairmend._utils.typing import (
     BoolArray,
     FloatArray,
@@ -20,8 +31,6 @@ from pairmend._utils.typing import (
     MatrixLike,
     TargetLike,
 )
-from pairmend._utils.validation import check_features, check_magnitude, check_training_rows
-from pairmend._utils.weights import check_row_weights, unit_weight
 from pairmend.frames.columns import require_numbers
 from pairmend.kernels.pairs import label_pairs, pairs_of
 from pairmend.pairwise.voting import PairwiseVoting, TrainingInput

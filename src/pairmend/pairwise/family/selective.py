@@ -10,10 +10,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
+from pairmend._utils.arrays import take_rows
 from pairmend._utils.computing import batches, row_chunks
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import take_rows
 from pairmend.kernels.pairs import vote
 from pairmend.pairwise.learners.generic import GenericPairLearner
 from pairmend.pairwise.voting import PairwiseVoting

@@ -9,21 +9,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier, MultiLabelMetaClassifier
+from pairmend._utils.arrays import check_features, take_rows
+from pairmend._utils.classifiers import check_base_classifier, new_seed, seed_estimator
 from pairmend._utils.computing import row_chunks
-from pairmend._utils.sklearn_private import (
-    HasMethods,
-    StrOptions,
-    check_prediction_parameters,
-    count_rows,
-)
+from pairmend._utils.sklearn_private import HasMethods, StrOptions, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import (
-    check_base_classifier,
-    check_features,
-    new_seed,
-    seed_estimator,
-    take_rows,
-)
 from pairmend.kernels.pairs import label_pairs, round_scores, vote
 from pairmend.pairwise.learners.generic import (
     SmallProblem,
@@ -60,7 +50,7 @@ class TwoSupportVoting(MultiLabelClassifier):
             more than 1 if the pair predicts both labels.
         """
         check_is_fitted(self)
-        check_prediction_parameters(self)
+        self._check_prediction_parameters()
         X = check_features(self, X)
         return np.concatenate([self._supports(take_rows(X, rows)) for rows in self._chunks(X)])
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairmend._utils.arrays import Array, Convert, Namespace
+from pairmend._utils.classifiers import seed_estimator
 from pairmend._utils.computing import batches, lazy
 from pairmend._utils.progress import report
+from pairmend._utils.training import unit_weight, without_negligible
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend._utils.validation import seed_estimator
-from pairmend._utils.weights import unit_weight, without_negligible
 from pairmend.kernels.confusion import ValidationDecisions
 from pairmend.kernels.pairs import LabelRows, pairs_between
 from pairmend.kernels.rrc import decide, fold

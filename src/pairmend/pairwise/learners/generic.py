@@ -9,12 +9,12 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from pairmend._utils.frames import EncodedFrame, is_frame
+from pairmend._utils.arrays import EncodedFrame, is_frame, take_rows
+from pairmend._utils.classifiers import class_probabilities, seed_estimator
 from pairmend._utils.progress import iterate_calls, run_calls
 from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.training import take_params, unit_weight
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import class_probabilities, seed_estimator, take_rows
-from pairmend._utils.weights import take_params, unit_weight
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import decide, fold_rounded

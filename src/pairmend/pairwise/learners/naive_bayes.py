@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from pairmend._utils.arrays import by_density
+from pairmend._utils.classifiers import seed_estimator
 from pairmend._utils.computing import batches, in_threads, row_chunks, thread_count
 from pairmend._utils.progress import report
+from pairmend._utils.training import check_sample_weight, unit_weight
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import seed_estimator
-from pairmend._utils.weights import check_sample_weight, unit_weight
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import decide, fold
 from pairmend.naive_bayes.design_matrix import Design

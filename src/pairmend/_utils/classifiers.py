@@ -1,7 +1,7 @@
-"""One binary classifier per label; a label with one class only has its smoothed share.
+"""Base classifiers: their checks, seeds and predictions; one classifier per label.
 
-Preprocessing that does not use the target is fitted once for all labels, and logistic models that
-share it are predicted by one product.
+A label with one class only has its smoothed share. Preprocessing that does not use the target is
+fitted once for all labels, and logistic models that share it are predicted by one product.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from operator import is_
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -17,12 +18,153 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
+from pairmend._utils.arrays import as_numpy, is_valid
 from pairmend._utils.computing import CACHED_CELLS, batches, one_blas_thread
 from pairmend._utils.progress import run_calls
-from pairmend._utils.sklearn_private import count_rows
+from pairmend._utils.sklearn_private import count_rows, validate_parameter_constraints
+from pairmend._utils.training import relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend._utils.validation import check_probabilities, class_probabilities, is_valid
-from pairmend._utils.weights import relative_weights
+
+ROUNDING = 1e-9
+"""Largest distance of a probability from [0, 1] that counts as rounding."""
+
+
+def check_params(estimator: BaseEstimator, params: dict[str, Any]) -> None:
+    """Check values of some of an estimator's parameters against its constraints."""
+    validate_parameter_constraints(
+        estimator._parameter_constraints, params, caller_name=type(estimator).__name__
+    )
+
+
+def is_auto(value: Any) -> bool:
+    """Return whether the value of a parameter is "auto"."""
+    return isinstance(value, str) and value == "auto"
+
+
+def check_base_classifier(estimator: Any) -> None:
+    """Raise an error for a base classifier without probabilities."""
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise TypeError(f"The base classifier is the class {name}; pass an instance, {name}().")
+    if not hasattr(estimator, "predict_proba"):
+        name = type(estimator).__name__
+        raise ValueError(
+            f"The base classifier {name} has no predict_proba, which is needed for "
+            "supports. Wrap it: "
+            f"estimator=sklearn.calibration.CalibratedClassifierCV({name}(...))."
+        )
+
+
+def new_seed(rng: np.random.RandomState) -> int:
+    """Draw a seed."""
+    return int(rng.randint(np.iinfo(np.int32).max))
+
+
+def seed_estimator(estimator: Any, seed: int) -> Any:
+    """Clone an estimator with every ``random_state`` of None set to one seed.
+
+    All pairs share the seed, so that it depends neither on the order of the labels nor on the
+    process. An object that is not a scikit-learn estimator is copied.
+    """
+    estimator = clone(estimator, safe=False)
+    if not hasattr(estimator, "get_params"):
+        return estimator
+    params = estimator.get_params(deep=True)
+    unset = {
+        name: seed
+        for name, value in params.items()
+        if (name == "random_state" or name.endswith("__random_state"))
+        and value is None
+        and not _inside_none(name, params)
+    }
+    return estimator.set_params(**unset)
+
+
+def _inside_none(name: str, params: dict[str, Any]) -> bool:
+    """Return whether a nested parameter belongs to a default object, which its owner seeds."""
+    parts = name.split("__")
+    owners = ("__".join(parts[:depth]) for depth in range(1, len(parts)))
+    return any(owner in params and params[owner] is None for owner in owners)
+
+
+def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:
+    """Return ``predict_proba`` of a base classifier; values outside of [0, 1] are an error."""
+    return check_probabilities(np.asarray(model.predict_proba(X), dtype=np.float64), model)
+
+
+def check_probabilities(found: FloatArray, model: Any) -> FloatArray:
+    """Return probabilities of a base classifier; values outside of [0, 1] are an error."""
+    valid = (found >= -ROUNDING) & (found <= 1 + ROUNDING)
+    if found.ndim != 2 or not valid.all():
+        raise ValueError(
+            f"predict_proba of the base classifier {type(model).__name__} must give a column of "
+            f"probabilities in [0, 1] for each class; got an array of shape {found.shape} with "
+            f"{np.count_nonzero(np.isnan(found))} values NaN and "
+            f"{np.count_nonzero(~valid & ~np.isnan(found))} outside of [0, 1]. Check the scale of "
+            "the features, and constant features."
+        )
+    return np.clip(found, 0, 1)
+
+
+def predicted_labels(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
+    """Return the label indicators that a classifier predicts; other output is an error."""
+    predicted = as_numpy(model.predict(X))
+    Y = predicted.toarray() if sparse.issparse(predicted) else np.asarray(predicted)
+    expected = (X.shape[0], n_labels)
+    # Metrics would count -1 or 2 as a label without an error.
+    if Y.shape != expected or Y.dtype.kind not in "biuf" or not np.isin(Y, (0, 1)).all():
+        raise ValueError(
+            f"{type(model).__name__} predicted an array of shape {Y.shape} and type {Y.dtype}, "
+            f"expected 0 and 1 in shape {expected}"
+        )
+    return Y.astype(np.int64)
+
+
+def predicted_scores(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
+    """Return the scores of a classifier by predict_proba or else decision_function, (n, L)."""
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(model, method):
+            return label_scores(model, X, method, n_labels)
+    raise ValueError(
+        f"{type(model).__name__} has neither predict_proba nor decision_function, which a "
+        "metric of scores needs"
+    )
+
+
+def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> FloatArray:
+    """Return the scores of labels by one method, (n, L).
+
+    If the method returns a list with an array for each label, as forests do, the column of class 1
+    in ``classes_`` is used; 0 for a label whose ``classes_`` lacks 1.
+    """
+    found, n_rows = as_numpy(getattr(estimator, method)(X)), count_rows(X)
+    if isinstance(found, list):
+        classes = getattr(estimator, "classes_", [[0, 1]] * len(found))
+        columns = [_column_of_one(part, own) for part, own in zip(found, classes, strict=True)]
+        scores = np.column_stack(columns)
+    else:
+        scores = found.toarray() if sparse.issparse(found) else np.asarray(found)
+        if n_labels == 1:  # many classifiers treat one label as two classes
+            scores = scores.reshape(n_rows, -1)[:, -1:]
+    if scores.shape != (n_rows, n_labels):
+        raise ValueError(
+            f"{method} of {type(estimator).__name__} gave an array of shape {scores.shape}; "
+            f"expected a score for each of {n_rows} rows and {n_labels} labels."
+        )
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"{method} of {type(estimator).__name__} gave NaN for {np.isnan(scores).sum()} of "
+            f"{scores.size} rows and labels; expected numbers."
+        )
+    return scores
+
+
+def _column_of_one(probabilities: Any, classes: Any) -> FloatArray:
+    """Return the probabilities of class 1; zeros for a label that never occurs."""
+    probabilities = np.asarray(probabilities)
+    where = np.flatnonzero(np.asarray(classes) == 1)
+    return probabilities[:, where[0]] if len(where) else np.zeros(len(probabilities))
+
 
 WITHOUT_TARGET = (
     "sklearn.compose.", "sklearn.decomposition.", "sklearn.feature_extraction.", "sklearn.impute.",
