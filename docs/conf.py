@@ -89,7 +89,7 @@ html_extra_path = ["generated/site"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"start": [], "method": [], "changelog": []}
+html_sidebars = {"start": []}
 html_theme_options = {
     "logo": {"text": "pairmend"},
     "header_links_before_dropdown": 6,

@@ -1,9 +1,9 @@
 """Serve a model file over HTTP with FastAPI: predictions and explanations of rows as JSON.
 
-    pip install '.[cli,service]'
+    pip install '.[cli]' fastapi uvicorn
     PAIRMEND_MODEL=photos.model uvicorn --app-dir examples service:app
 
-``/docs`` lists the calls. docs/service.md describes batch sizes, threads, memory and versions.
+``/docs`` lists the calls. docs/saving.md describes batch sizes, threads, memory and versions.
 """
 
 import os

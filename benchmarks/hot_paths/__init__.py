@@ -1,1 +1,1 @@
-"""Benchmarks of the parts that take most of the time, for asv: see docs/benchmarks.md."""
+"""Benchmarks of the parts that take most of the time, for asv: `make bench`."""

@@ -16,9 +16,7 @@ PAGES = {
     "CHANGELOG.md": "changelog",
     "CODE_OF_CONDUCT.md": "code_of_conduct",
     "CONTRIBUTING.md": "contributing",
-    "RELEASE.md": "release",
     "SECURITY.md": "security",
-    "changes.d/README.md": "changes",
 }
 """Pages of the site by the files of the repository that are their text."""
 

@@ -25,7 +25,7 @@ PAGES = sorted(
 )
 # A page of each kind, for checks that need not run on all.
 MAIN = [
-    "index.html", "start.html", "guide.html", "method.html", "results.html", "studies.html",
+    "index.html", "start.html", "tables.html", "method.html", "results.html", "reference.html",
     "auto_examples/index.html", "auto_examples/first_steps/plot_metric.html",
     "generated/index.html", "generated/objects/pairmend.MendedClassifier.html",
     "generated/reports.html", "changelog.html", "contributing.html", "security.html",
@@ -81,11 +81,11 @@ def problem(page, link):
 
 def test_the_site_was_built():
     assert set(MAIN) <= set(PAGES), f"run make docs first: no site in {SITE}"
-    assert len([page for page in PAGES if page.startswith("generated/objects/")]) > 150
+    assert len([page for page in PAGES if page.startswith("generated/objects/")]) > 50
 
 
 def test_the_check_finds_wrong_links():
-    assert problem("index.html", "start.html#evaluate-it") is None
+    assert problem("index.html", "start.html#installation") is None
     assert problem("index.html", "start.html#nowhere") == "no such anchor"
     assert problem("index.html", "nowhere.html") == "no such file"
     assert problem("index.html", "../conf.py") == "no such file"

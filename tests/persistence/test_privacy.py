@@ -21,7 +21,7 @@ pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
 
 N_ROWS = 120
 HOLD_ROWS = {"MLkNN", "LabelPowerset"}
-"""Classifiers whose files hold numbers of rows, as docs/models.md states: all of them, and those
+"""Classifiers whose files hold numbers of rows, as SECURITY.md states: all of them, and those
 of label sets that occur in one row."""
 NUMBERS_ONLY = {
     "ClassifierChainEnsemble", "MLkNN", "PairwisePerceptrons", "ParallelHyperplanesSVM",

@@ -84,5 +84,5 @@ plt.show()
 # - *curved*: this is the case for which the method is made.
 #
 # A fit of the corrected classifier trains the base classifier once more for each fold, about six
-# times in all, also where it does not help. The :doc:`user guide </guide>` has a table of more
+# times in all, also where it does not help. The :doc:`guide </mended>` has a table of more
 # such simulations, among them one with a loss.

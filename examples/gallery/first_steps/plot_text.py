@@ -92,4 +92,4 @@ binarizer.inverse_transform(pipeline.predict(new))
 # %%
 # A text column beside other columns needs no pipeline: in a data frame, strings of several words
 # that rarely repeat are encoded by TF-IDF, see
-# :doc:`/auto_examples/first_steps/plot_first_classifier` and the :doc:`user guide </guide>`.
+# :doc:`/auto_examples/first_steps/plot_first_classifier` and :doc:`the guide </tables>`.

@@ -26,7 +26,7 @@ from pairmend.mended.distances import Scaling
 from pairmend.mended.rows import draw_rows
 
 MAX_LANDMARKS = 2500
-"""Default number of landmarks. With more of them the loss decreases little, see docs/scale.md."""
+"""Default number of landmarks. With more of them the loss decreases little, see docs/large.md."""
 BLOCK = 128
 """Rows at once."""
 NANOSECONDS = 0.03
