@@ -4,6 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from inspect import signature
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,8 +26,14 @@ from pairmend._utils.arrays import (
     set_feature_attributes,
     take_rows,
 )
-from pairmend._utils.classifiers import check_params, is_auto
-from pairmend._utils.sklearn_private import convert_arrays, fit_context
+from pairmend._utils.classifiers import (
+    check_base_classifier,
+    check_params,
+    is_auto,
+    new_seed,
+    seed_estimator,
+)
+from pairmend._utils.sklearn_private import HasMethods, convert_arrays, fit_context
 from pairmend._utils.training import (
     Target,
     check_target,
@@ -337,8 +344,20 @@ class MultiLabelMetaClassifier(MultiLabelClassifier):
     estimator: Any
     random_state: Any
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": RandomSubspaceNB}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "verbose": ["verbose"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
     encodes_frames = True
     """Whether frames may be encoded once for all base classifiers."""
+
+    def _seeded_base(self, rng: np.random.RandomState) -> Any:
+        """Return a clone of the base classifier, seeded where it has no seed."""
+        base = self._base_classifier()
+        check_base_classifier(base)
+        return seed_estimator(base, new_seed(rng))
 
     @abstractmethod
     def _fit_rows(

@@ -162,8 +162,8 @@ def test_no_member_is_fitted_while_a_model_is_loaded(neighbours, tmp_path, thing
         node = node_of(thing)
         if isinstance(thing, Pipeline):
             own(node)["memory"] = node_of("cache", 20_000)
-        put(root, "neighbors_", node)
-        put(root, "_points", node_of([str(tmp_path / "fifo")], 30_000))
+        put(root, "_indicators", node)
+        put(root, "_fit_X", node_of([str(tmp_path / "fifo")], 30_000))
 
     load_error(rewrite(neighbours, change))
 
@@ -178,7 +178,7 @@ def test_loading_calls_no_methods_of_members():
     for cls in (MLkNN, GaussianNeighbourhood):
         made = cls.__new__(cls)
         made.__setstate__(
-            dict.fromkeys(["neighbors_", "_points", "points_", "n_neighbors"], Trap())
+            dict.fromkeys(["_fit_X", "points_", "n_neighbors"], Trap())
         )
 
 

@@ -3,9 +3,12 @@
 A single chain is scikit-learn's own :class:`sklearn.multioutput.ClassifierChain`.
 """
 
-from pairmend.baselines.chains import ClassifierChainEnsemble
 from pairmend.baselines.ml_knn import MLkNN
-from pairmend.baselines.powerset import LabelPowerset, RAkEL
-from pairmend.baselines.relevance import BinaryRelevance
+from pairmend.baselines.transformation import (
+    BinaryRelevance,
+    ClassifierChainEnsemble,
+    LabelPowerset,
+    RAkEL,
+)
 
 __all__ = ["BinaryRelevance", "ClassifierChainEnsemble", "LabelPowerset", "MLkNN", "RAkEL"]

@@ -46,8 +46,6 @@ class MLkNN(MultiLabelClassifier):
         Smoothed share of training rows with each label.
     posterior_ : ndarray of shape (n_labels, k + 1)
         Probability of each label given the number of neighbours with the label.
-    neighbors_ : NearestNeighbors
-        The neighbour search.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
@@ -87,10 +85,6 @@ class MLkNN(MultiLabelClassifier):
         "n_jobs": [Integral, None],
     }
 
-    prior_: FloatArray
-    posterior_: FloatArray
-    _points: MatrixLike
-
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -129,7 +123,7 @@ class MLkNN(MultiLabelClassifier):
         if n_rows < 2:
             raise ValueError("ML-kNN needs neighbours: X has 1 sample, expected at least 2.")
         points = _points(X)
-        search = self._make_search(points)
+        search = self._search(points, min(self.n_neighbors, n_rows - 1), self.metric)
         indicators = sparse.csr_array(Y.astype(np.int64))
         counts = _count(_neighbours(search, points), indicators)
         prior = (self.s + np.count_nonzero(Y, axis=0)) / (2 * self.s + n_rows)
@@ -139,30 +133,16 @@ class MLkNN(MultiLabelClassifier):
         )
         return self._set_fitted(
             X, target, prior_=prior, posterior_=with_label / (with_label + without),
-            _search=search, _indicators=indicators, _points=points,
+            _indicators=indicators, _fit_X=points, _metric=self.metric,
         )  # fmt: skip
 
-    @property
-    def neighbors_(self) -> NearestNeighbors:
-        """The neighbour search; built from the training rows when it is first needed."""
-        if "_points" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no neighbors_ before fit")
-        if "_search" not in vars(self):
-            self._search = self._make_search(self._points)
-        return self._search
-
-    def _make_search(self, points: MatrixLike) -> NearestNeighbors:
-        k = min(self.n_neighbors, count_rows(points) - 1)
-        search = NearestNeighbors(n_neighbors=k, metric=self.metric, n_jobs=self.n_jobs)
-        return search.fit(points)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The search is built again from the points: a compiled tree is not safe in a model file.
-        return {name: value for name, value in super().__getstate__().items() if name != "_search"}
+    def _search(self, points: MatrixLike, k: int, metric: Any) -> NearestNeighbors:
+        # It is not stored: a compiled tree is not safe in a model file.
+        return NearestNeighbors(n_neighbors=k, metric=metric, n_jobs=self.n_jobs).fit(points)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
-        neighbours = _neighbours(self.neighbors_, self._points, _points(X))
-        counts = _count(neighbours, self._indicators)
+        search = self._search(self._fit_X, self.posterior_.shape[1] - 1, self._metric)
+        counts = _count(_neighbours(search, self._fit_X, _points(X)), self._indicators)
         return self.posterior_[np.arange(counts.shape[1]), counts]
 
     def __sklearn_tags__(self) -> Any:

@@ -28,7 +28,7 @@ from pairmend._utils.classifiers import (
 )
 from pairmend._utils.training import Target
 from pairmend._utils.typing import FloatArray, IntArray
-from pairmend.baselines.relevance import BinaryRelevance
+from pairmend.baselines.transformation import BinaryRelevance
 from pairmend.distributed.rows import Block, Rows, as_task, stack
 from pairmend.distributed.subspace_nb import NO_ENCODER, check_frame, train_labels
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames

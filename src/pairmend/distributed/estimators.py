@@ -28,7 +28,7 @@ from pairmend._utils.computing import lazy
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.training import relative_weights, route_fit_params
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.baselines.relevance import BinaryRelevance
+from pairmend.baselines.transformation import BinaryRelevance
 from pairmend.distributed.base_training import (
     fit_on_worker,
     is_trained_by_blocks,
