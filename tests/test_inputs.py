@@ -235,7 +235,6 @@ class WithoutNumbers(LogisticRegression):
         (GaussianNB(), pd.DataFrame, lambda X: pd.DataFrame(X)[[1, 0, 2, 3, 4, 5]], {}, "order"),
         (LinearSVC(), None, None, {}, "LinearSVC has no predict_proba.*CalibratedClassifierCV"),
         ("svm", None, None, {}, "'estimator' parameter"),
-        (KNeighborsClassifier(), None, None, {"sample_weight": np.ones(80)}, "takes no sample_w"),
         (GaussianNB(), None, None, {"sample_weight": -np.ones(80)}, "[Nn]egative"),
         (GaussianNB(), None, None, {"sample_weight": np.zeros(80)}, "at least one non-zero"),
         (GaussianNB(), None, None, {"sample_weight": np.ones(7)}, "shape"),
@@ -259,6 +258,8 @@ def test_errors_that_name_what_is_missing(kind, small_set):
         kind().predict(small_set[0])
     with pytest.raises(TypeError, match="colour"):
         kind(GaussianNB()).fit(*small_set, colour="red")
+    with pytest.raises(TypeError, match="takes no sample_weight"):
+        kind(KNeighborsClassifier()).fit(*small_set, sample_weight=np.ones(80))
 
 
 class Fixed:

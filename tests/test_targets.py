@@ -101,15 +101,15 @@ NO_INDICATOR = "must hold 0 and 1 only, but row ., column . is "
         ([["0", "1"], ["1", "1"]] * 30, NO_INDICATOR + "'0'"),
         (np.where(Y == 1, np.nan, Y), "contains NaN"),
         (Y[:, :1], "one label only.*y.ravel()"),
-        (Y[:, :0], "y has no labels"),
+        (Y[:, :0], r"shape \(60, 0\)"),
         (Y[:59], "inconsistent numbers of samples: .60, 59"),
         (pd.DataFrame(Y, columns=["a", "b", "a", "c"]), "several columns of the same name"),
-        (np.zeros((60, 3, 2)), "3 dimensions"),
+        (np.zeros((60, 3, 2)), r"shape \(60, 3, 2\)"),
         (None, "requires y"),
         (np.ones(60), "one class only.*at least two classes"),
         (np.linspace(0, 1, 60), "Unknown label type"),
-        (pd.Series([*TAGS[:-1], None]), "row 59 is None. Pass an empty list"),
-        ([*TAGS[:-1], ["sea", 3]], "row 59 has the tag 3. Tags in lists must be strings"),
+        (pd.Series([*TAGS[:-1], None]), "row 59 is None. Pass a list"),
+        ([*TAGS[:-1], ["sea", 3]], "row 59 is .*3.*Pass a list of strings"),
         ([[1], [1, 2]] * 30, "lists of numbers, of different lengths.*pass sets"),
         ([[""] for _ in TAGS[:-1]] + [set()], "no row has a tag"),
         ([{"sea"}, {1}] * 30, "tags of several types"),
@@ -138,15 +138,13 @@ def framed(name):
 def test_a_target_or_weights_in_another_order_are_an_error(name):
     X, y = framed(name)
     clf, weights = made(name), pd.Series(np.linspace(1.0, 2.0, 60), X.index)
-    with pytest.raises(ValueError, match=r"row 1 is 'photo 7' in X and 'photo 1' in y") as caught:
+    with pytest.raises(ValueError, match=r"different order.*y.loc\[X.index\]"):
         clf.fit(X, y.sort_index())
-    assert "y.loc[X.index]" in str(caught.value)
-    assert "y.set_axis(X.index)" in str(caught.value)
     assert not hasattr(clf, "classes_")
     clf.fit(X, y.sort_index().loc[X.index])
     clf.fit(X, y.sort_index().set_axis(X.index))  # by position
     if name != "MLkNN":  # takes no weights
-        with pytest.raises(ValueError, match=r"in sample_weight.*sample_weight.loc\[X.index\]"):
+        with pytest.raises(ValueError, match=r"sample_weight.loc\[X.index\]"):
             clf.fit(X, y, sample_weight=weights.sort_index())
         clf.fit(X, y, sample_weight=weights)
 

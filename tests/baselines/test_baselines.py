@@ -396,7 +396,7 @@ def test_bases_that_pass_parameters_on(baseline, small_set):
     search = GridSearchCV(LOGISTIC, {"C": [0.01]}, cv=[(np.arange(40), np.arange(40))])
     searched = with_base(baseline, search).fit(X, Y, sample_weight=weights)
     np.testing.assert_allclose(searched.predict_proba(X), plain.predict_proba(X))
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier takes no sample_weight"):
         with_base(baseline, KNeighborsClassifier()).fit(X, Y, sample_weight=weights)
     with pytest.raises(ValueError, match="[Nn]egative"):
         with_base(baseline, GaussianNB()).fit(X, Y, sample_weight=-weights)

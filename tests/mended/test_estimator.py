@@ -487,7 +487,7 @@ def test_weights_reach_the_base_classifier(small_set):
     np.testing.assert_array_equal(
         quick().fit(X, Y, sample_weight=weights).predict_proba(X), expected
     )
-    with pytest.raises(ValueError, match="takes no sample_weight"):
+    with pytest.raises(TypeError, match="takes no sample_weight"):
         MendedClassifier(KNeighborsClassifier()).fit(X, Y, sample_weight=weights)
 
 

@@ -177,9 +177,7 @@ def test_loading_calls_no_methods_of_members():
 
     for cls in (MLkNN, GaussianNeighbourhood):
         made = cls.__new__(cls)
-        made.__setstate__(
-            dict.fromkeys(["_fit_X", "points_", "n_neighbors"], Trap())
-        )
+        made.__setstate__(dict.fromkeys(["_fit_X", "points_", "n_neighbors"], Trap()))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d, has_fit_parameter
 
-from pairmend._utils.arrays import as_numpy, foreign_namespace, take_rows
+from pairmend._utils.arrays import as_numpy, take_rows
 from pairmend._utils.sklearn_private import (
     check_method_params,
     count_rows,
@@ -51,7 +51,7 @@ class Target:
 
 
 def check_target(
-    estimator: BaseEstimator, X: MatrixLike, y: TargetLike, *, min_labels: int = 2
+    estimator: BaseEstimator | None, X: MatrixLike, y: TargetLike, *, min_labels: int = 2
 ) -> Target:
     """Read a target: label indicators (n, L), tags of each row, or classes (n,)."""
     if y is None:
@@ -66,11 +66,6 @@ def check_target(
         y, names = indicators_of(tags)
     y = _as_array(y)
     check_consistent_length(X, y)
-    if y.ndim > 2:
-        raise ValueError(
-            f"y has {y.ndim} dimensions, shape {y.shape}; expected label indicators of shape "
-            "(n_samples, n_labels) or classes of shape (n_samples,)."
-        )
     is_one_label = y.ndim == 2 and y.shape[1] == 1
     if y.ndim == 1 or (is_one_label and not np.isin(y, [0, 1]).all()):
         return _check_classes(column_or_1d(y, warn=True))
@@ -80,13 +75,14 @@ def check_target(
             "CalibratedLabelRanking accept a single label; to learn it as a binary problem here, "
             "pass a 1-D y, for instance numpy.ravel(y)."
         )
+    indicators = check_indicators(y)
     classes = np.arange(y.shape[1]) if names is None else np.asarray(names)
     if twice := [name for name, n in Counter(classes.tolist()).items() if n > 1]:
         raise ValueError(
             f"y has several columns of the same name: {twice[:5]}. Rename them, or drop all but "
             "one of each."
         )
-    return Target(_check_indicators(y), classes, True)
+    return Target(indicators, classes, True)
 
 
 def check_further_target(
@@ -102,18 +98,17 @@ def check_further_target(
     `classes` are all classes, or the names of the labels; None means those of the first call.
     """
     fitted = getattr(estimator, "classes_", None)
-    classes = None if classes is None else np.asarray(classes)
-    known = classes if fitted is None else fitted
+    known = fitted if classes is None or fitted is not None else np.asarray(classes)
     if known is None or y is None:
         return check_target(estimator, X, y, min_labels=min_labels)
     if classes is not None and not np.array_equal(np.sort(classes), np.sort(known)):
         raise ValueError(
-            f"classes are {classes.tolist()}, but were {known.tolist()} in an earlier call; leave "
+            f"classes are {list(classes)}, but were {known.tolist()} in an earlier call; leave "
             "them out, or start again with a new estimator."
         )
     check_row_order(X, y, "y")
     if (tags := tags_of(y)) is not None:
-        y = indicators_of(tags, known)[0]
+        y, _ = indicators_of(tags, known)
     has_classes = _as_array(y).ndim == 1
     if fitted is not None and has_classes is estimator.multilabel_:
         forms = ["indicators of shape (n_samples, n_labels)", "classes of shape (n_samples,)"]
@@ -121,12 +116,13 @@ def check_further_target(
             f"y has {forms[has_classes]}, but an earlier call had {forms[not has_classes]}."
         )
     if has_classes:
-        return _among_classes(X, _as_array(y), np.unique(known))
+        return _check_classes(_as_array(y), np.unique(known))
     target = check_target(estimator, X, y, min_labels=min_labels)
-    if len(known) != target.Y.shape[1]:
-        raise ValueError(f"y has {target.Y.shape[1]} labels, expected {len(known)}.")
-    if hasattr(y, "columns") and not np.array_equal(target.classes, known):
-        raise ValueError(f"y has the labels {target.classes.tolist()}, expected {known.tolist()}.")
+    expected = known if hasattr(y, "columns") else np.arange(len(known))
+    if not np.array_equal(target.classes, expected):
+        raise ValueError(
+            f"y has the labels {target.classes.tolist()}, expected {expected.tolist()}."
+        )
     return replace(target, classes=known)
 
 
@@ -148,16 +144,11 @@ def tags_of(y: TargetLike) -> list[Any] | None:
     if not any(isinstance(row, SETS) for row in rows) and strings <= {"0", "1"}:
         return None
     for number, row in enumerate(rows):
-        if not isinstance(row, (*LISTS, *SETS)):
+        is_list = isinstance(row, LISTS) and all(isinstance(tag, str) for tag in row)
+        if not (is_list or isinstance(row, SETS)):
             raise ValueError(
-                f"y holds lists of tags, but row {number} is {row!r}. Pass an empty list for a row "
-                "without tags."
-            )
-        odd = [tag for tag in row if not isinstance(row, SETS) and not isinstance(tag, str)]
-        if odd:
-            raise ValueError(
-                f"y holds lists of tags, but row {number} has the tag {odd[0]!r}. Tags in lists "
-                "must be strings; convert them with str, or pass sets."
+                f"y holds tags of each row, but row {number} is {row!r}. Pass a list of strings or "
+                "a set for each row, an empty list for a row without tags."
             )
     return [{tag for tag in row if not isinstance(tag, str) or tag.strip()} for row in rows]
 
@@ -188,63 +179,27 @@ def check_row_order(X: MatrixLike, other: Any, name: str) -> None:
     Rows are matched by position, as in scikit-learn. If the indices have different values, as after
     ``reset_index`` of one of them, the order cannot be checked.
     """
-    indices: list[Any] = [getattr(part, "index", None) for part in (X, other)]
-    ours, theirs = indices
+    ours: Any = getattr(X, "index", None)
+    theirs: Any = getattr(other, "index", None)
     if not (hasattr(ours, "symmetric_difference") and hasattr(theirs, "symmetric_difference")):
         return  # a list has a method of this name
     if len(ours) != len(theirs) or ours.equals(theirs):
         return
     if not len(ours.symmetric_difference(theirs, sort=False)):
-        row = int(np.argmax(np.asarray(ours != theirs)))
-        first, second = ours[[row]].tolist()[0], theirs[[row]].tolist()[0]
         raise ValueError(
-            f"X and {name} have the same index values in a different order: row {row} is "
-            f"{first!r} in X and {second!r} in {name}. Rows are matched by position. If they "
-            f"belong together by index, pass {name}.loc[X.index] (without repeated index values); "
-            f"if by position, pass {name}.set_axis(X.index)."
+            f"X and {name} have the same index values in a different order, and rows are matched "
+            f"by position. If they belong together by index, pass {name}.loc[X.index] (without "
+            f"repeated index values); if by position, pass {name}.set_axis(X.index)."
         )
-
-
-def numpy_target(y: TargetLike) -> TargetLike:
-    """Return a target of another array library as numpy's; indicators as bool, which is smaller."""
-    namespace = foreign_namespace(y)
-    if namespace is None:
-        return y
-    is_bool = namespace.xp.isdtype(y.dtype, "bool")  # not comparable with numbers
-    if y.ndim == 2 and not is_bool and bool(namespace.xp.all((y == 0) | (y == 1))):
-        return namespace.numpy(y == 1)
-    return as_numpy(y)
 
 
 def check_indicators(Y: TargetLike) -> BoolArray:
     """Read label indicators of shape (n, L)."""
     indicators = _as_array(Y)
-    if indicators.ndim != 2:
+    if indicators.ndim != 2 or not indicators.shape[1]:
         raise ValueError(
-            f"Y has the shape {indicators.shape}; expected label indicators of shape "
-            "(n_samples, n_labels)."
-        )
-    return _check_indicators(indicators)
-
-
-def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:
-    y = numpy_target(y)
-    if sparse.issparse(y):
-        return np.asarray(y.toarray())
-    try:
-        return np.asarray(y)
-    except ValueError as error:
-        raise ValueError(
-            "y holds lists of numbers, of different lengths. Expected label indicators of 0 and "
-            "1, one for each label in every row. If the numbers are tags, pass sets, or use "
-            "sklearn.preprocessing.MultiLabelBinarizer."
-        ) from error
-
-
-def _check_indicators(indicators: np.ndarray[Any, Any]) -> BoolArray:
-    if indicators.shape[1] == 0:
-        raise ValueError(
-            "y has no labels: its shape is (n_samples, 0). Expected at least one column."
+            f"y has the shape {indicators.shape}; expected label indicators of shape "
+            "(n_samples, n_labels), of at least one label."
         )
     if indicators.dtype.kind == "f":
         assert_all_finite(indicators, input_name="y")
@@ -268,54 +223,51 @@ def _is_indicator(cell: Any) -> bool:
     return isinstance(cell, bool | int | float | np.number | np.bool_) and cell in (0, 1)
 
 
-def _check_classes(y: np.ndarray[Any, Any]) -> Target:
+def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:
+    y = as_numpy(y)
+    try:
+        return np.asarray(y.toarray() if sparse.issparse(y) else y)
+    except ValueError as error:
+        raise ValueError(
+            "y holds lists of numbers, of different lengths. Expected label indicators of 0 and "
+            "1, one for each label in every row. If the numbers are tags, pass sets, or use "
+            "sklearn.preprocessing.MultiLabelBinarizer."
+        ) from error
+
+
+def _check_classes(y: np.ndarray[Any, Any], known: np.ndarray[Any, Any] | None = None) -> Target:
+    """Read classes, which must be among known ones if there are any."""
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
     if y.dtype == object:
-        _check_values(y.tolist())
+        missing = [row for row, name in enumerate(y.tolist()) if _is_missing(name)]
+        if missing:
+            raise ValueError(
+                f"y is missing in {len(missing)} row(s), first in row {missing[0]}. Leave these "
+                "rows out, or, if they have no labels, pass a list of tags for each row."
+            )
+        if len({isinstance(name, str) for name in y.tolist()}) > 1:
+            raise ValueError(
+                "y holds texts and other values. Give them one type, for instance with "
+                "y.astype(str)."
+            )
     check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    classes = np.unique(y) if known is None else known
     if len(classes) < 2:
         raise ValueError(
             f"y has one class only, {classes[0]!r}; a classifier needs at least two classes."
-        )
-    return Target(codes[:, np.newaxis] == np.arange(len(classes)), classes, False)
-
-
-def _check_values(names: list[Any]) -> None:
-    """Raise an error for missing classes and for classes of several types."""
-    missing = [row for row, name in enumerate(names) if _is_missing(name)]
-    if missing:
-        raise ValueError(
-            f"y is missing in {len(missing)} row(s), first in row {missing[0]}. Leave these rows "
-            "out, or, if they have no labels, pass a list of tags for each row, an empty list for "
-            "these."
-        )
-    if len({isinstance(name, str) for name in names}) > 1:
-        raise ValueError(
-            "y holds texts and other values. Give them one type, for instance with y.astype(str)."
-        )
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
-
-
-def _among_classes(X: MatrixLike, y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> Target:
-    """Read classes, all of which must be among given ones."""
-    check_consistent_length(X, y)
-    if len(classes) < 2:
-        raise ValueError(
-            f"classes has one class only, {classes[0]!r}; a classifier needs at least two classes."
         )
     if unknown := sorted(set(np.unique(y).tolist()) - set(classes.tolist())):
         raise ValueError(
             f"y has classes that are not among those of the first call: {unknown}. Give all that "
             "will ever occur as `classes` in the first call."
         )
-    return Target(
-        np.searchsorted(classes, y)[:, np.newaxis] == np.arange(len(classes)), classes, False
-    )
+    codes = np.searchsorted(classes, y)
+    return Target(codes[:, np.newaxis] == np.arange(len(classes)), classes, False)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 SHARE = 0.02
@@ -406,18 +358,12 @@ def _check_names(estimator: BaseEstimator, base: Any, params: dict[str, Any]) ->
     known = signature(base.fit).parameters
     takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known.values())
     unknown = [name for name in params if name not in known or name in ("X", "y", "Y")]
-    if routing_enabled() or takes_all or not unknown:
-        return  # with routing, and in a meta-estimator that forwards **params, it raises its own
-    if "sample_weight" in unknown:
-        raise ValueError(
-            f"The base classifier {type(base).__name__} takes no sample_weight in fit. Choose "
-            "one that does. For a pipeline, enable scikit-learn's metadata routing and let its "
-            "steps request sample_weight."
+    if unknown and not (takes_all or routing_enabled()):  # these raise their own errors
+        raise TypeError(
+            f"{type(estimator).__name__}.fit() got an unexpected keyword argument {unknown[0]!r}: "
+            f"the base classifier {type(base).__name__} takes no {unknown[0]} in fit, but "
+            f"{', '.join(known)}. Choose another base classifier."
         )
-    raise TypeError(
-        f"{type(estimator).__name__}.fit() got an unexpected keyword argument {unknown[0]!r}. "
-        f"Expected parameters of {type(base).__name__}.fit: {', '.join(known)}."
-    )
 
 
 def take_params(X: MatrixLike, params: dict[str, Any], rows: IntArray) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from pairmend._utils.classifiers import (
     varying_labels,
 )
 from pairmend._utils.computing import batches
-from pairmend._utils.training import numpy_target, relative_weights
+from pairmend._utils.training import relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.kernels.local_sums import TIE, TOLERANCE
@@ -257,7 +257,7 @@ def rows_of_device(
             stacklevel=4,
         )
     params = {name: as_numpy(value) for name, value in fit_params.items()}
-    return X, namespace.numpy(X).astype(np.float64), numpy_target(y), params
+    return X, namespace.numpy(X).astype(np.float64), as_numpy(y), params
 
 
 def warn_of_other_scalings(corrector: Corrector, namespace: Namespace) -> None:

@@ -35,7 +35,6 @@ from pairmend._utils.sklearn_private import (
 from pairmend._utils.training import (
     Target,
     check_target,
-    numpy_target,
     route_fit_params,
     take_params,
 )
@@ -190,7 +189,7 @@ class LearnerClassifier(MultiLabelClassifier):
                     "CalibratedLabelRanking take arrays of any library with RandomSubspaceNB."
                 )
             warn_of_n_jobs(self, namespace)
-            X, y = check_device_rows(X, namespace, self), numpy_target(y)
+            X, y = check_device_rows(X, namespace, self), as_numpy(y)
             fit_params = {name: as_numpy(value) for name, value in fit_params.items()}
         X = check_training_rows(X)
         target = self._read_target(X, y)
