@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
@@ -43,9 +43,6 @@ def is_auto(value: Any) -> bool:
 
 def check_base_classifier(estimator: Any) -> None:
     """Raise an error for a base classifier without probabilities."""
-    if isinstance(estimator, type):
-        name = estimator.__name__
-        raise TypeError(f"The base classifier is the class {name}; pass an instance, {name}().")
     if not hasattr(estimator, "predict_proba"):
         name = type(estimator).__name__
         raise ValueError(
@@ -75,16 +72,10 @@ def seed_estimator(estimator: Any, seed: int) -> Any:
         for name, value in params.items()
         if (name == "random_state" or name.endswith("__random_state"))
         and value is None
-        and not _inside_none(name, params)
+        # An object that None stands for is seeded by its owner.
+        and params.get(name.rpartition("__")[0], estimator) is not None
     }
     return estimator.set_params(**unset)
-
-
-def _inside_none(name: str, params: dict[str, Any]) -> bool:
-    """Return whether a nested parameter belongs to a default object, which its owner seeds."""
-    parts = name.split("__")
-    owners = ("__".join(parts[:depth]) for depth in range(1, len(parts)))
-    return any(owner in params and params[owner] is None for owner in owners)
 
 
 def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:
@@ -120,15 +111,20 @@ def predicted_labels(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
     return Y.astype(np.int64)
 
 
-def predicted_scores(model: Any, X: Any, n_labels: int) -> np.ndarray[Any, Any]:
-    """Return the scores of a classifier by predict_proba or else decision_function, (n, L)."""
+def scoring_method(model: Any) -> str:
+    """Return the name of the method that scores labels, or raise an error if there is none."""
     for method in ("predict_proba", "decision_function"):
         if hasattr(model, method):
-            return label_scores(model, X, method, n_labels)
+            return method
     raise ValueError(
-        f"{type(model).__name__} has neither predict_proba nor decision_function, which a "
-        "metric of scores needs"
+        f"{type(model).__name__} has no predict_proba and no decision_function, from which "
+        "scores are taken. Choose a classifier that has one of them."
     )
+
+
+def predicted_scores(model: Any, X: Any, n_labels: int) -> FloatArray:
+    """Return the scores of a classifier by predict_proba or else decision_function, (n, L)."""
+    return label_scores(model, X, scoring_method(model), n_labels)
 
 
 def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> FloatArray:
@@ -140,8 +136,8 @@ def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> F
     found, n_rows = as_numpy(getattr(estimator, method)(X)), count_rows(X)
     if isinstance(found, list):
         classes = getattr(estimator, "classes_", [[0, 1]] * len(found))
-        columns = [_column_of_one(part, own) for part, own in zip(found, classes, strict=True)]
-        scores = np.column_stack(columns)
+        pairs = zip(found, classes, strict=True)
+        scores = np.column_stack([(np.asarray(own) == 1) @ np.asarray(p).T for p, own in pairs])
     else:
         scores = found.toarray() if sparse.issparse(found) else np.asarray(found)
         if n_labels == 1:  # many classifiers treat one label as two classes
@@ -157,13 +153,6 @@ def label_scores(estimator: Any, X: MatrixLike, method: str, n_labels: int) -> F
             f"{scores.size} rows and labels; expected numbers."
         )
     return scores
-
-
-def _column_of_one(probabilities: Any, classes: Any) -> FloatArray:
-    """Return the probabilities of class 1; zeros for a label that never occurs."""
-    probabilities = np.asarray(probabilities)
-    where = np.flatnonzero(np.asarray(classes) == 1)
-    return probabilities[:, where[0]] if len(where) else np.zeros(len(probabilities))
 
 
 WITHOUT_TARGET = (
@@ -273,16 +262,11 @@ def _fit_clone(estimator: Any, X: MatrixLike, y: IntArray, fit_params: dict[str,
 
 
 def _count_shared(pipeline: Pipeline, fit_params: dict[str, Any]) -> int:
-    """Return the number of first steps that do not use the target and have no fit parameters."""
-    with_params = {name.partition("__")[0] for name in fit_params}
-    if not with_params <= set(pipeline.named_steps):  # routed by scikit-learn, or an error
+    """Return how many first steps can be shared: no target, and fit parameters of the last only."""
+    *steps, (last, _) = pipeline.steps
+    if any(name.partition("__")[0] != last for name in fit_params):
         return 0
-    names, steps = zip(*pipeline.steps[:-1], strict=True) if len(pipeline) > 1 else ((), ())
-    uses_target = [
-        name in with_params or not _is_without_target(step)
-        for name, step in zip(names, steps, strict=True)
-    ]
-    return [*uses_target, True].index(True)
+    return [*(_is_without_target(step) for _, step in steps), False].index(False)
 
 
 def _is_without_target(transformer: Any) -> bool:
@@ -351,16 +335,9 @@ def _are_stackable(parts: list[tuple[list[Any], Any]]) -> bool:
 
 def _is_binary_logistic(classifier: Any) -> bool:
     """Return whether a fitted classifier of 0 and 1 applies the logistic function to a score."""
-    if type(classifier) is SGDClassifier:
-        is_logistic = classifier.loss == "log_loss"
-    else:
-        # scikit-learn 1.7 has the parameter multi_class.
-        is_logistic = (
-            type(classifier) is LogisticRegression
-            and getattr(classifier, "multi_class", None) != "multinomial"
-        )
     return (
-        is_logistic
+        type(classifier) is LogisticRegression
+        and getattr(classifier, "multi_class", None) != "multinomial"  # of scikit-learn 1.7
         and classifier.classes_.tolist() == [0, 1]
         and type(classifier.coef_) is np.ndarray
     )

@@ -22,6 +22,7 @@ from pairmend._utils.classifiers import (
     is_auto,
     label_scores,
     new_seed,
+    scoring_method,
     seed_estimator,
 )
 from pairmend._utils.computing import lazy
@@ -54,7 +55,7 @@ from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 from pairmend.pairwise.voting import CalibratedLabelRanking, PairwiseClassifier
-from pairmend.thresholds.classifier import ThresholdedClassifier, scoring_method
+from pairmend.thresholds.classifier import ThresholdedClassifier
 
 PAIRWISE = (PairwiseClassifier, CalibratedLabelRanking, CorrectedPairwiseClassifier)
 Classifier = TypeVar("Classifier", bound=MultiLabelClassifier)

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.arrays import check_training_rows, refuse_arrays
-from pairmend._utils.classifiers import label_scores, new_seed, seed_estimator
+from pairmend._utils.classifiers import label_scores, new_seed, scoring_method, seed_estimator
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HasMethods, Interval, fit_context
 from pairmend._utils.training import (
@@ -25,17 +25,6 @@ from pairmend._utils.training import (
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.model_selection import cross_fit, split_rows
 from pairmend.thresholds import CardinalityThreshold, FixedThreshold
-
-
-def scoring_method(estimator: Any) -> str:
-    """Return the name of the method that scores rows, or raise if there is none."""
-    for method in ("predict_proba", "decision_function"):
-        if hasattr(estimator, method):
-            return method
-    raise ValueError(
-        f"{type(estimator).__name__} has no predict_proba and no decision_function, from which a "
-        "threshold takes scores. Choose a classifier that has one of them."
-    )
 
 
 def _if_estimator_has(method: str) -> Any:
