@@ -18,7 +18,7 @@ VERSIONS = ["3.11", "3.12", "3.13", "3.14"]
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, types, workflows and metadata."""
+    """Check style, types and spelling."""
     session.run("make", "lint", external=True)
 
 

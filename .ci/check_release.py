@@ -1,16 +1,10 @@
-"""Compare a tag, such as v0.2.0, with the versions in the checkout and with the changelog."""
+"""Compare a tag, such as v0.2.0, with the version in the checkout and with the changelog."""
 
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-VERSIONS = {
-    "src/pairmend/__init__.py": r'^__version__ = "(.+)"$',
-    "CITATION.cff": r"^version: (.+)$",
-    "recipe/meta.yaml": r'^{% set version = "(.+)" %}$',
-}
-"""Files that have the version, and the line with it."""
 
 
 def problems(tag: str, root: Path = ROOT) -> list[str]:
@@ -18,16 +12,13 @@ def problems(tag: str, root: Path = ROOT) -> list[str]:
     version, found = tag.removeprefix("v"), []
     if tag == version:
         found.append(f"the tag must be v{version}, got {tag}")
-    for name, line in VERSIONS.items():
-        stated = re.findall(line, (root / name).read_text(encoding="utf-8"), re.MULTILINE)
-        if stated != [version]:
-            found.append(f"{name} has the version {', '.join(stated)}, expected {version}")
+    source = (root / "src" / "pairmend" / "__init__.py").read_text(encoding="utf-8")
+    stated = re.findall(r'^__version__ = "(.+)"$', source, re.MULTILINE)
+    if stated != [version]:
+        found.append(f"pairmend has the version {', '.join(stated)}, expected {version}")
     heading = rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$"
     if not re.search(heading, (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE):
         found.append(f"CHANGELOG.md has no heading '## {version} (YEAR-MONTH-DAY)'")
-    fragments = {path.name for path in (root / "changes.d").iterdir()} - {"README.md"}
-    if fragments:
-        found.append(f"changes.d has fragments left: {', '.join(sorted(fragments))}")
     return found
 
 

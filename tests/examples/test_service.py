@@ -18,8 +18,8 @@ from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.persistence import load_model, save_model
 
-pytest.importorskip("fastapi", reason="needs pip install '.[service]'")
-pytest.importorskip("uvicorn", reason="needs pip install '.[service]'")
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -50,18 +50,6 @@ def required(name):
     return found
 
 
-def boosting():
-    from catboost import CatBoostClassifier
-    from lightgbm import LGBMClassifier
-
-    X, Y = generated()
-    for base in (
-        LGBMClassifier(n_estimators=3, verbose=-1),
-        CatBoostClassifier(n_estimators=3, silent=True, allow_writing_files=False),
-    ):
-        assert pairmend.MendedClassifier(base, cv=2).fit(X, Y).predict(X).shape == Y.shape
-
-
 def cli():
     X, Y = generated()
     rows = [[*features, *labels] for features, labels in zip(X.tolist(), Y.tolist(), strict=True)]
@@ -94,9 +82,11 @@ def data():
     assert load("yeast").Y.shape == (2417, 14)
     assert load("simplehc").Y.shape[1] > 1
     assert cache_folder().name == "pairmend"
+    excel()
 
 
 def excel():
+    """Read a workbook."""
     import zipfile
 
     from pairmend.datasets import load_table
@@ -156,15 +146,6 @@ def plots():
     assert (DATA / "reliability.png").stat().st_size
 
 
-def service():
-    import fastapi
-    import uvicorn
-
-    assert fastapi.FastAPI(title="pairmend").title == "pairmend"
-    assert uvicorn.Config("service:app").app
-    models()
-
-
 def study():
     from pairmend.report import write_report
     from pairmend.study import Study, run_study
@@ -177,8 +158,8 @@ def study():
 
 
 def all():
-    """Run the parts of all extras in one environment."""
-    for part in (boosting, cli, dask, data, excel, models, parquet, plots, service, study):
+    """Run the parts of all extras for one machine in one environment."""
+    for part in (cli, data, models, parquet, plots, study):
         part()
 
 

@@ -152,7 +152,6 @@ def _require_calamine() -> Any:
         import python_calamine  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "Excel files need python-calamine, which is not installed: "
-            "pip install 'pairmend[excel]'"
+            "Excel files need python-calamine, which is not installed: pip install 'pairmend[data]'"
         ) from error
     return require_pandas()

@@ -285,7 +285,7 @@ def _check(condition: bool, message: str) -> None:
 def install_advice(packages: Iterable[str]) -> str:
     """Return how to install packages that algorithms of a study need."""
     if set(packages) <= BOOSTING:
-        return "Install them: pip install 'pairmend[boosting]'"
+        return "Install them: pip install lightgbm catboost"
     return "Install them, or run the study in an environment that has them (docs/study.md)"
 
 
