@@ -70,7 +70,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "subsection_order": [
         f"../examples/gallery/{folder}"
-        for folder in ("first_steps", "decisions", "explanations", "comparisons", "large_data")
+        for folder in ("first_steps", "decisions", "explanations", "large_data")
     ],
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("pairmend",),
