@@ -368,30 +368,27 @@ class EncodedFrame:
 def pack_frame(frame: Any) -> dict[str, Any]:
     """Convert a pandas frame, without its index, to arrays."""
     columns = [frame.iloc[:, number] for number in range(frame.shape[1])]
-    kinds = [column.dtype if has_categories(column) else None for column in columns]
-    return {
-        "names": frame.columns.to_numpy(),
-        "columns": [
-            column.to_numpy() if kind is None else column.cat.codes.to_numpy()
-            for column, kind in zip(columns, kinds, strict=True)
-        ],
-        "categories": [kind if kind is None else kind.categories.to_numpy() for kind in kinds],
-        "ordered": [kind is not None and bool(kind.ordered) for kind in kinds],
-    }
+    packed = [
+        (c.cat.codes.to_numpy(), c.cat.categories.to_numpy(), bool(c.cat.ordered))
+        if has_categories(c)
+        else (c.to_numpy(),)
+        for c in columns
+    ]
+    return {"names": frame.columns.to_numpy(), "columns": packed}
 
 
 def unpack_frame(packed: dict[str, Any]) -> Any:
     """Return the frame that :func:`pack_frame` converted."""
     import pandas as pd
 
-    parts = zip(packed["columns"], packed["categories"], packed["ordered"], strict=True)
-    columns = [
-        values
-        if categories is None
-        else pd.Categorical.from_codes(values, categories=pd.Index(categories), ordered=ordered)
-        for values, categories, ordered in parts
-    ]
-    frame = pd.DataFrame(dict(enumerate(columns)))
+    frame = pd.DataFrame(
+        {
+            number: pd.Categorical.from_codes(column[0], pd.Index(column[1]), column[2])
+            if len(column) == 3
+            else column[0]
+            for number, column in enumerate(packed["columns"])
+        }
+    )
     frame.columns = packed["names"]
     return frame
 
