@@ -19,16 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.arrays import (
     LARGEST,
-    Array,
     EncodedFrame,
-    Namespace,
     by_density,
     check_device_rows,
     densify,
     foreign_namespace,
     is_frame,
-    is_moderate,
     is_plain,
+    like_rows,
+    take_rows,
     to_csr,
 )
 from pairmend._utils.sklearn_private import (
@@ -44,11 +43,6 @@ from pairmend.frames import FrameEncoder
 from pairmend.kernels.neighbourhood import (
     adaptive_weights,
     gaussian_weights,
-)
-
-_ADVICE = (
-    "Distances between rows need numbers. Pass a scikit-learn transformer that returns numbers, "
-    "neighbourhood={name}(transform=...)."
 )
 
 
@@ -86,19 +80,9 @@ class _DistanceNeighbourhood(BaseEstimator):
         self._check_rows(count_rows(X))
         self.transform_ = None if self.transform is None else clone(self.transform).fit(X, y)
         rows = X if self.transform_ is None else self.transform_.transform(X)
-        if (namespace := foreign_namespace(rows)) is not None:
-            rows, weights = check_device_rows(rows, namespace), None
-            if sample_weight is not None:
-                weights = check_sample_weight(sample_weight, rows, ensure_non_negative=True)
-            self._encoder, self._sparse = None, False
-            self.mean_, self.scale_ = _mean_and_divisor_on_device(
-                rows, self.scale, weights, namespace
-            )
-            self.points_ = self._scaled_on_device(rows, namespace)
-            return self
         self._encoder = _frame_encoder(rows)
         numbers, categories = self._split(rows)
-        if self._encoder is None:
+        if self._encoder is None and _functions(numbers) is np:
             # A transformer decides on the form of its output.
             numbers = by_density(numbers) if self.transform is None else densify(numbers)
         self._sparse = sparse.issparse(numbers)
@@ -127,55 +111,44 @@ class _DistanceNeighbourhood(BaseEstimator):
         """
         check_is_fitted(self)
         rows = X if self.transform_ is None else self.transform_.transform(X)
-        if (namespace := foreign_namespace(rows)) is not None:
-            rows = check_device_rows(rows, namespace)
-            self._check_width(rows.shape[1])
-            return self._scaled_on_device(rows, namespace)
         numbers, categories = self._split(rows)
-        self._check_width(numbers.shape[1])
+        if numbers.shape[1] != self.mean_.shape[0]:
+            raise ValueError(
+                f"X has {numbers.shape[1]} features, but {type(self).__name__} was fitted with "
+                f"{self.mean_.shape[0]}."
+            )
         if self._sparse != sparse.issparse(numbers):
             numbers = to_csr(numbers) if self._sparse else numbers.toarray()
         with np.errstate(over="ignore"):
             points = self._scaled(numbers, categories)
+        # Products with validation points would overflow; at this distance only the direction
+        # matters.
         values = points.data if self._sparse else points
-        if not is_moderate(values):
-            # Products with validation points would overflow; at this distance only the direction
-            # matters.
-            np.clip(values, -LARGEST["float64"], LARGEST["float64"], out=values)
+        limit = LARGEST["float32" if "float32" in str(values.dtype) else "float64"]
+        if (xp := _functions(values)) is not np:
+            return xp.clip(values, min=-limit, max=limit)
+        np.clip(values, -limit, limit, out=values)
         return points
 
-    def _check_width(self, n_features: int) -> None:
-        if n_features != self.mean_.shape[0]:
-            raise ValueError(
-                f"X has {n_features} features, but {type(self).__name__} was fitted with "
-                f"{self.mean_.shape[0]}."
-            )
-
-    def _scaled(self, numbers: Any, categories: FloatArray) -> Matrix:
+    def _scaled(self, numbers: Any, categories: FloatArray | None) -> Matrix:
         """Return points from numeric features and the coordinates of categories."""
-        factor = self._factor()
+        xp, factor = _functions(numbers), self._factor()
         if sparse.issparse(numbers):
             filled = numbers.copy()
             missing = np.isnan(filled.data)
             filled.data[missing] = self.mean_[filled.indices[missing]]
             return (filled @ sparse.diags_array(factor)).tocsr()
         # Distances do not depend on the mean; without it, large values keep more digits.
-        centred = np.subtract(numbers, self.mean_, dtype=numbers.dtype)
+        centred = numbers - self.mean_
         centred *= factor
-        missing = np.isnan(centred)
-        if missing.any():
-            centred[missing] = 0
-        return np.hstack([centred, categories]) if categories.shape[1] else centred
+        missing = xp.isnan(centred)
+        if bool(xp.any(missing)):
+            centred = xp.where(missing, 0.0, centred)
+        return centred if categories is None else np.hstack([centred, categories])
 
-    def _scaled_on_device(self, rows: Array, namespace: Namespace) -> Array:
-        """Return dense rows without missing values as points in double precision."""
-        xp, dtype = namespace.xp, self.mean_.dtype
-        points = (xp.astype(rows, dtype) - self.mean_) * self._factor(xp)
-        limit = LARGEST["float64" if dtype == xp.float64 else "float32"]
-        return xp.clip(points, min=-limit, max=limit)
-
-    def _factor(self, xp: Any = np) -> FloatArray:
+    def _factor(self) -> FloatArray:
         """Return the number by which each feature is multiplied, 0 for one that is ignored."""
+        xp = _functions(self.scale_)
         is_used = self.scale_ > float(xp.finfo(self.scale_.dtype).smallest_normal)
         return xp.where(is_used, 1 / xp.where(is_used, self.scale_, 1.0), 0.0)
 
@@ -189,14 +162,28 @@ class _DistanceNeighbourhood(BaseEstimator):
             return None
         return self.mean_, self._factor()
 
-    def _split(self, rows: MatrixLike) -> tuple[Any, FloatArray]:
-        """Return the numeric features, and coordinates of the categories."""
-        advice = _ADVICE.format(name=type(self).__name__)
-        if self._encoder is None:
-            numbers = _check_numbers(rows, advice)
-            return numbers, np.empty((numbers.shape[0], 0))
-        encoded = self._encoder.encode(rows)
-        return encoded.numbers, encoded.coordinates()
+    def _split(self, rows: MatrixLike) -> tuple[Any, FloatArray | None]:
+        """Return the numeric features, and coordinates of the categories of a frame."""
+        if self._encoder is not None:
+            encoded = self._encoder.encode(rows)
+            return encoded.numbers, encoded.coordinates()
+        if (namespace := foreign_namespace(rows)) is not None:
+            return check_device_rows(rows, namespace), None
+        if is_plain(rows):
+            return rows, None
+        is_number = getattr(getattr(rows, "dtype", None), "kind", "O") in "iufbc"
+        try:
+            # In single precision the weights of far neighbours would be 0.
+            options = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "input_name": "X"}
+            return check_array(rows, accept_sparse="csr", **options), None
+        except ValueError as error:
+            if is_number:
+                raise
+            raise ValueError(
+                "X is not numeric. Distances between rows need numbers. Pass a scikit-learn "
+                "transformer that returns numbers, "
+                f"neighbourhood={type(self).__name__}(transform=...)."
+            ) from error
 
 
 class GaussianNeighbourhood(_DistanceNeighbourhood):
@@ -394,11 +381,7 @@ class GlobalNeighbourhood(BaseEstimator):
             All ones.
         """
         check_is_fitted(self)
-        shape = (self.n_points_, count_rows(X))
-        if (namespace := foreign_namespace(X)) is not None:
-            xp = namespace.xp
-            return xp.ones(shape, dtype=namespace.float64, device=namespace.device).T
-        return np.ones(shape).T
+        return like_rows(np.ones((self.n_points_, count_rows(X))).T, X)
 
 
 def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int, xp: Any = np) -> FloatArray:
@@ -427,53 +410,12 @@ def _functions(points: Matrix) -> Any:
     return np if namespace is None else namespace.xp
 
 
-def _mean_and_divisor_on_device(
-    rows: Array, scale: str | None, weights: FloatArray | None, namespace: Namespace
-) -> tuple[Array, Array]:
-    """Return what :func:`_mean_and_divisor` returns, for rows without missing values."""
-    xp = namespace.xp
-    mass = np.ones(rows.shape[0]) if weights is None else weights
-    rows = xp.take(rows, namespace.asarray(np.flatnonzero(mass > 0)), axis=0)
-    rows, mass = xp.astype(rows, namespace.float64), mass[mass > 0]
-    masses, total = namespace.asarray(mass)[:, None], float(mass.sum())
-    mean = xp.sum(rows * masses, axis=0) / total
-    spread = xp.max(rows, axis=0) - xp.min(rows, axis=0)
-    if scale is None:
-        return mean, xp.ones_like(spread)
-    if scale == "range":
-        return mean, spread
-    deviation = xp.sqrt(xp.sum((rows - mean) ** 2 * masses, axis=0) / total)
-    return mean, xp.where(spread > 0, deviation, 0.0)
-
-
 def _frame_encoder(rows: MatrixLike) -> FrameEncoder | None:
     """Return the encoder of a frame; None if rows are an array."""
     if isinstance(rows, EncodedFrame):
         encoder: FrameEncoder = rows.encoder
         return encoder
     return FrameEncoder().fit(rows) if is_frame(rows) else None
-
-
-def _check_numbers(rows: MatrixLike, advice: str) -> Any:
-    """Return rows as a numeric matrix, or raise an error with the advice."""
-    if is_plain(rows):
-        return rows
-    try:
-        return check_array(
-            rows,
-            accept_sparse="csr",
-            dtype=np.float64,  # in single precision the weights of far neighbours would be 0
-            ensure_all_finite="allow-nan",
-            input_name="X",
-        )
-    except ValueError as error:
-        if not _is_numeric(rows):
-            raise ValueError(f"X is not numeric. {advice}") from error
-        raise
-
-
-def _is_numeric(rows: MatrixLike) -> bool:
-    return getattr(getattr(rows, "dtype", None), "kind", "O") in "iufbc"
 
 
 def _mean_and_divisor(
@@ -483,39 +425,35 @@ def _mean_and_divisor(
 
     The range is that of all rows of positive weight. The divisor of a constant feature is 0.
     """
-    if weights is not None:
-        present = weights > 0
-        if not present.all():
-            numbers, weights = numbers[present], weights[present]
-        if all_equal(weights):
-            weights = None
+    if weights is not None and not (weights > 0).all():
+        present = np.flatnonzero(weights > 0)
+        numbers, weights = take_rows(numbers, present), weights[present]
+    if weights is not None and all_equal(weights):
+        weights = None
+    xp, variance = _functions(numbers), None
     if sparse.issparse(numbers):
         mean, variance = mean_variance_axis(numbers, axis=0, weights=weights)
+        mean = np.nan_to_num(mean)
         low, high = min_max_axis(numbers, axis=0, ignore_nan=True)
     else:
-        valid: Any = True  # much faster than an array of True
-        count: Any = len(numbers)
-        if np.isnan(numbers).any():
-            valid = ~np.isnan(numbers)
-            count = np.maximum(valid.sum(axis=0), 1)
-        if weights is not None:
-            mass = np.repeat(weights[:, np.newaxis], numbers.shape[1], axis=1)
-            count = np.sum(mass, axis=0, where=valid)
-            count = np.where(count > 0, count, 1)
-        mean = np.sum(numbers if weights is None else mass * numbers, axis=0, where=valid) / count
-        low = np.min(numbers, axis=0, where=valid, initial=np.inf)
-        high = np.max(numbers, axis=0, where=valid, initial=-np.inf)
-        variance = 0
+        if (namespace := foreign_namespace(numbers)) is not None:
+            numbers = xp.astype(numbers, namespace.float64)
+            weights = None if weights is None else namespace.asarray(weights)
+        # Weights of values; without weights and missing values only their sums are needed.
+        mass: Any = None if weights is None else weights[:, None]
+        missing, low, high = xp.isnan(numbers), numbers, numbers
+        if bool(xp.any(missing)):
+            mass = xp.where(missing, 0.0, 1.0 if mass is None else mass)
+            low, high = (xp.where(missing, end, numbers) for end in (np.inf, -np.inf))
+            numbers = xp.where(missing, 0.0, numbers)
+        low, high = xp.min(low, axis=0), xp.max(high, axis=0)
+        total = numbers.shape[0] if mass is None else xp.sum(mass, axis=0)
+        total = total if mass is None else xp.where(total > 0, total, 1.0)
+        mean = xp.sum(numbers if mass is None else numbers * mass, axis=0) / total
         if scale == "standard":
             squares = (numbers - mean) ** 2
-            variance = (
-                np.sum(squares if weights is None else mass * squares, axis=0, where=valid) / count
-            )
-    spread = np.where(high > low, high - low, 0)  # also 0 where all values are NaN
+            variance = xp.sum(squares if mass is None else squares * mass, axis=0) / total
+    spread = xp.where(high > low, high - low, 0.0)  # also 0 where all values are NaN
     if scale is None:
-        divisor = np.ones_like(spread)
-    elif scale == "range":
-        divisor = spread
-    else:
-        divisor = np.where(spread > 0, np.sqrt(variance), 0)
-    return np.nan_to_num(mean), divisor
+        return mean, xp.ones_like(spread)
+    return mean, spread if scale == "range" else xp.where(spread > 0, xp.sqrt(variance), 0.0)
