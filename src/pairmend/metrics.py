@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import f1_score, hamming_loss, zero_one_loss
 from sklearn.utils import check_array
 
 from pairmend._utils.arrays import as_numpy
@@ -14,18 +14,6 @@ from pairmend._utils.training import check_indicators
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
 
 __all__ = ["LOSSES", "Reliability", "reliability"]
-
-
-def macro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Return one minus the mean F1 of the labels, as `LOSSES` describes it."""
-    truth, predicted = as_numpy(y_true), as_numpy(y_pred)
-    return 1 - float(f1_score(truth, predicted, average="macro", zero_division=1.0))
-
-
-def micro_f1_loss(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Return one minus the F1 of all decisions, as `LOSSES` describes it."""
-    truth, predicted = as_numpy(y_true), as_numpy(y_pred)
-    return 1 - float(f1_score(truth, predicted, average="micro", zero_division=1.0))
 
 
 def _weighted_hamming(Y: BoolArray, decisions: BoolArray, weights: FloatArray) -> float:
@@ -53,16 +41,32 @@ def _weighted_macro_f1(Y: BoolArray, decisions: BoolArray, weights: FloatArray) 
     return _mean_f1_loss(weights @ (Y & decisions), weights @ Y + weights @ decisions)
 
 
-LOSSES: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
-    "hamming": hamming_loss,
-    "macro_f1": macro_f1_loss,
-    "micro_f1": micro_f1_loss,
-    "zero_one": zero_one_loss,
+WEIGHTED_LOSSES = {
+    "hamming": _weighted_hamming,
+    "macro_f1": _weighted_macro_f1,
+    "micro_f1": _weighted_micro_f1,
+    "zero_one": _weighted_zero_one,
+}
+"""Losses of boolean arrays with row weights. They do not check the input, which would take most of
+the time."""
+
+
+def _loss(name: str, y_true: TargetLike, y_pred: TargetLike) -> float:
+    """Return a loss of label indicators."""
+    Y, decisions = check_indicators(y_true), check_indicators(y_pred)
+    if Y.shape != decisions.shape:
+        raise ValueError(f"y_true has the shape {Y.shape}, y_pred {decisions.shape}.")
+    return WEIGHTED_LOSSES[name](Y, decisions, np.ones(len(Y)))
+
+
+LOSSES: dict[str, Callable[[TargetLike, TargetLike], float]] = {
+    name: partial(_loss, name) for name in WEIGHTED_LOSSES
 }
 """The losses of studies and of ``criterion`` in `MendedClassifier`, by name.
 
-Two are functions of scikit-learn; the others are one minus the macro- and the micro-averaged F1. As
-in Mulan, the F1 of a label with neither a true nor a predicted positive is 1; scikit-learn's is 0.
+They are the Hamming loss, the share of rows with any wrong label (zero-one loss), and one minus the
+macro- and the micro-averaged F1. As in Mulan, the F1 of a label with neither a true nor a predicted
+positive is 1; scikit-learn's is 0.
 """
 
 LOSS_TITLES = {
@@ -71,14 +75,6 @@ LOSS_TITLES = {
     "micro_f1": "1 - micro F1",
     "zero_one": "zero-one loss",
 }
-WEIGHTED_LOSSES = {
-    "hamming": _weighted_hamming,
-    "macro_f1": _weighted_macro_f1,
-    "micro_f1": _weighted_micro_f1,
-    "zero_one": _weighted_zero_one,
-}
-"""The same losses with row weights. They do not check the input, which would take most of the
-time, and agree with `LOSSES` up to rounding."""
 
 
 @dataclass(frozen=True)
@@ -141,37 +137,23 @@ def reliability(
     >>> round(found.error, 3)
     0.175
     """
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
-        raise ValueError(f"n_bins must be a whole number of at least 1, got {n_bins!r}.")
-    Y, p = _check(Y_true, probabilities)
-    if label is not None:
-        if not -Y.shape[1] <= label < Y.shape[1]:
-            raise ValueError(
-                f"label={label!r}, but there are {Y.shape[1]} labels; expected a number from 0 to "
-                f"{Y.shape[1] - 1}."
-            )
-        Y, p = Y[:, label], p[:, label]
-    bins = np.minimum((p.ravel() * n_bins).astype(np.intp), n_bins - 1)
-    counts, sums, n_true = (
-        np.bincount(bins, weights=weights, minlength=n_bins)
-        for weights in (None, p.ravel(), Y.ravel())
-    )
-    filled = counts > 0
-    sums, n_true, counts = sums[filled], n_true[filled], counts[filled]
-    return Reliability(sums / counts, n_true / counts, counts)
-
-
-def _check(Y_true: TargetLike, probabilities: ArrayLike) -> tuple[BoolArray, FloatArray]:
+    if n_bins < 1:
+        raise ValueError(f"n_bins must be at least 1, got {n_bins!r}.")
     Y = check_indicators(Y_true)
-    p = as_numpy(probabilities)
-    p = check_array(p, input_name="probabilities", dtype=[np.float64, np.float32])
+    p = check_array(as_numpy(probabilities), input_name="probabilities", dtype="numeric")
     if p.shape != Y.shape:
-        raise ValueError(
-            f"probabilities have the shape {p.shape}, Y_true has {Y.shape}; they must be equal."
-        )
-    if p.size and not (p.min() >= 0 and p.max() <= 1):
+        raise ValueError(f"probabilities have the shape {p.shape}, but Y_true has {Y.shape}.")
+    if p.min() < 0 or p.max() > 1:
         raise ValueError(
             f"probabilities lie in [{p.min():g}, {p.max():g}]; expected [0, 1]. Pass the "
             "output of predict_proba, not of decision_function."
         )
-    return Y, p
+    columns = slice(None) if label is None else [label]
+    y, p = Y[:, columns].ravel(), p[:, columns].ravel()
+    bins = np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
+    counts, sums, n_true = (
+        np.bincount(bins, weights=weights, minlength=n_bins) for weights in (None, p, y)
+    )
+    filled = counts > 0
+    sums, n_true, counts = sums[filled], n_true[filled], counts[filled]
+    return Reliability(sums / counts, n_true / counts, counts)

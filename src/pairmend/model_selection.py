@@ -1,6 +1,5 @@
 """Splits of multi-label rows for cross-validation; scores of rows outside of their folds."""
 
-import re
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
@@ -18,11 +17,6 @@ from pairmend._utils.training import Target, check_indicators, take_params
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 
 __all__ = ["MultilabelStratifiedKFold"]
-
-ABOUT_CLASSES = re.compile(r"\b(class|classes|unique values?|constant)\b", re.IGNORECASE)
-"""Words in error messages of classifiers that cannot be trained on a single class."""
-MAX_NAMES = 10
-"""Number of labels that a message lists at the most."""
 
 
 class MultilabelStratifiedKFold(BaseCrossValidator):
@@ -227,18 +221,9 @@ def _change_of_gaps(
 def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray]:
     """Return the row numbers of given training and validation parts, ascending."""
     parts = [np.sort(np.asarray(part)) for part in split]
-    are_valid = all(
-        part.ndim == 1
-        and part.dtype.kind in "iu"
-        and len(part)
-        and 0 <= part[0] <= part[-1] < n_rows
-        for part in parts
-    )
-    if (
-        len(parts) != 2
-        or not are_valid
-        or len(np.unique(np.concatenate(parts))) < sum(map(len, parts))
-    ):
+    rows = np.concatenate(parts)
+    is_valid = rows.ndim == 1 and np.isin(rows, np.arange(n_rows)).all()
+    if len(parts) != 2 or not is_valid or 0 in map(len, parts) or len(np.unique(rows)) < len(rows):
         raise ValueError(
             "A split is a pair of arrays, the row numbers of the training and of the validation "
             f"part: neither empty, no row twice, all from 0 to {n_rows - 1}. Got {split!r}."
@@ -287,31 +272,19 @@ def split_rows(
     parts = check_cv(cv).split(X, target.as_given(np.arange(len(present))))
     splits = [(_row_numbers(train, present), _row_numbers(test, present)) for train, test in parts]
     splits = [(train, test) for train, test in splits if len(test)]
-    if not splits:
-        raise ValueError(
-            "n_samples = 0 in the test parts of the splits; expected out-of-fold predictions of at "
-            "least 1 row of positive weight. Pass a cv with larger test parts."
+    if not splits or any(len(train) == 0 for train, _ in splits):
+        found = (
+            "A split of cv has no training rows of positive weight"
+            if splits
+            else "n_samples = 0 in the test parts of the splits"
         )
-    if any(len(train) == 0 for train, _ in splits):
-        raise ValueError(
-            "A split of cv has no training rows of positive weight; expected at least one. Pass a "
-            "cv with larger training parts."
-        )
+        raise ValueError(f"{found}; expected at least 1. Pass a cv with larger parts.")
     return splits
 
 
 def _row_numbers(part: Any, present: BoolArray) -> IntArray:
-    """Return the numbers of the rows of positive weight in a part of a split.
-
-    The part is given as row numbers or as a mask, as for ``cross_validate`` of scikit-learn.
-    """
-    try:
-        rows: IntArray = np.arange(len(present))[part if len(part) else slice(0)]
-    except IndexError as error:
-        raise ValueError(
-            f"A split of cv does not fit to the {len(present)} rows: {error}. Expected row numbers "
-            f"below {len(present)}, or boolean masks of {len(present)} values."
-        ) from error
+    """Return the rows of positive weight in a part, given as row numbers or as a mask."""
+    rows: IntArray = np.arange(len(present))[part if len(part) else slice(0)]
     return rows[present[rows]]
 
 
@@ -354,46 +327,20 @@ def _fit_and_score(
     purpose: str,
 ) -> FloatArray:
     """Fit a clone on training rows and return the scores of the test rows."""
-    fitted = fit_on_rows(estimator, X, target, params, train, purpose)
-    return label_scores(fitted, take_rows(X, test), method, len(target.classes))
-
-
-def fit_on_rows(
-    estimator: Any,
-    X: MatrixLike,
-    target: Target,
-    params: dict[str, Any],
-    train: IntArray,
-    purpose: str | None,
-) -> Any:
-    """Return a clone that is fitted on some rows.
-
-    `purpose` is part of the note on an error in cross-fitting; None means no cross-fitting.
-    """
     rows, own_params = take_rows(X, train), take_params(X, params, train)  # rows are a copy
+    fitted = clone(estimator)
     try:
-        if isinstance(estimator, PerLabelClassifier):
-            return clone(estimator).fit(rows, target.Y[train], overwrite=True, **own_params)
-        return clone(estimator).fit(rows, target.as_given(train), **own_params)
+        if isinstance(fitted, PerLabelClassifier):
+            fitted.fit(rows, target.Y[train], overwrite=True, **own_params)
+        else:
+            fitted.fit(rows, target.as_given(train), **own_params)
     except Exception as error:
-        if purpose is not None:
-            number = f"{len(train)} of {len(target.Y)} rows"
-            error.add_note(f"while cross-fitting {purpose} on {number}.")
-        if note := _note_on_constant_labels(error, target, train):
-            error.add_note(note)
+        varies = target.Y[train].any(axis=0) & ~target.Y[train].all(axis=0)
+        constant = target.classes[~varies].tolist()
+        note = f"while cross-fitting {purpose} on {len(train)} of {len(target.Y)} rows."
+        if constant:
+            note += f" In these, {len(constant)} label(s) have the same value in all rows: "
+            note += f"{constant[:10]}. Use a classifier that accepts this, or remove these labels."
+        error.add_note(note)
         raise
-
-
-def _note_on_constant_labels(error: Exception, target: Target, train: IntArray) -> str | None:
-    """Return a note on labels that are constant in training rows, if an error is about classes."""
-    if not ABOUT_CLASSES.search(str(error)):
-        return None
-    Y = target.Y[train]
-    constant = target.classes[~Y.any(axis=0) | Y.all(axis=0)].tolist()
-    if not constant:
-        return None
-    names = ", ".join(map(repr, constant[:MAX_NAMES])) + (", ..." * (len(constant) > MAX_NAMES))
-    return (
-        f"In these training rows, {len(constant)} label(s) have the same value in all rows: "
-        f"{names}. Use a classifier that accepts such labels, fewer folds, or remove these labels."
-    )
+    return label_scores(fitted, take_rows(X, test), method, len(target.classes))

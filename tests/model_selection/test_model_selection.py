@@ -199,34 +199,20 @@ class EachLabel(MultiOutputClassifier):
         return tags
 
 
-class FailingClassifier(LogisticRegression):
-    def fit(self, X, y, sample_weight=None):
-        raise ValueError("these classes are not supported")
-
-
 X, Y = rows()
 CONSTANT = pd.DataFrame(Y, columns=["sea", "beach", "sun", "sky"])
 CONSTANT.loc[:29, "sun"], CONSTANT.loc[30:, "sun"] = 0, 1
-ON_CONSTANT = "on 30 of 60 rows.*1 label.s. have the same value in all rows: 'sun'.*fewer folds"
 
 
 @pytest.mark.parametrize("kind", [MendedClassifier, ThresholdedClassifier])
 @pytest.mark.parametrize(
-    ("base", "rows", "target", "note"),
+    ("rows", "target", "note"),
     [
-        (LogisticRegression(), X, CONSTANT, ON_CONSTANT),
-        (LogisticRegression(), np.where(X > 0.5, np.inf, X), CONSTANT, "while cross-fitting"),
-        (LogisticRegression(), np.where(X > 0.5, np.nan, X), Y, "while cross-fitting"),
-        (LogisticRegression(), pd.DataFrame(X, columns=list("abcde")).astype(str) + "x", Y, None),
-        (FailingClassifier(), X, Y, "while cross-fitting"),
+        (X, CONSTANT, r"on 30 of 60 rows.*1 label.s. have the same value in all rows: \['sun'\]"),
+        (np.where(X > 0.5, np.inf, X), Y, r"on 30 of 60 rows\.$"),
     ],
 )
-def test_notes_on_errors_of_folds_name_labels_if_these_are_the_cause(
-    kind, base, rows, target, note
-):
-    with pytest.raises(Exception) as caught:
-        kind(EachLabel(base), cv=KFold(2)).fit(rows, target)
-    found = " ".join(getattr(caught.value, "__notes__", []))
-    assert ("label(s)" in found) is ("folds" in found) is (note == ON_CONSTANT)
-    if note is not None:
-        assert re.search(note, found.replace("\n", " "))
+def test_notes_on_errors_of_folds_name_constant_labels(kind, rows, target, note):
+    with pytest.raises(ValueError, match=".") as caught:
+        kind(EachLabel(LogisticRegression()), cv=KFold(2)).fit(rows, target)
+    assert re.search(note, caught.value.__notes__[0])
